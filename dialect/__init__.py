@@ -1,0 +1,1 @@
+"""The MLIR dialects of Morello: ``morello`` and ``morello_transform``."""

@@ -1,0 +1,48 @@
+"""The one place that knows which MLIR Python bindings are installed.
+
+A real ``mlir`` package is preferred; the bindings bundled in ``torch_mlir`` are what the
+package index offers. The two are never mixed: each has its own C++ type registry.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from morello.errors import MorelloError
+
+_CANDIDATES = ("mlir", "torch_mlir")
+
+
+def _backend() -> str:
+    """The first candidate with an IR module and the transform interfaces we need."""
+    for name in _CANDIDATES:
+        try:
+            ir_module = importlib.import_module(f"{name}.ir")
+            transform = importlib.import_module(f"{name}.dialects.transform")
+        except ImportError:
+            continue
+        if hasattr(ir_module, "Context") and hasattr(transform, "TransformOpInterface"):
+            return name
+    raise MorelloError(
+        "no usable MLIR Python bindings: neither 'mlir' nor 'torch_mlir' has an 'ir' "
+        "module with transform interfaces",
+        "install them with: pip install torch-mlir==20261001",
+    )
+
+
+BACKEND = _backend()
+
+
+def dialect(name: str) -> Any:
+    """The bindings of an upstream dialect, e.g. ``dialect("arith")``."""
+    return importlib.import_module(f"{BACKEND}.dialects.{name}")
+
+
+if TYPE_CHECKING:
+    from torch_mlir import ir, rewrite
+    from torch_mlir.passmanager import PassManager
+else:
+    ir = importlib.import_module(f"{BACKEND}.ir")
+    rewrite = importlib.import_module(f"{BACKEND}.rewrite")
+    PassManager = importlib.import_module(f"{BACKEND}.passmanager").PassManager
+
+__all__ = ["BACKEND", "PassManager", "dialect", "ir", "rewrite"]
