@@ -1,0 +1,1 @@
+"""The ``morello_transform`` dialect: one op an action."""
