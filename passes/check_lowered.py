@@ -1,0 +1,89 @@
+"""`morello-check-lowered`: refuse what is not the llvm dialect.
+
+Translation to LLVM IR ends the process when it meets an op that it does not know, and
+code generation does so at a call that nothing defines; so both are looked for here.
+"""
+
+import dataclasses
+from typing import ClassVar
+
+from morello.mlir import ir
+from morello.passes.base import Pass, PassFailure
+
+_HEAP = {"malloc", "free", "aligned_alloc"}
+
+
+def _remedy(name: str) -> str:
+    """What to do about an op that is left."""
+    match name.partition(".")[0]:
+        case "morello":
+            return "apply a schedule and run the passes that lower kernels first"
+        case "transform" | "morello_transform":
+            return "run morello-apply-schedule, which consumes the schedule, first"
+        case "func":
+            return "give every memref argument a static shape"
+        case "builtin":
+            return "a conversion of its operand is missing before it"
+        case "memref":
+            return "only static shapes and strided layouts are lowered"
+        case _:
+            return "run morello-lower-to-llvm, or a conversion of this dialect, first"
+
+
+def _check(op: ir.Operation) -> None:
+    """Refuse one op.
+
+    Raises:
+        PassFailure: with its location.
+    """
+    name = op.name
+    if not name.startswith("llvm.") and name != "builtin.module":
+        raise PassFailure(
+            op.location, f"'{name}' is not lowered to the llvm dialect; {_remedy(name)}"
+        )
+    if name != "llvm.func":
+        return
+    symbol = ir.StringAttr(op.attributes["sym_name"]).value
+    if symbol in _HEAP:
+        raise PassFailure(
+            op.location,
+            f"the module calls '{symbol}', but a kernel takes no memory from the heap; "
+            "replace memref.alloc by a view of the workspace argument",
+        )
+    if symbol == "memrefCopy":
+        raise PassFailure(
+            op.location,
+            "a memref.copy of strided memory is left and would call a runtime "
+            "function; lower the copy to loops of vector.load and vector.store",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckLowered(Pass):
+    """Refuse a module that holds anything but the llvm dialect.
+
+    Before: any module. After: the same module, safe to translate to LLVM IR.
+    Refuses: an op of another dialect, a use of the heap, a call of MLIR's C runtime.
+    """
+
+    name: ClassVar[str] = "morello-check-lowered"
+
+    def run(self, module: ir.Operation) -> None:
+        """Walk ``module``, changing nothing.
+
+        Raises:
+            PassFailure: at the first op that must not reach translation.
+        """
+        failures: list[PassFailure] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            try:
+                _check(op)
+            except PassFailure as failure:
+                failures.append(failure)
+                return ir.WalkResult.INTERRUPT
+            return ir.WalkResult.ADVANCE
+
+        module.walk(visit, ir.WalkOrder.PRE_ORDER)
+        if failures:
+            raise failures[0]
