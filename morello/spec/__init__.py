@@ -1,1 +1,39 @@
-""""""
+"""Specs: what to compute, on which tensors, within which limits.
+
+Read `spec.py` first, then `kind.py` (what a kind of Spec defines), `tensor.py` and
+`layout.py` (how an operand lies in memory), `limits.py`, and `text.py` (the text form).
+Nothing here knows of MLIR.
+"""
+
+from morello.spec.dtypes import Dtype
+from morello.spec.fill import Fill
+from morello.spec.kind import Array, Kind, Operand
+from morello.spec.layout import Layout, PhysicalDim
+from morello.spec.limits import Limits
+from morello.spec.matmul import Matmul
+from morello.spec.maximum import Max
+from morello.spec.move import Move
+from morello.spec.spec import Spec, SpecKey, argument_tensor
+from morello.spec.tensor import Level, TensorSpec
+from morello.spec.text import parse_spec, print_spec
+
+__all__ = [
+    "Array",
+    "Dtype",
+    "Fill",
+    "Kind",
+    "Layout",
+    "Level",
+    "Limits",
+    "Matmul",
+    "Max",
+    "Move",
+    "Operand",
+    "PhysicalDim",
+    "Spec",
+    "SpecKey",
+    "TensorSpec",
+    "argument_tensor",
+    "parse_spec",
+    "print_spec",
+]

@@ -1,0 +1,80 @@
+"""The element types of tensors."""
+
+import enum
+
+import ml_dtypes
+import numpy as np
+
+from morello.errors import SpecError
+
+
+class Dtype(enum.Enum):
+    """An element type; the value is its name in every text form."""
+
+    F32 = "f32"
+    BF16 = "bf16"
+    U8 = "u8"
+    S8 = "s8"
+    U16 = "u16"
+    S16 = "s16"
+    U32 = "u32"
+    S32 = "s32"
+
+    @classmethod
+    def parse(cls, text: str) -> "Dtype":
+        """The dtype called ``text``.
+
+        Raises:
+            SpecError: no dtype has this name.
+        """
+        try:
+            return cls(text)
+        except ValueError:
+            names = ", ".join(d.value for d in cls)
+            raise SpecError(f"unknown dtype '{text}'", f"use one of {names}") from None
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        """The NumPy dtype that holds it."""
+        return _NUMPY[self]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return int(self.numpy.itemsize)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self in (Dtype.F32, Dtype.BF16)
+
+    @property
+    def mlir(self) -> str:
+        """The MLIR element type; integers are signless there."""
+        return self.value if self.is_float else f"i{self.itemsize * 8}"
+
+    @property
+    def lowest(self) -> float | int:
+        """The neutral element of max: -inf, or the least integer."""
+        if self.is_float:
+            return float("-inf")
+        signed = self.value.startswith("s")
+        return -(1 << (8 * self.itemsize - 1)) if signed else 0
+
+    def __str__(self) -> str:
+        return self.value
+
+    def __lt__(self, other: "Dtype") -> bool:
+        return self.value < other.value
+
+
+_NUMPY: dict[Dtype, np.dtype[np.generic]] = {
+    Dtype.F32: np.dtype(np.float32),
+    Dtype.BF16: np.dtype(ml_dtypes.bfloat16),
+    Dtype.U8: np.dtype(np.uint8),
+    Dtype.S8: np.dtype(np.int8),
+    Dtype.U16: np.dtype(np.uint16),
+    Dtype.S16: np.dtype(np.int16),
+    Dtype.U32: np.dtype(np.uint32),
+    Dtype.S32: np.dtype(np.int32),
+}

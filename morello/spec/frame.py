@@ -1,0 +1,51 @@
+"""Many Specs of one key at once, as integer arrays that broadcast together.
+
+The search treats whole tables of Specs with one NumPy expression; a person, a transform
+op or a test treats one Spec. Actions and kernels are written once, over frames, and a
+single Spec is a frame whose sizes and limits are plain integers.
+"""
+
+import dataclasses
+from typing import Any
+
+from morello.spec.limits import Limits
+from morello.spec.spec import Spec, SpecKey
+
+Ints = Any
+"""An integer, or an integer array that broadcasts with the others of its frame."""
+
+Bools = Any
+"""A bool, or a bool array that broadcasts with the others of its frame."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """Specs that share a key; sizes and limits are integers or arrays."""
+
+    key: SpecKey
+    sizes: tuple[Ints, ...]
+    limits: Limits
+
+    @classmethod
+    def of(cls, spec: Spec) -> "Frame":
+        """The frame of one Spec."""
+        return cls(spec.key, spec.sizes, spec.limits)
+
+    def operand_sizes(self, operand: int) -> tuple[Ints, ...]:
+        """The sizes of one operand, in its logical order."""
+        return self.key.operand_sizes(operand, self.sizes)
+
+    def spec(self) -> Spec:
+        """The Spec of a frame of one."""
+        sizes = tuple(int(s) for s in self.sizes)
+        limits = Limits(int(self.limits.vrf), int(self.limits.l1), int(self.limits.l2))
+        return Spec(self.key.kind, sizes, self.key.tensors, limits, self.key.serial)
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """Something that must hold, and what to tell a person when it does not."""
+
+    holds: Bools
+    reason: str
+    """A sentence without its subject: ``size 16 is not smaller than m = 8``."""

@@ -1,0 +1,135 @@
+"""What a kind of Spec is: dimensions, operands, meaning, work and random inputs.
+
+Each kind is a frozen dataclass in a module of its own; `kinds.py` lists them.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from morello.errors import SpecError
+from morello.spec.dtypes import Dtype
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+EXACT_BOUND = 4
+"""Random inputs are integers in [-4, 4]: every f32 partial sum of up to 2^20 products
+of two is exact, whatever its order, so kernels can be compared bit for bit."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """One operand of a kind."""
+
+    name: str
+    dims: tuple[int, ...]
+    """Which dimensions of the Spec are its own, in its logical order."""
+    is_read: bool
+    is_written: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind(ABC):
+    """One kind of Spec. Fields of a subclass are what the text form calls options."""
+
+    name: ClassVar[str]
+    """The name of the operation in the dialect and in the text form."""
+
+    @property
+    @abstractmethod
+    def dims(self) -> tuple[str, ...]:
+        """The names of the dimensions."""
+
+    @property
+    @abstractmethod
+    def operands(self) -> tuple[Operand, ...]:
+        """The operands, inputs first."""
+
+    @property
+    def label(self) -> str:
+        """The name in the text form."""
+        return self.name
+
+    @property
+    def reductions(self) -> tuple[int, ...]:
+        """The dimensions that no written operand has."""
+        kept = {d for o in self.operands if o.is_written for d in o.dims}
+        return tuple(i for i in range(len(self.dims)) if i not in kept)
+
+    @property
+    def optional_dims(self) -> int:
+        """How many leading dimensions the text form may leave out (they are 1)."""
+        return 0
+
+    def dtypes(self, given: tuple[Dtype, ...]) -> tuple[Dtype, ...]:
+        """The dtype of each operand, from one for all or one each.
+
+        Raises:
+            SpecError: another number of dtypes, or a mix that the kind does not have.
+        """
+        count = len(self.operands)
+        full = given * count if len(given) == 1 else given
+        if len(full) != count:
+            names = ",".join(o.name for o in self.operands)
+            raise SpecError(
+                f"{self.label} has {count} operands ({names}) but {len(given)} dtypes",
+                "give one dtype, or one for each operand",
+            )
+        self.check_dtypes(full)
+        return full
+
+    @abstractmethod
+    def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
+        """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
+
+    @abstractmethod
+    def flops(self, sizes: tuple[int, ...]) -> int:
+        """The arithmetic operations of the definition; 0 for data movement."""
+
+    @abstractmethod
+    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
+        """The definition, in NumPy: the output for all operands in logical order.
+
+        ``arrays`` holds the inputs and, where the kind reads its output, the output.
+        """
+
+    def random(
+        self,
+        rng: np.random.Generator,
+        dtypes: tuple[Dtype, ...],
+        shapes: tuple[tuple[int, ...], ...],
+    ) -> tuple[Array, ...]:
+        """Arrays for every operand that is read, in order, for exact comparison."""
+        return tuple(
+            small_integers(rng, dtype, shape)
+            for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
+            if o.is_read
+        )
+
+
+def small_integers(
+    rng: np.random.Generator, dtype: Dtype, shape: tuple[int, ...]
+) -> Array:
+    """Integers in [-4, 4] (in [0, 8] for unsigned dtypes), as ``dtype``."""
+    low = -EXACT_BOUND if dtype.is_float or dtype.value.startswith("s") else 0
+    values = rng.integers(low, low + 2 * EXACT_BOUND, shape, np.int8, endpoint=True)
+    return values.astype(dtype.numpy)
+
+
+def bit_patterns(
+    rng: np.random.Generator, dtype: Dtype, shape: tuple[int, ...]
+) -> Array:
+    """Arbitrary bit patterns of ``dtype``, NaN payloads included."""
+    count = int(np.prod(shape)) * dtype.itemsize
+    raw = rng.integers(0, 256, count, np.uint8)
+    return raw.view(dtype.numpy).reshape(shape)
+
+
+def require_equal(label: str, dtypes: tuple[Dtype, ...]) -> None:
+    """Refuse operands of different dtypes (`SpecError`)."""
+    if len(set(dtypes)) > 1:
+        raise SpecError(
+            f"{label} has operands of one dtype, not {','.join(map(str, dtypes))}"
+        )

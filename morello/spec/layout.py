@@ -1,0 +1,185 @@
+"""How the elements of a tensor lie in memory.
+
+A layout is an order of physical dimensions, outermost first. Each is a whole logical
+dimension (``2``), a fixed pack of one (``2p16``: runs of 16 neighbours; the whole
+dimension then counts packs), or an odd-even interleave (``2oe16``: a pack whose even
+elements come before its odd ones). ``[0,2,1,2p16]`` is a (b, k, n) operand in panels of
+16 columns. The last pack of a size that does not divide is padded.
+
+Functions that take sizes work on integers and, elementwise, on integer arrays.
+"""
+
+import dataclasses
+import re
+from typing import Any
+
+from morello.errors import SpecError
+
+LINE_BYTES = 64
+"""Bytes of a cache line on every x86 this project targets."""
+
+_DIM = re.compile(r"(\d+)(?:(p|oe)(\d+))?")
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class PhysicalDim:
+    """One physical dimension: all of a logical one, or a fixed pack of it."""
+
+    dim: int
+    pack: int = 0
+    """Elements in the pack; 0 for a whole dimension."""
+    odd_even: bool = False
+    """Whether the pack holds its even elements first, then its odd ones."""
+
+    def __str__(self) -> str:
+        mark = "oe" if self.odd_even else "p"
+        return f"{self.dim}{mark}{self.pack}" if self.pack else str(self.dim)
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """``a / b`` rounded up, for non-negative integers or arrays of them."""
+    return -(-a // b)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Layout:
+    """An order of physical dimensions, outermost first."""
+
+    dims: tuple[PhysicalDim, ...]
+
+    def __post_init__(self) -> None:
+        whole = [d.dim for d in self.dims if not d.pack]
+        if sorted(whole) != list(range(len(whole))):
+            raise SpecError(
+                f"layout {self} does not name each of the dimensions 0 to "
+                f"{len(whole) - 1} whole exactly once",
+                "for example [0,2,1,2p16]",
+            )
+        packed = [d.dim for d in self.dims if d.pack]
+        if len(set(packed)) != len(packed) or any(d >= len(whole) for d in packed):
+            raise SpecError(f"layout {self} packs a dimension twice or one it lacks")
+        for d in self.dims:
+            self._check_pack(d)
+
+    def _check_pack(self, d: PhysicalDim) -> None:
+        if not d.pack:
+            return
+        if self.dims.index(d) < self.dims.index(PhysicalDim(d.dim)):
+            raise SpecError(f"layout {self} has the pack {d} outside its own dimension")
+        if d.pack < 2 or (d.odd_even and d.pack % 2):
+            raise SpecError(
+                f"layout {self}: the pack {d} must be at least 2 and, odd-even, even"
+            )
+
+    @classmethod
+    def row_major(cls, rank: int) -> "Layout":
+        """The layout of a C-contiguous array."""
+        return cls(tuple(PhysicalDim(i) for i in range(rank)))
+
+    @classmethod
+    def parse(cls, text: str) -> "Layout":
+        """The layout written ``[0,2,1,2p16]``.
+
+        Raises:
+            SpecError: the text is not a layout.
+        """
+        body = text.strip()
+        if not (body.startswith("[") and body.endswith("]")):
+            raise SpecError(f"'{text}' is not a layout", "write it as [0,2,1,2p16]")
+        dims = []
+        for part in body[1:-1].split(","):
+            match = _DIM.fullmatch(part.strip())
+            if match is None:
+                raise SpecError(
+                    f"'{part.strip()}' in the layout '{text}' is not a dimension",
+                    "write 1 for a whole dimension, 1p16 for a pack, 1oe16 for an "
+                    "odd-even pack",
+                )
+            pack = int(match[3]) if match[3] else 0
+            dims.append(PhysicalDim(int(match[1]), pack, match[2] == "oe"))
+        return cls(tuple(dims))
+
+    def __str__(self) -> str:
+        return "[" + ",".join(map(str, self.dims)) + "]"
+
+    @property
+    def rank(self) -> int:
+        """The number of logical dimensions."""
+        return sum(not d.pack for d in self.dims)
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether it is the layout of a C-contiguous array."""
+        return self == Layout.row_major(self.rank)
+
+    @property
+    def innermost(self) -> int:
+        """The logical dimension whose neighbours are neighbours in memory."""
+        return self.dims[-1].dim
+
+    def pack(self, dim: int) -> int:
+        """The pack of a logical dimension; 1 where it has none."""
+        return next((d.pack for d in self.dims if d.pack and d.dim == dim), 1)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether any dimension is packed."""
+        return any(d.pack for d in self.dims)
+
+    def physical_shape(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the array that holds a tensor of ``sizes``, padding included."""
+        return tuple(
+            d.pack if d.pack else ceil_div(sizes[d.dim], self.pack(d.dim))
+            for d in self.dims
+        )
+
+    def tile_shape(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """The physical shape of a tile: a pack wider than the tile is cut to it."""
+        return tuple(
+            min(d.pack, sizes[d.dim])
+            if d.pack
+            else ceil_div(sizes[d.dim], self.pack(d.dim))
+            for d in self.dims
+        )
+
+    def index_map(self, index: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The physical index of a logical one (integers or arrays)."""
+        return tuple(self._coordinate(d, index[d.dim]) for d in self.dims)
+
+    def _coordinate(self, d: PhysicalDim, i: Any) -> Any:
+        if not d.pack:
+            return i // self.pack(d.dim)
+        inner = i % d.pack
+        if d.odd_even:
+            return inner // 2 + (inner % 2) * (d.pack // 2)
+        return inner
+
+    def runs(self, sizes: tuple[Any, ...], itemsize: int) -> tuple[Any, Any]:
+        """How many runs of neighbouring bytes a tile has, and the bytes of one.
+
+        Nothing is assumed of the strides between whole dimensions, since a tile may
+        lie in a larger array, but a pack and the dimension around it are together.
+        """
+        inner = 2 if self.dims[-1].pack and len(self.dims) > 1 else 1
+        run: Any = itemsize
+        count: Any = 1
+        for place, d in enumerate(self.dims):
+            if d.pack:
+                extent: Any = d.pack
+            else:
+                extent = ceil_div(sizes[d.dim], self.pack(d.dim))
+            if place >= len(self.dims) - inner:
+                run = run * extent
+            else:
+                count = count * extent
+        return count, run
+
+    def bytes(self, sizes: tuple[Any, ...], itemsize: int) -> Any:
+        """The bytes of a tile, the padding of its last packs included."""
+        count, run = self.runs(sizes, itemsize)
+        return count * run
+
+    def lines(self, sizes: tuple[Any, ...], itemsize: int) -> Any:
+        """The cache lines of a tile whose runs each start a line."""
+        count, run = self.runs(sizes, itemsize)
+        return count * ceil_div(run, LINE_BYTES)

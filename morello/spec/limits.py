@@ -1,0 +1,86 @@
+"""How much of each memory a Spec may use.
+
+Registers are counted one by one. Caches are counted in lines, and what remains of one
+after something is taken is snapped down to one of a few classes, so that Specs that
+differ by a line are one Spec.
+"""
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+
+from morello.errors import SpecError
+from morello.spec.tensor import Level
+
+_TEXT = re.compile(r"vrf=(\d+),l1=(\d+),l2=(\d+)")
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Limits:
+    """The free part of each memory.
+
+    Each field may also be an integer array: the search treats many Specs at once.
+    """
+
+    vrf: Any
+    """Vector registers."""
+    l1: Any
+    """Lines of the first-level cache."""
+    l2: Any
+    """Lines of the second-level cache."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Limits":
+        """The limits written ``vrf=16,l1=512,l2=16384``.
+
+        Raises:
+            SpecError: the text is not a set of limits.
+        """
+        match = _TEXT.fullmatch(text.strip())
+        if match is None:
+            raise SpecError(
+                f"'{text}' is not a set of limits", "write vrf=16,l1=512,l2=16384"
+            )
+        return cls(*map(int, match.groups()))
+
+    def __str__(self) -> str:
+        return f"vrf={self.vrf},l1={self.l1},l2={self.l2}"
+
+    def __getitem__(self, level: Level) -> Any:
+        match level:
+            case Level.VRF:
+                return self.vrf
+            case Level.L1:
+                return self.l1
+            case Level.L2:
+                return self.l2
+        raise KeyError(level)
+
+    def replace(self, level: Level, value: Any) -> "Limits":
+        """The same limits but for one level."""
+        match level:
+            case Level.VRF:
+                return dataclasses.replace(self, vrf=value)
+            case Level.L1:
+                return dataclasses.replace(self, l1=value)
+            case Level.L2:
+                return dataclasses.replace(self, l2=value)
+        raise KeyError(level)
+
+
+def cache_classes(capacity: int, classes: int) -> tuple[int, ...]:
+    """What may remain of a cache of ``capacity`` lines, ascending.
+
+    Zero and ``classes`` powers of two: the capacity (rounded down to one), its half, …
+    """
+    top = capacity.bit_length() - 1
+    return (0, *(1 << i for i in range(max(top - classes + 1, 0), top + 1)))
+
+
+def snap_down(remaining: Any, classes: tuple[int, ...]) -> Any:
+    """The greatest class that is no more than ``remaining`` (not negative)."""
+    place = np.searchsorted(np.asarray(classes), remaining, side="right") - 1
+    found = np.asarray(classes)[np.maximum(place, 0)]
+    return int(found) if np.ndim(found) == 0 else found

@@ -1,0 +1,62 @@
+"""Max: out[m] = max over n of src[m,n], or of that and out[m]."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from morello.errors import SpecError
+from morello.spec.dtypes import Dtype
+from morello.spec.kind import Array, Kind, Operand, require_equal
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Max(Kind):
+    """The greatest element of each row (IEEE 754 ``maximum``).
+
+    A NaN in a row gives NaN; of zeros, +0 is the greater.
+    """
+
+    name: ClassVar[str] = "max"
+    accum: bool = False
+    """Whether what the output holds takes part."""
+
+    @property
+    def label(self) -> str:
+        """``max`` or ``max_accum``."""
+        return "max_accum" if self.accum else "max"
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Rows, columns."""
+        return ("m", "n")
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """src [m,n], out [m]."""
+        return (
+            Operand("src", (0, 1), is_read=True, is_written=False),
+            Operand("out", (0,), is_read=self.accum, is_written=True),
+        )
+
+    def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
+        """Both operands have one dtype, f32 or s32."""
+        require_equal(self.label, dtypes)
+        if dtypes[0] not in (Dtype.F32, Dtype.S32):
+            raise SpecError(f"{self.label} has no dtype {dtypes[0]}", "use f32 or s32")
+
+    def flops(self, sizes: tuple[int, ...]) -> int:
+        """A comparison for each element."""
+        return sizes[0] * sizes[1]
+
+    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
+        """The maximum of each row; zeros are compared by sign."""
+        rows = arrays[0]
+        if self.accum:
+            rows = np.concatenate([rows, arrays[1][:, None]], axis=1)
+        with np.errstate(invalid="ignore"):
+            best: Array = np.max(rows, axis=1)
+        if dtypes[0].is_float:
+            positive = np.any((rows == 0) & ~np.signbit(rows), axis=1)
+            best = np.where((best == 0) & positive, dtypes[0].numpy.type(0), best)
+        return best

@@ -1,0 +1,148 @@
+"""A Spec: what to compute, on which operands, within which limits."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from morello.errors import SpecError
+from morello.spec.dtypes import Dtype
+from morello.spec.kind import Array, Kind
+from morello.spec.layout import Layout
+from morello.spec.limits import Limits
+from morello.spec.tensor import Level, TensorSpec
+
+MAX_SIZE = 1 << 31
+"""No dimension is this long or longer."""
+
+MAX_BYTES = 1 << 46
+"""No operand has this many bytes or more: addresses have 47 bits."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class SpecKey:
+    """What Specs of one table share: everything but sizes and limits."""
+
+    kind: Kind
+    tensors: tuple[TensorSpec, ...]
+    serial: bool = True
+
+    def __str__(self) -> str:
+        forms = " ".join(map(str, self.tensors))
+        return f"{self.kind} {forms}{'' if self.serial else ' parallel'}"
+
+    def operand_sizes(self, operand: int, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The sizes of one operand (integers or arrays)."""
+        return tuple(sizes[d] for d in self.kind.operands[operand].dims)
+
+    def with_tensor(self, operand: int, tensor: TensorSpec) -> "SpecKey":
+        """The key with another form of one operand."""
+        tensors = list(self.tensors)
+        tensors[operand] = tensor
+        return dataclasses.replace(self, tensors=tuple(tensors))
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Spec:
+    """A computation to be implemented.
+
+    Args:
+        kind: what to compute.
+        sizes: the size of each dimension of the kind, at least 1.
+        tensors: the form of each operand.
+        limits: how much of each memory may be used.
+        serial: whether parallel loops are forbidden.
+    """
+
+    kind: Kind
+    sizes: tuple[int, ...]
+    tensors: tuple[TensorSpec, ...]
+    limits: Limits
+    serial: bool = True
+
+    def __post_init__(self) -> None:
+        self._check_sizes()
+        self.kind.check_dtypes(self.dtypes)
+        for operand, tensor in zip(self.kind.operands, self.tensors, strict=True):
+            if tensor.rank != len(operand.dims):
+                raise SpecError(
+                    f"operand '{operand.name}' of {self.kind.label} has "
+                    f"{len(operand.dims)} dimensions but its layout "
+                    f"{tensor.layout} has {tensor.rank}",
+                    f"for example {Layout.row_major(len(operand.dims))}",
+                )
+
+    def _check_sizes(self) -> None:
+        names = self.kind.dims
+        if len(self.sizes) != len(names):
+            raise SpecError(
+                f"{self.kind.label} has {len(names)} dimensions ({','.join(names)}) "
+                f"but {len(self.sizes)} sizes"
+            )
+        for name, size in zip(names, self.sizes, strict=True):
+            if not 1 <= size < MAX_SIZE:
+                raise SpecError(
+                    f"size {size} of dimension {name} of {self.kind.label} is not "
+                    f"between 1 and {MAX_SIZE - 1}"
+                )
+        if len(self.tensors) != len(self.kind.operands):
+            raise SpecError(
+                f"{self.kind.label} has {len(self.kind.operands)} operands but "
+                f"{len(self.tensors)} forms"
+            )
+        for i, tensor in enumerate(self.tensors):
+            shape = tensor.layout.physical_shape(self.shape(i))
+            total = tensor.dtype.itemsize
+            for extent in shape:
+                total *= extent
+            if total >= MAX_BYTES:
+                raise SpecError(
+                    f"operand '{self.kind.operands[i].name}' of {self.kind.label} has "
+                    f"{total} bytes: more than this machine can address"
+                )
+
+    @property
+    def key(self) -> SpecKey:
+        """Everything but sizes and limits."""
+        return SpecKey(self.kind, self.tensors, self.serial)
+
+    @property
+    def dtypes(self) -> tuple[Dtype, ...]:
+        """The dtype of each operand."""
+        return tuple(t.dtype for t in self.tensors)
+
+    def shape(self, operand: int) -> tuple[int, ...]:
+        """The logical shape of one operand."""
+        return tuple(self.sizes[d] for d in self.kind.operands[operand].dims)
+
+    def physical_shape(self, operand: int) -> tuple[int, ...]:
+        """The shape of the array that holds one operand."""
+        return self.tensors[operand].layout.physical_shape(self.shape(operand))
+
+    @property
+    def flops(self) -> int:
+        """The arithmetic operations of the definition."""
+        return self.kind.flops(self.sizes)
+
+    def random(self, rng: np.random.Generator) -> tuple[Array, ...]:
+        """Arrays in logical order for every operand that is read."""
+        shapes = tuple(self.shape(i) for i in range(len(self.tensors)))
+        return self.kind.random(rng, self.dtypes, shapes)
+
+    def evaluate(self, *arrays: Array) -> Array:
+        """The definition: the output for arrays in logical order."""
+        out = self.kind.evaluate(self.dtypes, arrays)
+        return np.ascontiguousarray(
+            np.broadcast_to(out, self.shape(len(self.tensors) - 1))
+        )
+
+    def __str__(self) -> str:
+        sizes = "x".join(map(str, self.sizes))
+        forms = " ".join(map(str, self.tensors))
+        serial = "" if self.serial else " parallel"
+        return f"{self.kind.label}:{sizes} {forms} {self.limits}{serial}"
+
+
+def argument_tensor(dtype: Dtype, layout: Layout) -> TensorSpec:
+    """The form of an argument: in memory, and contiguous unless it is packed."""
+    return TensorSpec(dtype, Level.GL, layout, contiguous=not layout.is_packed)

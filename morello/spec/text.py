@@ -1,0 +1,175 @@
+"""The text form of a Spec.
+
+``kind:sizes[:dtypes][:option=value]…`` where sizes are joined by ``x`` and dtypes by
+commas (one for all operands, or one each; ``f32`` if left out). Options name an operand
+to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``), a limit
+(``l1=256``), or what the kind defines (``value=lowest`` of fill).
+"""
+
+import dataclasses
+import re
+
+from morello.errors import SpecError
+from morello.spec.dtypes import Dtype
+from morello.spec.fill import Fill
+from morello.spec.kind import Kind
+from morello.spec.kinds import KINDS
+from morello.spec.layout import Layout
+from morello.spec.limits import Limits
+from morello.spec.spec import Spec, argument_tensor
+from morello.spec.tensor import Level, TensorSpec
+
+GRAMMAR = "kind:sizes[:dtypes][:option=value]…, for example matmul:512x512x512:f32"
+
+
+def parse_spec(text: str, limits: Limits) -> Spec:
+    """The Spec written ``text``; ``limits`` hold where it gives none.
+
+    Raises:
+        SpecError: the text is not a Spec; the message names the part and the reason.
+    """
+    parts = text.strip().split(":")
+    if len(parts) < 2:
+        raise SpecError(f"'{text}' is not a Spec", f"write {GRAMMAR}")
+    label, size_text, *rest = parts
+    if label not in KINDS:
+        raise SpecError(
+            f"unknown kind '{label}' in the Spec '{text}'",
+            f"use one of {', '.join(KINDS)}",
+        )
+    given = _sizes(text, size_text)
+    options = _options(text, [p for p in rest if "=" in p])
+    dtypes = _dtypes(text, [p for p in rest if "=" not in p])
+    kind = KINDS[label](len(given), options)
+    sizes = _complete_sizes(text, kind, given)
+    tensors = _tensors(kind, kind.dtypes(dtypes), options)
+    limits = _limits(limits, options)
+    if options:
+        names = [o.name for o in kind.operands] + ["vrf", "l1", "l2"]
+        if isinstance(kind, Fill):
+            names.append("value")
+        raise SpecError(
+            f"unknown option '{next(iter(options))}' in the Spec '{text}'",
+            f"{label} has the options {', '.join(names)}",
+        )
+    return Spec(kind, sizes, tensors, limits)
+
+
+def print_spec(spec: Spec, limits: Limits) -> str:
+    """The shortest text that `parse_spec` reads back, given the same ``limits``."""
+    kind = spec.kind
+    lead = (
+        kind.optional_dims
+        if all(s == 1 for s in spec.sizes[: kind.optional_dims])
+        else 0
+    )
+    dtypes = [str(d) for d in spec.dtypes]
+    parts = [
+        kind.label,
+        "x".join(map(str, spec.sizes[lead:])),
+        dtypes[0] if len(set(dtypes)) == 1 else ",".join(dtypes),
+    ]
+    if isinstance(kind, Fill) and kind.value != "zero":
+        parts.append(f"value={kind.value}")
+    for operand, tensor in zip(kind.operands, spec.tensors, strict=True):
+        default = argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
+        if tensor != default:
+            parts.append(f"{operand.name}={_print_form(tensor)}")
+    for name in ("vrf", "l1", "l2"):
+        if getattr(spec.limits, name) != getattr(limits, name):
+            parts.append(f"{name}={getattr(spec.limits, name)}")
+    return ":".join(parts)
+
+
+def _print_form(tensor: TensorSpec) -> str:
+    text = str(tensor.layout)
+    if tensor.level is not Level.GL:
+        text += f"@{tensor.level}"
+    if tensor.vector_width:
+        text += f"v{tensor.vector_width}"
+    if tensor.contiguous or tensor.layout.is_packed or tensor.vector_width:
+        return text
+    return f"{text}/strided"
+
+
+def _sizes(text: str, size_text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d{1,12}(x\d{1,12})*", size_text, re.ASCII):
+        raise SpecError(
+            f"'{size_text}' in the Spec '{text}' is not a list of sizes",
+            "join positive integers by x, for example 512x512x512",
+        )
+    return tuple(map(int, size_text.split("x")))
+
+
+def _complete_sizes(text: str, kind: Kind, given: tuple[int, ...]) -> tuple[int, ...]:
+    full = len(kind.dims)
+    missing = full - len(given)
+    if not 0 <= missing <= kind.optional_dims:
+        least = full - kind.optional_dims
+        raise SpecError(
+            f"the Spec '{text}' has {len(given)} sizes, but {kind.label} has "
+            f"{f'{least} or {full}' if least < full else full}",
+            f"give {'x'.join(kind.dims[kind.optional_dims :])}",
+        )
+    return (1,) * missing + given
+
+
+def _options(text: str, parts: list[str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in parts:
+        name, _, value = part.partition("=")
+        if name in options:
+            raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
+        options[name] = value
+    return options
+
+
+def _dtypes(text: str, parts: list[str]) -> tuple[Dtype, ...]:
+    if len(parts) > 1:
+        raise SpecError(
+            f"'{parts[1]}' in the Spec '{text}' is neither sizes, dtypes nor an option",
+            f"write {GRAMMAR}",
+        )
+    names = parts[0].split(",") if parts else ["f32"]
+    return tuple(map(Dtype.parse, names))
+
+
+_FORM = re.compile(r"(\[[^\]]*\])(?:@(\w+?))?(?:v(\d+))?(/strided)?")
+
+
+def _tensors(
+    kind: Kind, dtypes: tuple[Dtype, ...], options: dict[str, str]
+) -> tuple[TensorSpec, ...]:
+    tensors = []
+    for operand, dtype in zip(kind.operands, dtypes, strict=True):
+        value = options.pop(operand.name, str(Layout.row_major(len(operand.dims))))
+        match = _FORM.fullmatch(value)
+        if match is None:
+            raise SpecError(
+                f"'{value}' is not a form of the operand '{operand.name}'",
+                "write a layout, then its level: [0,1,2]@L1",
+            )
+        tensor = argument_tensor(dtype, Layout.parse(match[1]))
+        strided = match[4] is not None or match[3] is not None
+        tensors.append(
+            dataclasses.replace(
+                tensor,
+                level=Level.parse(match[2]) if match[2] else Level.GL,
+                vector_width=int(match[3] or 0),
+                contiguous=tensor.contiguous and not strided,
+            )
+        )
+    return tuple(tensors)
+
+
+def _limits(limits: Limits, options: dict[str, str]) -> Limits:
+    for name in ("vrf", "l1", "l2"):
+        if name in options:
+            value = options.pop(name)
+            if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
+                raise SpecError(
+                    f"limit {name}={value} is not a number of "
+                    f"{'registers' if name == 'vrf' else 'cache lines'}"
+                )
+            limits = dataclasses.replace(limits, **{name: int(value)})
+    return limits

@@ -1,0 +1,46 @@
+"""The coefficients of the cost model, as data of a target.
+
+Costs are integers in units of 1/1000 cycle of the core ("millicycles").
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Coefficients:
+    """What each thing costs, in millicycles."""
+
+    line_gl: int
+    """Bringing one cache line from beyond L2, or taking it there."""
+    line_l2: int
+    """Bringing one cache line from L2 to L1, or taking it back."""
+    strided_factor: int
+    """How many times a line costs when its tile is not one run (no unit)."""
+    loop_trip: int
+    """One trip of a loop, beside its body."""
+    loop_setup: int
+    """Entering and leaving a loop, or a remainder's straight code."""
+    kernel_setup: int
+    """Entering and leaving a kernel: addresses, and chains that fill and drain."""
+    fma: int
+    """One vector multiply-add (f32), when ports are the limit."""
+    fma_latency: int
+    """From one multiply-add to the next that needs its result."""
+    multiply_add_int: int
+    """One vector multiply and add (32-bit integers)."""
+    multiply_add_int_latency: int
+    """From one 32-bit multiply and add to the next in its chain (the add)."""
+    load: int
+    """One vector load, or load and broadcast, from L1."""
+    store: int
+    """One vector store to L1."""
+    masked_load: int
+    """One masked vector load."""
+    shuffle: int
+    """One shuffle of vector registers."""
+    vector_op: int
+    """One other vector operation (max, compare, blend)."""
+    vector_op_latency: int
+    """From one such operation to the next that needs its result."""
+    scalar: int
+    """One scalar element moved or computed on its own."""
