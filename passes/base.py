@@ -2,7 +2,8 @@
 
 Read `Pass` first, then `registry.py` (names to passes) and `pipeline.py` (text to a
 pass manager). A pass rewrites one ``builtin.module`` in place, or raises `PassFailure`
-with the location of the op that it refuses.
+with the location of the op that it refuses. Several passes under one name are a
+`Bundle` (`bundles.py`).
 """
 
 import dataclasses
@@ -13,7 +14,7 @@ from morello.errors import MorelloError
 from morello.mlir import ir
 
 
-class PassFailure(MorelloError):
+class PassFailure(MorelloError):  # noqa: N818 -- a word of the domain
     """A pass refuses an op.
 
     Args:
@@ -29,9 +30,11 @@ class PassFailure(MorelloError):
 def option(default: Any, text: str) -> Any:
     """A field of a pass that is an option on the command line.
 
+    A field ``fast_math`` is spelled ``fast-math`` in a pipeline.
+
     Args:
         default: the value when the pipeline does not give one (bool, int or str).
-        text: one line for ``--help`` and the docs.
+        text: one line for ``--list-passes`` and the docs.
     """
     return dataclasses.field(default=default, metadata={"help": text})
 
@@ -41,7 +44,8 @@ class Pass(ABC):
     """A rewrite of a module.
 
     A subclass is a frozen dataclass; its docstring's first line is the description in
-    ``--list-passes``, its fields (made by `option`) are its options.
+    ``--list-passes``, its fields (made by `option`) are its options. A value that no
+    run could use is refused in ``__post_init__`` by a `MorelloError`.
     """
 
     name: ClassVar[str]

@@ -1,0 +1,282 @@
+"""From the text of a pipeline to one pass manager that mixes our passes and upstream's.
+
+Read `Pipeline` first. Upstream passes may be nested under any op. A pass of Morello
+rewrites the whole module, so it stands directly in ``builtin.module(…)``; nested
+elsewhere it is refused (running it by a walk would let it see ops outside its anchor).
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from morello.errors import MorelloError
+from morello.mlir import PassManager, ir
+from morello.passes import options
+from morello.passes.base import Pass, PassFailure
+from morello.passes.bundles import Bundle
+from morello.passes.pipeline_text import (
+    Element,
+    PipelineTextError,
+    parse_elements,
+    parse_options,
+)
+from morello.passes.registry import PASSES, Registry
+from morello.passes.stderr_capture import captured_stderr
+from morello.passes.upstream_names import UPSTREAM_NAMES
+
+Announce = Callable[[str], None]
+"""Called with the text of each pass before it runs."""
+
+_ANCHOR = "builtin.module"
+_BUNDLE_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline whose grammar, Morello passes and their options are checked.
+
+    Args:
+        text: as it was given, for errors.
+        elements: in order; `Pass` for one of ours, `Element` for upstream's. A bundle
+            has been replaced by what it stands for.
+    """
+
+    text: str
+    elements: tuple[Pass | Element, ...]
+
+    @classmethod
+    def parse(cls, text: str, registry: Registry = PASSES) -> "Pipeline":
+        """Read ``builtin.module(…)``.
+
+        Raises:
+            PipelineError: the column, the reason, and what would be legal.
+        """
+        outer = parse_elements(text)
+        if len(outer) != 1 or outer[0].name != _ANCHOR or outer[0].nested is None:
+            inside = text.strip() or "canonicalize"
+            raise PipelineTextError(
+                text,
+                outer[0].offset if outer else 0,
+                f"a pipeline is anchored on {_ANCHOR}",
+                f"write '{_ANCHOR}({inside})'",
+            )
+        resolver = _Resolver(text, registry)
+        return cls(text, tuple(resolver.resolve(outer[0].nested)))
+
+    def __str__(self) -> str:
+        return f"{_ANCHOR}({','.join(map(_text, self.elements))})"
+
+    def check(self) -> None:
+        """Ask upstream's registry about its passes and their options.
+
+        Raises:
+            PipelineError: the column, the reason, and what would be legal.
+        """
+        with ir.Context():
+            for element in self.elements:
+                if isinstance(element, Element):
+                    for anchor, leaf in _leaves(element, _ANCHOR):
+                        _check_upstream(self.text, anchor, leaf)
+
+    def build(
+        self, announce: Announce | None = None, single_step: bool = False
+    ) -> PassManager:
+        """The pass manager, in the current context.
+
+        Args:
+            announce: told of each pass of ours before it runs, and of ``""`` after.
+            single_step: tell it of each pass of upstream too. Nested pipelines are
+                then taken apart, one pass a run, and the announcing passes show up in
+                IR dumps and timing: for finding out which pass has crashed.
+        """
+        manager = PassManager(_ANCHOR)
+        for element in self.elements:
+            if isinstance(element, Pass):
+                text = options.render(element)
+                manager.add(_python_pass(element, text, announce), text, text)
+            elif single_step and announce is not None:
+                for leaf in _nested_leaves(element):
+                    manager.add(_announcer(leaf, announce), "announce")
+                    manager.add(leaf)
+                manager.add(_announcer("", announce), "announce")
+            else:
+                manager.add(str(element))
+        return manager
+
+    def run(self, module: ir.Operation) -> None:
+        """Run all passes on ``module`` (a ``builtin.module``) in place.
+
+        Raises:
+            ir.MLIRError: a pass has failed; holds the diagnostics.
+        """
+        with module.context:
+            self.build().run(module)
+
+
+class _Resolver:
+    """Replaces the elements that name our passes by the passes."""
+
+    def __init__(self, text: str, registry: Registry, depth: int = 0) -> None:
+        self.text = text
+        self.registry = registry
+        self.depth = depth
+
+    def resolve(self, elements: tuple[Element, ...]) -> Iterator[Pass | Element]:
+        for element in elements:
+            if element.nested is None and element.name in self.registry:
+                yield from self.ours(element)
+                continue
+            self.refuse_nested(element)
+            yield element
+
+    def ours(self, element: Element) -> Iterator[Pass | Element]:
+        given = parse_options(element.options or "", self.text, element.options_offset)
+        found = self.registry.load(element.name)
+        if not isinstance(found, Bundle):
+            yield self.made(found, element, [(name, text) for name, text, _ in given])
+            return
+        if given:
+            raise self.error(
+                element,
+                f"'{found.name}' takes no options",
+                f"it stands for {found.text}",
+            )
+        if self.depth >= _BUNDLE_DEPTH:
+            raise self.error(
+                element,
+                f"bundle '{found.name}' contains itself",
+                "remove it from its elements",
+            )
+        inner = _Resolver(found.text, self.registry, self.depth + 1)
+        yield from inner.resolve(parse_elements(found.text))
+
+    def made(
+        self, cls: type[Pass], element: Element, given: list[tuple[str, str | None]]
+    ) -> Pass:
+        try:
+            return options.make(cls, given)
+        except MorelloError as error:
+            what = f"'{element.name}' {error.what}"
+            raise self.error(element, what, error.remedy) from error
+
+    def error(self, element: Element, what: str, remedy: str) -> PipelineTextError:
+        return PipelineTextError(self.text, element.offset, what, remedy)
+
+    def refuse_nested(self, element: Element) -> None:
+        for inner in element.nested or ():
+            if inner.nested is None and inner.name in self.registry:
+                raise PipelineTextError(
+                    self.text,
+                    inner.offset,
+                    f"'{inner.name}' rewrites modules and cannot be nested in "
+                    f"'{element.name}'",
+                    f"write it directly in '{_ANCHOR}(…)'",
+                )
+            self.refuse_nested(inner)
+
+
+def _text(element: Pass | Element) -> str:
+    return options.render(element) if isinstance(element, Pass) else str(element)
+
+
+def _python_pass(
+    made: Pass, text: str, announce: Announce | None
+) -> Callable[[ir.Operation, Any], None]:
+    """A pass of ours as upstream calls it."""
+
+    def run(module: ir.Operation, handle: Any) -> None:
+        if announce is not None:
+            announce(text)
+        try:
+            made.run(module)
+        except PassFailure as failure:
+            failure.location.emit_error(str(failure))
+            handle.signal_pass_failure()
+        if announce is not None:
+            announce("")
+
+    return run
+
+
+def _announcer(text: str, announce: Announce) -> Callable[[ir.Operation, Any], None]:
+    def run(module: ir.Operation, handle: Any) -> None:
+        announce(text)
+
+    return run
+
+
+def _leaves(element: Element, anchor: str) -> Iterator[tuple[str, Element]]:
+    """Every pass below ``element``, with the op that its pipeline is anchored on."""
+    if element.nested is None:
+        yield anchor, element
+    for inner in element.nested or ():
+        yield from _leaves(inner, element.name)
+
+
+def _nested_leaves(element: Element) -> Iterator[str]:
+    """Every pass below ``element`` as a pipeline of its own."""
+    if element.nested is None:
+        yield str(element)
+    for inner in element.nested or ():
+        for text in _nested_leaves(inner):
+            yield f"{element.name}({text})"
+
+
+def _check_upstream(text: str, anchor: str, leaf: Element) -> None:
+    """Refuse a pass that upstream cannot add to a pipeline on ``anchor``."""
+    with captured_stderr() as noise:
+        try:
+            PassManager.parse(f"{anchor}({leaf})")
+            return
+        except ValueError as error:
+            reason = str(error)
+    # An option's value that cannot be read is reported on stderr alone.
+    reason += noise.text()
+    if "does not refer to a registered pass" in reason:
+        raise PipelineTextError(
+            text, leaf.offset, f"no pass is called '{leaf.name}'", _closest(leaf.name)
+        )
+    anchored = re.search(r"restricted to '([^']*)'", reason)
+    if anchored:
+        raise PipelineTextError(
+            text,
+            leaf.offset,
+            f"'{leaf.name}' runs on '{anchored[1]}', not on '{anchor}'",
+            f"write it directly in '{_ANCHOR}(…)'"
+            if anchored[1] == _ANCHOR
+            else f"write '{anchored[1]}({leaf.name})'",
+        )
+    _refuse_options(text, anchor, leaf, reason)
+
+
+def _closest(name: str) -> str:
+    """A remedy for a name that no pass has."""
+    close = difflib.get_close_matches(name, [*PASSES.names(), *UPSTREAM_NAMES], 3)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return "morello-opt --list-passes prints their names"
+
+
+def _refuse_options(text: str, anchor: str, leaf: Element, reason: str) -> None:
+    unknown = re.search(r"no such option (\S+)", reason)
+    value = re.search(r"for the --(\S+) option: (.*?)!?\s*$", reason, re.MULTILINE)
+    if unknown:
+        what = f"has no option '{unknown[1]}'"
+    elif value:
+        what = f"cannot read option '{value[1]}': {value[2]}"
+    else:
+        what = f"is refused: {' '.join(reason.split())}"
+    raise PipelineTextError(
+        text,
+        leaf.offset,
+        f"'{leaf.name}' {what}",
+        f"with its defaults it is {_defaults(anchor, leaf)}",
+    )
+
+
+def _defaults(anchor: str, leaf: Element) -> str:
+    """The pass with all its options, as upstream prints it."""
+    printed = str(PassManager.parse(f"{anchor}({leaf.name})"))
+    return " ".join(printed[len(anchor) + 1 : -1].split())

@@ -1,0 +1,100 @@
+"""Names to passes. One row a pass; nothing is imported until a pass is asked for.
+
+To add a pass: write ``passes/<name>.py``, add one `Row` to `_ROWS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from morello.errors import PipelineError
+
+if TYPE_CHECKING:
+    from morello.passes.base import Pass
+    from morello.passes.bundles import Bundle
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """Where one pass is.
+
+    Args:
+        name: the pass's argument in a pipeline, e.g. ``morello-synthesize``.
+        module: the Python module that defines it.
+        attribute: in that module, the class of a `Pass`, or a `Bundle`.
+    """
+
+    name: str
+    module: str
+    attribute: str
+
+    @property
+    def owner(self) -> str:
+        """``module:attribute``, as errors name it."""
+        return f"{self.module}:{self.attribute}"
+
+
+class Registry:
+    """A map from names to passes, loaded on demand."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._rows: dict[str, Row] = {}
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Make a pass known. Adding the same row again changes nothing.
+
+        Raises:
+            PipelineError: another class owns the name.
+        """
+        held = self._rows.get(row.name)
+        if held is not None and held != row:
+            raise PipelineError(
+                f"two passes are called '{row.name}': {held.owner} and {row.owner}",
+                "rename one of them",
+            )
+        self._rows[row.name] = row
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def names(self) -> list[str]:
+        """All names, sorted; loads nothing."""
+        return sorted(self._rows)
+
+    def load(self, name: str) -> type[Pass] | Bundle:
+        """The class of the pass, or the bundle, called ``name``.
+
+        Raises:
+            PipelineError: no pass has this name, or its row leads to nothing
+                of this name.
+        """
+        if name not in self._rows:
+            raise PipelineError(
+                f"no pass is called '{name}'",
+                f"Morello's are: {', '.join(self.names()) or 'none'}",
+            )
+        row = self._rows[name]
+        module = importlib.import_module(row.module)
+        found: type[Pass] | Bundle | None = getattr(module, row.attribute, None)
+        if found is None or found.name != name:
+            what = "missing" if found is None else f"called '{found.name}'"
+            raise PipelineError(
+                f"the row of pass '{name}' leads to {row.owner}, which is {what}",
+                "correct the row in morello/passes/registry.py",
+            )
+        return found
+
+
+_ROWS: tuple[Row, ...] = (
+    Row("morello-check-lowered", "morello.passes.check_lowered", "CheckLowered"),
+    Row("morello-entry-points", "morello.passes.entry_points", "EntryPoints"),
+    Row("morello-lower-to-llvm", "morello.passes.bundles", "LOWER_TO_LLVM"),
+)
+
+PASSES = Registry(_ROWS)
+"""Every pass of Morello, and those of loaded plug-ins."""

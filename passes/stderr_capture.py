@@ -1,0 +1,41 @@
+"""What native code writes to the process's standard error, caught.
+
+Upstream reports a few errors (unreadable option values) nowhere else.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_LOCK = threading.Lock()
+
+
+class Captured:
+    """What was written while the capture was on."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    def text(self) -> str:
+        """As text; bytes that are not UTF-8 are replaced."""
+        return self.written.decode("utf-8", "replace")
+
+
+@contextmanager
+def captured_stderr() -> Iterator[Captured]:
+    """Redirect file descriptor 2 to a temporary file; one thread at a time."""
+    held = Captured()
+    with _LOCK, tempfile.TemporaryFile() as file:
+        sys.stderr.flush()
+        saved = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield held
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            file.seek(0)
+            held.written = file.read()
