@@ -21,7 +21,7 @@ def _remedy(name: str) -> str:
         case "transform" | "morello_transform":
             return "run morello-apply-schedule, which consumes the schedule, first"
         case "func":
-            return "give every memref argument a static shape"
+            return "run morello-lower-to-llvm; it needs memrefs of static shape"
         case "builtin":
             return "a conversion of its operand is missing before it"
         case "memref":

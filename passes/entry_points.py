@@ -11,7 +11,6 @@ from typing import ClassVar
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
 
-
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
 
 

@@ -1,0 +1,227 @@
+"""LLVM IR text to machine code in this process.
+
+`compile_llvm` is the entry point: `compile_object` makes an object for any CPU, and
+`load` puts it into an `Engine` if this machine can run it. Both are safe to call from
+several threads; llvmlite takes a lock around each of its calls.
+
+Invariants: an `Engine` owns the code, so whoever keeps an address keeps the engine; the
+same text, CPU and features give the same bytes of object.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import llvmlite.binding as lb
+
+from morello.errors import CompileError, TargetError
+from morello.jit.llvm_text import refuse_hazards
+from morello.jit.object_file import undefined_symbols
+from morello.targets.host import missing_features, required_features
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+
+
+@dataclasses.dataclass(frozen=True)
+class Compiled:
+    """Machine code that is not loaded.
+
+    Args:
+        llvm: the LLVM IR after optimisation.
+        object: an ELF object; the same bytes for the same input.
+        functions: names of the functions that it defines, in order.
+        cpu: what it was built for, as LLVM spells it.
+        features: changes to the CPU's features, as LLVM spells them.
+    """
+
+    llvm: str
+    object: bytes = dataclasses.field(repr=False)
+    functions: tuple[str, ...]
+    cpu: str
+    features: str
+
+    def assembly(self) -> str:
+        """The assembly of the object, as text; generated again at each call."""
+        machine = _target_machine(self.cpu, self.features, 3)
+        return str(machine.emit_assembly(_parse(self.llvm, machine)))
+
+
+class Engine:
+    """Machine code that this process can call.
+
+    Its addresses hold as long as the engine lives.
+    """
+
+    def __init__(self, compiled: Compiled, execution_engine: Any) -> None:
+        self._compiled = compiled
+        self._execution_engine = execution_engine
+
+    @property
+    def compiled(self) -> Compiled:
+        """What was loaded, and what it was built for."""
+        return self._compiled
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR after optimisation."""
+        return self._compiled.llvm
+
+    @property
+    def object(self) -> bytes:
+        """The ELF object; the same bytes for the same input."""
+        return self._compiled.object
+
+    @functools.cached_property
+    def asm(self) -> str:
+        """The assembly as text."""
+        return self._compiled.assembly()
+
+    def address(self, name: str) -> int:
+        """Where a function starts.
+
+        Raises:
+            CompileError: no function has this name.
+        """
+        if name not in self._compiled.functions:
+            raise CompileError(
+                f"the module defines no function {name!r}",
+                f"it defines {', '.join(self._compiled.functions) or 'none'}",
+            )
+        return int(self._execution_engine.get_function_address(name))
+
+
+@functools.cache
+def _initialise() -> None:
+    """Bring LLVM's x86 back end up, once a process."""
+    lb.initialize_native_target()
+    lb.initialize_native_asmprinter()
+
+
+def _target_machine(cpu: str, features: str, opt: int) -> Any:
+    """A code generator of its own for one use: they are not shared between threads."""
+    _initialise()
+    return lb.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=cpu,
+        features=features,
+        opt=opt,
+        reloc="pic",
+        codemodel="default",
+        jit=True,
+    )
+
+
+def _parse(text: str, machine: Any) -> Any:
+    """Parse and verify a module in a context of its own.
+
+    A context that is shared would keep every constant and type of every kernel.
+
+    Raises:
+        CompileError: with LLVM's message, which quotes line and column.
+    """
+    try:
+        module = lb.parse_assembly(text, context=lb.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(
+            f"LLVM cannot read the module: {str(error).strip()}",
+            "the bindings' LLVM is newer than llvmlite's; please report the construct",
+        ) from error
+    module.triple = TRIPLE
+    module.data_layout = str(machine.target_data)
+    return module
+
+
+def _optimise(module: Any, machine: Any, opt: int) -> None:
+    """Run LLVM's pipeline; to vectorise is the schedule's decision, not LLVM's."""
+    tuning = lb.create_pipeline_tuning_options(speed_level=opt)
+    tuning.loop_vectorization = False
+    tuning.loop_interleaving = False
+    tuning.slp_vectorization = False
+    builder = lb.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+
+
+def compile_object(
+    text: str, *, cpu: str, features: str = "", opt: int = 3
+) -> Compiled:
+    """Compile LLVM IR for any x86-64 CPU, whether this machine can run it or not.
+
+    Args:
+        text: a module that llvmlite's LLVM reads (see `llvm_text.downgrade`).
+        cpu: as LLVM spells it, e.g. ``haswell``.
+        features: changes to it, e.g. ``+avx512f,-fma``.
+        opt: LLVM's level, 0 to 3.
+
+    Raises:
+        CompileError: a module that is not valid, or that holds what no kernel may.
+        TargetError: a CPU or a feature that LLVM does not have.
+    """
+    required_features(cpu, features)
+    if opt not in range(4):
+        raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
+    refuse_hazards(text)
+    machine = _target_machine(cpu, features, opt)
+    module = _parse(text, machine)
+    functions = tuple(f.name for f in module.functions if not f.is_declaration)
+    _optimise(module, machine, opt)
+    # Code generation changes the module, so its text is taken before.
+    llvm = str(module)
+    return Compiled(llvm, machine.emit_object(module), functions, cpu, features)
+
+
+def _require(cpu: str, features: str) -> None:
+    """Refuse what would end in an illegal instruction.
+
+    Raises:
+        TargetError: names what the machine lacks.
+    """
+    missing = missing_features(cpu, features)
+    if missing:
+        raise TargetError(
+            f"this machine cannot run code for {f'{cpu} {features}'.strip()}: its CPU "
+            f"lacks {', '.join(missing)}",
+            "compile for a target that it has",
+        )
+
+
+def load(compiled: Compiled) -> Engine:
+    """Put an object into this process.
+
+    Raises:
+        TargetError: this machine lacks a feature that the code may use.
+        CompileError: the code calls a function that this process does not have.
+    """
+    _require(compiled.cpu, compiled.features)
+    # Made first: it is what opens the symbols of this process to the search below.
+    machine = _target_machine(compiled.cpu, compiled.features, 3)
+    engine = lb.create_mcjit_compiler(_parse("", machine), machine)
+    unknown = [
+        name
+        for name in undefined_symbols(compiled.object)
+        if lb.address_of_symbol(name) is None
+    ]
+    if unknown:
+        raise CompileError(
+            f"the code calls {', '.join(unknown)}, which this process does not have",
+            "load the library that defines it first, or lower the op that needs it",
+        )
+    engine.add_object_file(lb.ObjectFileRef.from_data(compiled.object))
+    engine.finalize_object()
+    return Engine(compiled, engine)
+
+
+def compile_llvm(text: str, *, cpu: str, features: str = "", opt: int = 3) -> Engine:
+    """Compile LLVM IR and load it.
+
+    Args:
+        text: a module that llvmlite's LLVM reads (see `llvm_text.downgrade`).
+        cpu: as LLVM spells it, e.g. ``haswell``.
+        features: changes to it, e.g. ``+avx512f,-fma``.
+        opt: LLVM's level, 0 to 3.
+
+    Raises:
+        CompileError: a module that cannot be compiled or loaded.
+        TargetError: an unknown CPU or feature, or one that this machine lacks.
+    """
+    _require(cpu, features)
+    return load(compile_object(text, cpu=cpu, features=features, opt=opt))

@@ -1,0 +1,225 @@
+"""LLVM IR text of the bindings' LLVM, brought to the older LLVM inside llvmlite.
+
+`downgrade` is the entry point. The newer LLVM prints floating-point constants in forms
+that the older one cannot read (``+inf``, ``f0x3DCCCCCD``, ``float 1.000000e-01``); they
+become hexadecimal constants of the same bits. Everything else is left as it is, and
+llvmlite's own parser has the last word on whether the result is understood.
+
+`refuse_hazards` looks for what a kernel must not hold: pointer arithmetic through
+integers, which LLVM 22 can miscompile, ``undef``, and a function that chooses its own
+CPU behind the back of the check of features.
+"""
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+from morello.errors import CompileError
+
+
+class _Format(NamedTuple):
+    """A binary floating-point format, and how LLVM 22 spells its constants."""
+
+    exponent: int
+    """Bits of the exponent."""
+    mantissa: int
+    """Bits of the mantissa that are stored."""
+    prefix: str
+    """What stands before the digits; ``0x`` takes the bits widened to double."""
+
+    @property
+    def width(self) -> int:
+        return 1 + self.exponent + self.mantissa
+
+    @property
+    def infinity(self) -> int:
+        """The bits of +inf: an exponent of ones."""
+        return ((1 << self.exponent) - 1) << self.mantissa
+
+
+_DOUBLE = _Format(11, 52, "0x")
+_FORMATS = {
+    "half": _Format(5, 10, "0xH"),
+    "bfloat": _Format(8, 7, "0xR"),
+    "float": _Format(8, 23, "0x"),
+    "double": _DOUBLE,
+}
+
+_TOKEN = re.compile(
+    r"""
+    (?P<string>  c?"[^"]*" )
+  | (?P<name>    [%@!\#$](?:"[^"]*"|[-\w.$]+) )
+  | (?P<label>   [-\w.$]+: )
+  | (?P<literal> f0x[0-9A-Fa-f]+
+               | [-+]?(?:inf|qnan)\b
+               | [-+]?s?nan\(0x[0-9A-Fa-f]+\)
+               | [-+]?\d+\.\d*(?:[eE][-+]?\d+)? )
+  | (?P<word>    [A-Za-z_][\w.]* )
+  | (?P<number>  -?\w+ )
+  | (?P<space>   \s+ )
+  | (?P<comment> ;.* )
+  | (?P<other>   \.\.\.|. )
+    """,
+    re.VERBOSE,
+)
+# A line without any of these has nothing to rewrite and nothing to refuse.
+_HINT = re.compile(r"\d\.|f0x|inf|nan|fp80|fp128|;")
+_UNSUPPORTED_TYPES = {"x86_fp80", "fp128", "ppc_fp128"}
+_TYPE_WORD = re.compile(r"(?:half|bfloat|float|double|ptr|void|label|i\d+)\Z")
+_INTRINSIC = re.compile(r"declare .*@llvm\.")
+_HAZARDS = {
+    "inttoptr": "pointer arithmetic through integers can be miscompiled",
+    "undef": "an undefined value may differ at each use; a register is read before it "
+    "is written",
+}
+_OWN_CPU = re.compile(r'"(?:target-cpu|target-features|tune-cpu)"')
+
+
+def _round(value: Fraction, form: _Format) -> int:
+    """The bits of a value >= 0, rounded once to nearest, ties to even."""
+    if value == 0:
+        return 0
+    bias = (1 << (form.exponent - 1)) - 1
+    scale = value.numerator.bit_length() - value.denominator.bit_length()
+    if value < Fraction(2) ** scale:
+        scale -= 1
+    # Below the least normal exponent the spacing stays: denormals.
+    scale = max(scale, 1 - bias)
+    count = round(value / Fraction(2) ** (scale - form.mantissa))
+    # Adding, not joining: a count that rounded up to 2^(mantissa+1) carries over, and
+    # a denormal's missing leading bit takes one off the exponent.
+    bits = ((scale + bias - 1) << form.mantissa) + count
+    return min(bits, form.infinity)
+
+
+def _bits(literal: str, form: _Format) -> int:
+    """The bits that a literal of the newer LLVM means in a format."""
+    if literal.startswith("f0x"):
+        return int(literal[3:], 16)
+    sign = (1 << (form.width - 1)) if literal[0] == "-" else 0
+    body = literal.lstrip("+-")
+    quiet = 1 << (form.mantissa - 1)
+    if body == "inf":
+        return sign | form.infinity
+    if body == "qnan":
+        return sign | form.infinity | quiet
+    if "nan(" in body:
+        payload = int(body[body.index("0x") + 2 : -1], 16)
+        kind = 0 if body.startswith("s") else quiet
+        return sign | form.infinity | kind | payload
+    return sign | _round(Fraction(body), form)
+
+
+def _widen(bits: int, form: _Format) -> int:
+    """A float's bits as the double of the same value; NaN payloads are kept."""
+    if form is _DOUBLE:
+        return bits
+    sign = bits >> (form.width - 1) << 63
+    exponent = (bits & form.infinity) >> form.mantissa
+    fraction = bits & ((1 << form.mantissa) - 1)
+    shift = _DOUBLE.mantissa - form.mantissa
+    if bits & form.infinity == form.infinity:
+        return sign | _DOUBLE.infinity | fraction << shift
+    if exponent == 0:
+        smallest = Fraction(2) ** (2 - (1 << (form.exponent - 1)) - form.mantissa)
+        return sign | _round(fraction * smallest, _DOUBLE)
+    rebias = (1 << (_DOUBLE.exponent - 1)) - (1 << (form.exponent - 1))
+    return sign | (exponent + rebias) << _DOUBLE.mantissa | fraction << shift
+
+
+def _spell(literal: str, kind: str) -> str:
+    """A literal of the newer LLVM as LLVM 22 reads it."""
+    form = _FORMATS[kind]
+    bits = _bits(literal, form)
+    if bits >> form.width:
+        raise ValueError(f"more bits than {kind} has")
+    if form.prefix == "0x":
+        return f"0x{_widen(bits, form):016X}"
+    return f"{form.prefix}{bits:04X}"
+
+
+def _error(number: int, line: str, what: str) -> CompileError:
+    return CompileError(
+        f"LLVM IR line {number}: {what}: {line.strip()!r}",
+        "this construct is outside of what the JIT accepts; please report it",
+    )
+
+
+def _downgrade_line(number: int, line: str) -> str:
+    """One line with its floating-point constants respelled.
+
+    The type of a constant is the last type before it: ``float 1.0`` says it itself,
+    and in ``fadd float %a, 1.0`` or ``phi float [ 1.0, %b ]`` it is the instruction's.
+
+    Raises:
+        CompileError: a constant that has no type that we know.
+    """
+    if not _HINT.search(line):
+        return line
+    kind: str | None = None
+    out: list[str] = []
+    for match in _TOKEN.finditer(line):
+        token = match.group()
+        match match.lastgroup:
+            case "comment":
+                break
+            case "word" if token in _UNSUPPORTED_TYPES:
+                raise _error(number, line, f"type {token} has no place in a kernel")
+            case "word" if _TYPE_WORD.match(token):
+                kind = token
+            case "literal":
+                if kind not in _FORMATS:
+                    raise _error(number, line, f"constant {token!r} has no type")
+                try:
+                    token = _spell(token, kind)
+                except ValueError as error:
+                    reason = f"constant {token!r}: {error}"
+                    raise _error(number, line, reason) from error
+            case _:
+                pass
+        out.append(token)
+    return "".join(out).rstrip()
+
+
+def downgrade(text: str) -> str:
+    """LLVM IR text of the bindings as text that llvmlite's LLVM reads.
+
+    Args:
+        text: a module as ``translate_module_to_llvmir`` prints it.
+
+    Raises:
+        CompileError: a constant whose meaning is not certain, with its line.
+    """
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        lowered = _downgrade_line(number, line)
+        if _INTRINSIC.match(lowered):
+            # The older LLVM knows its intrinsics' attributes, and may not know these.
+            lowered = re.sub(r"\)\s+#\d+$", ")", lowered)
+        lines.append(lowered)
+    return "\n".join(lines) + "\n"
+
+
+def refuse_hazards(text: str) -> None:
+    """Refuse what no kernel may hold.
+
+    Args:
+        text: LLVM IR, before or after optimisation.
+
+    Raises:
+        CompileError: an ``inttoptr``, an ``undef``, or a function with its own CPU,
+            with its line.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if _OWN_CPU.search(line):
+            reason = "a function sets its own CPU, which the engine alone decides"
+            raise _error(number, line, reason)
+        if not any(word in line for word in _HAZARDS):
+            continue
+        for match in _TOKEN.finditer(line):
+            if match.lastgroup == "comment":
+                break
+            if match.lastgroup == "word" and match.group() in _HAZARDS:
+                raise _error(
+                    number, line, f"{match.group()}: {_HAZARDS[match.group()]}"
+                )

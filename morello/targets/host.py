@@ -1,0 +1,191 @@
+"""What the machine that we run on has: CPU, features, cores, caches.
+
+`host()` is the entry point. `missing_features` compares it with what code was built
+for: running an instruction that the CPU lacks would end the process.
+"""
+
+import dataclasses
+import functools
+import os
+from pathlib import Path
+
+import llvmlite.binding as lb
+
+from morello.errors import TargetError
+
+_SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+_V1 = frozenset({"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
+_V2 = _V1 | {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
+_V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
+_V4 = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
+_ZEN1 = (_V3 | {"adx", "aes", "clflushopt", "pclmul", "prfchw", "rdrnd", "rdseed"}) | {
+    "sha",
+    "sse4a",
+    "xsavec",
+    "xsaveopt",
+}
+_ZEN2 = _ZEN1 | {"clwb", "rdpid"}
+_ZEN3 = _ZEN2 | {"vaes", "vpclmulqdq"}
+_ZEN4 = (_ZEN3 | _V4) | {
+    "avx512bf16",
+    "avx512bitalg",
+    "avx512ifma",
+    "avx512vbmi",
+    "avx512vbmi2",
+    "avx512vnni",
+    "avx512vpopcntdq",
+    "gfni",
+}
+
+_CPU_FEATURES = {
+    "x86-64": _V1,
+    "x86-64-v2": _V2,
+    "x86-64-v3": _V3,
+    "x86-64-v4": _V4,
+    "haswell": _V3 | {"pclmul", "rdrnd", "xsaveopt"},
+    "znver1": _ZEN1,
+    "znver2": _ZEN2,
+    "znver3": _ZEN3,
+    "znver4": _ZEN4,
+}
+"""CPU name as LLVM spells it: the instruction sets that code for it may use."""
+
+_TUNING = frozenset({"prefer-128-bit", "prefer-256-bit"})
+"""Features that steer LLVM and need nothing of the CPU."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cache:
+    """A data or unified cache as one core sees it.
+
+    Args:
+        level: 1 is the nearest to the core.
+        size: bytes.
+        line: bytes of a line.
+        shared_by: how many processors of the machine share it.
+    """
+
+    level: int
+    size: int
+    line: int
+    shared_by: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """The machine that we run on.
+
+    Args:
+        cpu: the name that LLVM has for it, e.g. ``znver4``.
+        features: the instruction sets that it can run, as LLVM spells them.
+        known_features: every feature that LLVM asked it about.
+        cores: processors that this process may use (its affinity).
+        caches: data caches, the nearest first; empty where the system does not say.
+    """
+
+    cpu: str
+    features: frozenset[str]
+    known_features: frozenset[str]
+    cores: int
+    caches: tuple[Cache, ...]
+
+    def cache(self, level: int) -> Cache | None:
+        """The data cache of a level, or None where it is not known."""
+        return next((c for c in self.caches if c.level == level), None)
+
+
+def _bytes(text: str) -> int:
+    """A size as sysfs writes it (``32K``) in bytes."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
+
+
+def _processors(text: str) -> int:
+    """How many processors a list as ``0-3,8`` names."""
+    count = 0
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        count += int(last or first) - int(first) + 1
+    return count
+
+
+def read_caches(folder: Path = _SYSFS_CACHES) -> tuple[Cache, ...]:
+    """The data caches that sysfs describes, the nearest first.
+
+    Args:
+        folder: the ``cache`` folder of one processor. An index in it that cannot be
+            read is left out: containers often hide a part.
+    """
+    found = []
+    for index in sorted(folder.glob("index*")):
+
+        def read(name: str, index: Path = index) -> str:
+            return (index / name).read_text().strip()
+
+        try:
+            if read("type") == "Instruction":
+                continue
+            cache = Cache(
+                level=int(read("level")),
+                size=_bytes(read("size")),
+                line=int(read("coherency_line_size")),
+                shared_by=_processors(read("shared_cpu_list")),
+            )
+        except (OSError, ValueError):
+            continue
+        found.append(cache)
+    return tuple(sorted(found, key=lambda cache: cache.level))
+
+
+@functools.cache
+def _processor() -> tuple[str, frozenset[str], frozenset[str]]:
+    """CPU name, its features, and every feature asked about; these do not change."""
+    asked = lb.get_host_cpu_features()
+    has = frozenset(name for name, present in asked.items() if present)
+    return lb.get_host_cpu_name(), has, frozenset(asked)
+
+
+def host() -> Host:
+    """This machine, with the affinity that the process has now."""
+    name, has, asked = _processor()
+    return Host(name, has, asked, len(os.sched_getaffinity(0)), read_caches())
+
+
+def required_features(cpu: str, features: str = "") -> frozenset[str]:
+    """The instruction sets that code built for a CPU and features may use.
+
+    Args:
+        cpu: a CPU name as LLVM spells it, e.g. ``haswell``.
+        features: changes to it as LLVM spells them: ``+avx512f,-fma``.
+
+    Raises:
+        TargetError: a name that is not known.
+    """
+    if cpu not in _CPU_FEATURES:
+        raise TargetError(
+            f"unknown CPU {cpu!r}", f"use one of {', '.join(sorted(_CPU_FEATURES))}"
+        )
+    required = set(_CPU_FEATURES[cpu])
+    known = _processor()[2] | _TUNING
+    for change in filter(None, features.split(",")):
+        sign, name = change[0], change[1:]
+        if sign not in "+-" or name not in known:
+            raise TargetError(
+                f"unknown CPU feature {change!r}",
+                "write +name or -name with a name that LLVM has, e.g. +avx512f",
+            )
+        if sign == "+" and name not in _TUNING:
+            required.add(name)
+        else:
+            required.discard(name)
+    return frozenset(required)
+
+
+def missing_features(cpu: str, features: str = "") -> tuple[str, ...]:
+    """What code built for a CPU and features needs and this machine lacks, sorted.
+
+    Raises:
+        TargetError: a name that is not known.
+    """
+    return tuple(sorted(required_features(cpu, features) - _processor()[1]))
