@@ -2,8 +2,8 @@
 
 Read `Pass` first, then `registry.py` (names to passes) and `pipeline.py` (text to a
 pass manager). A pass rewrites one ``builtin.module`` in place, or raises `PassFailure`
-with the location of the op that it refuses. Several passes under one name are a
-`Bundle` (`bundles.py`).
+with the location of the op that it refuses. A `Bundle` is a name for a piece of
+pipeline text.
 """
 
 import dataclasses
@@ -58,3 +58,19 @@ class Pass(ABC):
         Raises:
             PassFailure: an op that the pass refuses.
         """
+
+
+@dataclasses.dataclass(frozen=True)
+class Bundle(ABC):
+    """A name for several passes that are always run together.
+
+    Options, docstring and name are as those of a `Pass`. A pipeline that names a bundle
+    runs, in its place and in the same pass manager, what `expand` returns.
+    """
+
+    name: ClassVar[str]
+    """The argument in a pipeline: ``morello-…``."""
+
+    @abstractmethod
+    def expand(self) -> str:
+        """The elements of the pipeline, separated by commas, without an anchor."""

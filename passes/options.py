@@ -43,7 +43,7 @@ def make(cls: type[T], given: Sequence[tuple[str, str | None]]) -> T:
     """The pass ``cls`` with the options that a pipeline gave.
 
     Args:
-        cls: a `Pass`.
+        cls: a `Pass` or a `Bundle`.
         given: (name, text) of each option; text is None for a bare flag.
 
     Raises:

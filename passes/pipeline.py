@@ -14,8 +14,7 @@ from typing import Any
 from morello.errors import MorelloError
 from morello.mlir import PassManager, ir
 from morello.passes import options
-from morello.passes.base import Pass, PassFailure
-from morello.passes.bundles import Bundle
+from morello.passes.base import Bundle, Pass, PassFailure
 from morello.passes.pipeline_text import (
     Element,
     PipelineTextError,
@@ -132,31 +131,25 @@ class _Resolver:
             yield element
 
     def ours(self, element: Element) -> Iterator[Pass | Element]:
-        given = parse_options(element.options or "", self.text, element.options_offset)
-        found = self.registry.load(element.name)
-        if not isinstance(found, Bundle):
-            yield self.made(found, element, [(name, text) for name, text, _ in given])
+        made = self.made(element)
+        if isinstance(made, Pass):
+            yield made
             return
-        if given:
-            raise self.error(
-                element,
-                f"'{found.name}' takes no options",
-                f"it stands for {found.text}",
-            )
         if self.depth >= _BUNDLE_DEPTH:
             raise self.error(
                 element,
-                f"bundle '{found.name}' contains itself",
-                "remove it from its elements",
+                f"bundle '{made.name}' contains itself",
+                "remove it from what it expands to",
             )
-        inner = _Resolver(found.text, self.registry, self.depth + 1)
-        yield from inner.resolve(parse_elements(found.text))
+        text = made.expand()
+        inner = _Resolver(text, self.registry, self.depth + 1)
+        yield from inner.resolve(parse_elements(text))
 
-    def made(
-        self, cls: type[Pass], element: Element, given: list[tuple[str, str | None]]
-    ) -> Pass:
+    def made(self, element: Element) -> Pass | Bundle:
+        given = parse_options(element.options or "", self.text, element.options_offset)
+        cls = self.registry.load(element.name)
         try:
-            return options.make(cls, given)
+            return options.make(cls, [(name, text) for name, text, _ in given])
         except MorelloError as error:
             what = f"'{element.name}' {error.what}"
             raise self.error(element, what, error.remedy) from error

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from morello.errors import PipelineError
 
 if TYPE_CHECKING:
-    from morello.passes.base import Pass
-    from morello.passes.bundles import Bundle
+    from morello.passes.base import Bundle, Pass
 
 
 @dataclass(frozen=True, order=True)
@@ -24,7 +23,7 @@ class Row:
     Args:
         name: the pass's argument in a pipeline, e.g. ``morello-synthesize``.
         module: the Python module that defines it.
-        attribute: in that module, the class of a `Pass`, or a `Bundle`.
+        attribute: in that module, the class, a `Pass` or a `Bundle`.
     """
 
     name: str
@@ -66,8 +65,8 @@ class Registry:
         """All names, sorted; loads nothing."""
         return sorted(self._rows)
 
-    def load(self, name: str) -> type[Pass] | Bundle:
-        """The class of the pass, or the bundle, called ``name``.
+    def load(self, name: str) -> type[Pass] | type[Bundle]:
+        """The class of the pass or bundle called ``name``.
 
         Raises:
             PipelineError: no pass has this name, or its row leads to nothing
@@ -80,7 +79,7 @@ class Registry:
             )
         row = self._rows[name]
         module = importlib.import_module(row.module)
-        found: type[Pass] | Bundle | None = getattr(module, row.attribute, None)
+        found: type[Pass] | type[Bundle] | None = getattr(module, row.attribute, None)
         if found is None or found.name != name:
             what = "missing" if found is None else f"called '{found.name}'"
             raise PipelineError(
@@ -93,7 +92,7 @@ class Registry:
 _ROWS: tuple[Row, ...] = (
     Row("morello-check-lowered", "morello.passes.check_lowered", "CheckLowered"),
     Row("morello-entry-points", "morello.passes.entry_points", "EntryPoints"),
-    Row("morello-lower-to-llvm", "morello.passes.bundles", "LOWER_TO_LLVM"),
+    Row("morello-lower-to-llvm", "morello.passes.bundles", "LowerToLlvm"),
 )
 
 PASSES = Registry(_ROWS)
