@@ -1,1 +1,28 @@
-""""""
+"""Actions: the rewrites that the search and a schedule choose from.
+
+Read `base.py` first. `ACTIONS` is the one list of them: an action that is in it is tried
+by the search and has an op in the ``morello_transform`` dialect.
+"""
+
+from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
+from morello.actions.move import Move
+from morello.actions.select import Select
+from morello.actions.split import Split
+from morello.actions.tile import Tile
+from morello.actions.to_accum import ToAccum
+
+ACTIONS: tuple[type[Action], ...] = (Tile, Split, Move, ToAccum, Select)
+
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "Child",
+    "Expansion",
+    "Hole",
+    "Move",
+    "Rewrite",
+    "Select",
+    "Split",
+    "Tile",
+    "ToAccum",
+]

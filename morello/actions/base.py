@@ -1,0 +1,109 @@
+"""What an action is: a rewrite of a Spec into a piece of program with smaller Specs.
+
+An action is a frozen value. `Action.expand` says, for a whole frame of Specs at once,
+where it applies, what it costs by itself, and which child Specs it leaves, how often
+each. The cost of a program is affine: the action's own cost plus, for each child, times
+it runs · its cost. The search, the transform ops and the tests all ask `expand`.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+from morello.errors import ScheduleError
+from morello.spec import Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True)
+class Child:
+    """The Specs that are left in one hole of the rewritten program."""
+
+    role: str
+    """The name of the hole: ``main``, ``remainder``, ``prologue``, ``body``, …"""
+    frame: Frame
+    times: Ints
+    """How often the hole runs; where it is 0 there is no hole and sizes mean nothing."""
+    dims: tuple[int, ...]
+    """For each dimension of the child, the parent's dimension that it is a part of."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Expansion:
+    """What an action makes of a frame."""
+
+    conditions: tuple[Condition, ...]
+    """All must hold for the action to apply."""
+    cost: Ints
+    """Its own cost, in millicycles."""
+    children: tuple[Child, ...] = ()
+    """In the order in which they run."""
+
+    def refusal(self) -> str:
+        """The first condition that fails for a frame of one Spec; empty if none."""
+        return next((c.reason for c in self.conditions if not c.holds), "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Hole:
+    """A child Spec of one rewritten Spec."""
+
+    role: str
+    spec: Spec
+    times: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewrite:
+    """What an action makes of one Spec."""
+
+    cost: int
+    """Its own cost, in millicycles."""
+    holes: tuple[Hole, ...]
+
+    def total(self, costs: tuple[int, ...]) -> int:
+        """The cost of the program, given the cost of each hole."""
+        holes = zip(self.holes, costs, strict=True)
+        return self.cost + sum(hole.times * cost for hole, cost in holes)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Action(ABC):
+    """A rewrite. Its fields are the attributes of its transform op."""
+
+    name: ClassVar[str]
+    """The mnemonic of its op in the ``morello_transform`` dialect."""
+
+    @abstractmethod
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """The rewrite of every Spec of ``frame``."""
+
+    @classmethod
+    @abstractmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Action"]:
+        """The actions of this class that the search tries on a key.
+
+        ``axes`` holds the sizes that each dimension takes, ascending. What it yields may
+        still be refused by the conditions of `expand`.
+        """
+
+    def apply(self, spec: Spec, target: Target) -> Rewrite:
+        """The rewrite of one Spec.
+
+        Raises:
+            ScheduleError: the action does not apply; the message says why.
+        """
+        expansion = self.expand(Frame.of(spec), target)
+        reason = expansion.refusal()
+        if reason:
+            raise ScheduleError(f"{self.name} does not apply to {spec}: {reason}")
+        holes = tuple(
+            Hole(child.role, child.frame.spec(), int(child.times))
+            for child in expansion.children
+            if int(child.times)
+        )
+        return Rewrite(int(expansion.cost), holes)

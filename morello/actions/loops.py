@@ -1,0 +1,86 @@
+"""Loops over tiles: what `Tile` and `Split` have in common."""
+
+import dataclasses
+
+from morello.actions.base import Child, Expansion
+from morello.spec import SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.spec.tensor import Level
+from morello.targets import Target
+
+
+def expand_loop(
+    frame: Frame, dim: int, size: int, target: Target, extra: tuple[Condition, ...] = ()
+) -> Expansion:
+    """A loop over tiles of ``size`` along ``dim``, and what remains after it.
+
+    cost = trips · (main + loop_trip) + loop_setup + remainder (+ loop_setup).
+    """
+    extent = frame.sizes[dim]
+    name = frame.key.kind.dims[dim]
+    trips = extent // size
+    rest = extent % size
+    has_rest = (rest != 0) * 1
+    key = tile_key(frame.key, dim)
+    conditions = (
+        *extra,
+        Condition(
+            1 <= size < extent,
+            f"size {size} is not smaller than {name} = {extent}",
+        )
+        if isinstance(extent, int)
+        else Condition(size < extent, ""),
+        *_pack_conditions(frame.key, dim, size),
+    )
+    coefficients = target.coefficients
+    cost = (
+        trips * coefficients.loop_trip
+        + coefficients.loop_setup
+        + has_rest * coefficients.loop_setup
+    )
+    dims = tuple(range(len(frame.sizes)))
+    main = Child("main", _resized(frame, key, dim, size), trips, dims)
+    remainder = Child("remainder", _resized(frame, key, dim, rest), has_rest, dims)
+    return Expansion(conditions, cost, (main, remainder))
+
+
+def tile_key(key: SpecKey, dim: int) -> SpecKey:
+    """The key of tiles along ``dim``: operands that have it are tiles from now on."""
+    tensors = tuple(
+        tensor.tiled() if dim in operand.dims else tensor
+        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+    )
+    return dataclasses.replace(key, tensors=tensors)
+
+
+def registers_hold(key: SpecKey, dim: int) -> bool:
+    """Whether an operand in registers has the dimension: then it cannot be tiled."""
+    return any(
+        tensor.level is Level.VRF and dim in operand.dims
+        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+    )
+
+
+def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]:
+    found = []
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        if dim not in operand.dims:
+            continue
+        own = operand.dims.index(dim)
+        pack = tensor.layout.pack(own)
+        odd_even = any(d.odd_even and d.dim == own for d in tensor.layout.dims)
+        fits = size % pack == 0 or (size == 1 if odd_even else pack % size == 0)
+        if not fits:
+            found.append(
+                Condition(
+                    False,
+                    f"size {size} is neither a multiple nor a divisor of the pack of "
+                    f"{pack} in the layout {tensor.layout} of '{operand.name}'",
+                )
+            )
+    return tuple(found)
+
+
+def _resized(frame: Frame, key: SpecKey, dim: int, size: object) -> Frame:
+    sizes = (*frame.sizes[:dim], size, *frame.sizes[dim + 1 :])
+    return Frame(key, sizes, frame.limits)

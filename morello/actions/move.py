@@ -1,0 +1,193 @@
+"""Move: an operand is brought to a nearer memory, or to another layout.
+
+Into a cache with the layout it has, nothing is copied: the rewrite says that the tile
+is used from there now, and pays for the lines that the hardware brings. Into registers,
+or into another layout, the operand gets a buffer of its own::
+
+    move(src=operand, dst=buffer)      # prologue, if the Spec reads the operand
+    matmul(…, buffer, …)               # body
+    move(src=buffer, dst=operand)      # epilogue, if the Spec writes the operand
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from morello.actions.base import Action, Child, Expansion
+from morello.kernels import KERNELS
+from morello.spec import Layout, Level, SpecKey, TensorSpec
+from morello.spec import Move as MoveKind
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Move(Action):
+    """The operand called ``operand`` moves to ``level`` in ``layout``."""
+
+    name: ClassVar[str] = "move"
+    operand: str
+    level: Level
+    """A nearer level; or the same one, with another layout."""
+    layout: Layout
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``prologue``, ``body`` and ``epilogue``, or ``body`` alone."""
+        names = [o.name for o in frame.key.kind.operands]
+        if self.operand not in names:
+            reason = (
+                f"it has no operand '{self.operand}'; those are: {', '.join(names)}"
+            )
+            return Expansion((Condition(False, reason),), 0)
+        index = names.index(self.operand)
+        reason = self._form_refusal(frame.key, frame.key.tensors[index], index)
+        if reason:
+            return Expansion((Condition(False, reason),), 0)
+        return self._expand(frame, target, index)
+
+    def _form_refusal(self, key: SpecKey, source: TensorSpec, index: int) -> str:
+        """Why the operand cannot take the form, whatever its sizes; empty if it can."""
+        if self.layout.rank != source.rank:
+            return f"the layout {self.layout} has {self.layout.rank} dimensions, not {source.rank}"
+        if source.level is Level.VRF:
+            return f"'{self.operand}' is in registers already"
+        if self.level > source.level:
+            return f"{self.level} is farther than {source.level}"
+        if self.level == source.level and self.layout == source.layout:
+            return f"'{self.operand}' is in {self.level} with the layout {self.layout} already"
+        if self.level is Level.VRF:
+            if source.level is not Level.L1:
+                return f"registers are filled from L1, not from {source.level}: move it there first"
+            if not self.layout.is_row_major:
+                return f"registers hold row-major tiles, not {self.layout}"
+        if isinstance(key.kind, MoveKind) and self.layout != source.layout:
+            return "a move changes the layout by itself: move its operands between caches only"
+        return ""
+
+    def destination(self, source: TensorSpec, target: Target) -> TensorSpec:
+        """The form that the operand takes."""
+        width = target.vector_width(source.dtype) if self.level is Level.VRF else 0
+        same = self.layout == source.layout and self.level is not Level.VRF
+        return TensorSpec(
+            source.dtype, self.level, self.layout, same and source.contiguous, width
+        )
+
+    def _expand(self, frame: Frame, target: Target, index: int) -> Expansion:
+        source = frame.key.tensors[index]
+        dest = self.destination(source, target)
+        sizes = frame.operand_sizes(index)
+        conditions = _fits(frame, self.operand, dest, sizes, target)
+        if self.level is Level.GL:
+            limits = frame.limits
+        else:
+            limits = target.take(frame.limits, self.level, _amount(dest, sizes))
+        body = Frame(frame.key.with_tensor(index, dest), frame.sizes, limits)
+        every = tuple(range(len(frame.sizes)))
+        inner = Child("body", body, 1, every)
+        if copies(source, dest):
+            children = _with_copies(frame, index, dest, inner)
+            return Expansion(conditions, target.coefficients.loop_setup, children)
+        operand = frame.key.kind.operands[index]
+        ways = 2 if operand.is_written else 1
+        return Expansion(conditions, ways * _traffic(source, sizes, target), (inner,))
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Move"]:
+        """Nearer caches, the layouts that kernels ask for, and registers."""
+        for index, (operand, source) in enumerate(
+            zip(key.kind.operands, key.tensors, strict=True)
+        ):
+            if source.level is Level.VRF:
+                continue
+            layouts = (source.layout, *_panels(key, index, target))
+            for level in (Level.GL, Level.L2, Level.L1):
+                for layout in layouts:
+                    if level <= source.level and (level, layout) != (
+                        source.level,
+                        source.layout,
+                    ):
+                        yield cls(operand.name, level, layout)
+            if source.level is Level.L1 and index in _register_operands(key, target):
+                yield cls(operand.name, Level.VRF, Layout.row_major(source.rank))
+
+
+def copies(source: TensorSpec, dest: TensorSpec) -> bool:
+    """Whether a move makes a buffer and copies, or only models what a cache holds."""
+    return dest.level is Level.VRF or dest.layout != source.layout
+
+
+def _panels(key: SpecKey, operand: int, target: Target) -> tuple[Layout, ...]:
+    """Layouts that kernels of the kind ask for; none for what is packed already."""
+    if key.tensors[operand].layout.is_packed or isinstance(key.kind, MoveKind):
+        return ()
+    wanted = {
+        layout: None
+        for name in target.kernels
+        for layout in KERNELS[name].layouts(key, operand)
+        if layout != key.tensors[operand].layout
+    }
+    return tuple(wanted)
+
+
+def _register_operands(key: SpecKey, target: Target) -> set[int]:
+    return {i for n in target.kernels for i in KERNELS[n].register_operands(key)}
+
+
+def _amount(dest: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
+    return dest.registers(sizes) if dest.level is Level.VRF else dest.lines(sizes)
+
+
+def _fits(
+    frame: Frame, name: str, dest: TensorSpec, sizes: tuple[Ints, ...], target: Target
+) -> tuple[Condition, ...]:
+    """That the destination has room, its packs are full, and its runs stay in L1."""
+    found = []
+    for dim, size in enumerate(sizes):
+        pack = dest.layout.pack(dim)
+        if pack > 1:
+            reason = f"size {size} of '{name}' is smaller than the pack of {pack} in {dest.layout}"
+            found.append(Condition(size >= pack, reason))
+    if dest.level is Level.GL:
+        return tuple(found)
+    amount = _amount(dest, sizes)
+    free = frame.limits[dest.level]
+    unit = "registers" if dest.level is Level.VRF else "cache lines"
+    reason = f"'{name}' takes {amount} {unit} of {dest.level}, where {free} are free"
+    found.append(Condition(amount <= free, reason))
+    if dest.level is Level.L1 and not dest.layout.is_packed:
+        runs = dest.runs(sizes)
+        reason = (
+            f"'{name}' has {runs} rows with gaps between them, more than the "
+            f"{target.l1_ways} ways of L1: their lines may push each other out"
+        )
+        found.append(Condition(runs <= target.l1_ways, reason))
+    return tuple(found)
+
+
+def _traffic(source: TensorSpec, sizes: tuple[Ints, ...], target: Target) -> Ints:
+    """Millicycles to bring a tile from where it is, once."""
+    factor = np.where(source.runs(sizes) > 1, target.coefficients.strided_factor, 1)
+    return source.lines(sizes) * target.line_cost(source.level) * factor
+
+
+def _with_copies(
+    frame: Frame, index: int, dest: TensorSpec, inner: Child
+) -> tuple[Child, ...]:
+    operand = frame.key.kind.operands[index]
+    source = frame.key.tensors[index]
+    kind = MoveKind(len(operand.dims))
+    sizes = frame.operand_sizes(index)
+    children = [inner]
+    if operand.is_read:
+        key = SpecKey(kind, (source, dest), frame.key.serial)
+        load = Frame(key, sizes, inner.frame.limits)
+        children.insert(0, Child("prologue", load, 1, operand.dims))
+    if operand.is_written:
+        key = SpecKey(kind, (dest, source), frame.key.serial)
+        store = Frame(key, sizes, inner.frame.limits)
+        children.append(Child("epilogue", store, 1, operand.dims))
+    return tuple(children)

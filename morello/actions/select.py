@@ -1,0 +1,45 @@
+"""Select: a kernel implements the Spec; nothing is left."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+from morello.actions.base import Action, Expansion
+from morello.kernels import KERNELS
+from morello.spec import SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Select(Action):
+    """The kernel called ``kernel`` is the program."""
+
+    name: ClassVar[str] = "select"
+    kernel: str
+    """The name of a kernel of the target."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """The kernel's conditions and cost; no holes."""
+        legal = _kernels(frame.key, target)
+        if self.kernel not in legal:
+            reason = (
+                f"kernel '{self.kernel}' does not implement {frame.key}; "
+                f"those that do: {', '.join(legal) or 'none'}"
+            )
+            return Expansion((Condition(False, reason),), 0)
+        kernel = KERNELS[self.kernel]
+        cost = kernel.cost(frame, target.coefficients)
+        return Expansion(kernel.conditions(frame), cost)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Select"]:
+        """Every kernel of the target that accepts the key."""
+        for name in _kernels(key, target):
+            yield cls(name)
+
+
+def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
+    return tuple(n for n in target.kernels if KERNELS[n].accepts(key))

@@ -1,0 +1,62 @@
+"""Split: a serial loop over parts of a reduction, each added to the output.
+
+Before::
+
+    matmul_accum(k=600, …)
+
+After ``Split("k", 256)``::
+
+    for i in 0, 1:  matmul_accum(k=256, …)    # main, twice
+    matmul_accum(k=88, …)                     # remainder
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+from morello.actions.base import Action, Expansion
+from morello.actions.loops import expand_loop
+from morello.spec import SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Split(Action):
+    """A loop over parts of ``size`` of the reduction ``dim``, then the remainder."""
+
+    name: ClassVar[str] = "split"
+    dim: str
+    """The name of a reduction dimension."""
+    size: int
+    """The size of a part, smaller than the dimension."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """See `expand_loop`; holes ``main`` and ``remainder``."""
+        kind = frame.key.kind
+        legal = [kind.dims[i] for i in kind.reductions]
+        if self.dim not in legal:
+            reason = (
+                f"'{self.dim}' is not a reduction of {kind.label}; "
+                f"those are: {', '.join(legal) or 'none'}"
+            )
+            return Expansion((Condition(False, reason),), 0)
+        adds = _accumulates(frame.key)
+        reason = f"{kind.label} overwrites its output: use to_accum first"
+        dim = kind.dims.index(self.dim)
+        return expand_loop(frame, dim, self.size, target, (Condition(adds, reason),))
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Split"]:
+        """Every size that an axis has, but its last, on every reduction."""
+        if not _accumulates(key):
+            return
+        for dim in key.kind.reductions:
+            for size in axes[dim][:-1]:
+                yield cls(key.kind.dims[dim], size)
+
+
+def _accumulates(key: SpecKey) -> bool:
+    return all(o.is_read for o in key.kind.operands)

@@ -1,0 +1,63 @@
+"""Tile: a serial loop over tiles of one dimension that the output has.
+
+Before::
+
+    matmul(m=100, …)
+
+After ``Tile("m", 48)``::
+
+    for i in 0, 48:  matmul(m=48, …)    # main, twice
+    matmul(m=4, …)                      # remainder
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+from morello.actions.base import Action, Expansion
+from morello.actions.loops import expand_loop, registers_hold
+from morello.spec import SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Tile(Action):
+    """A loop over tiles of ``size`` along ``dim``, then the remainder by itself."""
+
+    name: ClassVar[str] = "tile"
+    dim: str
+    """The dimension's name, one that the output has."""
+    size: int
+    """The size of a tile, smaller than the dimension."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """See `expand_loop`; holes ``main`` and ``remainder``."""
+        kind = frame.key.kind
+        legal = _dims(frame.key)
+        if self.dim not in legal:
+            reason = (
+                f"'{self.dim}' is not a dimension of the output of {kind.label} outside "
+                f"registers; those are: {', '.join(legal) or 'none'}"
+            )
+            if self.dim in kind.dims and kind.dims.index(self.dim) in kind.reductions:
+                reason = f"'{self.dim}' is a reduction: use split"
+            return Expansion((Condition(False, reason),), 0)
+        return expand_loop(frame, kind.dims.index(self.dim), self.size, target)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Tile"]:
+        """Every size that an axis has, but its last, on every legal dimension."""
+        for dim in _dims(key):
+            for size in axes[key.kind.dims.index(dim)][:-1]:
+                yield cls(dim, size)
+
+
+def _dims(key: SpecKey) -> tuple[str, ...]:
+    return tuple(
+        name
+        for i, name in enumerate(key.kind.dims)
+        if i not in key.kind.reductions and not registers_hold(key, i)
+    )

@@ -1,0 +1,53 @@
+"""x86-64 with AVX2 and FMA: 16 registers of 32 bytes."""
+
+from morello.targets.coefficients import Coefficients
+from morello.targets.target import Target
+
+COEFFICIENTS = Coefficients(
+    line_gl=6000,
+    line_l2=1300,
+    strided_factor=2,
+    loop_trip=1000,
+    loop_setup=2000,
+    kernel_setup=12000,
+    fma=500,
+    fma_latency=4000,
+    multiply_add_int=1000,
+    multiply_add_int_latency=1000,
+    load=500,
+    store=1000,
+    masked_load=1000,
+    shuffle=1000,
+    vector_op=500,
+    vector_op_latency=2000,
+    scalar=4000,
+)
+"""Millicycles on AMD Zen 5 at 4.5 GHz: lines from the measured read bandwidths (DRAM 47
+GB/s, L2 212 GB/s a core), instructions from two vector ports with a multiply-add latency
+of four cycles and two vector loads a cycle."""
+
+AVX2 = Target(
+    name="avx2",
+    cpu="haswell",
+    features=("avx2", "fma"),
+    registers=16,
+    vector_bytes=32,
+    l1_lines=512,
+    l1_ways=8,
+    l2_lines=16384,
+    coefficients=COEFFICIENTS,
+    kernels=(
+        "matmul_broadcast",
+        "matmul_scalar",
+        "move_rows",
+        "move_transpose",
+        "move_load",
+        "move_store",
+        "move_scalar",
+        "fill_rows",
+        "fill_registers",
+        "max_rows",
+        "max_columns",
+        "max_scalar",
+    ),
+)

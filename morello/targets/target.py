@@ -1,0 +1,78 @@
+"""What the search and the code generator must know of a machine."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from morello.spec.dtypes import Dtype
+from morello.spec.limits import Limits, cache_classes, snap_down
+from morello.spec.tensor import Level
+from morello.targets.coefficients import Coefficients
+
+CACHE_CLASSES = 5
+"""Powers of two that may remain of a cache, beside nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A machine: levels, capacities, vector width, costs and kernels.
+
+    Values are data: two targets with the same fields give the same programs.
+    """
+
+    name: str
+    cpu: str
+    """The processor that LLVM generates code for."""
+    features: tuple[str, ...]
+    """CPU features that the generated code needs."""
+    registers: int
+    """Vector registers."""
+    vector_bytes: int
+    """Bytes of a vector register."""
+    l1_lines: int
+    """Lines of the first-level data cache, a power of two."""
+    l1_ways: int
+    """Its associativity."""
+    l2_lines: int
+    """Lines of the second-level cache, a power of two."""
+    coefficients: Coefficients
+    kernels: tuple[str, ...]
+    """The kernels that it can run, by name."""
+
+    @property
+    def limits(self) -> Limits:
+        """Everything that the machine has."""
+        return Limits(self.registers, self.l1_lines, self.l2_lines)
+
+    def vector_width(self, dtype: Dtype) -> int:
+        """Elements of ``dtype`` in a vector register."""
+        return self.vector_bytes // dtype.itemsize
+
+    def classes(self, level: Level) -> tuple[int, ...]:
+        """What may remain of a cache after something is taken, ascending, in lines."""
+        capacity = self.l1_lines if level is Level.L1 else self.l2_lines
+        return cache_classes(capacity, CACHE_CLASSES)
+
+    def take(self, limits: Limits, level: Level, amount: Any) -> Limits:
+        """What remains after ``amount`` of a level is taken (registers or lines).
+
+        Works on integers and arrays. Where ``amount`` does not fit the result means
+        nothing; the caller has a condition for that. Beyond L2 nothing is counted.
+        """
+        if level is Level.GL:
+            return limits
+        left = np.maximum(limits[level] - amount, 0)
+        if level is Level.VRF:
+            return limits.replace(level, left)
+        return limits.replace(level, snap_down(left, self.classes(level)))
+
+    def line_cost(self, level: Level) -> int:
+        """Millicycles to bring a line from ``level`` to a nearer one."""
+        match level:
+            case Level.GL:
+                return self.coefficients.line_gl
+            case Level.L2:
+                return self.coefficients.line_l2
+            case Level.L1 | Level.VRF:
+                return 0
