@@ -1,0 +1,207 @@
+"""Machine code as a Python function on NumPy arrays.
+
+`NativeFunction` is the entry point. A call checks its arrays, takes the workspace of
+the calling thread, and runs the code with the GIL released; so many threads may call
+one function at a time.
+"""
+
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+
+from morello.errors import ArgumentError
+from morello.jit.arguments import ArgumentChecker
+from morello.jit.engine import Engine
+from morello.jit.parameter import Parameter
+
+_ALIGNMENT = 64
+"""Bytes; a cache line, and the widest vector."""
+
+
+class Workspace(threading.local):
+    """Memory that a kernel uses during a call: one block a thread, made at first use.
+
+    Args:
+        nbytes: size of the block; more than 0.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        self._memory = np.empty(nbytes + _ALIGNMENT, np.uint8)
+        start = int(self._memory.ctypes.data)
+        self.address = start + -start % _ALIGNMENT
+        """Where the block starts: a multiple of 64."""
+
+
+class NativeFunction:
+    """A compiled function of NumPy arrays.
+
+    The native function takes a pointer for each parameter, inputs then outputs, and
+    last a pointer to the workspace if it has one. It is kept alive by this object.
+
+    Args:
+        engine: holds the code.
+        name: of the function in it.
+        parameters: inputs first, then outputs.
+        workspace_bytes: what the function needs besides, 64-byte aligned; 0 for none.
+
+    Raises:
+        CompileError: the engine has no such function.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        workspace_bytes: int = 0,
+    ) -> None:
+        if workspace_bytes < 0:
+            raise ValueError(f"a workspace of {workspace_bytes} bytes")
+        self.name = name
+        self.parameters = parameters
+        self.workspace_bytes = workspace_bytes
+        self._engine = engine
+        self._checker = ArgumentChecker(parameters)
+        self._inputs = sum(not parameter.is_output for parameter in parameters)
+        self._outputs = parameters[self._inputs :]
+        self._workspace = Workspace(workspace_bytes) if workspace_bytes else None
+        pointers = len(parameters) + (workspace_bytes > 0)
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)
+        self._native = kind(engine.address(name))
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self.parameters)
+        return f"<native function {self.name}({names})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function.
+
+        Args:
+            args: the inputs, in order; then, if wanted, the outputs.
+            kwargs: arguments by name; ``out`` is the output, or a tuple of all, or
+                None for new arrays.
+
+        Returns:
+            The output that was given, or a new array; a tuple of several outputs.
+
+        Raises:
+            ArgumentError: names the argument that does not fit.
+        """
+        out = kwargs.get("out")
+        if out is not None and len(kwargs) == 1 and len(args) == self._inputs:
+            arrays = [*args, *self._outs(out)]
+        elif not kwargs and len(args) == len(self.parameters):
+            arrays = list(args)
+        else:
+            arrays = self._bind(args, kwargs)
+        self.run(arrays)
+        results = arrays[self._inputs :]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, arrays: list[Any]) -> None:
+        """Run the function on arrays for all parameters, in order.
+
+        Raises:
+            ArgumentError: names the argument that does not fit.
+        """
+        addresses = self._checker.check(arrays)
+        if self._workspace is not None:
+            addresses.append(self._workspace.address)
+        self._native(*addresses)
+
+    def _outs(self, out: Any) -> tuple[Any, ...]:
+        """What ``out`` holds, one for each output.
+
+        Raises:
+            ArgumentError: not a tuple of as many as there are outputs.
+        """
+        if len(self._outputs) == 1:
+            return (out,)
+        if isinstance(out, tuple) and len(out) == len(self._outputs):
+            return out
+        names = ", ".join(parameter.name for parameter in self._outputs)
+        raise ArgumentError(
+            f"'out' does not hold an array for each of the {len(self._outputs)} "
+            f"outputs of {self.name}",
+            f"give a tuple ({names})",
+        )
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The array of each parameter; outputs that are not given are made.
+
+        Raises:
+            ArgumentError: too many, missing, unknown or repeated arguments.
+        """
+        if len(args) > len(self.parameters):
+            raise ArgumentError(
+                f"{self.name} takes {len(self.parameters)} arguments, {len(args)} were "
+                "given",
+                self._usage(),
+            )
+        named = {p.name: a for p, a in zip(self.parameters, args, strict=False)}
+        for name, array in self._by_name(kwargs).items():
+            if name in named:
+                raise ArgumentError(f"'{name}' is given twice", self._usage())
+            named[name] = array
+        return self._complete(named)
+
+    def _by_name(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments with ``out`` replaced by the names of the outputs."""
+        names = {parameter.name for parameter in self.parameters}
+        given = [(name, array) for name, array in kwargs.items() if name != "out"]
+        out = kwargs.get("out")
+        if out is not None:
+            outs = [parameter.name for parameter in self._outputs]
+            given += zip(outs, self._outs(out), strict=True)
+        found: dict[str, Any] = {}
+        for name, array in given:
+            if name not in names:
+                raise ArgumentError(
+                    f"{self.name} has no argument '{name}'", self._usage()
+                )
+            if name in found:
+                raise ArgumentError(f"'{name}' is given twice", self._usage())
+            found[name] = array
+        return found
+
+    def _complete(self, named: dict[str, Any]) -> list[Any]:
+        """The arrays in order, with new ones for the outputs that are missing."""
+        arrays = []
+        for parameter in self.parameters:
+            if parameter.name in named:
+                arrays.append(named[parameter.name])
+            elif not parameter.is_output:
+                raise ArgumentError(f"{parameter.role} is missing", self._usage())
+            elif parameter.accumulates:
+                raise ArgumentError(
+                    f"{parameter.role} is missing, and {self.name} adds to what it "
+                    "holds",
+                    "give the array to add to as out=",
+                )
+            else:
+                shape = self._output_shape(parameter, arrays[: self._inputs])
+                arrays.append(np.empty(shape, parameter.dtype))
+        return arrays
+
+    def _output_shape(self, output: Parameter, inputs: list[Any]) -> tuple[int, ...]:
+        """The full shape, unless every input that has a choice came in another.
+
+        As in NumPy, a product of 2-D arrays is 2-D.
+        """
+        choices = [
+            parameter.alternatives.index(array.shape)
+            if getattr(array, "shape", None) in parameter.alternatives
+            else None
+            for parameter, array in zip(self.parameters, inputs, strict=False)
+            if parameter.alternatives
+        ]
+        if not choices or None in choices or not output.alternatives:
+            return output.shape
+        index = min(choice for choice in choices if choice is not None)
+        return output.alternatives[min(index, len(output.alternatives) - 1)]
+
+    def _usage(self) -> str:
+        inputs = ", ".join(p.name for p in self.parameters[: self._inputs])
+        return f"call it as {self.name}({inputs}{', ' if inputs else ''}out=...)"
