@@ -1,0 +1,1 @@
+"""The tests; those of a part of `morello/` are in the folder of its name."""
