@@ -1,0 +1,126 @@
+"""Reading an input and writing an output, all or nothing."""
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from morello.errors import MorelloError
+
+STDIN_NAME = "<stdin>"
+_BYTECODE = b"ML\xefR"
+
+
+class UsageError(MorelloError):
+    """A command line that cannot be obeyed: exit code 2."""
+
+
+class InputError(MorelloError):
+    """An input that was read and is refused: exit code 1."""
+
+
+def read_input(path: str) -> str:
+    """The text of a file, or of the standard input for ``-``.
+
+    Raises:
+        UsageError: it cannot be read.
+        InputError: it is not MLIR text.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{path}: error: cannot read: {error.strerror}",
+            "give a file of MLIR text, or - for the standard input",
+        ) from error
+    return _decoded(data, input_name(path))
+
+
+def input_name(path: str) -> str:
+    """The name of an input in diagnostics."""
+    return STDIN_NAME if path == "-" else path
+
+
+def _decoded(data: bytes, name: str) -> str:
+    if data.startswith(_BYTECODE):
+        raise InputError(
+            f"{name}: error: this is MLIR bytecode", "give the module as text"
+        )
+    if not data.strip():
+        raise InputError(f"{name}: error: the input is empty", "give a module")
+    if b"\0" in data:
+        raise InputError(
+            f"{name}: error: this is a binary file (byte {data.index(0)} is zero)",
+            "give a module as text",
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}:{line}: error: not UTF-8 text: byte 0x{data[error.start]:02x} "
+            f"at offset {error.start}",
+            "save the file as UTF-8",
+        ) from error
+
+
+def write_output(path: str, text: str) -> None:
+    """Write a file so that nobody sees half of it, or the standard output for ``-``.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        if path == "-":
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            _write_file(Path(path), text)
+    except BrokenPipeError:
+        # The reader has seen enough; keep the interpreter from failing at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise UsageError(
+            f"{path}: error: cannot write: {error.strerror}",
+            "give a file that can be written with -o",
+        ) from error
+
+
+def check_output(path: str) -> None:
+    """Refuse a place that cannot be written to before any work is done.
+
+    Raises:
+        UsageError: it is a directory, or its directory does not exist.
+    """
+    where = Path(path)
+    if path != "-" and (where.is_dir() or not where.parent.is_dir()):
+        reason = "is a directory" if where.is_dir() else "its directory does not exist"
+        raise UsageError(
+            f"{path}: error: cannot write: {reason}", "give a file with -o"
+        )
+
+
+def _write_file(path: Path, text: str) -> None:
+    path = path.resolve()
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        path.write_text(text, encoding="utf-8")  # a device or a pipe
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(_mode(path))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """The permissions that a plain write would leave."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

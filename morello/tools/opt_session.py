@@ -1,0 +1,171 @@
+"""The parent's side of ``morello-opt``: start children, print what they report."""
+
+import sys
+from collections.abc import Sequence
+
+from morello.tools import opt_events as events
+from morello.tools.containment import Ending, Send, run_contained
+from morello.tools.diagnostics import Diagnostic, Place, render
+from morello.tools.expectations import verify
+from morello.tools.opt_flags import Flags
+from morello.tools.reproducer import write_reproducer
+from morello.tools.split_input import Chunk, split_input
+
+
+class Session:
+    """One input and what has become of its chunks.
+
+    Args:
+        flags: the command line.
+        name: of the input, in diagnostics.
+        text: of the input.
+    """
+
+    def __init__(self, flags: Flags, name: str, text: str) -> None:
+        self.flags = flags
+        self.name = name
+        self.lines = text.split("\n")
+        self.chunks = split_input(text, flags.split_input_file)
+        self.outputs: dict[int, str | None] = {}
+        self.said: dict[int, list[Diagnostic]] = {}
+        self.bad_usage = False
+        self.stage = ""
+        self.current = 0
+
+    def run(self) -> str | None:
+        """The whole output, or None after errors have been printed.
+
+        A crash ends the chunk that it happens in; the next child goes on after it.
+        """
+        while len(self.outputs) < len(self.chunks) and not self.bad_usage:
+            self.current = len(self.outputs)
+            left = list(enumerate(self.chunks))[self.current :]
+            ending = self.child(left)
+            if ending.crash and not self.bad_usage:
+                self.crashed(ending)
+            sys.stdout.flush()
+        if self.bad_usage:
+            return None
+        failed = None in self.outputs.values()
+        if self.flags.verify_diagnostics:
+            failed = not self.verified()
+        if failed:
+            return None
+        marker = f"{self.flags.output_split_marker}\n"
+        return marker.join(text for text in self.outputs.values() if text is not None)
+
+    def child(self, left: Sequence[tuple[int, Chunk]]) -> Ending:
+        """Run a child on the chunks that are left."""
+
+        def job(send: Send) -> None:
+            # MLIR is imported in the child alone.
+            from morello.tools.opt_worker import work
+
+            work(self.flags, self.name, left, False, send)
+
+        ending = run_contained(job, self.receive)
+        if ending.stdout:
+            self.native_output(ending)
+        return ending
+
+    def native_output(self, ending: Ending) -> None:
+        """What passes printed themselves: on the standard output if all went well."""
+        failed = bool(ending.crash) or None in self.outputs.values()
+        stream = sys.stderr if failed else sys.stdout
+        stream.write(ending.stdout.decode("utf-8", "replace"))
+        stream.flush()
+
+    def receive(self, event: object) -> None:
+        """Take in one event of the child."""
+        match event:
+            case events.Entered(stage):
+                self.stage = stage
+            case events.Said(diagnostic):
+                self.say(diagnostic)
+            case events.Finished(index, output):
+                self.outputs[index] = output
+                self.current = index + 1
+            case events.Dumped(text):
+                print(text, file=sys.stderr)
+            case events.BadUsage(message):
+                print(message, file=sys.stderr)
+                self.bad_usage = True
+            case _:
+                raise TypeError(f"unknown event {event!r}")
+
+    def say(self, diagnostic: Diagnostic) -> None:
+        """Print a diagnostic, or keep it for ``--verify-diagnostics``."""
+        if self.flags.verify_diagnostics:
+            self.said.setdefault(self.current, []).append(diagnostic)
+        else:
+            sys.stderr.write(render(diagnostic, self.name, self.lines))
+
+    def crashed(self, ending: Ending) -> None:
+        """Report the crash of the current chunk and leave a reproducer."""
+        chunk = self.chunks[self.current]
+        stage, words = self.diagnose(self.current, chunk)
+        # What crashes before the first chunk would crash before the others too.
+        early = self.stage == events.CHECKING
+        for index in range(
+            self.current, len(self.chunks) if early else self.current + 1
+        ):
+            self.outputs[index] = None
+        message = f"internal error in {stage} ({ending.crash})"
+        happened = "\n".join(filter(None, (message, words, ending.trace)))
+        place = write_reproducer(
+            self.flags.crash_reproducer,
+            self.name,
+            chunk.source,
+            self.flags.pass_pipeline,
+            happened,
+        )
+        remedy = (
+            f"this is a defect, not your input's fault; '{place}' reproduces it"
+            if place
+            else "this is a defect; no file that reproduces it could be written "
+            f"to '{self.flags.crash_reproducer or 'the working directory'}'"
+        )
+        if words:
+            message += f": {words}"
+        self.say(Diagnostic("error", Place(self.name), f"{message}; {remedy}"))
+
+    def diagnose(self, index: int, chunk: Chunk) -> tuple[str, str]:
+        """Which stage has crashed, and LLVM's last words.
+
+        A crash among upstream's passes is repeated with every pass announced, so that
+        runs which do not crash have no announcements in their pipelines.
+        """
+        if self.stage != events.RUNNING:
+            return self.stage, ""
+        stages = [self.stage]
+
+        def job(send: Send) -> None:
+            from morello.tools.opt_worker import work
+
+            work(self.flags, self.name, [(index, chunk)], True, send)
+
+        def receive(event: object) -> None:
+            if isinstance(event, events.Entered):
+                stages.append(event.stage)
+
+        ending = run_contained(job, receive, keep_stderr=True)
+        if not ending.crash:
+            return f"{self.stage}; a second run did not crash", ""
+        words = ending.stderr.decode("utf-8", "replace").strip().splitlines()
+        fatal = [line for line in words if line.startswith("LLVM ERROR")]
+        return stages[-1], fatal[-1] if fatal else ""
+
+    def verified(self) -> bool:
+        """Whether each chunk produced what its comments expect; prints if not."""
+        mismatches: list[Diagnostic] = []
+        for index, chunk in enumerate(self.chunks):
+            mismatches += verify(
+                chunk.source.split("\n"),
+                chunk.first_line,
+                self.name,
+                self.said.get(index, []),
+                self.flags.verify_diagnostics == "only-expected",
+            )
+        for mismatch in mismatches:
+            sys.stderr.write(render(mismatch, self.name, self.lines))
+        return not mismatches
