@@ -73,8 +73,9 @@ def write_output(path: str, text: str) -> None:
     """
     try:
         if path == "-":
-            sys.stdout.write(text)
             sys.stdout.flush()
+            sys.stdout.buffer.write(text.encode("utf-8"))
+            sys.stdout.buffer.flush()
         else:
             _write_file(Path(path), text)
     except BrokenPipeError:

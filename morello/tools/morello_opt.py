@@ -40,8 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return REFUSED
-    except MorelloError as error:
+    except UsageError as error:
         print(error, file=sys.stderr)
+        return USAGE
+    except MorelloError as error:
+        print(f"morello-opt: error: {error}", file=sys.stderr)
         return USAGE
 
 
@@ -79,7 +82,7 @@ def _information(flags: Flags) -> str | None:
     return None
 
 
-__all__ = ["DONE", "INTERRUPTED", "REFUSED", "USAGE", "UsageError", "main"]
+__all__ = ["DONE", "INTERRUPTED", "REFUSED", "USAGE", "main"]
 
 if __name__ == "__main__":
     sys.exit(main())

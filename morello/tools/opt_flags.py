@@ -69,9 +69,13 @@ class Flags:
     @property
     def prints_ir(self) -> bool:
         """Whether the IR is printed between passes."""
+        return self.mlir_print_ir_before_all or self.prints_after
+
+    @property
+    def prints_after(self) -> bool:
+        """Whether the IR is printed after passes; the rest is a choice among them."""
         return (
-            self.mlir_print_ir_before_all
-            or self.mlir_print_ir_after_all
+            self.mlir_print_ir_after_all
             or self.mlir_print_ir_after_change
             or self.mlir_print_ir_after_failure
         )

@@ -112,13 +112,7 @@ class Session:
             self.outputs[index] = None
         message = f"internal error in {stage} ({ending.crash})"
         happened = "\n".join(filter(None, (message, words, ending.trace)))
-        place = write_reproducer(
-            self.flags.crash_reproducer,
-            self.name,
-            chunk.source,
-            self.flags.pass_pipeline,
-            happened,
-        )
+        place = write_reproducer(self.flags, self.name, chunk.source, happened)
         remedy = (
             f"this is a defect, not your input's fault; '{place}' reproduces it"
             if place

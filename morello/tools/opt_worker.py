@@ -117,7 +117,7 @@ class _Run:
         if flags.prints_ir:
             manager.enable_ir_printing(
                 print_before_all=flags.mlir_print_ir_before_all,
-                print_after_all=flags.mlir_print_ir_after_all,
+                print_after_all=flags.prints_after,
                 print_module_scope=flags.mlir_print_ir_module_scope,
                 print_after_change=flags.mlir_print_ir_after_change,
                 print_after_failure=flags.mlir_print_ir_after_failure,

@@ -6,26 +6,28 @@ import tempfile
 from pathlib import Path
 
 from morello._version import __version__
+from morello.tools.opt_flags import Flags
 
 
 def write_reproducer(
-    where: str, input_name: str, source: str, pipeline: str, happened: str
+    flags: Flags, input_name: str, source: str, happened: str
 ) -> str | None:
     """Write the reproducer; the place, or None if no place could be written to.
 
     Args:
-        where: the path that the user gave; "" for ``<input>-crash-<process>.mlir`` in
-            the working directory, or else the directory for temporary files.
+        flags: the command line. Without ``--crash-reproducer`` the place is
+            ``<input>-crash-<process>.mlir`` in the working directory, or else in the
+            directory for temporary files.
         input_name: of the input that crashed.
         source: the text of the piece that crashed.
-        pipeline: that was run, or "".
         happened: a description, one or more lines.
     """
     stem = Path(input_name).stem.strip("<>") or "input"
     default = f"{stem}-crash-{os.getpid()}.mlir"
-    places = [where] if where else [default, f"{tempfile.gettempdir()}/{default}"]
+    given = flags.crash_reproducer
+    places = [given] if given else [default, f"{tempfile.gettempdir()}/{default}"]
     for place in places:
-        text = _text(place, source, pipeline, happened)
+        text = _text(place, flags, source, happened)
         try:
             Path(place).write_text(text, encoding="utf-8")
         except OSError:
@@ -34,10 +36,15 @@ def write_reproducer(
     return None
 
 
-def _text(place: str, source: str, pipeline: str, happened: str) -> str:
+def _text(place: str, flags: Flags, source: str, happened: str) -> str:
     command = ["morello-opt", place]
-    if pipeline:
-        command.append(f"--pass-pipeline={' '.join(pipeline.split())}")
+    if flags.pass_pipeline:
+        command.append(f"--pass-pipeline={' '.join(flags.pass_pipeline.split())}")
+    command += [f"--load-pass-plugin={path}" for path in flags.load_pass_plugin]
+    if flags.allow_unregistered_dialect:
+        command.append("--allow-unregistered-dialect")
+    if not flags.verify_each:
+        command.append("--verify-each=false")
     comments = [f"morello-opt {__version__}", *happened.splitlines()]
     head = "".join(f"// {line}".rstrip() + "\n" for line in comments)
     return f"// {shlex.join(command)}\n{head}\n{source}"

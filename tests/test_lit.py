@@ -1,0 +1,54 @@
+"""The lit suite, one item a file: lit runs once, each item looks up its result."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LIT = ROOT / "lit"
+FILES = sorted(
+    path
+    for pattern in ("*.mlir", "*.test")
+    for path in LIT.rglob(pattern)
+    if "inputs" not in path.relative_to(LIT).parts
+)
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("lit")
+    report = folder / "report.json"
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from lit.main import main; main()",
+            "-q",
+            "-j2",
+            f"--output={report}",
+            str(LIT),
+        ],
+        cwd=folder,
+        env={**os.environ, "MORELLO_LIT_OUTPUT": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert report.exists(), run.stdout + run.stderr
+    tests = json.loads(report.read_text())["tests"]
+    return {test["name"]: test for test in tests}
+
+
+def test_suite_is_not_empty() -> None:
+    assert FILES
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(LIT)))
+def test_lit(path: Path, results: dict[str, Any]) -> None:
+    result = results[f"morello :: {path.relative_to(LIT)}"]
+    assert result["code"] == "PASS", result["output"]
