@@ -1,0 +1,368 @@
+"""Pipelines: what they mean, that they print back, and every message."""
+
+import dataclasses
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from morello.errors import MorelloError, PipelineError
+from morello.mlir import PassManager, ir
+from morello.passes.base import Bundle, Pass, PassFailure, option
+from morello.passes.options import make, options_of, render
+from morello.passes.pipeline import Pipeline
+from morello.passes.pipeline_text import PipelineTextError, parse_options
+from morello.passes.registry import PASSES, Registry, Row
+from morello.passes.upstream_names import UPSTREAM_NAMES
+
+MODULE = """
+func.func @f(%a: i32) -> i32 {
+  %0 = arith.addi %a, %a : i32
+  %1 = arith.addi %a, %a : i32
+  %2 = arith.muli %0, %1 : i32
+  return %2 : i32
+}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark(Pass):
+    """Mark the module."""
+
+    name: ClassVar[str] = "test-mark"
+    tag: str = option("x", "the mark")
+    count: int = option(1, "how many times")
+    fast_math: bool = option(False, "a flag")
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise MorelloError("needs a positive 'count'", "give 1 or more")
+
+    def run(self, module: ir.Operation) -> None:
+        if self.tag == "bad":
+            raise PassFailure(module.location, "a bad mark; choose another")
+        function = module.regions[0].blocks[0].operations[0]
+        function.attributes["mark"] = ir.StringAttr.get(self.tag * self.count)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop(Bundle):
+    """A bundle that names itself."""
+
+    name: ClassVar[str] = "test-loop"
+
+    def expand(self) -> str:
+        return "cse,test-loop"
+
+
+@dataclasses.dataclass(frozen=True)
+class Both(Bundle):
+    """A mark and cse."""
+
+    name: ClassVar[str] = "test-both"
+    tag: str = option("y", "the mark")
+
+    def expand(self) -> str:
+        return f"func.func(cse),test-mark{{tag={self.tag}}}"
+
+
+REGISTRY = Registry(
+    [
+        Row("test-mark", __name__, "Mark"),
+        Row("test-loop", __name__, "Loop"),
+        Row("test-both", __name__, "Both"),
+    ]
+)
+
+
+def parse(text: str) -> Pipeline:
+    return Pipeline.parse(text, REGISTRY)
+
+
+@pytest.fixture
+def module() -> Iterator[ir.Module]:
+    with ir.Context():
+        yield ir.Module.parse(MODULE)
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("builtin.module()", None),
+        (
+            " builtin.module ( cse , func.func ( cse ) ) ",
+            "builtin.module(cse,func.func(cse))",
+        ),
+        ("builtin.module(canonicalize{max-iterations=3 top-down=false})", None),
+        ("builtin.module(test-mark{tag=a count=2 fast-math=true})", None),
+        ("builtin.module(test-mark)", None),
+        ("builtin.module(test-mark{})", "builtin.module(test-mark)"),
+        (
+            "builtin.module(test-mark{fast_math})",
+            "builtin.module(test-mark{fast-math=true})",
+        ),
+        ("builtin.module(test-mark{tag='a, b(}'})", None),
+        ('builtin.module(test-mark{tag="it\'s"})', None),
+        (
+            "builtin.module(test-mark{tag={a{b c}d}})",
+            "builtin.module(test-mark{tag='a{b c}d'})",
+        ),
+        ("builtin.module(test-mark{tag=''})", None),
+        (
+            "builtin.module(test-both{tag=z})",
+            "builtin.module(func.func(cse),test-mark{tag=z})",
+        ),
+        (
+            "builtin.module(func.func(\n  cse,\n  canonicalize))",
+            "builtin.module(func.func(cse,canonicalize))",
+        ),
+    ],
+)
+def test_prints_back(text: str, printed: str | None) -> None:
+    pipeline = parse(text)
+    pipeline.check()
+    assert str(pipeline) == (text if printed is None else printed)
+    assert parse(str(pipeline)).elements == parse(str(parse(str(pipeline)))).elements
+
+
+def test_values_survive_printing() -> None:
+    (made,) = parse("builtin.module(test-mark{tag='a, b(}' count=+3})").elements
+    assert made == Mark(tag="a, b(}", count=3)
+    (again,) = parse(f"builtin.module({render(made)})").elements
+    assert again == made
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "what"),
+    [
+        (
+            "",
+            1,
+            "a pipeline is anchored on builtin.module; write 'builtin.module(canon",
+        ),
+        ("cse", 1, "write 'builtin.module(cse)'"),
+        ("func.func(cse)", 1, "write 'builtin.module(func.func(cse))'"),
+        ("builtin.module(cse", 15, "this '(' is not closed; add a ')'"),
+        ("builtin.module(cse))", 20, "unexpected ')'; remove it"),
+        (")", 1, "unexpected ')'; remove it"),
+        ("builtin.module(cse{a=1)", 19, "this '{' is not closed; add a '}'"),
+        ("builtin.module(cse{a='1})", 22, "this ' is not closed; add a '"),
+        ("builtin.module(,cse)", 16, "a pass name is missing before ','"),
+        ("builtin.module(cse,)", 20, "a pass name is missing before ')'"),
+        ("builtin.module(cse,", 20, "a pass name is missing at the end"),
+        ("builtin.module(cse cse)", 20, "unexpected 'c' after 'cse'; separate"),
+        ("builtin.module(a{b=1}(c))", 22, "'a' has options and a nested pipeline"),
+        ("builtin.module(test-mark{=1})", 26, "an option without a name"),
+        (
+            "builtin.module(cse,test-mark{tog=1})",
+            20,
+            "'test-mark' has no option 'tog'; did you mean 'tag'? its options are: "
+            "tag=<str>, count=<int>, fast-math=<bool>",
+        ),
+        ("builtin.module(test-mark{tag=a tag=b})", 16, "is given option 'tag' twice"),
+        (
+            "builtin.module(test-mark{count=a})",
+            16,
+            "cannot read 'a' as count=<int>; write a decimal integer",
+        ),
+        (
+            "builtin.module(test-mark{count})",
+            16,
+            "is given option 'count' without a value; write count=<int>",
+        ),
+        (
+            "builtin.module(test-mark{fast-math=2})",
+            16,
+            "cannot read '2' as fast-math=<bool>; write true or false",
+        ),
+        (
+            "builtin.module(test-mark{count=0})",
+            16,
+            "'test-mark' needs a positive 'count'; give 1 or more",
+        ),
+        ("builtin.module(test-loop{a=1})", 16, "has no option 'a'; it takes none"),
+        (
+            "builtin.module(func.func(test-mark))",
+            26,
+            "'test-mark' rewrites modules and cannot be nested in 'func.func'; write "
+            "it directly in 'builtin.module(…)'",
+        ),
+        (
+            "builtin.module(builtin.module(func.func(test-mark)))",
+            41,
+            "cannot be nested",
+        ),
+        (
+            "builtin.module(canonicalise)",
+            16,
+            "no pass is called 'canonicalise'; did you mean 'canonicalize'",
+        ),
+        (
+            "builtin.module(func.func(zzzzzz))",
+            26,
+            "no pass is called 'zzzzzz'; morello-opt --list-passes",
+        ),
+        (
+            "builtin.module(cse{x=1})",
+            16,
+            "'cse' has no option 'x'; with its defaults it is cse",
+        ),
+        (
+            "builtin.module(canonicalize{max-iterations=abc})",
+            16,
+            "cannot read option 'max-iterations': 'abc' value invalid",
+        ),
+        (
+            "builtin.module(canonicalize{top-down=7})",
+            16,
+            "with its defaults it is canonicalize{",
+        ),
+        (
+            "builtin.module(affine-loop-tile)",
+            16,
+            "'affine-loop-tile' runs on 'func.func', not on 'builtin.module'; write "
+            "'func.func(affine-loop-tile)'",
+        ),
+        (
+            "builtin.module(func.func(convert-func-to-llvm))",
+            26,
+            "runs on 'builtin.module', not on 'func.func'; write it directly",
+        ),
+    ],
+)
+def test_refusals(text: str, column: int, what: str) -> None:
+    with pytest.raises(PipelineTextError) as caught:
+        parse(text).check()
+    message = str(caught.value)
+    assert message.startswith(f"pipeline column {column}: ")
+    assert what in message
+    assert caught.value.picture().split("\n")[1] == " " * (column - 1) + "^"
+
+
+def test_picture_of_a_line_among_several() -> None:
+    with pytest.raises(PipelineTextError) as caught:
+        parse("builtin.module(\n\tcse,\n\ttest-mark{a=1}\n)")
+    assert caught.value.picture() == " test-mark{a=1}\n ^"
+
+
+def test_bundle_that_contains_itself() -> None:
+    with pytest.raises(PipelineError, match="bundle 'test-loop' contains itself"):
+        parse("builtin.module(test-loop)")
+
+
+def test_option_offsets() -> None:
+    assert parse_options("a=1  b") == [("a", "1", 0), ("b", None, 5)]
+
+
+def test_runs_both_kinds_in_order(module: ir.Module) -> None:
+    parse("builtin.module(test-mark{count=2},func.func(cse),test-both)").run(
+        module.operation
+    )
+    text = str(module)
+    assert text.count("arith.addi") == 1
+    assert 'mark = "y"' in text
+
+
+def test_failure_is_a_diagnostic_where_the_pass_says(module: ir.Module) -> None:
+    with pytest.raises(ir.MLIRError) as caught:
+        parse("builtin.module(cse,test-mark{tag=bad},cse)").run(module.operation)
+    (diagnostic,) = caught.value.error_diagnostics
+    assert diagnostic.message == "a bad mark; choose another"
+    assert 'loc("-":0:0)' in str(diagnostic.location)
+
+
+def test_announces_our_passes_only(module: ir.Module) -> None:
+    heard: list[str] = []
+    pipeline = parse("builtin.module(cse,test-mark{count=2},func.func(cse))")
+    pipeline.build(heard.append).run(module.operation)
+    assert heard == ["test-mark{count=2}", ""]
+
+
+def test_single_step_announces_every_pass(module: ir.Module) -> None:
+    heard: list[str] = []
+    pipeline = parse("builtin.module(cse,test-mark,func.func(cse,canonicalize))")
+    pipeline.build(heard.append, single_step=True).run(module.operation)
+    assert [text for text in heard if text] == [
+        "cse",
+        "test-mark",
+        "func.func(cse)",
+        "func.func(canonicalize)",
+    ]
+
+
+def test_clash_names_both_owners() -> None:
+    registry = Registry([Row("a", "one", "A")])
+    registry.add(Row("a", "one", "A"))
+    with pytest.raises(PipelineError, match="called 'a': one:A and two:B; rename"):
+        registry.add(Row("a", "two", "B"))
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(PipelineError, match="no pass is called 'b'; Morello's are: a"):
+        Registry([Row("a", "one", "A")]).load("b")
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        (Row("gone", __name__, "Gone"), "leads to .*:Gone, which is missing; correct"),
+        (Row("other", __name__, "Mark"), "which is called 'test-mark'; correct"),
+    ],
+)
+def test_row_that_leads_nowhere(row: Row, what: str) -> None:
+    with pytest.raises(PipelineError, match=what):
+        Registry([row]).load(row.name)
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    name = "json.tool"
+    held = sys.modules.pop(name, None)
+    registry = Registry([Row("lazy", name, "main")])
+    assert registry.names() == ["lazy"]
+    assert "lazy" in registry
+    assert name not in sys.modules
+    if held is not None:
+        sys.modules[name] = held
+
+
+@pytest.mark.parametrize("name", PASSES.names())
+def test_every_row_loads(name: str) -> None:
+    cls = PASSES.load(name)
+    assert issubclass(cls, Pass | Bundle)
+    assert (cls.__doc__ or "").strip()
+    assert all(found.text for found in options_of(cls))
+    Pipeline.parse(f"builtin.module({name})").check()
+
+
+@pytest.mark.parametrize("name", UPSTREAM_NAMES)
+def test_upstream_names_are_registered(name: str) -> None:
+    def registered(anchor: str) -> bool:
+        try:
+            PassManager.parse(f"{anchor}({name})")
+        except ValueError as error:
+            return "restricted to" in str(error)
+        return True
+
+    with ir.Context():
+        assert registered("builtin.module")
+
+
+def test_a_field_without_a_default_is_a_defect() -> None:
+    cls: Any = dataclasses.make_dataclass("Odd", [("size", int)])
+    with pytest.raises(TypeError, match="option 'size' needs a default"):
+        make(cls, [])
+
+
+def test_registry_imports_no_mlir() -> None:
+    code = "import sys, morello.passes.registry; print('torch_mlir' in sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent.parent.parent,
+    )
+    assert run.stdout == "False\n"

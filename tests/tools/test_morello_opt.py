@@ -1,0 +1,518 @@
+"""``morello-opt`` from the outside: exit codes, messages, outputs, crashes."""
+
+import os
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from morello._version import __version__
+from morello.tools.morello_opt import main
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PLUGIN = ROOT / "lit" / "inputs" / "faulty_passes.py"
+GOOD = "func.func @f() {\n  return\n}\n"
+BAD = "func.func @f() -> i32 {\n  return\n}\n"
+PRINTED = "module {\n  func.func @f() {\n    return\n  }\n}\n"
+CRASH = """\
+func.func @f(%m: memref<10xf32>, %x: f32) {
+  affine.for %i = 0 to 10 {
+    affine.for %j = 0 to 10 {
+      affine.store %x, %m[%j] : memref<10xf32>
+    }
+  }
+  return
+}
+"""
+CRASHING = "builtin.module(func.func(cse,affine-loop-unroll-jam{unroll-jam-factor=0}))"
+
+
+@pytest.fixture
+def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "good.mlir"
+    path.write_text(GOOD)
+    return path
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def run(
+    *arguments: str | Path, text: str | bytes = "", cwd: Path | None = None
+) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-m", "morello.tools.morello_opt", *map(str, arguments)],
+        input=text.encode() if isinstance(text, str) else text,
+        capture_output=True,
+        cwd=cwd,
+        env=environment(),
+        check=False,
+    )
+
+
+def test_standard_input_and_output() -> None:
+    done = run(text=GOOD)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, PRINTED, b"")
+
+
+def test_output_file(good: Path) -> None:
+    assert main([str(good), "-o", "out.mlir"]) == 0
+    assert Path("out.mlir").read_text() == PRINTED
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(Path("out.mlir").stat().st_mode) == 0o666 & ~mask
+    assert sorted(path.name for path in Path.cwd().iterdir()) == [
+        "good.mlir",
+        "out.mlir",
+    ]
+
+
+def test_output_over_the_input_keeps_its_mode(good: Path) -> None:
+    good.chmod(0o640)
+    assert main([str(good), "-o", str(good)]) == 0
+    assert good.read_text() == PRINTED
+    assert stat.S_IMODE(good.stat().st_mode) == 0o640
+
+
+def test_output_through_a_link(good: Path) -> None:
+    Path("real.mlir").write_text("old")
+    Path("link.mlir").symlink_to("real.mlir")
+    assert main([str(good), "-o", "link.mlir"]) == 0
+    assert Path("link.mlir").is_symlink()
+    assert Path("real.mlir").read_text() == PRINTED
+
+
+def test_output_to_a_device(good: Path) -> None:
+    assert main([str(good), "-o", "/dev/null"]) == 0
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_nothing_is_written_on_failure(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good.write_text(f"{GOOD}// -----\n{BAD}")
+    Path("out.mlir").write_text("before")
+    assert main([str(good), "--split-input-file", "-o", "out.mlir"]) == 1
+    assert Path("out.mlir").read_text() == "before"
+    assert main([str(good), "--split-input-file"]) == 1
+    assert capfd.readouterr().out == ""
+
+
+def test_parse_error_has_line_column_and_caret(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good.write_text("func.func @f() {\n\t  retun\n}\n")
+    assert main([str(good)]) == 1
+    err = capfd.readouterr().err
+    assert f"{good}:2:4: error: " in err
+    assert "\t  retun\n\t  ^\n" in err
+
+
+def test_standard_input_has_a_name() -> None:
+    done = run(text=BAD)
+    assert done.returncode == 1
+    assert b"<stdin>:2:3: error: 'func.return' op has 0 operands" in done.stderr
+
+
+def test_own_locations_are_kept(capfd: pytest.CaptureFixture[str], good: Path) -> None:
+    good.write_text(
+        'func.func @f() -> i32 { return loc(callsite("g" at "a b.py":7:9)) }'
+    )
+    assert main([str(good)]) == 1
+    assert "a b.py:7:9: error: " in capfd.readouterr().err
+    good.write_text("func.func @f() -> i32 { return loc(unknown) }")
+    assert main([str(good)]) == 1
+    assert "unknown location: error: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "<stdin>: error: the input is empty; give a module"),
+        (b" \n\t\n", "<stdin>: error: the input is empty; give a module"),
+        (b"\n\na\xff", "<stdin>:3: error: not UTF-8 text: byte 0xff at offset 3; save"),
+        (b"ab\0", "<stdin>: error: this is a binary file (byte 2 is zero); give"),
+        (
+            b"ML\xefR\0",
+            "<stdin>: error: this is MLIR bytecode; give the module as text",
+        ),
+    ],
+)
+def test_input_that_is_no_text(data: bytes, what: str) -> None:
+    done = run(text=data)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith(what)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (
+            ["missing.mlir"],
+            "missing.mlir: error: cannot read: No such file or directory",
+        ),
+        (["."], ".: error: cannot read: Is a directory; give a file of MLIR text"),
+        (["good.mlir", "-o", "."], ".: error: cannot write: is a directory; give"),
+        (
+            ["good.mlir", "-o", "no/x"],
+            "no/x: error: cannot write: its directory does not exist",
+        ),
+        (
+            ["good.mlir", "b.mlir"],
+            "morello-opt: error: unknown flag or second input: b.mlir; ",
+        ),
+        (
+            ["good.mlir", "--cse"],
+            "unknown flag or second input: --cse; morello-opt --help lists the "
+            "flags; to run a pass: -p 'builtin.module(cse)'",
+        ),
+        (
+            ["good.mlir", "--verify-each=maybe"],
+            "argument --verify-each: 'maybe' is not true or false",
+        ),
+        (["good.mlir", "--verify-diagnostics=some"], "invalid choice: 'some'"),
+        (["good.mlir", "-o"], "argument -o: expected one argument"),
+        (
+            ["good.mlir", "-p", "cse"],
+            "morello-opt: error: pipeline column 1: a pipeline is anchored",
+        ),
+        (
+            ["good.mlir", "--load-pass-plugin=no.py"],
+            "morello-opt: error: no pass plug-in at 'no.py'; give",
+        ),
+        (
+            ["good.mlir", "--load-pass-plugin=syntax.py"],
+            "pass plug-in 'syntax.py' cannot be imported: ",
+        ),
+        (
+            ["good.mlir", "--load-pass-plugin=rowless.py"],
+            "pass plug-in 'rowless.py' defines no ROWS; add ROWS = ",
+        ),
+        (
+            ["good.mlir", "--load-pass-plugin=clash.py"],
+            "two passes are called 'morello-check-lowered': "
+            "morello.passes.check_lowered:CheckLowered and clash:C",
+        ),
+        (
+            ["--list-passes", "--load-pass-plugin=no.py"],
+            "morello-opt: error: no pass plug-in at 'no.py'",
+        ),
+        (
+            [
+                "good.mlir",
+                "--load-pass-plugin=PLUGIN",
+                "-p",
+                "builtin.module(test-gone)",
+            ],
+            "the row of pass 'test-gone' leads to faulty_passes:Gone, which is missing",
+        ),
+    ],
+)
+def test_usage_errors(
+    arguments: list[str], what: str, good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("syntax.py").write_text("def\n")
+    Path("rowless.py").write_text("")
+    Path("clash.py").write_text(
+        "from morello.passes.registry import Row\n"
+        "ROWS = (Row('morello-check-lowered', 'clash', 'C'),)\n"
+    )
+    words = [word.replace("PLUGIN", str(PLUGIN)) for word in arguments]
+    assert main(words) == 2
+    captured = capfd.readouterr()
+    assert what in captured.err
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+
+
+def test_full_disk(good: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "morello.tools.morello_opt", str(good)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"-: error: cannot write: No space left on device; "
+        b"give a file that can be written with -o\n"
+    )
+
+
+def test_reader_that_goes_away(good: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "morello.tools.morello_opt", str(good)],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_unregistered_dialects(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good.write_text('"nowhere.op"() : () -> ()\n')
+    assert main([str(good)]) == 1
+    assert main([str(good), "--allow-unregistered-dialect"]) == 0
+    assert '"nowhere.op"()' in capfd.readouterr().out
+
+
+def test_pass_that_prints(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good.write_text(
+        "module attributes {transform.with_named_sequence} {\n"
+        "transform.named_sequence @__transform_main(%a: !transform.any_op) {\n"
+        "transform.print %a {name = 'here'} : !transform.any_op\n"
+        "transform.yield } }".replace("'", '"')
+    )
+    pipeline = "builtin.module(transform-interpreter)"
+    assert main([str(good), "-p", pipeline]) == 0
+    assert capfd.readouterr().out.startswith("[[[ IR printer: here ]]]")
+    failing = "builtin.module(transform-interpreter,test-fail)"
+    assert main([str(good), "-p", failing, f"--load-pass-plugin={PLUGIN}"]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "[[[ IR printer: here ]]]" in captured.err
+
+
+def test_crash_in_upstream_is_contained(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good.write_text(CRASH)
+    assert main([str(good), "-p", CRASHING, "--crash-reproducer=again.mlir"]) == 1
+    captured = capfd.readouterr()
+    message = (
+        f"{good}: error: internal error in pass "
+        "'func.func(affine-loop-unroll-jam{unroll-jam-factor=0})' (signal SIGFPE)"
+    )
+    assert message in captured.err
+    assert "'again.mlir' reproduces it" in captured.err
+    command = Path("again.mlir").read_text().split("\n")[0]
+    assert main(shlex.split(command.removeprefix("// "))[1:]) == 1
+    assert message.replace(str(good), "again.mlir") in capfd.readouterr().err
+
+
+def test_crash_goes_on_with_the_next_piece(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good.write_text(f"{GOOD}// -----\n{CRASH}// -----\n{BAD}")
+    words = [str(good), "--split-input-file", "-p", CRASHING]
+    assert main([*words, "--crash-reproducer=again.mlir"]) == 1
+    err = capfd.readouterr().err
+    assert err.index("signal SIGFPE") < err.index(f"{good}:15:3: error: ")
+    assert Path("again.mlir").read_text().endswith(CRASH)
+
+
+def test_default_place_of_the_reproducer(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plugin = f"--load-pass-plugin={PLUGIN}"
+    words = [str(good), "-p", "builtin.module(test-fail{how=abort})", plugin]
+    assert main([*words, "--verify-each=false", "--allow-unregistered-dialect"]) == 1
+    (place,) = Path.cwd().glob("good-crash-*.mlir")
+    assert place.name in capfd.readouterr().err
+    head = place.read_text().split("\n")[0]
+    for word in (plugin, "--verify-each=false", "--allow-unregistered-dialect"):
+        assert word in head
+
+
+def test_reproducer_that_cannot_be_written(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(good), "-p", "builtin.module(test-fail{how=abort})"]
+    words += [f"--load-pass-plugin={PLUGIN}", "--crash-reproducer=no/where.mlir"]
+    assert main(words) == 1
+    assert "no file that reproduces it could be written to 'no/where.mlir'" in (
+        capfd.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("abort", "internal error in pass 'test-fail{how=abort}' (signal SIGABRT)"),
+        (
+            "raise",
+            "internal error in pass 'test-fail{how=raise}' (KeyError: 'missing')",
+        ),
+        ("silent", "internal error in pass 'test-fail{how=silent}' (exit status 3)"),
+        ("error", "error: no program exists; give more memory"),
+        ("refuse", "good.mlir:1:1: error: this op is refused"),
+    ],
+)
+def test_failures_of_our_passes(
+    how: str, what: str, good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pipeline = f"builtin.module(cse,test-fail{{how={how}}},canonicalize)"
+    words = [str(good), "-p", pipeline, f"--load-pass-plugin={PLUGIN}"]
+    assert main([*words, "--crash-reproducer=again.mlir"]) == 1
+    captured = capfd.readouterr()
+    assert what in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_crash_of_the_parser(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good.write_text("module{" * 100_000 + "}" * 100_000)
+    assert main([str(good), "--crash-reproducer=again.mlir"]) == 1
+    assert "internal error in parsing the input (signal SIGSEGV)" in (
+        capfd.readouterr().err
+    )
+
+
+def test_crash_of_a_plugin_ends_every_piece(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("dying.py").write_text("import os\nos.abort()\n")
+    good.write_text("// -----\n".join([GOOD] * 3))
+    words = [str(good), "--split-input-file", "--load-pass-plugin=dying.py"]
+    assert main([*words, "--crash-reproducer=again.mlir"]) == 1
+    assert capfd.readouterr().err.count("error in checking the pipeline") == 1
+
+
+def test_crash_is_no_expected_diagnostic(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good.write_text(CRASH)
+    words = [str(good), "-p", CRASHING, "--crash-reproducer=again.mlir"]
+    assert main([*words, "--verify-diagnostics"]) == 1
+    assert 'unexpected error: "internal error in pass' in capfd.readouterr().err
+
+
+def test_interrupt_ends_the_child(good: Path) -> None:
+    command = [sys.executable, "-m", "morello.tools.morello_opt", str(good)]
+    Path("slow.py").write_text(
+        "import os, time\n"
+        "from pathlib import Path\n"
+        "Path('pid.part').write_text(str(os.getpid()))\n"
+        "Path('pid.part').rename('pid')\n"
+        "time.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [*command, "--load-pass-plugin=slow.py"], env=environment()
+    )
+    deadline = time.monotonic() + 30
+    while not Path("pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    child = int(Path("pid").read_text())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_version_is_quick() -> None:
+    best = 10.0
+    for _ in range(3):
+        start = time.monotonic()
+        done = run("--version")
+        best = min(best, time.monotonic() - start)
+        assert done.stdout.decode() == f"morello-opt {__version__}\n"
+    assert best < 0.5
+
+
+def test_version_imports_no_mlir() -> None:
+    code = (
+        "import sys; from morello.tools.morello_opt import main; main(['--version']);"
+        "print(any('mlir' in name.split('.')[0] for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=environment(), check=True
+    )
+    assert done.stdout.decode().split("\n")[1] == "False"
+
+
+def test_list_passes_derives_from_the_fields(
+    good: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plugin = good.with_name("listed_passes.py")
+    plugin.write_text(
+        PLUGIN.read_text()
+        .replace("faulty_passes", "listed_passes")
+        .replace('    Row("test-gone", "listed_passes", "Gone"),\n', "")
+    )
+    command = (
+        "import sys; from morello.tools.morello_opt import main; main(sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            command,
+            "--list-passes",
+            f"--load-pass-plugin={plugin}",
+        ],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
+    )
+    text = " ".join(done.stdout.split())
+    assert " test-fail Fail in the way that is asked for. " in text
+    assert " times=<int> how often to refuse (default: 1) " in text
+    assert " loud=<bool> say it in capitals (default: false) " in text
+
+
+def test_show_dialects(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--show-dialects"]) == 0
+    out = capfd.readouterr().out
+    assert out.startswith("Available Dialects: ")
+    names = out.removeprefix("Available Dialects: ").strip().split(",")
+    assert names == sorted(names)
+    assert {"func", "scf", "transform", "vector"} <= set(names)
+
+
+def test_help(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    out = capfd.readouterr().out
+    assert "examples:" in out
+    assert "exit codes: 0 done, 1 the input is refused" in out
+
+
+def test_elision_and_ir_tree(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good.write_text(
+        "func.func @f() -> tensor<4xi32> {\n"
+        "  %0 = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi32>\n"
+        "  return %0 : tensor<4xi32>\n}\n"
+    )
+    assert main([str(good), "--mlir-elide-elementsattrs-if-larger=2"]) == 0
+    assert "__elided__" in capfd.readouterr().out
+    words = ["-p", "builtin.module(cse)", "--mlir-print-ir-after-all"]
+    assert main([str(good), *words, "--mlir-print-ir-tree-dir=tree"]) == 0
+    assert list(Path("tree").rglob("*cse.mlir"))
+
+
+def test_verify_each(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("breaking.py").write_text(
+        "import dataclasses\n"
+        "from morello.mlir import ir\n"
+        "from morello.passes.base import Pass\n"
+        "from morello.passes.registry import Row\n"
+        "@dataclasses.dataclass(frozen=True)\n"
+        "class Break(Pass):\n"
+        "    '''Remove the terminator.'''\n"
+        "    name = 'test-break'\n"
+        "    def run(self, module):\n"
+        "        f = module.regions[0].blocks[0].operations[0]\n"
+        "        f.regions[0].blocks[0].operations[0].erase()\n"
+        "ROWS = (Row('test-break', 'breaking', 'Break'),)\n"
+    )
+    words = [str(good), "-p", "builtin.module(test-break)"]
+    words += ["--load-pass-plugin=breaking.py"]
+    assert main(words) == 1
+    assert f"{good}:1:1: error: " in capfd.readouterr().err
+    assert main([*words, "--verify-each=false", "--mlir-print-op-generic"]) == 0
+    assert '"func.func"()' in capfd.readouterr().out
