@@ -5,6 +5,7 @@ clean. A child reports by events, pickled over a pipe.
 """
 
 import contextlib
+import faulthandler
 import os
 import pickle
 import resource
@@ -27,7 +28,7 @@ class Ending:
     Args:
         crash: "" if it did all its work; otherwise ``signal SIGABRT`` or
             ``KeyError: 'x'``.
-        trace: Python's traceback, if an exception ended it.
+        trace: Python's traceback, if there was any Python on the stack.
         stdout: what native code printed there.
         stderr: likewise, if it was asked for.
     """
@@ -66,19 +67,25 @@ def run_contained(
     sys.stdout.flush()
     sys.stderr.flush()
     reader, writer = os.pipe()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    temporary = tempfile.TemporaryFile
+    with temporary() as out, temporary() as err, temporary() as stack:
         child = os.fork()
         if child == 0:
             os.close(reader)
+            faulthandler.enable(stack, all_threads=False)
             os.dup2(out.fileno(), 1)
             if keep_stderr:
                 os.dup2(err.fileno(), 2)
             _child(work, writer)
         os.close(writer)
-        last = _listen(child, reader, receive)
-        out.seek(0)
-        err.seek(0)
-        return Ending(*last, out.read(), err.read())
+        crash, trace = _listen(child, reader, receive)
+        trace = trace or _contents(stack).decode("utf-8", "replace")
+        return Ending(crash, trace, _contents(out), _contents(err))
+
+
+def _contents(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def _child(work: Callable[[Send], None], writer: int) -> None:

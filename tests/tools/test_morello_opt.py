@@ -322,6 +322,7 @@ def test_default_place_of_the_reproducer(
     assert main([*words, "--verify-each=false", "--allow-unregistered-dialect"]) == 1
     (place,) = Path.cwd().glob("good-crash-*.mlir")
     assert place.name in capfd.readouterr().err
+    assert "faulty_passes.py" in place.read_text().split("Fatal Python error")[1]
     head = place.read_text().split("\n")[0]
     for word in (plugin, "--verify-each=false", "--allow-unregistered-dialect"):
         assert word in head
