@@ -1,1 +1,59 @@
-""""""
+"""Kernels: the leaves of programs, straight vector code for small tiles.
+
+Read `base.py` (what a kernel is), `emitter.py` (what it can write), then any kernel.
+`KERNELS` maps the name that schedules use to the kernel. To add one: write its module,
+add it to `_ALL`. Nothing here knows of MLIR: `morello.passes.emission` writes the code.
+"""
+
+from collections.abc import Iterable
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.fill import FillRegisters, FillRows
+from morello.kernels.matmul_broadcast import MatmulBroadcast
+from morello.kernels.matmul_scalar import MatmulScalar
+from morello.kernels.max_columns import MaxColumns
+from morello.kernels.max_rows import MaxRows
+from morello.kernels.max_scalar import MaxScalar
+from morello.kernels.move_registers import MoveLoad, MoveStore
+from morello.kernels.move_rows import MoveRows
+from morello.kernels.move_scalar import MoveScalar
+from morello.kernels.move_transpose import MoveTranspose
+
+_ALL: tuple[Kernel, ...] = (
+    MatmulBroadcast(),
+    MatmulScalar(),
+    MoveRows(),
+    MoveTranspose(),
+    MoveLoad(),
+    MoveStore(),
+    MoveScalar(),
+    FillRows(),
+    FillRegisters(),
+    MaxRows(),
+    MaxColumns(),
+    MaxScalar(),
+)
+
+
+def by_name(kernels: Iterable[Kernel]) -> dict[str, Kernel]:
+    """Name → kernel.
+
+    Raises:
+        ValueError: two kernels share a name.
+    """
+    found: dict[str, Kernel] = {}
+    for kernel in kernels:
+        if kernel.name in found:
+            raise ValueError(
+                f"two kernels are called '{kernel.name}': "
+                f"{type(found[kernel.name]).__name__} and {type(kernel).__name__}"
+            )
+        found[kernel.name] = kernel
+    return found
+
+
+KERNELS: dict[str, Kernel] = by_name(_ALL)
+"""Every kernel, by its name in schedules and in the IR."""
+
+__all__ = ["KERNELS", "Buffer", "Emitter", "Kernel", "by_name"]

@@ -1,8 +1,8 @@
 """What a kernel is: where it applies, what it costs, and how it is emitted.
 
 A kernel implements the Spec that it is selected for, on tiles that are in L1 or in
-registers; its meaning is the meaning of that Spec's kind, and tests hold it to that. The
-applicability and the cost are written over frames (`morello.spec.frame`): they must
+registers; its meaning is the meaning of that Spec's kind, and tests hold it to that.
+The applicability and the cost are written over frames (`morello.spec.frame`): they must
 work on integers and, elementwise, on integer arrays. Emission sees one Spec and writes
 straight vector code through an `Emitter`; nothing here imports MLIR.
 """
@@ -10,14 +10,14 @@ straight vector code through an `Emitter`; nothing here imports MLIR.
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from morello.spec import Layout, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
 if TYPE_CHECKING:
-    from morello.kernels.emitter import Emitter
+    from morello.kernels.emitter import Buffer, Emitter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +40,13 @@ class Kernel(ABC):
         """Millicycles of one run; any function of sizes."""
 
     @abstractmethod
-    def emit(self, emitter: "Emitter", spec: Spec, operands: Sequence[Any]) -> None:
+    def emit(
+        self, emitter: "Emitter", spec: Spec, operands: Sequence["Buffer"]
+    ) -> None:
         """Write its code at the emitter's insertion point.
 
-        ``operands`` are the emitter's handles on the memrefs of the Spec's operands, in
-        their order.
+        ``operands`` are the buffers of the Spec's operands, in their order. The Spec is
+        one that the kernel accepts and whose conditions hold.
         """
 
     def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:

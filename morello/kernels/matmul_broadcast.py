@@ -1,0 +1,140 @@
+"""Matmul on registers: broadcast an element of lhs, multiply-add a row of rhs."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.rules import (
+    in_l1,
+    in_registers,
+    is_interleaved,
+    size_is_one,
+    within_pack,
+)
+from morello.kernels.vectors import (
+    REGISTERS,
+    as_ints,
+    lanes_of,
+    parts,
+    tail_of,
+    vectors_of,
+)
+from morello.spec import Dtype, Layout, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+UNROLL = 4
+"""Up to this k the loop is written out."""
+
+_LHS_PANELS = tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6))
+_RHS_PANELS = tuple(Layout.parse(f"[0,2,1,2p{columns}]") for columns in (16, 24))
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulBroadcast(Kernel):
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.
+
+    Each of the m · ceil(n/8) accumulators is one register for the whole loop over k.
+    A width that is not a multiple of 8 reads the last columns of rhs with a mask.
+    """
+
+    name: ClassVar[str] = "matmul_broadcast"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32 or s32; k unpacked, n innermost in rhs, out in registers."""
+        if key.kind != Matmul(accum=True):
+            return False
+        lhs, rhs, out = key.tensors
+        return (
+            all(t.dtype is out.dtype for t in (lhs, rhs))
+            and out.dtype in (Dtype.F32, Dtype.S32)
+            and in_l1(lhs, rhs)
+            and in_registers(out)
+            and not is_interleaved(lhs.layout)
+            and not is_interleaved(rhs.layout)
+            and lhs.layout.pack(2) == 1
+            and rhs.layout.pack(1) == 1
+            and rhs.layout.innermost == 2
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Everything that lives in the loop has a register; panels are not crossed."""
+        _, m, _, n = frame.sizes
+        vectors = vectors_of(n, lanes_of(frame.key.tensors[2].dtype))
+        return (
+            size_is_one(frame, 0),
+            *within_pack(frame, 0, 1),
+            *within_pack(frame, 1, 2),
+            Condition(
+                (m + 1) * vectors + 1 <= REGISTERS,
+                f"needs (m + 1) * ceil(n / 8) + 1 of {REGISTERS} registers: "
+                "tile m or n smaller",
+            ),
+            Condition(
+                frame.limits.vrf >= vectors + 1,
+                "needs ceil(n / 8) + 1 free registers beside out",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """The slowest of arithmetic, loads and the accumulator chains, for each k."""
+        c = coefficients
+        _, m, k, n = frame.sizes
+        dtype = frame.key.tensors[2].dtype
+        vectors = vectors_of(n, lanes_of(dtype))
+        masked = tail_of(n, lanes_of(dtype))
+        arithmetic, latency = (
+            (c.fma, c.fma_latency)
+            if dtype.is_float
+            else (c.multiply_add_int, c.multiply_add_int_latency)
+        )
+        loads = c.load * (m + vectors - masked) + c.masked_load * masked
+        step = np.maximum(np.maximum(arithmetic * m * vectors, loads), latency)
+        return as_ints(c.kernel_setup + k * step)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over k that carries the accumulators; written out for a short one."""
+        lhs, rhs, out = operands
+        _, m, k, n = spec.sizes
+        lanes = lanes_of(out.tensor.dtype)
+        runs = parts(n, lanes)
+        places = [(0, i, j) for i in range(m) for j in range(len(runs))]
+
+        def step(at: Value, carried: Sequence[Value]) -> list[Value]:
+            row = [emitter.load(rhs, (0, at, s), lanes, count) for s, count in runs]
+            sums = []
+            for i in range(m):
+                element = emitter.load_element(lhs, (0, i, at))
+                factor = emitter.broadcast(element, lanes)
+                chains = carried[i * len(runs) : (i + 1) * len(runs)]
+                sums += [
+                    emitter.multiply_add(factor, column, chain)
+                    for column, chain in zip(row, chains, strict=True)
+                ]
+            return sums
+
+        sums: Sequence[Value] = [emitter.load_register(out, at) for at in places]
+        if k <= UNROLL:
+            for at in range(k):
+                sums = step(at, sums)
+        else:
+            sums = emitter.loop(0, k, 1, sums, step)
+        for total, place in zip(sums, places, strict=True):
+            emitter.store_register(total, out, place)
+
+    def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:
+        """Panels: rows of lhs, columns of rhs, so that the loop reads on and on."""
+        match operand:
+            case 0:
+                return _LHS_PANELS
+            case 1:
+                return _RHS_PANELS
+        return ()
+
+    def register_operands(self, key: SpecKey) -> tuple[int, ...]:
+        """out."""
+        return (2,)

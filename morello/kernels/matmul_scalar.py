@@ -1,0 +1,42 @@
+"""Matmul of single elements: what makes the space complete."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import all_one, in_l1
+from morello.spec import Dtype, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulScalar(Kernel):
+    """out += lhs · rhs, one element each, in L1, in any layout."""
+
+    name: ClassVar[str] = "matmul_scalar"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32 or s32, everything in L1."""
+        dtypes = {t.dtype for t in key.tensors}
+        return (
+            key.kind == Matmul(accum=True)
+            and dtypes in ({Dtype.F32}, {Dtype.S32})
+            and in_l1(*key.tensors)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Every size is 1."""
+        return (all_one(frame),)
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """Four elements moved or computed."""
+        return 4 * coefficients.scalar
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Load three, multiply and add, store one."""
+        at = (0, 0, 0)
+        a, b, c = (emitter.load_element(operand, at) for operand in operands)
+        emitter.store_element(emitter.multiply_add(a, b, c), operands[2], at)

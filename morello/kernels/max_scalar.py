@@ -1,0 +1,39 @@
+"""Max of single elements: what makes the space complete."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import all_one, in_l1
+from morello.spec import Max, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+@dataclasses.dataclass(frozen=True)
+class MaxScalar(Kernel):
+    """out = max(out, src), one element each, in L1, in any layout."""
+
+    name: ClassVar[str] = "max_scalar"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32 or s32, everything in L1."""
+        return key.kind == Max(accum=True) and in_l1(*key.tensors)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Every size is 1."""
+        return (all_one(frame),)
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """Three elements moved or computed."""
+        return 3 * coefficients.scalar
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Load two, compare, store one."""
+        src, out = operands
+        new = emitter.load_element(src, (0, 0))
+        held = emitter.load_element(out, (0,))
+        best = emitter.maximum(out.tensor.dtype, held, new)
+        emitter.store_element(best, out, (0,))

@@ -1,0 +1,126 @@
+"""Moves between L1 and registers."""
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import product as every
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import (
+    in_l1,
+    in_registers,
+    is_interleaved,
+    product,
+    within_block,
+    within_pack,
+)
+from morello.kernels.vectors import (
+    as_ints,
+    lanes_of,
+    parts,
+    piece_count,
+    tail_of,
+    vectors_of,
+)
+from morello.spec import Move, Spec, SpecKey, TensorSpec
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+def _in_rows(tensor: TensorSpec) -> bool:
+    """Whether it is in L1 with its last dimension innermost."""
+    layout = tensor.layout
+    return (
+        in_l1(tensor)
+        and layout.innermost == layout.rank - 1
+        and not is_interleaved(layout)
+    )
+
+
+def _conditions(frame: Frame, memory: int) -> tuple[Condition, ...]:
+    lanes = lanes_of(frame.key.tensors[0].dtype)
+    rows = product(frame.sizes[:-1])
+    return (
+        *within_pack(frame, memory, len(frame.sizes) - 1),
+        within_block(rows * vectors_of(frame.sizes[-1], lanes)),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class MoveLoad(Kernel):
+    """dst in registers = src in L1; the lanes after a short row become zero."""
+
+    name: ClassVar[str] = "move_load"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Any dtype; src with its last dimension innermost."""
+        if not isinstance(key.kind, Move):
+            return False
+        src, dst = key.tensors
+        return _in_rows(src) and in_registers(dst)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Rows stay within a pack; the code stays short."""
+        return _conditions(frame, 0)
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """A load for each register, the last of a row masked or in pieces."""
+        c = coefficients
+        dtype = frame.key.tensors[0].dtype
+        lanes = lanes_of(dtype)
+        n = frame.sizes[-1]
+        if dtype.itemsize == 4:
+            tail = c.masked_load * tail_of(n, lanes)
+        else:
+            tail = (c.load + c.shuffle) * piece_count(n % lanes, lanes)
+        row = c.load * (n // lanes) + tail
+        return as_ints(product(frame.sizes[:-1]) * row)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Row by row, register by register."""
+        src, dst = operands
+        lanes = lanes_of(src.tensor.dtype)
+        for row in every(*map(range, spec.sizes[:-1])):
+            for place, (start, count) in enumerate(parts(spec.sizes[-1], lanes)):
+                vector = emitter.load(src, (*row, start), lanes, count)
+                emitter.store_register(vector, dst, (*row, place))
+
+
+@dataclasses.dataclass(frozen=True)
+class MoveStore(Kernel):
+    """dst in L1 = src in registers; a short end of a row is stored in pieces."""
+
+    name: ClassVar[str] = "move_store"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Any dtype; dst with its last dimension innermost."""
+        if not isinstance(key.kind, Move):
+            return False
+        src, dst = key.tensors
+        return in_registers(src) and _in_rows(dst)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Rows stay within a pack; the code stays short."""
+        return _conditions(frame, 1)
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """A store for each register; for each piece of a tail a store and a shuffle."""
+        c = coefficients
+        lanes = lanes_of(frame.key.tensors[0].dtype)
+        n = frame.sizes[-1]
+        tail = piece_count(n % lanes, lanes)
+        # The first piece is the low end of its register and needs no shuffle.
+        row = c.store * (n // lanes + tail) + c.shuffle * np.maximum(tail - 1, 0)
+        return as_ints(product(frame.sizes[:-1]) * row)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Row by row, register by register."""
+        src, dst = operands
+        lanes = lanes_of(src.tensor.dtype)
+        for row in every(*map(range, spec.sizes[:-1])):
+            for place, (start, count) in enumerate(parts(spec.sizes[-1], lanes)):
+                vector = emitter.load_register(src, (*row, place))
+                emitter.store(vector, dst, (*row, start), count)

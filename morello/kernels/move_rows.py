@@ -1,0 +1,77 @@
+"""Move of rows that are neighbours in memory on both sides: vector copies."""
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import product as every
+from typing import ClassVar
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import (
+    in_l1,
+    is_interleaved,
+    others,
+    within_block,
+    within_pack,
+)
+from morello.kernels.vectors import (
+    as_ints,
+    lanes_of,
+    overlapping,
+    overlapping_count,
+    vectors_of,
+)
+from morello.spec import Move, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+@dataclasses.dataclass(frozen=True)
+class MoveRows(Kernel):
+    """dst = src in L1, where both have the same dimension innermost.
+
+    Straight-line code. The end of a row that is not a whole vector is copied by a
+    vector that overlaps the one before, or by smaller ones.
+    """
+
+    name: ClassVar[str] = "move_rows"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Any dtype; one innermost dimension; nothing interleaved."""
+        if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
+            return False
+        src, dst = (t.layout for t in key.tensors)
+        return src.innermost == dst.innermost and not (
+            is_interleaved(src) or is_interleaved(dst)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """A row stays within one pack on either side; the code stays short."""
+        inner = frame.key.tensors[0].layout.innermost
+        lanes = lanes_of(frame.key.tensors[0].dtype)
+        rows = others(frame.sizes, inner)
+        return (
+            *within_pack(frame, 0, inner),
+            *within_pack(frame, 1, inner),
+            within_block(rows * vectors_of(frame.sizes[inner], lanes)),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """A load and a store for each vector."""
+        inner = frame.key.tensors[0].layout.innermost
+        lanes = lanes_of(frame.key.tensors[0].dtype)
+        copies = overlapping_count(frame.sizes[inner], lanes)
+        each = coefficients.load + coefficients.store
+        return as_ints(others(frame.sizes, inner) * copies * each)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Row by row, vector by vector."""
+        src, dst = operands
+        inner = src.tensor.layout.innermost
+        extents = [range(s) for s in spec.sizes]
+        extents[inner] = range(1)
+        for start in every(*extents):
+            row = overlapping(spec.sizes[inner], lanes_of(src.tensor.dtype))
+            for column, width in row:
+                at = (*start[:inner], column, *start[inner + 1 :])
+                emitter.store(emitter.load(src, at, width), dst, at)

@@ -1,0 +1,37 @@
+"""Move of one element, between any layouts."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import all_one, in_l1
+from morello.spec import Move, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+@dataclasses.dataclass(frozen=True)
+class MoveScalar(Kernel):
+    """dst = src, one element, in L1."""
+
+    name: ClassVar[str] = "move_scalar"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Both in L1; any dtype, any layouts."""
+        return isinstance(key.kind, Move) and in_l1(*key.tensors)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Every size is 1."""
+        return (all_one(frame),)
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """One element moved."""
+        return coefficients.scalar
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Load, store."""
+        src, dst = operands
+        at = (0,) * len(spec.sizes)
+        emitter.store_element(emitter.load_element(src, at), dst, at)

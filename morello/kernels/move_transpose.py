@@ -1,0 +1,91 @@
+"""Move between different innermost dimensions: transposes within registers."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter, Index
+from morello.kernels.rules import in_l1, is_interleaved, others, within_pack
+from morello.kernels.transpose import columns_of, shuffle_count
+from morello.kernels.vectors import as_ints, piece_count, pieces
+from morello.spec import Move, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+SIDE = 8
+"""The most rows and columns of a block."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MoveTranspose(Kernel):
+    """dst = src in L1, a block of up to 8 x 8 elements of 4 bytes.
+
+    Rows are runs of src, columns are runs of dst: rows go in by 8, 4, 2 and 1, and each
+    such group becomes, for every column, one store of as many elements.
+    """
+
+    name: ClassVar[str] = "move_transpose"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Dtypes of 4 bytes; different innermost dimensions; nothing interleaved."""
+        if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
+            return False
+        src, dst = key.tensors
+        return (
+            src.dtype.itemsize == 4
+            and src.layout.innermost != dst.layout.innermost
+            and not is_interleaved(src.layout)
+            and not is_interleaved(dst.layout)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """A block of two dimensions, within one pack of each operand."""
+        src, dst = (t.layout.innermost for t in frame.key.tensors)
+        rows, columns = frame.sizes[dst], frame.sizes[src]
+        rest = others(frame.sizes, src) // rows
+        return (
+            Condition(
+                (rows <= SIDE) & (columns <= SIDE),
+                f"takes a block of at most {SIDE} x {SIDE}: tile it smaller",
+            ),
+            Condition(
+                rest == 1,
+                "takes a block of two dimensions: tile the others to 1",
+            ),
+            *within_pack(frame, 0, src),
+            *within_pack(frame, 1, dst),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """Loads of rows, shuffles, stores of columns."""
+        c = coefficients
+        src, dst = (t.layout.innermost for t in frame.key.tensors)
+        rows, columns = frame.sizes[dst], frame.sizes[src]
+        whole = (columns == 8) | (columns == 4)
+        loads = rows * np.where(whole, c.load, c.masked_load)
+        stores = columns * piece_count(rows, SIDE) * c.store
+        return as_ints(loads + stores + shuffle_count(rows, columns) * c.shuffle)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Group by group of rows."""
+        src, dst = operands
+        across, down = src.tensor.layout.innermost, dst.tensor.layout.innermost
+        columns = spec.sizes[across]
+        width = SIDE if columns > SIDE // 2 else SIDE // 2
+
+        def at(row: int, column: int) -> Index:
+            index = [0] * len(spec.sizes)
+            index[down], index[across] = row, column
+            return tuple(index)
+
+        for first, count in pieces(spec.sizes[down]):
+            rows = [
+                emitter.load(src, at(first + i, 0), width, columns)
+                for i in range(count)
+            ]
+            turned = columns_of(emitter, rows, width)[:columns]
+            for column, vector in enumerate(turned):
+                emitter.store(vector, dst, at(first, column))

@@ -1,0 +1,81 @@
+"""Rules that several kernels share: what they ask of operands, sizes and limits."""
+
+import numpy as np
+
+from morello.kernels.vectors import BLOCK, VECTOR_BYTES
+from morello.spec import Level, TensorSpec
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import Layout
+
+
+def in_l1(*tensors: TensorSpec) -> bool:
+    """Whether every operand is in the first-level cache."""
+    return all(t.level is Level.L1 for t in tensors)
+
+
+def in_registers(tensor: TensorSpec) -> bool:
+    """Whether the operand is in whole 32-byte registers."""
+    return (
+        tensor.level is Level.VRF
+        and tensor.vector_width * tensor.dtype.itemsize == VECTOR_BYTES
+    )
+
+
+def is_interleaved(layout: Layout) -> bool:
+    """Whether a dimension is odd-even."""
+    return any(d.odd_even for d in layout.dims)
+
+
+def all_one(frame: Frame) -> Condition:
+    """Every size is 1."""
+    one = np.bool_(True)
+    for size in frame.sizes:
+        one = one & (size == 1)
+    return Condition(one, "takes one element: tile every dimension to 1")
+
+
+def size_is_one(frame: Frame, dim: int) -> Condition:
+    """One size is 1."""
+    name = frame.key.kind.dims[dim]
+    return Condition(frame.sizes[dim] == 1, f"needs {name} = 1: tile it to 1")
+
+
+def product(sizes: tuple[Ints, ...]) -> Ints:
+    """The product of sizes (integers or arrays)."""
+    total: Ints = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def others(sizes: tuple[Ints, ...], dim: int) -> Ints:
+    """The product of all sizes but one."""
+    return product(sizes[:dim] + sizes[dim + 1 :])
+
+
+def within_pack(frame: Frame, operand: int, dim: int) -> tuple[Condition, ...]:
+    """A packed dimension of an operand stays within one pack; nothing if unpacked.
+
+    ``dim`` counts the operand's own dimensions.
+    """
+    layout = frame.key.tensors[operand].layout
+    pack = layout.pack(dim)
+    if pack == 1:
+        return ()
+    form = frame.key.kind.operands[operand]
+    name = frame.key.kind.dims[form.dims[dim]]
+    size = frame.operand_sizes(operand)[dim]
+    return (
+        Condition(
+            size <= pack,
+            f"takes {name} of {form.name} within one pack: at most {pack}",
+        ),
+    )
+
+
+def within_block(vectors: Ints) -> Condition:
+    """Straight-line code stays short."""
+    return Condition(
+        vectors <= BLOCK,
+        f"takes at most {BLOCK} vectors of {VECTOR_BYTES} bytes: tile it smaller",
+    )

@@ -1,0 +1,227 @@
+"""The emitter of kernels in MLIR: vector, arith, memref and scf ops at one place.
+
+Plain ops only: 1-D loads, stores, shuffles and multiply-adds that each become one or a
+few instructions. Narrow ends are read with masks (elements of 4 bytes) or in pieces,
+and written in pieces, for masked stores are slow on AMD; no byte too many is touched.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Body, Buffer, Emitter, Index, Value
+from morello.kernels.vectors import pieces
+from morello.mlir import dialect, ir
+from morello.spec import Dtype, Spec
+
+arith = dialect("arith")
+math_dialect = dialect("math")
+memref = dialect("memref")
+scf = dialect("scf")
+vector = dialect("vector")
+
+_MASKED_BYTES = 4
+"""AVX2 has masked loads of 4- and 8-byte elements; others would go one by one."""
+
+
+def element_type(dtype: Dtype) -> ir.Type:
+    """The MLIR type of an element."""
+    return ir.Type.parse(dtype.mlir)
+
+
+def _number(element: ir.Type, number: float | int) -> ir.Attribute:
+    if isinstance(element, ir.IntegerType):
+        bits = element.width
+        wrapped = (int(number) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        return ir.IntegerAttr.get(element, wrapped)
+    return ir.FloatAttr.get(element, number)
+
+
+def _element(value: Value) -> ir.Type:
+    """The element type of a vector, or the type of a scalar."""
+    kind = value.type
+    return kind.element_type if isinstance(kind, ir.VectorType) else kind
+
+
+class MlirEmitter(Emitter):
+    """Writes before one op; constants go first, so that loops can share them."""
+
+    def __init__(self, before: ir.Operation) -> None:
+        with ir.InsertionPoint(before):
+            zero = arith.ConstantOp(ir.IndexType.get(), 0)
+        self._constants = ir.InsertionPoint(zero)
+        self._indices: dict[int, Value] = {0: zero.result}
+        self._numbers: dict[tuple[Dtype, float | int, int], Value] = {}
+
+    def _index(self, at: Any) -> Value:
+        """An index value from an integer or an index value."""
+        if not isinstance(at, int):
+            return at
+        if at not in self._indices:
+            with self._constants:
+                index = arith.ConstantOp(ir.IndexType.get(), at)
+            self._indices[at] = index.result
+        return self._indices[at]
+
+    def _physical(self, buffer: Buffer, index: Index) -> list[Value]:
+        """The physical index, by the buffer's layout."""
+        layout = buffer.tensor.layout
+        # An index value stands for an unpacked dimension and is its own place.
+        static = tuple(at if isinstance(at, int) else 0 for at in index)
+        places = zip(layout.dims, layout.index_map(static), strict=True)
+        return [
+            self._index(place if isinstance(index[d.dim], int) else index[d.dim])
+            for d, place in places
+        ]
+
+    def load(
+        self,
+        buffer: Buffer,
+        index: Index,
+        width: int,
+        count: int | None = None,
+        rest: Value | None = None,
+    ) -> Value:
+        """`Emitter.load`: one load, a masked load, or pieces put together."""
+        dtype = buffer.tensor.dtype
+        if count is None or count == width:
+            return self._load(buffer, index, width)
+        if rest is None:
+            rest = self.constant(dtype, 0, width)
+        if dtype.itemsize == _MASKED_BYTES:
+            lanes = ir.VectorType.get([width], ir.IntegerType.get_signless(1))
+            mask = vector.ConstantMaskOp(lanes, [count])
+            kind = ir.VectorType.get([width], element_type(dtype))
+            where = self._physical(buffer, index)
+            return vector.MaskedLoadOp(kind, buffer.value, where, mask, rest).result
+        whole = rest
+        for start, length in pieces(count):
+            piece = self._load(buffer, self._along(buffer, index, start), length)
+            whole = vector.InsertStridedSliceOp(piece, whole, [start], [1]).result
+        return whole
+
+    def _load(self, buffer: Buffer, index: Index, width: int) -> Value:
+        kind = ir.VectorType.get([width], element_type(buffer.tensor.dtype))
+        where = self._physical(buffer, index)
+        return vector.LoadOp(kind, buffer.value, where).result
+
+    def _along(self, buffer: Buffer, index: Index, by: int) -> Index:
+        """The index ``by`` elements further along the innermost dimension."""
+        inner = buffer.tensor.layout.innermost
+        return (*index[:inner], self.offset(index[inner], by), *index[inner + 1 :])
+
+    def store(
+        self, value: Value, buffer: Buffer, index: Index, count: int | None = None
+    ) -> None:
+        """`Emitter.store`: one store, or one for each power of two in ``count``."""
+        width = value.type.shape[0]
+        if count is None or count == width:
+            vector.StoreOp(value, buffer.value, self._physical(buffer, index))
+            return
+        for start, length in pieces(count):
+            kind = ir.VectorType.get([length], _element(value))
+            piece = vector.ExtractStridedSliceOp(kind, value, [start], [length], [1])
+            where = self._physical(buffer, self._along(buffer, index, start))
+            vector.StoreOp(piece, buffer.value, where)
+
+    def load_element(self, buffer: Buffer, index: Index) -> Value:
+        """`Emitter.load_element`."""
+        return memref.LoadOp(buffer.value, self._physical(buffer, index)).result
+
+    def store_element(self, scalar: Value, buffer: Buffer, index: Index) -> None:
+        """`Emitter.store_element`."""
+        memref.StoreOp(scalar, buffer.value, self._physical(buffer, index))
+
+    def load_register(self, buffer: Buffer, index: tuple[int, ...]) -> Value:
+        """`Emitter.load_register`."""
+        return memref.LoadOp(buffer.value, [self._index(i) for i in index]).result
+
+    def store_register(
+        self, value: Value, buffer: Buffer, index: tuple[int, ...]
+    ) -> None:
+        """`Emitter.store_register`."""
+        memref.StoreOp(value, buffer.value, [self._index(i) for i in index])
+
+    def constant(self, dtype: Dtype, number: float | int, width: int = 0) -> Value:
+        """`Emitter.constant`."""
+        key = dtype, number, width
+        if key not in self._numbers:
+            kind = element_type(dtype)
+            value = _number(kind, number)
+            if width:
+                kind = ir.VectorType.get([width], kind)
+                value = ir.DenseElementsAttr.get_splat(kind, value)
+            with self._constants:
+                self._numbers[key] = arith.ConstantOp(kind, value).result
+        return self._numbers[key]
+
+    def broadcast(self, scalar: Value, width: int) -> Value:
+        """`Emitter.broadcast`."""
+        kind = ir.VectorType.get([width], scalar.type)
+        return vector.BroadcastOp(kind, scalar).result
+
+    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
+        """`Emitter.multiply_add`."""
+        if isinstance(_element(a), ir.IntegerType):
+            return arith.AddIOp(arith.MulIOp(a, b).result, c).result
+        if isinstance(a.type, ir.VectorType):
+            return vector.FMAOp(a, b, c).result
+        return math_dialect.FmaOp(a, b, c).result
+
+    def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
+        """`Emitter.maximum`."""
+        if dtype.is_float:
+            return arith.MaximumFOp(a, b).result
+        signed = dtype.value.startswith("s")
+        return (arith.MaxSIOp if signed else arith.MaxUIOp)(a, b).result
+
+    def reduce_maximum(self, dtype: Dtype, value: Value) -> Value:
+        """`Emitter.reduce_maximum`: halves against halves, then the last lane."""
+        width = value.type.shape[0]
+        for _ in range(int(math.log2(width))):
+            half = value.type.shape[0] // 2
+            low = self.shuffle(value, value, range(half))
+            high = self.shuffle(value, value, range(half, 2 * half))
+            value = self.maximum(dtype, low, high)
+        return vector.ExtractOp(value, [], [0]).result
+
+    def shuffle(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
+        """`Emitter.shuffle`."""
+        return vector.ShuffleOp(a, b, list(lanes)).result
+
+    def offset(self, index: Value, by: int) -> Value:
+        """`Emitter.offset`."""
+        if isinstance(index, int):
+            return index + by
+        return arith.AddIOp(index, self._index(by)).result if by else index
+
+    def loop(
+        self, start: int, end: int, step: int, carried: Sequence[Value], body: Body
+    ) -> tuple[Value, ...]:
+        """`Emitter.loop`: an ``scf.for`` with the carried values as its own."""
+        bounds = [self._index(i) for i in (start, end, step)]
+        loop = scf.ForOp(*bounds, list(carried))
+        with ir.InsertionPoint(loop.body):
+            following = body(loop.induction_variable, tuple(loop.inner_iter_args))
+            scf.YieldOp(list(following))
+        return tuple(loop.results_)
+
+
+def emit_kernel(
+    kernel: Kernel, spec: Spec, values: list[ir.Value], before: ir.Operation
+) -> None:
+    """Write a kernel's code before an op.
+
+    Args:
+        kernel: one that accepts ``spec`` and whose conditions hold.
+        spec: what it computes.
+        values: the memrefs of the Spec's operands, in order.
+        before: where.
+    """
+    buffers = [
+        Buffer(value, tensor, spec.shape(i))
+        for i, (value, tensor) in enumerate(zip(values, spec.tensors, strict=True))
+    ]
+    with before.context, before.location, ir.InsertionPoint(before):
+        kernel.emit(MlirEmitter(before), spec, buffers)

@@ -1,0 +1,219 @@
+"""Kernels as functions of their own, run on guarded arrays and compared bit for bit.
+
+Many Specs go into one module: compiling is what takes the time. An operand in registers
+is an argument in memory that is loaded before and stored after.
+"""
+
+import ctypes
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.jit.engine import Engine, compile_llvm
+from morello.jit.translate import lower_to_llvm_text
+from morello.kernels import KERNELS
+from morello.mlir import dialect, ir
+from morello.passes.emission import element_type, emit_kernel
+from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
+from morello.spec.frame import Frame
+from morello.spec.kind import Array
+from morello.targets.avx2 import AVX2
+from tests.guarded import check_canaries, check_in_child, guarded_array
+
+EDGE = (*range(1, 18), 31, 32, 33)
+PADDING = 3
+FILLER = 0xA5
+
+
+def form(text: str) -> TensorSpec:
+    return TensorSpec.parse(text)
+
+
+def spec(
+    kind: Kind, sizes: Sequence[int], *forms: str, limits: Limits = AVX2.limits
+) -> Spec:
+    return Spec(kind, tuple(sizes), tuple(map(form, forms)), limits)
+
+
+def legal(name: str, given: Spec) -> bool:
+    kernel, frame = KERNELS[name], Frame.of(given)
+    return kernel.accepts(given.key) and all(
+        bool(c.holds) for c in kernel.conditions(frame)
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A kernel, and the Spec that it implements."""
+
+    kernel: str
+    spec: Spec
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """The operands as arguments: registers come from and go to rows in L1."""
+        return tuple(
+            dataclasses.replace(t, level=Level.L1, vector_width=0)
+            for t in self.spec.tensors
+        )
+
+    def shape(self, operand: int) -> tuple[int, ...]:
+        return self.tensors[operand].layout.tile_shape(self.spec.shape(operand))
+
+    def memref(self, operand: int) -> ir.Type:
+        """The tile in an array whose rows are `PADDING` longer."""
+        shape = self.shape(operand)
+        strides = [1]
+        pitch = shape[-1] + PADDING
+        for extent in reversed(shape[1:]):
+            strides.insert(0, pitch if len(strides) == 1 else strides[0] * extent)
+        layout = ir.StridedLayoutAttr.get(0, strides)
+        element = element_type(self.tensors[operand].dtype)
+        return ir.MemRefType.get(shape, element, layout)
+
+
+def registers(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Type:
+    width = tensor.vector_width
+    vector = ir.VectorType.get([width], element_type(tensor.dtype))
+    return ir.MemRefType.get([*sizes[:-1], -(-sizes[-1] // width)], vector)
+
+
+def build(cases: Sequence[Case]) -> ir.Module:
+    """A module with a function ``f<i>`` for each case; in the current context."""
+    module = ir.Module.create()
+    for i, case in enumerate(cases):
+        kinds = [case.memref(j) for j in range(len(case.tensors))]
+        with ir.InsertionPoint(module.body):
+            function = dialect("func").FuncOp(f"f{i}", (kinds, []))
+            entry = function.add_entry_block()
+        with ir.InsertionPoint(entry):
+            end = dialect("func").ReturnOp([])
+        write(case, list(entry.arguments), end.operation)
+    return module
+
+
+def write(case: Case, arguments: list[ir.Value], end: ir.Operation) -> None:
+    values = list(arguments)
+    for j, tensor in enumerate(case.spec.tensors):
+        if tensor.level is Level.VRF:
+            kind = registers(tensor, case.spec.shape(j))
+            with ir.InsertionPoint(end):
+                values[j] = dialect("memref").AllocaOp(kind, [], []).result
+            if case.spec.kind.operands[j].is_read:
+                move(case, j, arguments[j], values[j], end, "move_load")
+    emit_kernel(KERNELS[case.kernel], case.spec, values, end)
+    for j, tensor in enumerate(case.spec.tensors):
+        if tensor.level is Level.VRF and case.spec.kind.operands[j].is_written:
+            move(case, j, values[j], arguments[j], end, "move_store")
+
+
+def move(
+    case: Case, j: int, src: ir.Value, dst: ir.Value, end: ir.Operation, name: str
+) -> None:
+    forms = (case.tensors[j], case.spec.tensors[j])
+    if name == "move_store":
+        forms = (forms[1], forms[0])
+    shape = case.spec.shape(j)
+    emit_kernel(
+        KERNELS[name],
+        Spec(Move(len(shape)), shape, forms, case.spec.limits),
+        [src, dst],
+        end,
+    )
+
+
+def compiled(cases: Sequence[Case]) -> Engine:
+    with ir.Context(), ir.Location.unknown():
+        module = build(cases)
+        assert module.operation.verify()
+        text = lower_to_llvm_text(module)
+    return compile_llvm(text, cpu="haswell")
+
+
+def filler(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    count = int(np.prod(shape)) * dtype.itemsize
+    return np.full(count, FILLER, np.uint8).view(dtype).reshape(shape)
+
+
+def to_physical(layout: Layout, logical: Array) -> Array:
+    """The tile as it lies in memory, its padding filled."""
+    places = layout.index_map(tuple(np.indices(logical.shape)))
+    out = filler(layout.tile_shape(logical.shape), logical.dtype)
+    out[places] = logical
+    return out
+
+
+def bits(array: Array) -> Array:
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+def run(
+    case: Case, address: int, arrays: Sequence[Array], side: str
+) -> tuple[Array, Array]:
+    """The output in physical form, and what the definition says it is.
+
+    ``arrays`` are the operands that are read, in logical order.
+    """
+    given, placed = list(arrays), []
+    for j, operand in enumerate(case.spec.kind.operands):
+        tensor = case.tensors[j]
+        if operand.is_read:
+            values = to_physical(tensor.layout, given.pop(0))
+        else:
+            values = filler(case.shape(j), tensor.dtype.numpy)
+        placed.append(
+            guarded_array(
+                values,
+                side,  # type: ignore[arg-type]
+                operand.is_written,
+                PADDING,
+                operand.name,
+            )
+        )
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(placed))(address)
+    call(*[array.ctypes.data for array in placed])
+    for array in placed:
+        check_canaries(array)
+    last = case.tensors[-1]
+    return np.array(placed[-1]), to_physical(
+        last.layout, case.spec.evaluate(*arrays).astype(last.dtype.numpy)
+    )
+
+
+def check(case: Case, address: int, arrays: Sequence[Array]) -> None:
+    """Equal to the definition, bit for bit, next to forbidden pages on either side.
+
+    A NaN of the definition stands for every NaN, unless the Spec is a move.
+    """
+    for side in ("end", "start"):
+        found, wanted = run(case, address, arrays, side)
+        if wanted.dtype == np.float32 and not isinstance(case.spec.kind, Move):
+            both = np.isnan(found) & np.isnan(wanted)
+            found[both] = wanted[both]
+        assert np.array_equal(bits(found), bits(wanted)), f"{case} at the {side}"
+
+
+def check_random(cases: Iterable[Case], seed: int = 0) -> None:
+    """Every case, in one module and one child process."""
+    cases = list(cases)
+    assert cases
+    refused = [case for case in cases if not legal(case.kernel, case.spec)]
+    assert not refused, refused[0]
+    engine = compiled(cases)
+
+    def everything() -> int:
+        rng = np.random.default_rng(seed)
+        for i, case in enumerate(cases):
+            check(case, engine.address(f"f{i}"), case.spec.random(rng))
+        return len(cases)
+
+    assert check_in_child(everything) == len(cases)
+
+
+@functools.cache
+def legal_cases(name: str, given: tuple[Spec, ...]) -> tuple[Case, ...]:
+    """A case for each Spec that the kernel takes."""
+    return tuple(Case(name, s) for s in given if legal(name, s))

@@ -1,0 +1,85 @@
+"""The max kernels: exact, and IEEE 754 ``maximum`` on NaN, infinities and zeros."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from morello.spec import Max, Spec
+from morello.spec.kind import Array
+from tests.guarded import check_in_child
+from tests.kernels.harness import (
+    EDGE,
+    Case,
+    check,
+    check_random,
+    compiled,
+    legal_cases,
+    spec,
+)
+
+MAX = Max(accum=True)
+LONG = (63, 64, 65, 127, 128, 129)
+
+
+def maximum(sizes: tuple[int, int], dtype: str, src: str, out: str = "[0]") -> Spec:
+    return spec(MAX, sizes, f"{dtype}@L1{src}", f"{dtype}@L1{out}")
+
+
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_rows(dtype: str) -> None:
+    given = [
+        maximum((m, n), dtype, layout)
+        for n in (*EDGE, *LONG)
+        for m, layout in ((1, "[0,1]"), (2, "[1,0,1p33]"), (3, "[0,1]"), (4, "[0,1]"))
+    ]
+    check_random(legal_cases("max_rows", tuple(given)))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_columns(dtype: str) -> None:
+    given = [maximum((m, 5), dtype, "[1,0]") for m in (*EDGE, 63, 64, 65)]
+    given += [maximum((m, n), dtype, "[1,0]") for n in EDGE for m in (3, 11)]
+    given += [maximum((m, 7), dtype, "[0,1,0p6]") for m in EDGE]
+    check_random(legal_cases("max_columns", tuple(given)))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_one_element(dtype: str) -> None:
+    forms = ("[0,1]", "[1,0]", "[0,1,1oe16]", "[0,1,0p4]")
+    outs = ("[0]", "[0,0p4]", "[0,0oe4]")
+    check_random(
+        Case("max_scalar", maximum((1, 1), dtype, src, out))
+        for src, out in itertools.product(forms, outs)
+    )
+
+
+SPECIAL = np.array(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-45, -1e-45, 3.4e38, -3.4e38, 1.0],
+    np.float32,
+)
+
+
+def special(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Few kinds of values at a time, so that zeros and NaN do decide rows."""
+    chosen = rng.choice(SPECIAL, rng.integers(1, 4))
+    return rng.choice(chosen, shape)
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"), [("max_rows", "[0,1]"), ("max_columns", "[1,0]")]
+)
+def test_special_values(name: str, layout: str) -> None:
+    sizes = [(1, 1), (3, 5), (4, 8), (2, 13), (1, 100), (3, 70)]
+    cases = [Case(name, maximum(s, "f32", layout)) for s in sizes]
+    engine = compiled(cases)
+
+    def everything() -> None:
+        rng = np.random.default_rng(1)
+        for i, case in enumerate(cases):
+            for _ in range(40):
+                m, n = case.spec.sizes
+                arrays = special(rng, (m, n)), special(rng, (m,))
+                check(case, engine.address(f"f{i}"), arrays)
+
+    check_in_child(everything)
