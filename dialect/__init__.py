@@ -1,7 +1,30 @@
-"""The MLIR dialects of Morello: ``morello`` and ``morello_transform``."""
+"""The MLIR dialects of Morello: ``morello`` and ``morello_transform``.
 
-from morello.mlir import ir
+`load` makes both known to a context; nothing else here is imported before it is needed.
+Read `build.py` first (Specs to ops and back), then `spec_op.py` (what Spec ops have in
+common), `memrefs.py` (how operands must look), and `transform/action_op.py` (how an
+action becomes a transform op).
+"""
+
+import threading
+from typing import Any
+
+_LOCK = threading.Lock()
+"""Loading stores things in classes that all contexts share: one thread at a time."""
 
 
-def load(context: ir.Context) -> None:
-    """Load Morello's dialects into ``context``, which may hold them already."""
+def load(context: Any) -> None:
+    """Make both dialects known to an ``ir.Context``; again changes nothing.
+
+    Must precede the parsing of a module that uses them.
+    """
+    from morello.dialect import kernel  # noqa: F401 -- its import completes the dialect
+    from morello.dialect.definition import Morello
+    from morello.dialect.transform import MorelloTransform, attach_interfaces
+
+    with _LOCK, context:
+        if not context.is_dialect_loaded(Morello.DIALECT_NAMESPACE):
+            Morello.load()
+        if not context.is_dialect_loaded(MorelloTransform.DIALECT_NAMESPACE):
+            MorelloTransform.load()
+            attach_interfaces()

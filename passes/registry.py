@@ -90,6 +90,7 @@ class Registry:
 
 
 _ROWS: tuple[Row, ...] = (
+    Row("morello-apply-schedule", "morello.passes.apply_schedule", "ApplySchedule"),
     Row("morello-check-lowered", "morello.passes.check_lowered", "CheckLowered"),
     Row("morello-entry-points", "morello.passes.entry_points", "EntryPoints"),
     Row("morello-lower-to-llvm", "morello.passes.bundles", "LowerToLlvm"),

@@ -1,0 +1,184 @@
+"""The attributes of the ``morello`` dialect, to and from the values of `morello.spec`.
+
+| attribute | value |
+|---|---|
+| ``#morello.layout<"[0,2,1,2p16]">`` | `Layout` |
+| ``#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>`` | `TensorSpec` |
+| ``#morello.limits<"vrf=16,l1=512,l2=16384">`` | `Limits` |
+
+The bindings do not check the content of an attribute, so each ``…_of`` does, and the
+verifiers of ops call them. A ``…_attr`` takes a value that has been checked already.
+"""
+
+import functools
+from typing import Any
+
+from morello.dialect.definition import Morello
+from morello.errors import SpecError
+from morello.mlir import ir
+from morello.spec import Dtype, Layout, Level, Limits, TensorSpec
+
+_MAX_TEXT = 256
+"""Longer texts are no layouts or limits that anyone meant; Python refuses to read
+integers of thousands of digits."""
+
+MAX_LIMIT = (1 << 31) - 1
+"""No memory has more registers or lines that are counted."""
+
+TENSOR_FORM = (
+    '#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0 : i64> '
+    "(dtype, level, layout, contiguous, vector width)"
+)
+
+
+class LayoutAttr(Morello.Attribute, name="layout"):
+    """How the elements of an operand lie in memory."""
+
+    text: ir.StringAttr
+
+
+class TensorAttr(Morello.Attribute, name="tensor"):
+    """The form of an operand: dtype, level, layout, contiguous, vector width."""
+
+    dtype: ir.StringAttr
+    level: ir.StringAttr
+    layout: LayoutAttr
+    contiguous: ir.IntegerAttr
+    vector_width: ir.IntegerAttr
+
+
+class LimitsAttr(Morello.Attribute, name="limits"):
+    """How much of each memory may be used."""
+
+    text: ir.StringAttr
+
+
+def layout_attr(layout: Layout) -> ir.Attribute:
+    """The layout as an attribute of the current context."""
+    return LayoutAttr.get(ir.StringAttr.get(str(layout)))
+
+
+def tensor_attr(tensor: TensorSpec) -> ir.Attribute:
+    """The form of an operand as an attribute of the current context."""
+    return TensorAttr.get(
+        ir.StringAttr.get(str(tensor.dtype)),
+        ir.StringAttr.get(str(tensor.level)),
+        layout_attr(tensor.layout),
+        ir.BoolAttr.get(tensor.contiguous),
+        i64_attr(tensor.vector_width),
+    )
+
+
+def limits_attr(limits: Limits) -> ir.Attribute:
+    """The limits as an attribute of the current context."""
+    return LimitsAttr.get(ir.StringAttr.get(str(limits)))
+
+
+def i64_attr(value: int) -> ir.Attribute:
+    """An integer as an ``i64`` attribute of the current context."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def layout_of(attr: ir.Attribute) -> Layout:
+    """The layout that an attribute holds.
+
+    Raises:
+        SpecError: it is not a layout attribute, or its text is no layout.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, LayoutAttr):
+        raise SpecError(
+            f"'{attr}' is not a layout", 'write #morello.layout<"[0,2,1,2p16]">'
+        )
+    return _layout(string_of(found.text, "the text of a layout"))
+
+
+def tensor_of(attr: ir.Attribute) -> TensorSpec:
+    """The form of an operand that an attribute holds.
+
+    Raises:
+        SpecError: it is not a tensor attribute, or its parts do not fit.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, TensorAttr):
+        raise SpecError(
+            f"'{attr}' is not the form of an operand", f"write {TENSOR_FORM}"
+        )
+    width = int_of(found.vector_width, "the vector width of a form")
+    if width < 0:
+        raise SpecError(f"the vector width {width} of '{attr}' is negative")
+    return TensorSpec(
+        Dtype.parse(string_of(found.dtype, "the dtype of a form")),
+        Level.parse(string_of(found.level, "the level of a form")),
+        layout_of(found.layout),
+        bool_of(found.contiguous, "'contiguous' of a form"),
+        width,
+    )
+
+
+def limits_of(attr: ir.Attribute) -> Limits:
+    """The limits that an attribute holds.
+
+    Raises:
+        SpecError: it is not a limits attribute, or its text is no set of limits.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, LimitsAttr):
+        raise SpecError(
+            f"'{attr}' is not a set of limits",
+            'write #morello.limits<"vrf=16,l1=512,l2=16384">',
+        )
+    return _limits(string_of(found.text, "the text of limits"))
+
+
+def string_of(attr: Any, what: str) -> str:
+    """The text of a string attribute; ``what`` names it in the error.
+
+    Raises:
+        SpecError: it is another attribute.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, ir.StringAttr):
+        raise SpecError(f"{what} must be a string, not '{attr}'")
+    return str(found.value)
+
+
+def bool_of(attr: Any, what: str) -> bool:
+    """The value of a bool attribute; ``what`` names it in the error.
+
+    Raises:
+        SpecError: it is another attribute.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, ir.BoolAttr):
+        raise SpecError(f"{what} must be true or false, not '{attr}'")
+    return bool(found.value)
+
+
+def int_of(attr: Any, what: str) -> int:
+    """The value of an ``i64`` attribute; ``what`` names it in the error.
+
+    Raises:
+        SpecError: it is another attribute.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, ir.IntegerAttr) or str(found.type) != "i64":
+        raise SpecError(f"{what} must be an integer (i64), not '{attr}'")
+    return int(found.value)
+
+
+@functools.lru_cache(maxsize=4096)
+def _layout(text: str) -> Layout:
+    if len(text) > _MAX_TEXT:
+        raise SpecError(f"a layout of {len(text)} characters is too long")
+    return Layout.parse(text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _limits(text: str) -> Limits:
+    if len(text) > _MAX_TEXT:
+        raise SpecError(f"limits of {len(text)} characters are too long")
+    limits = Limits.parse(text)
+    if max(limits.vrf, limits.l1, limits.l2) > MAX_LIMIT:
+        raise SpecError(f"the limits {limits} are more than {MAX_LIMIT} somewhere")
+    return limits

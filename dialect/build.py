@@ -1,0 +1,94 @@
+"""From Specs to ops and modules, and back: what other packages call."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from morello.dialect.kernel import KernelOp, read_kernel_op
+from morello.dialect.memrefs import whole_type
+from morello.dialect.ops import SPEC_OPS
+from morello.dialect.spec_op import option_attributes, read_spec_op, spec_attributes
+from morello.dialect.target import TARGET_ATTRIBUTE
+from morello.errors import SpecError
+from morello.mlir import dialect, ir
+from morello.spec import Spec
+from morello.targets import Target
+
+
+def spec_of(op: Any) -> Spec:
+    """The Spec of a Spec op.
+
+    Raises:
+        SpecError: the op is not a Spec op.
+    """
+    view = op.operation.opview
+    if view.operation.name not in SPEC_OPS:
+        raise SpecError(
+            f"'{view.operation.name}' is not a Spec op",
+            f"those are {', '.join(SPEC_OPS)}",
+        )
+    return read_spec_op(view)
+
+
+def kernel_of(op: Any) -> tuple[str, Spec]:
+    """The kernel that a ``morello.kernel`` names, and the Spec that it implements.
+
+    Raises:
+        SpecError: the op is not a ``morello.kernel``.
+    """
+    view = op.operation.opview
+    if view.operation.name != KernelOp.OPERATION_NAME:
+        raise SpecError(f"'{view.operation.name}' is not a {KernelOp.OPERATION_NAME}")
+    return read_kernel_op(view)
+
+
+def build_spec_op(spec: Spec, operands: Sequence[ir.Value]) -> ir.Operation:
+    """A Spec op at the current insertion point, at the current location.
+
+    ``operands`` are the memrefs of the kind's operands, in its order.
+    """
+    attributes = spec_attributes(spec) | option_attributes(spec.kind)
+    return ir.Operation.create(
+        f"morello.{spec.kind.name}", operands=list(operands), attributes=attributes
+    )
+
+
+def build_kernel_op(
+    name: str, spec: Spec, operands: Sequence[ir.Value]
+) -> ir.Operation:
+    """A ``morello.kernel`` at the current insertion point, at the current location."""
+    attributes = {
+        **spec_attributes(spec),
+        "kernel": ir.StringAttr.get(name),
+        "kind": ir.StringAttr.get(spec.kind.name),
+        "options": ir.DictAttr.get(option_attributes(spec.kind)),
+    }
+    return ir.Operation.create(
+        KernelOp.OPERATION_NAME, operands=list(operands), attributes=attributes
+    )
+
+
+def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Module:
+    """A module with one function that holds one Spec op, in the current context.
+
+    The function's arguments are gapless memrefs of the Spec's operands. The dialects
+    must be loaded.
+
+    Args:
+        spec: what the function computes.
+        name: of the function.
+        target: recorded in the module for the passes; None leaves their default.
+    """
+    func = dialect("func")
+    with ir.Location.current or ir.Location.unknown():
+        module = ir.Module.create()
+        if target is not None:
+            text = ir.StringAttr.get(target.name)
+            module.operation.attributes[TARGET_ATTRIBUTE] = text
+        types = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp(name, (types, []))
+        block = function.add_entry_block()
+        with ir.InsertionPoint(block):
+            build_spec_op(spec, list(block.arguments))
+            func.ReturnOp([])
+    return module

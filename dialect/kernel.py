@@ -1,0 +1,83 @@
+"""``morello.kernel``: a kernel that was chosen to implement a Spec."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from morello.dialect.attributes import string_of
+from morello.dialect.definition import Operand
+from morello.dialect.ops import KINDS, SPEC_OPS
+from morello.dialect.spec_op import (
+    SpecOp,
+    check_memrefs,
+    option_names,
+    read_spec,
+    required,
+    verified,
+)
+from morello.errors import SpecError
+from morello.kernels import KERNELS
+from morello.mlir import ir
+from morello.spec import Spec
+from morello.spec.frame import Frame
+
+
+class KernelOp(SpecOp, name="kernel"):
+    """A leaf of a program.
+
+    ``kernel`` is its name in `morello.kernels.KERNELS`; ``kind`` and ``options`` are
+    the name and the options of the kind, as the Spec op had them.
+    """
+
+    args: Sequence[Operand[Any]]
+    kernel: ir.StringAttr
+    kind: ir.StringAttr
+    options: ir.DictAttr
+
+    @staticmethod
+    def verify_invariants(op: Any) -> bool:
+        """Report what does not fit together, at the op."""
+        return verified(op, lambda: _check(op))
+
+
+def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
+    """The name of the kernel, and the Spec that it implements.
+
+    Raises:
+        SpecError: an attribute is missing, or the attributes make no Spec.
+    """
+    kernel = required(op, "kernel", 'kernel = "…"')
+    kind_name = string_of(required(op, "kind", 'kind = "matmul"'), "'kind'")
+    if kind_name not in KINDS:
+        raise SpecError(f"unknown kind '{kind_name}'", f"use one of {', '.join(KINDS)}")
+    kind_class = KINDS[kind_name]
+    given = required(op, "options", "options = {…}, those of the kind").maybe_downcast()
+    names = option_names(kind_class)
+    if not isinstance(given, ir.DictAttr) or {n.name for n in given} != set(names):
+        raise SpecError(
+            f"'options' of {kind_name} is {given}",
+            f"write options = {{{', '.join(f'{name} = …' for name in names)}}}",
+        )
+    options = {name: given[name] for name in names}
+    return string_of(kernel, "'kernel'"), read_spec(op, kind_class, options)
+
+
+def _check(op: ir.OpView) -> None:
+    name, spec = read_kernel_op(op)
+    if name not in KERNELS:
+        raise SpecError(f"unknown kernel '{name}'", f"use one of {', '.join(KERNELS)}")
+    kernel = KERNELS[name]
+    if not kernel.accepts(spec.key):
+        legal = [n for n, k in KERNELS.items() if k.accepts(spec.key)]
+        raise SpecError(
+            f"kernel '{name}' does not implement {spec}",
+            f"those that do: {', '.join(legal) or 'none'}",
+        )
+    for condition in kernel.conditions(Frame.of(spec)):
+        if not condition.holds:
+            raise SpecError(
+                f"kernel '{name}' does not implement {spec}: {condition.reason}"
+            )
+    check_memrefs(op, spec)
+
+
+__all__ = ["SPEC_OPS", "KernelOp", "read_kernel_op"]

@@ -1,0 +1,132 @@
+"""How the memref of an operand must look, and the memrefs that operands get.
+
+An operand in GL, L2 or L1 of logical sizes ``s`` is a strided memref of static shape
+``layout.tile_shape(s)``. In a dimension with packs, a pack wider than the tile may be
+there whole (``layout.physical_shape(s)``: a packed array of its own) or cut to the
+tile; a cut pack is no longer interleaved, so an odd-even pack is whole or of one
+element. The innermost physical dimension has unit stride unless it has one element. An
+operand in VRF is ``memref<s0 x … x ceil(s_last / width) x vector<width x elem>>``.
+"""
+
+from morello.errors import SpecError
+from morello.mlir import ir
+from morello.spec import Layout, Level, Spec, TensorSpec
+from morello.spec.layout import ceil_div
+
+
+def element_type(tensor: TensorSpec) -> ir.Type:
+    """The element type of the operand's memref."""
+    scalar = ir.Type.parse(tensor.dtype.mlir)
+    if tensor.level is Level.VRF:
+        return ir.VectorType.get([tensor.vector_width], scalar)
+    return scalar
+
+
+def whole_shape(tensor: TensorSpec, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a memref that holds a whole operand of logical ``sizes``."""
+    if tensor.level is Level.VRF:
+        return (*sizes[:-1], ceil_div(sizes[-1], tensor.vector_width))
+    return tensor.layout.physical_shape(sizes)
+
+
+def whole_type(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.MemRefType:
+    """The type of a gapless memref that holds a whole operand of logical ``sizes``."""
+    return ir.MemRefType.get(list(whole_shape(tensor, sizes)), element_type(tensor))
+
+
+def tile_extent(layout: Layout, place: int, sizes: tuple[int, ...]) -> int:
+    """The extent of one physical dimension of a tile, a wider pack cut to it."""
+    d = layout.dims[place]
+    if d.odd_even and sizes[d.dim] > 1:
+        return d.pack
+    return layout.tile_shape(sizes)[place]
+
+
+def check_memref(spec: Spec, operand: int, found: ir.Type) -> None:
+    """Check the type of the memref of one operand.
+
+    Raises:
+        SpecError: it does not fit; the message names the operand and what would.
+    """
+    name = f"operand '{spec.kind.operands[operand].name}'"
+    tensor, sizes = spec.tensors[operand], spec.shape(operand)
+    found = found.maybe_downcast()
+    if not isinstance(found, ir.MemRefType):
+        legal = whole_type(tensor, sizes)
+        raise SpecError(f"{name} is {found}, not a memref", f"use {legal}")
+    if found.memory_space is not None:
+        raise SpecError(f"{name} has the memory space {found.memory_space}, not none")
+    _check_element(name, tensor, found)
+    _check_shape(name, tensor, sizes, found)
+    _check_strides(name, tensor, found)
+
+
+def _check_element(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
+    legal = element_type(tensor)
+    if found.element_type != legal:
+        raise SpecError(
+            f"{name} of form {tensor} has elements {found.element_type}, not {legal}"
+        )
+
+
+def _check_shape(
+    name: str, tensor: TensorSpec, sizes: tuple[int, ...], found: ir.MemRefType
+) -> None:
+    shape = tuple(found.shape)
+    whole = whole_shape(tensor, sizes)
+    if tensor.level is Level.VRF:
+        legal = [{extent} for extent in whole]
+    else:
+        legal = [
+            {whole[place], tile_extent(tensor.layout, place, sizes)}
+            for place in range(len(whole))
+        ]
+    fits = len(shape) == len(legal) and all(
+        extent in choices for extent, choices in zip(shape, legal, strict=True)
+    )
+    if not fits:
+        wanted = "x".join(" or ".join(map(str, sorted(c))) for c in legal)
+        raise SpecError(
+            f"{name} of sizes {'x'.join(map(str, sizes))} and form {tensor} is {found}",
+            f"its shape must be {wanted}",
+        )
+
+
+def _check_strides(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
+    try:
+        strides, _ = found.get_strides_and_offset()
+    except RuntimeError:
+        raise SpecError(
+            f"{name} is {found}, whose layout is not strided",
+            "write it as strided<[…], offset: …>",
+        ) from None
+    if ir.ShapedType.get_dynamic_stride_or_offset() in strides:
+        raise SpecError(
+            f"{name} is {found}, which has a dynamic stride", "make every stride static"
+        )
+    shape = tuple(found.shape)
+    if shape[-1] > 1 and strides[-1] != 1:
+        raise SpecError(
+            f"{name} is {found}: its last dimension has stride {strides[-1]}, not 1"
+        )
+    if (tensor.contiguous or tensor.level is Level.VRF) and not _gapless(
+        shape, strides
+    ):
+        raise SpecError(
+            f"{name} of form {tensor} is {found}, which has gaps",
+            f"use the strides {list(_gapless_strides(shape))}, or a form that is "
+            "not contiguous",
+        )
+
+
+def _gapless_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.append(strides[-1] * extent)
+    return tuple(reversed(strides))
+
+
+def _gapless(shape: tuple[int, ...], strides: list[int]) -> bool:
+    """Whether strides are those of one array; of an extent of 1 any stride will do."""
+    wanted = zip(shape, strides, _gapless_strides(shape), strict=True)
+    return all(extent == 1 or have == want for extent, have, want in wanted)

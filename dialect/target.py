@@ -1,0 +1,43 @@
+"""Which target a module is for.
+
+The attribute ``morello.target`` on the module, or on any op around the one that asks
+(the nearest counts), names it. Whoever makes a module for a particular target sets it,
+as `morello.dialect.build.spec_function` does and `morello-apply-schedule` with its
+option; without one it is `DEFAULT_TARGET`.
+"""
+
+from typing import Any
+
+from morello.dialect.attributes import string_of
+from morello.mlir import ir
+from morello.targets import Target, find_target
+
+TARGET_ATTRIBUTE = "morello.target"
+
+DEFAULT_TARGET = "avx2"
+
+
+def named_target(op: Any) -> str | None:
+    """The name of the target that the ops around ``op`` or itself give, if any.
+
+    Raises:
+        SpecError: the attribute is not a string.
+    """
+    found: ir.Operation | None = op.operation
+    while found is not None:
+        if TARGET_ATTRIBUTE in found.attributes:
+            text = found.attributes[TARGET_ATTRIBUTE]
+            return string_of(text, f"'{TARGET_ATTRIBUTE}'")
+        parent = found.parent
+        found = None if parent is None else parent.operation
+    return None
+
+
+def target_of(op: Any) -> Target:
+    """The target that code around ``op`` is made for.
+
+    Raises:
+        SpecError: the attribute is not a string.
+        TargetError: no target has this name.
+    """
+    return find_target(named_target(op) or DEFAULT_TARGET)

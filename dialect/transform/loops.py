@@ -1,0 +1,55 @@
+"""The loops of ``tile`` and ``split``: a loop over whole tiles, then what remains."""
+
+from morello.dialect.build import build_spec_op
+from morello.dialect.transform.action_op import Left, Site
+from morello.dialect.transform.subview import Start, tile_of
+from morello.mlir import dialect, ir
+from morello.spec import Spec
+
+
+def build_loop(site: Site, dim: int, size: int) -> Left:
+    """The holes ``main`` and ``remainder`` of tiles of ``size`` along ``dim``.
+
+    A loop of one trip is no loop.
+    """
+    left = {}
+    main, rest = site.hole("main"), site.hole("remainder")
+    if main is not None and main.times == 1:
+        left["main"] = _tile(site, dim, main.spec, Start(0))
+    elif main is not None:
+        left["main"] = _looped(site, dim, main.spec, main.times)
+    if rest is not None:
+        covered = main.times * size if main is not None else 0
+        left["remainder"] = _tile(site, dim, rest.spec, Start(covered))
+    return left
+
+
+def _looped(site: Site, dim: int, spec: Spec, trips: int) -> ir.Operation:
+    scf = dialect("scf")
+    step = spec.sizes[dim]
+    loop = scf.ForOp(index(0), index(trips * step), index(step))
+    with ir.InsertionPoint(loop.body):
+        child = _tile(site, dim, spec, Start(0, loop.induction_variable))
+        scf.YieldOp([])
+    return child
+
+
+def _tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
+    """The child Spec on tiles that begin at ``start`` of the dimension."""
+    operands = []
+    for i, (memref, operand) in enumerate(
+        zip(site.operands, spec.kind.operands, strict=True)
+    ):
+        if dim in operand.dims:
+            own = operand.dims.index(dim)
+            parent = site.spec.tensors[i]
+            memref = tile_of(memref, parent, own, spec.shape(i), start)
+        operands.append(memref)
+    return build_spec_op(spec, operands)
+
+
+def index(value: int) -> ir.Value:
+    """A constant of type index at the current insertion point."""
+    arith = dialect("arith")
+    constant: ir.Value = arith.ConstantOp(ir.IndexType.get(), value).result
+    return constant

@@ -1,0 +1,16 @@
+"""``morello_transform.select``: a kernel implements the Spec.
+
+Before: a Spec op. After: a ``morello.kernel`` on the same memrefs (handle ``leaf``).
+"""
+
+from morello.actions import Select
+from morello.dialect.build import build_kernel_op
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+
+
+def apply_select(site: Site, action: Select) -> Left:
+    """Build the ``morello.kernel``."""
+    return {"leaf": build_kernel_op(action.kernel, site.spec, site.operands)}
+
+
+SELECT = ActionOp.define(Select, ("leaf",), apply_select)

@@ -1,0 +1,120 @@
+"""A tile of an operand as a ``memref.subview`` of its memref.
+
+A tile begins at a logical offset ``i`` of one dimension. Its physical offsets are ``i``
+in a whole dimension; with packs of ``p``, ``i / p`` in the dimension that counts packs
+and ``i mod p`` inside the pack. A tile is several whole packs or lies inside of one, so
+one of the two is enough.
+"""
+
+import dataclasses
+
+from morello.dialect.memrefs import tile_extent
+from morello.mlir import dialect, ir
+from morello.spec import Layout, TensorSpec
+from morello.spec.layout import PhysicalDim
+
+DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """Where a tile begins: a number, or the induction variable of a loop from 0 on."""
+
+    offset: int
+    variable: ir.Value | None = None
+
+
+def tile_of(
+    memref: ir.Value,
+    tensor: TensorSpec,
+    dim: int,
+    sizes: tuple[int, ...],
+    start: Start,
+) -> ir.Value:
+    """The subview that holds a tile.
+
+    Args:
+        memref: the operand that the tile is a part of.
+        tensor: the form of that operand.
+        dim: the operand's logical dimension along which the tile begins at ``start``.
+        sizes: the logical sizes of the tile.
+        start: where it begins; in the other dimensions it begins at 0.
+    """
+    layout = tensor.layout
+    offsets: list[int | ir.Value] = [0] * len(layout.dims)
+    for place, d in enumerate(layout.dims):
+        if d.dim == dim:
+            offsets[place] = _offset(memref.type, layout, place, sizes[dim], start)
+    shape = [tile_extent(layout, place, sizes) for place in range(len(layout.dims))]
+    return _subview(memref, offsets, shape)
+
+
+def _offset(
+    source: ir.MemRefType, layout: Layout, place: int, size: int, start: Start
+) -> int | ir.Value:
+    """The physical offset, along one physical dimension, of tiles of ``size``."""
+    d = layout.dims[place]
+    if start.variable is None:
+        return int(layout.index_map((start.offset,) * layout.rank)[place])
+    pack = layout.pack(d.dim)
+    if pack == 1:
+        return start.variable
+    if d.pack and size % pack == 0:
+        return 0
+    one_pack = source.shape[layout.dims.index(PhysicalDim(d.dim))] == 1
+    if not d.pack:
+        return 0 if one_pack else _divided(start.variable, pack)
+    inside = start.variable if one_pack else _remainder(start.variable, pack)
+    return _odd_even(inside, pack) if d.odd_even else inside
+
+
+def _odd_even(inside: ir.Value, pack: int) -> ir.Value:
+    """Where an element of an odd-even pack is: the even ones come first."""
+    arith = dialect("arith")
+    odd = arith.MulIOp(_remainder(inside, 2), _index(pack // 2)).result
+    place: ir.Value = arith.AddIOp(_divided(inside, 2), odd).result
+    return place
+
+
+def _divided(value: ir.Value, by: int) -> ir.Value:
+    quotient: ir.Value = dialect("arith").DivUIOp(value, _index(by)).result
+    return quotient
+
+
+def _remainder(value: ir.Value, by: int) -> ir.Value:
+    rest: ir.Value = dialect("arith").RemUIOp(value, _index(by)).result
+    return rest
+
+
+def _index(value: int) -> ir.Value:
+    constant: ir.Value = dialect("arith").ConstantOp(ir.IndexType.get(), value).result
+    return constant
+
+
+def _subview(
+    memref: ir.Value, offsets: list[int | ir.Value], shape: list[int]
+) -> ir.Value:
+    source = ir.MemRefType(memref.type)
+    strides, base = source.get_strides_and_offset()
+    fixed = [DYNAMIC if isinstance(o, ir.Value) else o for o in offsets]
+    offset = DYNAMIC
+    if DYNAMIC not in (base, *fixed):
+        moved = zip(fixed, strides, strict=True)
+        offset = base + sum(o * stride for o, stride in moved)
+    layout = ir.StridedLayoutAttr.get(offset, strides)
+    kind = ir.MemRefType.get(shape, source.element_type, layout)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(
+            kind,
+            memref,
+            [o for o in offsets if isinstance(o, ir.Value)],
+            [],
+            [],
+            fixed,
+            shape,
+            [1] * len(shape),
+        )
+        .result
+    )
+    return view

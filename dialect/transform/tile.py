@@ -1,0 +1,17 @@
+"""``morello_transform.tile``: a loop over tiles of a dimension that the output has.
+
+Before: a Spec op. After: an ``scf.for`` with the Spec op of a tile on subviews of the
+operands (handle ``main``), and the Spec op of what remains (handle ``remainder``).
+"""
+
+from morello.actions import Tile
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.loops import build_loop
+
+
+def apply_tile(site: Site, action: Tile) -> Left:
+    """Build the loop over tiles."""
+    return build_loop(site, site.spec.kind.dims.index(action.dim), action.size)
+
+
+TILE = ActionOp.define(Tile, ("main", "remainder"), apply_tile)

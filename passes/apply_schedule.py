@@ -1,0 +1,199 @@
+"""`morello-apply-schedule`: run the schedule that a module holds.
+
+A schedule is the named sequence ``@__transform_main``, whose argument is a handle to
+the module, and the sequences that it includes::
+
+    module attributes {transform.with_named_sequence} {
+      func.func @f(…) { "morello.matmul"(…) {…} … }
+      transform.named_sequence @__transform_main(%root: !transform.any_op
+                                                 {transform.readonly}) {
+        %0 = transform.structured.match ops{["morello.matmul"]} in %root : …
+        %main, %rest = "morello_transform.tile"(%0) {dim = "m", size = 48 : i64} : …
+        transform.include @leaf failures(propagate) (%main) : …
+        transform.yield
+      }
+    }
+"""
+
+import dataclasses
+import re
+from typing import ClassVar
+
+from morello.dialect import load
+from morello.dialect.target import TARGET_ATTRIBUTE, named_target
+from morello.errors import MorelloError
+from morello.mlir import dialect, ir
+from morello.passes.base import Pass, PassFailure, option
+from morello.targets import find_target
+
+ENTRY = "__transform_main"
+"""The named sequence that is run."""
+
+MARK = "transform.with_named_sequence"
+"""The attribute of a module that may hold named sequences."""
+
+_SEQUENCE = "transform.named_sequence"
+_FAILED = "Failed to apply named transform sequence"
+
+
+@dataclasses.dataclass(frozen=True)
+class ApplySchedule(Pass):
+    """Run the schedule in the module, then erase it.
+
+    Before: a module with Spec ops and a schedule. After: what the schedule made of
+    them, no named sequence, no ``transform.with_named_sequence``; Spec ops that the
+    schedule left are still there. ``morello.target`` on the module names the target.
+    Refuses: no schedule, or none that can be run; an action that does not apply, at its
+    transform op.
+    """
+
+    name: ClassVar[str] = "morello-apply-schedule"
+
+    target: str = option(
+        "", "name of the target; that of the module, or else avx2, if empty"
+    )
+
+    def __post_init__(self) -> None:
+        if self.target:
+            find_target(self.target)
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite ``module`` by the schedule that it holds.
+
+        Raises:
+            PassFailure: at the transform op, or at the module.
+        """
+        load(module.context)
+        with module.context:
+            entry = _entry(module)
+            self._set_target(module)
+            _interpret(module, entry)
+            _erase_schedule(module)
+
+    def _set_target(self, module: ir.Operation) -> None:
+        """Record the target in the module, for the transform ops and later passes."""
+        try:
+            given = named_target(module)
+            if given is not None:
+                find_target(given)
+        except MorelloError as error:
+            raise PassFailure(module.location, str(error)) from error
+        if self.target and given is not None and given != self.target:
+            raise PassFailure(
+                module.location,
+                f"the module is for the target '{given}', but the option says "
+                f"'{self.target}'; leave one of them out",
+            )
+        if self.target:
+            module.attributes[TARGET_ATTRIBUTE] = ir.StringAttr.get(self.target)
+
+
+def _sequences(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The named sequences of the module, by name."""
+    return {
+        ir.StringAttr(op.attributes["sym_name"]).value: op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == _SEQUENCE
+    }
+
+
+def _entry(module: ir.Operation) -> ir.Operation:
+    """The sequence to run.
+
+    Raises:
+        PassFailure: there is none, or it does not take one handle to the module.
+    """
+    sequences = _sequences(module)
+    if ENTRY not in sequences:
+        found = ", ".join(f"@{name}" for name in sequences)
+        raise PassFailure(
+            module.location,
+            f"the module holds no schedule: it has no {_SEQUENCE} @{ENTRY}"
+            f"{f', only {found}' if found else ''}; write one, or run "
+            "morello-synthesize first",
+        )
+    entry = sequences[ENTRY]
+    blocks = entry.regions[0].blocks
+    if not len(blocks):
+        raise PassFailure(entry.location, f"@{ENTRY} has no body; write one")
+    arguments = [str(argument.type) for argument in blocks[0].arguments]
+    if arguments not in (["!transform.any_op"], ['!transform.op<"builtin.module">']):
+        raise PassFailure(
+            entry.location,
+            f"@{ENTRY} takes ({', '.join(arguments)}); it must take one handle to the "
+            "module: (%root: !transform.any_op {transform.readonly})",
+        )
+    return entry
+
+
+def _interpret(module: ir.Operation, entry: ir.Operation) -> None:
+    """Run the schedule.
+
+    Raises:
+        PassFailure: at the transform op that has failed.
+    """
+    interpreter = dialect("transform").interpreter
+    try:
+        interpreter.apply_named_sequence(module, entry, module)
+    except ValueError as error:
+        if not str(error).startswith(_FAILED):
+            raise
+        location, message = _diagnostic(str(error), entry.location)
+        raise PassFailure(location, message) from error
+
+
+def _erase_schedule(module: ir.Operation) -> None:
+    for sequence in _sequences(module).values():
+        sequence.erase()
+    if MARK in module.attributes:
+        del module.attributes[MARK]
+
+
+_PLACE = re.compile(r"(?:^|\n)(?:Diagnostic message )?at (?=loc\()")
+
+
+def _diagnostic(text: str, default: ir.Location) -> tuple[ir.Location, str]:
+    """Location and message out of the text in which the bindings put all diagnostics.
+
+    The first is the error; those after it are its notes and stay in the message.
+    """
+    found = []
+    for part in _PLACE.split(text)[1:]:
+        end = _location_end(part)
+        found.append((part[:end], part[end:].removeprefix(":").strip()))
+    told = [(place, message) for place, message in found if message]
+    if not told:
+        return default, "the schedule has failed, and upstream does not say why"
+    place, message = told[0]
+    for where, note in told[1:]:
+        message += f"\nnote: {_plain(where)}: {note}"
+    return _location(place) or default, message
+
+
+def _plain(place: str) -> str:
+    """``"file":1:2`` out of ``loc("file":1:2)``."""
+    return place.removeprefix("loc(").removesuffix(")")
+
+
+def _location_end(text: str) -> int:
+    """Where the ``loc(…)`` that begins a text ends; parentheses in strings are text."""
+    depth, quoted, escaped = 0, False, False
+    for i, char in enumerate(text):
+        if quoted:
+            quoted = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+            continue
+        quoted = char == '"'
+        depth += (char == "(") - (char == ")")
+        if char == ")" and depth == 0:
+            return i + 1
+    return len(text)
+
+
+def _location(text: str) -> ir.Location | None:
+    """The location that a text is, in the current context."""
+    try:
+        holder = ir.Module.parse(f"module {{}} {text}")
+    except ir.MLIRError:
+        return None
+    return holder.operation.location
