@@ -40,7 +40,9 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["inputs"]
 config.test_source_root = str(ROOT / "lit")
-config.test_exec_root = os.environ.get("MORELLO_LIT_OUTPUT", str(ROOT / "build" / "lit"))
+config.test_exec_root = os.environ.get(
+    "MORELLO_LIT_OUTPUT", str(ROOT / "build" / "lit")
+)
 config.environment["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
 )

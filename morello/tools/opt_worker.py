@@ -173,7 +173,9 @@ def dialects() -> list[str]:
             ir.Module.parse("unknown_dialect.op")
         except ir.MLIRError as error:
             notes = [n.message for d in error.error_diagnostics for n in d.notes]
-            found = re.search(r"Available dialects: (.*?) ;", " ".join(notes))
+            # "(*)" marks what has been loaded without being registered.
+            text = " ".join(notes).replace(" (*)", "")
+            found = re.search(r"Available dialects: ([^(;]*)", text)
             if found:
-                return sorted(found[1].split(", "))
+                return sorted(found[1].strip().split(", "))
     raise PipelineError("the MLIR bindings do not tell which dialects they have")

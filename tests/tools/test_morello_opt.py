@@ -471,7 +471,7 @@ def test_show_dialects(capfd: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("Available Dialects: ")
     names = out.removeprefix("Available Dialects: ").strip().split(",")
     assert names == sorted(names)
-    assert {"func", "scf", "transform", "vector"} <= set(names)
+    assert {"func", "morello", "morello_transform", "transform", "xevm"} <= set(names)
 
 
 def test_help(capfd: pytest.CaptureFixture[str]) -> None:
