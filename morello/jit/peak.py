@@ -12,9 +12,8 @@ import time
 
 from morello.errors import TargetError
 from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import to_llvm_text
+from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
-from morello.passes.pipeline import Pipeline
 
 _LANES = 8
 _ACCUMULATORS = 12
@@ -89,11 +88,9 @@ def peak_module(dtype: str = "f32") -> str:
 @functools.cache
 def _engine(dtype: str) -> Engine:
     """The loop as machine code for AVX2 and FMA."""
-    pipeline = Pipeline.parse("builtin.module(morello-lower-to-llvm)")
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(peak_module(dtype))
-        pipeline.run(module.operation)
-        return compile_llvm(to_llvm_text(module), cpu="haswell")
+        return compile_llvm(lower_to_llvm_text(module), cpu="haswell")
 
 
 def measure_fma_peak(dtype: str = "f32", seconds: float = 0.2) -> float:

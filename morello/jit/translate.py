@@ -1,8 +1,12 @@
-"""A module of the llvm dialect to LLVM IR text that llvmlite reads."""
+"""A module of MLIR to LLVM IR text that llvmlite reads."""
 
+from morello.errors import CompileError
 from morello.jit.llvm_text import downgrade
 from morello.mlir import dialect, ir
 from morello.passes.check_lowered import CheckLowered
+from morello.passes.pipeline import Pipeline
+
+_LOWER = "builtin.module(morello-lower-to-llvm)"
 
 
 def to_llvm_text(module: ir.Module) -> str:
@@ -17,3 +21,23 @@ def to_llvm_text(module: ir.Module) -> str:
     """
     CheckLowered().run(module.operation)
     return downgrade(dialect("llvm").translate_module_to_llvmir(module.operation))
+
+
+def lower_to_llvm_text(module: ir.Module) -> str:
+    """Lower a module of func, scf, memref, vector, arith and math, and translate it.
+
+    Args:
+        module: is lowered in place.
+
+    Raises:
+        CompileError: an op that cannot be lowered, with its location and reason.
+    """
+    try:
+        Pipeline.parse(_LOWER).run(module.operation)
+    except ir.MLIRError as error:
+        reasons = "; ".join(
+            f"{diagnostic.location}: {diagnostic.message}"
+            for diagnostic in error.error_diagnostics
+        )
+        raise CompileError(f"the module cannot be lowered: {reasons}") from error
+    return to_llvm_text(module)

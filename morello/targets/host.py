@@ -98,7 +98,7 @@ class Host:
 def _bytes(text: str) -> int:
     """A size as sysfs writes it (``32K``) in bytes."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
+    return int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text)
 
 
 def _processors(text: str) -> int:
