@@ -1,7 +1,7 @@
 """Actions: the rewrites that the search and a schedule choose from.
 
-Read `base.py` first. `ACTIONS` is the one list of them: an action that is in it is tried
-by the search and has an op in the ``morello_transform`` dialect.
+Read `base.py` first. `ACTIONS` is the one list of them: an action that is in it is
+tried by the search and has an op in the ``morello_transform`` dialect.
 """
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite

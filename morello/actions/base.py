@@ -25,7 +25,7 @@ class Child:
     """The name of the hole: ``main``, ``remainder``, ``prologue``, ``body``, …"""
     frame: Frame
     times: Ints
-    """How often the hole runs; where it is 0 there is no hole and sizes mean nothing."""
+    """How often the hole runs; where it is 0 there is none, and sizes mean nothing."""
     dims: tuple[int, ...]
     """For each dimension of the child, the parent's dimension that it is a part of."""
 
@@ -43,7 +43,7 @@ class Expansion:
 
     def refusal(self) -> str:
         """The first condition that fails for a frame of one Spec; empty if none."""
-        return next((c.reason for c in self.conditions if not c.holds), "")
+        return next((c.text for c in self.conditions if not c.holds), "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,9 +87,17 @@ class Action(ABC):
     ) -> Iterator["Action"]:
         """The actions of this class that the search tries on a key.
 
-        ``axes`` holds the sizes that each dimension takes, ascending. What it yields may
-        still be refused by the conditions of `expand`.
+        ``axes`` holds the sizes that each dimension takes, ascending. What it yields
+        may still be refused by the conditions of `expand`.
         """
+
+    def loop_dim(self, key: SpecKey) -> int | None:
+        """The dimension that it makes a loop over; None if it makes none.
+
+        The holes of a loop have the key `morello.actions.loops.tile_key`, and the
+        limits of the Spec.
+        """
+        return None
 
     def apply(self, spec: Spec, target: Target) -> Rewrite:
         """The rewrite of one Spec.

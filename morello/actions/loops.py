@@ -18,18 +18,17 @@ def expand_loop(
     """
     extent = frame.sizes[dim]
     name = frame.key.kind.dims[dim]
-    trips = extent // size
-    rest = extent % size
+    step = max(size, 1)
+    trips = extent // step
+    rest = extent % step
     has_rest = (rest != 0) * 1
     key = tile_key(frame.key, dim)
     conditions = (
         *extra,
+        Condition(size >= 1, f"size {size} is not positive"),
         Condition(
-            1 <= size < extent,
-            f"size {size} is not smaller than {name} = {extent}",
-        )
-        if isinstance(extent, int)
-        else Condition(size < extent, ""),
+            size < extent, lambda: f"size {size} is not smaller than {name} = {extent}"
+        ),
         *_pack_conditions(frame.key, dim, size),
     )
     coefficients = target.coefficients

@@ -49,21 +49,21 @@ class Move(Action):
 
     def _form_refusal(self, key: SpecKey, source: TensorSpec, index: int) -> str:
         """Why the operand cannot take the form, whatever its sizes; empty if it can."""
-        if self.layout.rank != source.rank:
-            return f"the layout {self.layout} has {self.layout.rank} dimensions, not {source.rank}"
+        name, layout = self.operand, self.layout
+        if layout.rank != source.rank:
+            return (
+                f"the layout {layout} has {layout.rank} dimensions, not {source.rank}"
+            )
         if source.level is Level.VRF:
-            return f"'{self.operand}' is in registers already"
+            return f"'{name}' is in registers already"
         if self.level > source.level:
             return f"{self.level} is farther than {source.level}"
-        if self.level == source.level and self.layout == source.layout:
-            return f"'{self.operand}' is in {self.level} with the layout {self.layout} already"
+        if self.level == source.level and layout == source.layout:
+            return f"'{name}' is in {self.level} with the layout {layout} already"
         if self.level is Level.VRF:
-            if source.level is not Level.L1:
-                return f"registers are filled from L1, not from {source.level}: move it there first"
-            if not self.layout.is_row_major:
-                return f"registers hold row-major tiles, not {self.layout}"
-        if isinstance(key.kind, MoveKind) and self.layout != source.layout:
-            return "a move changes the layout by itself: move its operands between caches only"
+            return _register_refusal(layout, source, index, key)
+        if isinstance(key.kind, MoveKind) and layout != source.layout:
+            return "a move changes the layout itself: its operands only change caches"
         return ""
 
     def destination(self, source: TensorSpec, target: Target) -> TensorSpec:
@@ -115,6 +115,18 @@ class Move(Action):
                 yield cls(operand.name, Level.VRF, Layout.row_major(source.rank))
 
 
+def _register_refusal(
+    layout: Layout, source: TensorSpec, index: int, key: SpecKey
+) -> str:
+    if isinstance(key.kind, MoveKind):
+        return "a move has no operand of its own in registers"
+    if source.level is not Level.L1:
+        return f"registers are filled from L1, not from {source.level}"
+    if not layout.is_row_major:
+        return f"registers hold row-major tiles, not {layout}"
+    return ""
+
+
 def copies(source: TensorSpec, dest: TensorSpec) -> bool:
     """Whether a move makes a buffer and copies, or only models what a cache holds."""
     return dest.level is Level.VRF or dest.layout != source.layout
@@ -149,22 +161,30 @@ def _fits(
     for dim, size in enumerate(sizes):
         pack = dest.layout.pack(dim)
         if pack > 1:
-            reason = f"size {size} of '{name}' is smaller than the pack of {pack} in {dest.layout}"
+            reason = f"'{name}' is narrower than the pack of {pack} in {dest.layout}"
             found.append(Condition(size >= pack, reason))
     if dest.level is Level.GL:
         return tuple(found)
     amount = _amount(dest, sizes)
     free = frame.limits[dest.level]
     unit = "registers" if dest.level is Level.VRF else "cache lines"
-    reason = f"'{name}' takes {amount} {unit} of {dest.level}, where {free} are free"
-    found.append(Condition(amount <= free, reason))
+    found.append(
+        Condition(
+            amount <= free,
+            lambda: f"'{name}' takes {amount} {unit} of {dest.level}, {free} are free",
+        )
+    )
     if dest.level is Level.L1 and not dest.layout.is_packed:
         runs = dest.runs(sizes)
-        reason = (
-            f"'{name}' has {runs} rows with gaps between them, more than the "
-            f"{target.l1_ways} ways of L1: their lines may push each other out"
+        found.append(
+            Condition(
+                runs <= target.l1_ways,
+                lambda: (
+                    f"'{name}' has {runs} rows with gaps between them, more than the "
+                    f"{target.l1_ways} ways of L1: their lines may push each other out"
+                ),
+            )
         )
-        found.append(Condition(runs <= target.l1_ways, reason))
     return tuple(found)
 
 

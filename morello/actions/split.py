@@ -41,22 +41,23 @@ class Split(Action):
                 f"those are: {', '.join(legal) or 'none'}"
             )
             return Expansion((Condition(False, reason),), 0)
-        adds = _accumulates(frame.key)
         reason = f"{kind.label} overwrites its output: use to_accum first"
         dim = kind.dims.index(self.dim)
-        return expand_loop(frame, dim, self.size, target, (Condition(adds, reason),))
+        return expand_loop(
+            frame, dim, self.size, target, (Condition(kind.accumulates, reason),)
+        )
+
+    def loop_dim(self, key: SpecKey) -> int | None:
+        """Its dimension."""
+        return key.kind.dims.index(self.dim)
 
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Split"]:
         """Every size that an axis has, but its last, on every reduction."""
-        if not _accumulates(key):
+        if not key.kind.accumulates:
             return
         for dim in key.kind.reductions:
             for size in axes[dim][:-1]:
                 yield cls(key.kind.dims[dim], size)
-
-
-def _accumulates(key: SpecKey) -> bool:
-    return all(o.is_read for o in key.kind.operands)

@@ -37,13 +37,17 @@ class Tile(Action):
         legal = _dims(frame.key)
         if self.dim not in legal:
             reason = (
-                f"'{self.dim}' is not a dimension of the output of {kind.label} outside "
-                f"registers; those are: {', '.join(legal) or 'none'}"
+                f"'{self.dim}' is not a dimension of the output of {kind.label} "
+                f"outside registers; those are: {', '.join(legal) or 'none'}"
             )
             if self.dim in kind.dims and kind.dims.index(self.dim) in kind.reductions:
                 reason = f"'{self.dim}' is a reduction: use split"
             return Expansion((Condition(False, reason),), 0)
         return expand_loop(frame, kind.dims.index(self.dim), self.size, target)
+
+    def loop_dim(self, key: SpecKey) -> int | None:
+        """Its dimension."""
+        return key.kind.dims.index(self.dim)
 
     @classmethod
     def candidates(

@@ -1,1 +1,11 @@
-""""""
+"""The search: the best program of a Spec, by dynamic programming over whole tables.
+
+Read `solver.py` first, then `axes.py` (the coordinates of a table), `table.py`,
+`sweep.py` (loops), and `impl.py` (a program as a tree of decisions). Nothing here knows
+of MLIR.
+"""
+
+from morello.search.impl import Branch, Impl
+from morello.search.solver import Solution, Solver, Statistics
+
+__all__ = ["Branch", "Impl", "Solution", "Solver", "Statistics"]

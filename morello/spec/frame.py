@@ -6,6 +6,7 @@ single Spec is a frame whose sizes and limits are plain integers.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from morello.spec.limits import Limits
@@ -47,5 +48,11 @@ class Condition:
     """Something that must hold, and what to tell a person when it does not."""
 
     holds: Bools
-    reason: str
-    """A sentence without its subject: ``size 16 is not smaller than m = 8``."""
+    reason: str | Callable[[], str]
+    """A sentence without its subject: ``size 16 is not smaller than m = 8``. A function
+    where making it takes time: most frames are never refused one by one."""
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.reason if isinstance(self.reason, str) else self.reason()

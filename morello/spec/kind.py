@@ -5,6 +5,7 @@ Each kind is a frozen dataclass in a module of its own; `kinds.py` lists them.
 
 import dataclasses
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,8 +56,12 @@ class Kind(ABC):
     @property
     def reductions(self) -> tuple[int, ...]:
         """The dimensions that no written operand has."""
-        kept = {d for o in self.operands if o.is_written for d in o.dims}
-        return tuple(i for i in range(len(self.dims)) if i not in kept)
+        return _reductions(self.operands, len(self.dims))
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the output is read: parts of a reduction can be added to it."""
+        return all(o.is_read for o in self.operands if o.is_written)
 
     @property
     def optional_dims(self) -> int:
@@ -107,6 +112,12 @@ class Kind(ABC):
             for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
             if o.is_read
         )
+
+
+@lru_cache(maxsize=256)
+def _reductions(operands: tuple[Operand, ...], dims: int) -> tuple[int, ...]:
+    kept = {d for o in operands if o.is_written for d in o.dims}
+    return tuple(i for i in range(dims) if i not in kept)
 
 
 def small_integers(

@@ -17,6 +17,16 @@ _MIXED = {
 }
 
 
+_OPERANDS = {
+    accum: (
+        Operand("lhs", (0, 1, 2), is_read=True, is_written=False),
+        Operand("rhs", (0, 2, 3), is_read=True, is_written=False),
+        Operand("out", (0, 1, 3), is_read=accum, is_written=True),
+    )
+    for accum in (False, True)
+}
+
+
 @dataclasses.dataclass(frozen=True, order=True)
 class Matmul(Kind):
     """Batched matrix multiplication over the dimensions (b, m, k, n).
@@ -41,11 +51,7 @@ class Matmul(Kind):
     @property
     def operands(self) -> tuple[Operand, ...]:
         """lhs [b,m,k], rhs [b,k,n], out [b,m,n]."""
-        return (
-            Operand("lhs", (0, 1, 2), is_read=True, is_written=False),
-            Operand("rhs", (0, 2, 3), is_read=True, is_written=False),
-            Operand("out", (0, 1, 3), is_read=self.accum, is_written=True),
-        )
+        return _OPERANDS[self.accum]
 
     @property
     def optional_dims(self) -> int:

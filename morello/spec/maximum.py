@@ -10,6 +10,15 @@ from morello.spec.dtypes import Dtype
 from morello.spec.kind import Array, Kind, Operand, require_equal
 
 
+_OPERANDS = {
+    accum: (
+        Operand("src", (0, 1), is_read=True, is_written=False),
+        Operand("out", (0,), is_read=accum, is_written=True),
+    )
+    for accum in (False, True)
+}
+
+
 @dataclasses.dataclass(frozen=True, order=True)
 class Max(Kind):
     """The greatest element of each row (IEEE 754 ``maximum``).
@@ -34,10 +43,7 @@ class Max(Kind):
     @property
     def operands(self) -> tuple[Operand, ...]:
         """src [m,n], out [m]."""
-        return (
-            Operand("src", (0, 1), is_read=True, is_written=False),
-            Operand("out", (0,), is_read=self.accum, is_written=True),
-        )
+        return _OPERANDS[self.accum]
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Both operands have one dtype, f32 or s32."""

@@ -22,9 +22,9 @@ COEFFICIENTS = Coefficients(
     vector_op_latency=2000,
     scalar=4000,
 )
-"""Millicycles on AMD Zen 5 at 4.5 GHz: lines from the measured read bandwidths (DRAM 47
-GB/s, L2 212 GB/s a core), instructions from two vector ports with a multiply-add latency
-of four cycles and two vector loads a cycle."""
+"""Millicycles on AMD Zen 5 at 4.5 GHz: lines from the measured read bandwidths (DRAM
+47 GB/s, L2 212 GB/s a core), instructions from two vector ports with a multiply-add
+latency of four cycles and two vector loads a cycle."""
 
 AVX2 = Target(
     name="avx2",

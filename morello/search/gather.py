@@ -1,0 +1,71 @@
+"""Reading solved tables at the Specs of a frame."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from morello.search.axes import ANY, Axis
+from morello.search.table import Floats, Integers, Table
+from morello.spec.frame import Frame
+
+
+@lru_cache(maxsize=65536)
+def positions(axis: Axis, values: Axis) -> tuple[Integers, bool]:
+    """The index on ``axis`` of each of ``values``, -1 where it has none; any such."""
+    if axis == (ANY,):
+        return np.zeros(len(values), np.int64), False
+    place = {value: i for i, value in enumerate(axis)}
+    found = np.asarray([place.get(value, -1) for value in values], np.int64)
+    return found, bool(np.any(found < 0))
+
+
+def look_up(
+    table: Table, parent: Frame, axes: tuple[Axis, ...], child: Frame
+) -> Floats:
+    """The costs in ``table`` of the Specs of a hole.
+
+    Args:
+        parent: the frame that was expanded; its arrays are the meshes of ``axes``.
+        axes: the coordinates of each of its dimensions, then of its limits.
+        child: the frame of the hole. Where it has the very array of the parent, the
+            positions are known from the axis alone.
+
+    Returns:
+        costs that broadcast to the parent's box; infinite where the table has no point.
+    """
+    known = {
+        id(array): (dim, axis)
+        for dim, (array, axis) in enumerate(zip(_values(parent), axes, strict=True))
+    }
+    flat: Any = 0
+    outside: Any = False
+    for axis, value in zip(table.box.axes, _values(child), strict=True):
+        place, gap = _place(axis, value, known.get(id(value)), len(axes))
+        if gap is not False:
+            outside = outside | gap
+            place = np.maximum(place, 0)
+        flat = flat * len(axis) + place
+    costs: Floats = table.costs.reshape(-1).take(flat)
+    return costs if outside is False else np.where(outside, np.inf, costs)
+
+
+def _values(frame: Frame) -> tuple[Any, ...]:
+    return (*frame.sizes, frame.limits.vrf, frame.limits.l1, frame.limits.l2)
+
+
+def _place(
+    axis: Axis, value: Any, known: tuple[int, Axis] | None, rank: int
+) -> tuple[Any, Any]:
+    """The positions of values on an axis, and which of them have none."""
+    if axis == (ANY,):
+        return 0, False
+    if known is not None and known[1] != (ANY,):
+        dim, values = known
+        found, gaps = positions(axis, values)
+        mesh = found.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
+        return mesh, mesh < 0 if gaps else False
+    ladder = np.asarray(axis, np.int64)
+    place = np.minimum(np.searchsorted(ladder, value), len(axis) - 1)
+    gap = ladder[place] != value
+    return place, gap if np.any(gap) else False

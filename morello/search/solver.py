@@ -1,0 +1,355 @@
+"""The search: solve all Specs of a key at once, each key once, lowest first.
+
+Read `Solver.solve`, then `_Run.table`. Tables depend on each other as their keys do:
+levels only go down, layouts go from unpacked to packed, kinds get simpler. Within a
+table the actions that leave it are gathers from solved tables, done once; the loops
+stay in it and are swept along each axis until nothing changes, which is the optimum
+since every loop goes to smaller points.
+"""
+
+import bisect
+import dataclasses
+import time
+from typing import Any
+
+import numpy as np
+
+from morello.actions import ACTIONS, Action, Child
+from morello.actions.loops import tile_key
+from morello.errors import SearchError
+from morello.search import axes as ax
+from morello.search.axes import Axis, Box, Free
+from morello.search.gather import look_up, positions
+from morello.search.impl import Branch, Impl
+from morello.search.sweep import plan_axis, sweep
+from morello.search.table import (
+    COST_BOUND,
+    NO_ACTION,
+    Floats,
+    Table,
+    TableId,
+    frame_of,
+)
+from morello.spec import Level, Limits, Spec, SpecKey
+from morello.spec.frame import Frame
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """What a search did."""
+
+    tables: int
+    specs: int
+    """Points of all tables."""
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """The best program of a Spec, and what finding it took."""
+
+    impl: Impl
+    statistics: Statistics
+
+
+class Solver:
+    """Finds the best program of a Spec on a target.
+
+    Tables are kept for as long as the solver lives: a second Spec with the same sizes
+    and limits costs nothing.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._runs: dict[Limits, _Run] = {}
+
+    def solve(self, spec: Spec) -> Solution:
+        """The best program of ``spec``.
+
+        Raises:
+            SearchError: no program exists, with the likely reason.
+        """
+        start = time.perf_counter()
+        taken = ax.registers_taken(spec.key, spec.sizes)
+        limits = spec.limits.replace(Level.VRF, spec.limits.vrf + taken)
+        run = self._runs.setdefault(limits, _Run(limits, self.target))
+        before = run.points
+        sizes = tuple(ax.size_axis(size) for size in spec.sizes)
+        table = run.table(run.root(spec.key, sizes))
+        impl = run.program(spec, table)
+        elapsed = time.perf_counter() - start
+        return Solution(impl, Statistics(len(run.tables), run.points - before, elapsed))
+
+
+class _Run:
+    """The tables of all goals with one set of limits."""
+
+    def __init__(self, limits: Limits, target: Target) -> None:
+        self.limits = limits
+        self.target = target
+        self.tables: dict[TableId, Table] = {}
+        self.points = 0
+        self._boxes: dict[TableId, Box] = {}
+        self._pending: set[TableId] = set()
+        self._impls: dict[tuple[TableId, Spec], Impl] = {}
+
+    def table(self, identity: TableId) -> Table:
+        """The solved table, solving it and what it needs first if it is new."""
+        found = self.tables.get(identity)
+        if found is not None:
+            return found
+        if identity in self._pending:
+            raise RuntimeError(f"the keys are not a DAG at {identity.key}")
+        self._pending.add(identity)
+        solved = _TableSolver(self, identity).solve()
+        self._pending.discard(identity)
+        self.tables[identity] = solved
+        self.points += solved.costs.size
+        return solved
+
+    def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
+        """The table of a goal."""
+        goal = TableId(key, sizes, Free())
+        return dataclasses.replace(goal, free=self.free(key, goal))
+
+    def child_id(self, parent: TableId, child: Child) -> TableId:
+        """The table that a hole of a parent's table is looked up in."""
+        sizes = tuple(parent.sizes[d] for d in child.dims)
+        return TableId(child.frame.key, sizes, self.free(child.frame.key, parent))
+
+    def free(self, key: SpecKey, parent: TableId) -> Free:
+        """Which limits may differ from the goal's in a hole with this key.
+
+        Those that may in the parent, and those of memories where an operand of either
+        lies and so may have taken something.
+        """
+        lowest = min(t.level for t in (*key.tensors, *parent.key.tensors))
+        return Free(
+            not ax.holds_registers(key) and (parent.free.vrf or lowest is Level.VRF),
+            ax.matters(key, Level.L1) and (parent.free.l1 or lowest <= Level.L1),
+            ax.matters(key, Level.L2) and (parent.free.l2 or lowest <= Level.L2),
+        )
+
+    def box(self, identity: TableId) -> Box:
+        """The box of a table."""
+        found = self._boxes.get(identity)
+        if found is None:
+            found = ax.box(
+                identity.key, identity.sizes, self.limits, identity.free, self.target
+            )
+            self._boxes[identity] = found
+        return found
+
+    def program(self, spec: Spec, table: Table) -> Impl:
+        """The best program of a Spec of a table.
+
+        Raises:
+            SearchError: there is none.
+        """
+        known = self._impls.get((table.id, spec))
+        if known is not None:
+            return known
+        point = table.point(spec.sizes, spec.limits)
+        if point is None or table.decisions[point] == NO_ACTION:
+            raise SearchError(
+                f"no program exists for {spec}", _remedy(spec, self.target)
+            )
+        decision = int(table.decisions[point])
+        action = table.actions[decision]
+        branches = []
+        children = action.expand(Frame.of(spec), self.target).children
+        tables = table.holes.get(decision, (table.id,) * len(children))
+        for child, identity in zip(children, tables, strict=True):
+            if int(child.times):
+                impl = self.program(child.frame.spec(), self.tables[identity])
+                branches.append(Branch(child.role, int(child.times), impl))
+        impl = Impl(spec, action, int(table.costs[point]), tuple(branches))
+        self._impls[table.id, spec] = impl
+        return impl
+
+
+def _remedy(spec: Spec, target: Target) -> str:
+    dtypes = ",".join(map(str, spec.dtypes))
+    return (
+        f"target {target.name} has no kernels that make up {spec.kind.label} on "
+        f"{dtypes} with these layouts and limits"
+    )
+
+
+class _TableSolver:
+    """Solves one table."""
+
+    def __init__(self, run: _Run, identity: TableId) -> None:
+        self.run = run
+        self.id = identity
+        self.key = identity.key
+        self.target = run.target
+        self.box = run.box(identity)
+        self.costs = np.full(self.box.shape, np.inf)
+        self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
+        self.holes: dict[int, tuple[TableId, ...]] = {}
+
+    def solve(self) -> Table:
+        actions = _candidates(self.key, self.id.sizes, self.target)
+        if self.costs.size:
+            self._settle(actions)
+        finite = self.costs[np.isfinite(self.costs)]
+        if finite.size and finite.max() >= COST_BOUND:
+            raise SearchError(
+                f"a program of {self.key} costs {finite.max():.3g} millicycles, more "
+                f"than can be counted exactly",
+                "use smaller sizes",
+            )
+        return Table(self.id, self.box, actions, self.costs, self.decisions, self.holes)
+
+    def _settle(self, actions: tuple[Action, ...]) -> None:
+        frame = frame_of(self.key, self.box, self.run.limits)
+        loops: dict[int, dict[int, Action]] = {}
+        for index, action in enumerate(actions):
+            dim = action.loop_dim(self.key)
+            if dim is None:
+                self._gather(index, action, frame)
+            else:
+                loops.setdefault(dim, {})[index] = action
+        own = {}
+        for dim, found in loops.items():
+            if tile_key(self.key, dim) == self.key:
+                own[dim] = found
+            else:
+                self._loop_below(dim, found)
+        self._loop_within(own)
+
+    def _loop_within(self, loops: dict[int, dict[int, Action]]) -> None:
+        """Loops whose holes are in this table, until nothing changes."""
+        plans = []
+        for dim, found in loops.items():
+            axis = self.box.sizes[dim]
+            steps = plan_axis(
+                self.key, dim, axis, axis, tuple(found.values()), self.target
+            )
+            if any(step is not None for step in steps):
+                plans.append((dim, steps, np.asarray(list(found), np.int32)))
+        changed = bool(plans)
+        while changed:
+            results = [
+                sweep(self.costs, self.decisions, self.costs, dim, steps, indices)
+                for dim, steps, indices in plans
+            ]
+            changed = any(results) and len(plans) > 1
+
+    def _loop_below(self, dim: int, loops: dict[int, Action]) -> None:
+        """Loops whose tiles have another key: an operand stops being contiguous."""
+        key = tile_key(self.key, dim)
+        identity = TableId(key, self.id.sizes, self.run.free(key, self.id))
+        table = self.run.table(identity)
+        if not table.costs.size:
+            return
+        steps = plan_axis(
+            self.key,
+            dim,
+            self.box.sizes[dim],
+            table.box.sizes[dim],
+            tuple(loops.values()),
+            self.target,
+        )
+        below = _aligned(table, self.box, dim)
+        sweep(
+            self.costs,
+            self.decisions,
+            below,
+            dim,
+            steps,
+            np.asarray(list(loops), np.int32),
+        )
+        self.holes.update(dict.fromkeys(loops, (identity, identity)))
+
+    def _gather(self, index: int, action: Action, frame: Frame) -> None:
+        """Try an action whose holes are in other tables, everywhere at once."""
+        window = self._window(action, frame)
+        if window is None:
+            return
+        part = _restrict(frame, window)
+        axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
+        expansion = action.expand(part, self.target)
+        legal: Any = np.bool_(True)
+        for condition in expansion.conditions:
+            legal = legal & condition.holds
+        if not np.any(legal):
+            return
+        total: Any = np.asarray(expansion.cost, np.float64)
+        identities = tuple(
+            self.run.child_id(self.id, child) for child in expansion.children
+        )
+        for child, identity in zip(expansion.children, identities, strict=True):
+            table = self.run.table(identity)
+            if not table.costs.size:
+                return
+            total = total + look_up(table, part, axes, child.frame)
+        self.holes[index] = identities
+        self._improve(index, np.where(legal, total, np.inf), window)
+
+    def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
+        part = tuple(slice(0, extent) for extent in window)
+        costs, decisions = self.costs[part], self.decisions[part]
+        better = total < costs
+        np.copyto(costs, total, where=better)
+        np.copyto(decisions, np.int32(index), where=better)
+
+    def _window(self, action: Action, frame: Frame) -> tuple[int, ...] | None:
+        """The part of the box, from its origin, outside which a hole has no program."""
+        corner = Frame(
+            self.key,
+            tuple(axis[0] for axis in self.box.sizes),
+            self.run.limits,
+        )
+        probe = action.expand(corner, self.target)
+        if any(c.holds is False for c in probe.conditions):
+            return None
+        extents = list(self.box.shape)
+        for child in probe.children:
+            below = self.run.box(self.run.child_id(self.id, child))
+            for place, dim in enumerate(child.dims):
+                if not below.sizes[place]:
+                    return None
+                top = below.sizes[place][-1]
+                fit = bisect.bisect_right(self.box.sizes[dim], top)
+                extents[dim] = min(extents[dim], fit)
+        return tuple(extents) if all(extents) else None
+
+
+def _candidates(
+    key: SpecKey, sizes: tuple[Axis, ...], target: Target
+) -> tuple[Action, ...]:
+    return tuple(a for kind in ACTIONS for a in kind.candidates(key, sizes, target))
+
+
+def _restrict(frame: Frame, window: tuple[int, ...]) -> Frame:
+    if all(size.shape[dim] == window[dim] for dim, size in enumerate(frame.sizes)):
+        return frame
+    sizes = tuple(
+        array[(slice(None),) * dim + (slice(window[dim]),)]
+        for dim, array in enumerate(frame.sizes)
+    )
+    left = frame.limits.vrf
+    if np.ndim(left):
+        part = tuple(
+            slice(window[dim]) if extent > 1 else slice(None)
+            for dim, extent in enumerate(left.shape)
+        )
+        left = left[part]
+    return Frame(frame.key, sizes, frame.limits.replace(Level.VRF, left))
+
+
+def _aligned(table: Table, box: Box, dim: int) -> Floats:
+    """A table's costs at the coordinates of another box, on all axes but ``dim``."""
+    costs = table.costs
+    for place, (theirs, ours) in enumerate(zip(table.box.axes, box.axes, strict=True)):
+        if place == dim or theirs == ours:
+            continue
+        found, gaps = positions(theirs, ours)
+        costs = costs.take(found, axis=place)
+        if gaps:
+            window = (slice(None),) * place + (found < 0,)
+            costs[window] = np.inf
+    return costs

@@ -1,0 +1,83 @@
+"""All Specs of one key under one goal: their costs and decisions."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from morello.actions import Action
+from morello.search.axes import ANY, Axis, Box, Free, registers_taken
+from morello.spec import Level, SpecKey
+from morello.spec.frame import Frame
+from morello.spec.limits import Limits
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+
+COST_BOUND = 1 << 53
+"""Costs are integers below this, which a float64 holds exactly; infinity marks Specs
+that have no program."""
+
+NO_ACTION = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class TableId:
+    """What tells one table from another."""
+
+    key: SpecKey
+    sizes: tuple[Axis, ...]
+    """The axes of the goal for each dimension, before they are cut for the key."""
+    free: Free
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Costs and decisions at every point of a box."""
+
+    id: TableId
+    box: Box
+    actions: tuple[Action, ...]
+    """What decisions index."""
+    costs: Floats
+    """Millicycles; infinite where no program exists."""
+    decisions: np.ndarray[Any, np.dtype[np.int32]]
+    """The index of the best action; `NO_ACTION` where there is none."""
+    holes: dict[int, tuple["TableId", ...]]
+    """For the actions that leave the table: where each child is looked up."""
+
+    def point(self, sizes: tuple[int, ...], limits: Limits) -> tuple[int, ...] | None:
+        """The indices of a Spec; None if it is outside the box.
+
+        What is left of the registers is not looked at where an operand occupies them.
+        """
+        values = (*sizes, limits.vrf, limits.l1, limits.l2)
+        found = []
+        for axis, value in zip(self.box.axes, values, strict=True):
+            if axis == (ANY,):
+                found.append(0)
+            elif value in axis:
+                found.append(axis.index(value))
+            else:
+                return None
+        return tuple(found)
+
+
+def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:
+    """The frame of all Specs of a box, as arrays that broadcast to its shape.
+
+    A limit that does not matter is that of ``limits``; what operands in registers leave
+    of those follows from their sizes.
+    """
+    mesh = np.ix_(*(np.asarray(axis, np.int64) for axis in box.axes))
+    count = len(box.sizes)
+    sizes = tuple(mesh[:count])
+    left = Limits(*mesh[count:])
+    if box.vrf == (ANY,):
+        free = np.maximum(limits.vrf - registers_taken(key, sizes), 0)
+        left = left.replace(Level.VRF, free)
+    if box.l1 == (ANY,):
+        left = left.replace(Level.L1, limits.l1)
+    if box.l2 == (ANY,):
+        left = left.replace(Level.L2, limits.l2)
+    return Frame(key, sizes, left)
