@@ -29,7 +29,6 @@ Announce = Callable[[str], None]
 """Called with the text of each pass before it runs."""
 
 _ANCHOR = "builtin.module"
-_BUNDLE_DEPTH = 8
 
 
 @dataclass(frozen=True)
@@ -117,10 +116,12 @@ class Pipeline:
 class _Resolver:
     """Replaces the elements that name our passes by the passes."""
 
-    def __init__(self, text: str, registry: Registry, depth: int = 0) -> None:
+    def __init__(
+        self, text: str, registry: Registry, within: tuple[str, ...] = ()
+    ) -> None:
         self.text = text
         self.registry = registry
-        self.depth = depth
+        self.within = within  # the bundles that this text stands for
 
     def resolve(self, elements: tuple[Element, ...]) -> Iterator[Pass | Element]:
         for element in elements:
@@ -135,15 +136,20 @@ class _Resolver:
         if isinstance(made, Pass):
             yield made
             return
-        if self.depth >= _BUNDLE_DEPTH:
+        if made.name in self.within:
             raise self.error(
                 element,
                 f"bundle '{made.name}' contains itself",
                 "remove it from what it expands to",
             )
         text = made.expand()
-        inner = _Resolver(text, self.registry, self.depth + 1)
-        yield from inner.resolve(parse_elements(text))
+        inner = _Resolver(text, self.registry, (*self.within, made.name))
+        try:
+            for one in inner.resolve(parse_elements(text)):
+                yield one if isinstance(one, Pass) else one.moved_to(element.offset)
+        except PipelineTextError as error:
+            what = f"bundle '{made.name}' stands for '{text}', which is wrong: {error}"
+            raise self.error(element, what, "") from error
 
     def made(self, element: Element) -> Pass | Bundle:
         given = parse_options(element.options or "", self.text, element.options_offset)

@@ -6,7 +6,7 @@ may be quoted ('…' or "…") or braced, and braces nest. Nothing here knows wh
 exist.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from morello.errors import PipelineError
 
@@ -51,6 +51,11 @@ class Element:
     options: str | None = None
     options_offset: int = 0
     nested: "tuple[Element, ...] | None" = None
+
+    def moved_to(self, offset: int) -> "Element":
+        """The same, as if all of it stood at ``offset``: for errors."""
+        nested = self.nested and tuple(one.moved_to(offset) for one in self.nested)
+        return replace(self, offset=offset, options_offset=offset, nested=nested)
 
     def __str__(self) -> str:
         if self.nested is not None:

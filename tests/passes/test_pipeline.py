@@ -59,6 +59,17 @@ class Loop(Bundle):
 
 
 @dataclasses.dataclass(frozen=True)
+class Told(Bundle):
+    """Whatever it is told."""
+
+    name: ClassVar[str] = "test-any"
+    passes: str = option("", "what it stands for")
+
+    def expand(self) -> str:
+        return self.passes
+
+
+@dataclasses.dataclass(frozen=True)
 class Both(Bundle):
     """A mark and cse."""
 
@@ -74,6 +85,7 @@ REGISTRY = Registry(
         Row("test-mark", __name__, "Mark"),
         Row("test-loop", __name__, "Loop"),
         Row("test-both", __name__, "Both"),
+        Row("test-any", __name__, "Told"),
     ]
 )
 
@@ -251,6 +263,20 @@ def test_picture_of_a_line_among_several() -> None:
 def test_bundle_that_contains_itself() -> None:
     with pytest.raises(PipelineError, match="bundle 'test-loop' contains itself"):
         parse("builtin.module(test-loop)")
+
+
+@pytest.mark.parametrize(
+    ("passes", "what"),
+    [
+        ("cse,", "bundle 'test-any' stands for 'cse,', which is wrong: pipeline colu"),
+        ("func.func(test-mark)", "which is wrong: pipeline column 11: 'test-mark' rew"),
+        ("cse,func.func(foo)", "no pass is called 'foo'"),
+    ],
+)
+def test_errors_in_a_bundle_point_at_its_name(passes: str, what: str) -> None:
+    with pytest.raises(PipelineTextError, match=r"^pipeline column 20: ") as caught:
+        parse(f"builtin.module(cse,test-any{{passes='{passes}'}})").check()
+    assert what in str(caught.value)
 
 
 def test_option_offsets() -> None:
