@@ -75,7 +75,7 @@ def _check(op: ir.OpView) -> None:
     for condition in kernel.conditions(Frame.of(spec)):
         if not condition.holds:
             raise SpecError(
-                f"kernel '{name}' does not implement {spec}: {condition.reason}"
+                f"kernel '{name}' does not implement {spec}: {condition.text}"
             )
     check_memrefs(op, spec)
 

@@ -8,7 +8,7 @@ it in `ops.py`.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from morello.dialect.attributes import (
     LimitsAttr,
@@ -50,7 +50,9 @@ class SpecOp(Morello.Operation):
     limits: LimitsAttr
     serial: ir.IntegerAttr
 
-    kind_class = Kind
+    # An annotation that the bindings see would declare an attribute of the op.
+    if TYPE_CHECKING:
+        kind_class: ClassVar[type[Kind]]
 
     @staticmethod
     def verify_invariants(op: Any) -> bool:
