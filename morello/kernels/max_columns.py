@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, within_pack
+from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
 from morello.kernels.vectors import (
     as_ints,
     lanes_of,
@@ -58,7 +58,8 @@ class MaxColumns(Kernel):
         c = coefficients
         m, n = frame.sizes
         runs = overlapping_count(m, lanes_of(frame.key.tensors[0].dtype))
-        column = np.maximum(runs * max(c.load, c.vector_op), c.vector_op_latency)
+        op, latency = maximum_cost(frame.key.tensors[0].dtype, c)
+        column = np.maximum(runs * max(c.load, op), latency)
         ends = runs * (c.load + c.store)
         return as_ints(c.kernel_setup + n * column + ends)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, within_pack
+from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
 from morello.kernels.vectors import (
     as_ints,
     lanes_of,
@@ -25,8 +25,8 @@ ROWS = 4
 CHAINS = 8
 """Accumulators in the loop over n, of all rows together, at most."""
 
-_REDUCTION = 6
-"""Operations of a horizontal reduction: three shuffles, three maxima."""
+_STEPS = 3
+"""Steps of a horizontal reduction: a shuffle and a maximum each."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,9 +66,10 @@ class MaxRows(Kernel):
         masked = tail_of(n, lanes) * (n < lanes)
         loads = c.load * (vectors - masked) + c.masked_load * masked
         chains = np.minimum(vectors, CHAINS // np.minimum(m, ROWS))
-        chain = c.vector_op_latency * -(-vectors // chains)
-        body = np.maximum(m * np.maximum(loads, c.vector_op * vectors), chain)
-        last = m * (_REDUCTION * c.vector_op + 2 * c.scalar)
+        op, latency = maximum_cost(frame.key.tensors[0].dtype, c)
+        chain = latency * -(-vectors // chains)
+        body = np.maximum(m * np.maximum(loads, op * vectors), chain)
+        last = latency + m * (_STEPS * (c.shuffle + op) + op + 2 * c.scalar)
         return as_ints(c.kernel_setup + body + last)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:

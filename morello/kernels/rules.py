@@ -3,9 +3,10 @@
 import numpy as np
 
 from morello.kernels.vectors import BLOCK, VECTOR_BYTES
-from morello.spec import Level, TensorSpec
+from morello.spec import Dtype, Level, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import Layout
+from morello.targets.coefficients import Coefficients
 
 
 def in_l1(*tensors: TensorSpec) -> bool:
@@ -79,3 +80,15 @@ def within_block(vectors: Ints) -> Condition:
         vectors <= BLOCK,
         f"takes at most {BLOCK} vectors of {VECTOR_BYTES} bytes: tile it smaller",
     )
+
+
+def maximum_cost(dtype: Dtype, coefficients: Coefficients) -> tuple[int, int]:
+    """Millicycles of the maximum of two vectors, and its latency in a chain.
+
+    AVX2 has it for integers; IEEE ``maximum`` of floats takes five instructions, three
+    of them one after the other, two of which are bitwise.
+    """
+    c = coefficients
+    if dtype.is_float:
+        return 5 * c.vector_op, 2 * c.vector_op_latency
+    return c.vector_op, c.vector_op_latency
