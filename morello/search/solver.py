@@ -304,8 +304,6 @@ class _TableSolver:
             self.run.limits,
         )
         probe = action.expand(corner, self.target)
-        if any(c.holds is False for c in probe.conditions):
-            return None
         extents = list(self.box.shape)
         for child in probe.children:
             below = self.run.box(self.run.child_id(self.id, child))
