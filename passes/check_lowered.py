@@ -1,7 +1,8 @@
 """`morello-check-lowered`: refuse what is not the llvm dialect.
 
-Translation to LLVM IR ends the process when it meets an op that it does not know, and
-code generation does so at a call that nothing defines; so both are looked for here.
+Translation to LLVM IR knows no other dialect, and says so in terms of its own or not at
+all; and a call of a heap or runtime function has no place in a kernel. Here both are
+refused with the op, its place and the remedy.
 """
 
 import dataclasses

@@ -24,6 +24,8 @@ _ALIGNED = 0x0100
 _WRITEABLE = 0x0400
 _READABLE = _C_CONTIGUOUS | _ALIGNED
 
+_ARRAY = np.ndarray
+
 _DATA_OFFSET = object.__basicsize__
 """Where an array object keeps the pointer to its elements: after Python's header."""
 
@@ -95,7 +97,7 @@ class ArgumentChecker:
         addresses = []
         for array, (dtype, shapes, flags) in zip(arrays, self._wanted, strict=True):
             if (
-                type(array) is not np.ndarray
+                type(array) is not _ARRAY
                 or array.dtype is not dtype
                 or array.shape not in shapes
                 or array.flags.num & flags != flags

@@ -1,8 +1,9 @@
 """A module of MLIR to LLVM IR text that llvmlite reads."""
 
 from morello.errors import CompileError
+from morello.jit.llvm_ir import llvm_ir
 from morello.jit.llvm_text import downgrade
-from morello.mlir import dialect, ir
+from morello.mlir import ir
 from morello.passes.check_lowered import CheckLowered
 from morello.passes.pipeline import Pipeline
 
@@ -17,10 +18,10 @@ def to_llvm_text(module: ir.Module) -> str:
 
     Raises:
         PassFailure: an op that is not lowered; translation would end the process.
-        CompileError: a construct that llvmlite's LLVM cannot express.
+        CompileError: a construct that LLVM, or llvmlite's older one, cannot express.
     """
     CheckLowered().run(module.operation)
-    return downgrade(dialect("llvm").translate_module_to_llvmir(module.operation))
+    return downgrade(llvm_ir(module.operation))
 
 
 def lower_to_llvm_text(module: ir.Module) -> str:
