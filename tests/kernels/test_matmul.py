@@ -71,4 +71,4 @@ def test_what_does_not_fit_says_why(
     given = matmul(sizes, "f32", "[0,1,2,1p4]", "[0,2,1,2p16]")
     given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
     conditions = KERNELS["matmul_broadcast"].conditions(Frame.of(given))
-    assert any(reason in c.reason for c in conditions if not c.holds)
+    assert any(reason in c.text for c in conditions if not c.holds)

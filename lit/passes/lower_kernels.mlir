@@ -1,0 +1,58 @@
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-lower-kernels)'
+// RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels)' | FileCheck %s
+// RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels,canonicalize,cse)' | FileCheck %s --check-prefix=TIDY
+
+// A loop over k carries the accumulators: two rows of 13 columns, of which the last 5
+// are read with a mask. lhs and rhs are panels: their places in the pack are constants.
+// CHECK-LABEL: func.func @matmul
+// CHECK-SAME: %[[LHS:[a-z0-9]+]]: memref<1x1x8x6xf32>, %[[RHS:[a-z0-9]+]]: memref<1x1x8x16xf32>, %[[OUT:[a-z0-9]+]]: memref<1x2x2xvector<8xf32>>
+// CHECK-COUNT-4: memref.load %[[OUT]]
+// CHECK: %[[SUMS:.*]]:4 = scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
+// CHECK: vector.load %[[RHS]][%{{.*}}, %{{.*}}, %[[K]], %{{.*}}] : memref<1x1x8x16xf32>, vector<8xf32>
+// CHECK: vector.constant_mask [5]
+// CHECK: vector.maskedload %[[RHS]]
+// CHECK: memref.load %[[LHS]][%{{.*}}, %{{.*}}, %[[K]], %{{.*}}]
+// CHECK-NEXT: vector.broadcast
+// CHECK-NEXT: vector.fma
+// CHECK-NEXT: vector.fma
+// CHECK: memref.load %[[LHS]]
+// CHECK-NEXT: vector.broadcast
+// CHECK-NEXT: vector.fma
+// CHECK-NEXT: vector.fma
+// CHECK-NEXT: scf.yield
+// CHECK: memref.store %[[SUMS]]#0, %[[OUT]]
+// CHECK: memref.store %[[SUMS]]#3, %[[OUT]]
+// CHECK-NOT: morello.kernel
+func.func @matmul(%lhs: memref<1x1x8x6xf32>, %rhs: memref<1x1x8x16xf32>,
+                  %out: memref<1x2x2xvector<8xf32>>) {
+  "morello.kernel"(%lhs, %rhs, %out) {kernel = "matmul_broadcast", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=16384">, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {accum = true}, serial = true, sizes = array<i64: 1, 2, 8, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2,1p6]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>]} : (memref<1x1x8x6xf32>, memref<1x1x8x16xf32>, memref<1x2x2xvector<8xf32>>) -> ()
+  return
+}
+
+// Six rows become columns: four and two elements at a time.
+// TIDY-LABEL: func.func @transpose
+// TIDY-COUNT-4: vector.load {{.*}} : memref<6x8xi32>, vector<8xi32>
+// TIDY: vector.shuffle {{.*}} [0, 8, 1, 9, 4, 12, 5, 13]
+// TIDY-COUNT-8: vector.store {{.*}} vector<4xi32>
+// TIDY-COUNT-2: vector.load {{.*}} : memref<6x8xi32>, vector<8xi32>
+// TIDY-COUNT-8: vector.store {{.*}} vector<2xi32>
+func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
+  "morello.kernel"(%src, %dst) {kernel = "move_transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=16384">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
+  // expected-error @+1 {{unknown kernel 'move_magic'}}
+  "morello.kernel"(%src, %dst) {kernel = "move_magic", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=16384">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @wide(%src: memref<6x9xi32>, %dst: memref<9x6xi32>) {
+  // expected-error @+1 {{takes a block of at most 8 x 8: tile it smaller}}
+  "morello.kernel"(%src, %dst) {kernel = "move_transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=16384">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 9>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x9xi32>, memref<9x6xi32>) -> ()
+  return
+}

@@ -1,0 +1,106 @@
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-plan-memory)'
+// RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-plan-memory)' | FileCheck %s
+// RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-plan-memory,morello-plan-memory)' | FileCheck %s
+// RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-plan-memory,morello-lower-to-llvm)' | FileCheck %s --check-prefix=LLVM
+
+// The buffer outside of the loop keeps its place; the two inside are never needed
+// together and share theirs. Registers go to the entry.
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<8xf32>, %[[WORK:[a-z0-9]+]]: memref<192xi8>)
+// CHECK-SAME: morello.workspace_bytes = 192 : i64
+// CHECK-NEXT: memref.alloca() : memref<2xvector<8xf32>>
+// CHECK: %[[OUTER:.*]] = arith.constant 128 : index
+// CHECK-NEXT: memref.view %[[WORK]][%[[OUTER]]][] : memref<192xi8> to memref<8xf32>
+// CHECK: scf.for
+// CHECK-NEXT: %[[FIRST:.*]] = arith.constant 0 : index
+// CHECK-NEXT: memref.view %[[WORK]][%[[FIRST]]][] : memref<192xi8> to memref<32xf32>
+// CHECK: %[[SECOND:.*]] = arith.constant 0 : index
+// CHECK-NEXT: memref.view %[[WORK]][%[[SECOND]]][] : memref<192xi8> to memref<4x8xi32>
+// CHECK-NOT: memref.alloc
+// LLVM-LABEL: llvm.func @loop
+// LLVM-SAME: !llvm.ptr {llvm.noalias}, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias})
+// LLVM-NOT: malloc
+func.func @loop(%a: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %outer = memref.alloc() : memref<8xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %first = memref.alloc() : memref<32xf32>
+    %row = memref.subview %first[8] [8] [1] : memref<32xf32> to
+        memref<8xf32, strided<[1], offset: 8>>
+    %registers = memref.alloca() : memref<2xvector<8xf32>>
+    %v = vector.load %row[%c0] : memref<8xf32, strided<[1], offset: 8>>, vector<8xf32>
+    memref.store %v, %registers[%c0] : memref<2xvector<8xf32>>
+    %second = memref.alloc() : memref<4x8xi32>
+    %n = memref.load %second[%c0, %i] : memref<4x8xi32>
+    %w = memref.load %registers[%c0] : memref<2xvector<8xf32>>
+    vector.store %w, %outer[%c0] : memref<8xf32>, vector<8xf32>
+    vector.store %w, %a[%c0] : memref<8xf32>, vector<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @nothing(%{{.*}}: memref<8xf32>) attributes {morello.workspace_bytes = 0 : i64}
+func.func @nothing(%a: memref<8xf32>) {
+  return
+}
+
+// -----
+
+func.func @dynamic(%n: index) {
+  // expected-error @+1 {{memref<?xf32> has a dynamic size, and the workspace is planned at compile time}}
+  %a = memref.alloc(%n) : memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @padded() {
+  // expected-error @+1 {{has a layout of its own, but a buffer of the workspace is row-major}}
+  %a = memref.alloc() : memref<4x4xf32, strided<[8, 1]>>
+  return
+}
+
+// -----
+
+func.func @freed() {
+  %a = memref.alloc() : memref<4xf32>
+  // expected-error @+1 {{memref.dealloc is not for buffers of the workspace}}
+  memref.dealloc %a : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @escaped() -> memref<4xf32> {
+  %a = memref.alloc() : memref<4xf32>
+  %b = memref.cast %a : memref<4xf32> to memref<4xf32>
+  // expected-error @+1 {{escapes through func.return}}
+  return %b : memref<4xf32>
+}
+
+// -----
+
+func.func @threads() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
+    // expected-error @+1 {{a buffer inside scf.parallel would be shared by its threads}}
+    %a = memref.alloca() : memref<1xvector<8xf32>>
+  }
+  return
+}
+
+// -----
+
+func.func @callee() {
+  %a = memref.alloc() : memref<4xf32>
+  return
+}
+
+func.func @caller() {
+  // expected-error @+1 {{the call of @callee has no workspace to give it}}
+  func.call @callee() : () -> ()
+  return
+}

@@ -1,0 +1,98 @@
+"""`morello-lower-kernels`: replace every ``morello.kernel`` by the kernel's code."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from morello.dialect.build import kernel_of
+from morello.errors import SpecError
+from morello.kernels import KERNELS, Kernel
+from morello.mlir import ir
+from morello.passes.base import Pass, PassFailure
+from morello.passes.emission import emit_kernel
+from morello.spec import Spec
+from morello.spec.frame import Frame
+
+
+@dataclasses.dataclass(frozen=True)
+class _Leaf:
+    """A ``morello.kernel`` that may be emitted."""
+
+    op: ir.Operation
+    kernel: Kernel
+    spec: Spec
+
+
+def _legal(spec: Spec) -> str:
+    """What could be written in place of a kernel that does not take ``spec``."""
+    frame = Frame.of(spec)
+    names = [
+        name
+        for name, kernel in KERNELS.items()
+        if kernel.accepts(spec.key)
+        and all(np.all(c.holds) for c in kernel.conditions(frame))
+    ]
+    return f"use {' or '.join(names)}" if names else "no kernel takes it: tile or move"
+
+
+def _check(op: ir.Operation) -> _Leaf:
+    """The kernel and Spec of an op.
+
+    Raises:
+        PassFailure: the kernel is unknown or does not take the Spec.
+    """
+    try:
+        name, spec = kernel_of(op)
+    except SpecError as error:
+        raise PassFailure(op.location, str(error)) from error
+    if name not in KERNELS:
+        raise PassFailure(
+            op.location,
+            f"no kernel is called '{name}'; use one of {', '.join(KERNELS)}",
+        )
+    kernel = KERNELS[name]
+    if not kernel.accepts(spec.key):
+        raise PassFailure(
+            op.location,
+            f"kernel {name} does not take {spec}: its kind, dtypes, levels or layouts "
+            f"are not its own; {_legal(spec)}",
+        )
+    for condition in kernel.conditions(Frame.of(spec)):
+        if not np.all(condition.holds):
+            raise PassFailure(
+                op.location,
+                f"kernel {name} does not take {spec}: it {condition.text}; "
+                f"{_legal(spec)}",
+            )
+    return _Leaf(op, kernel, spec)
+
+
+@dataclasses.dataclass(frozen=True)
+class LowerKernels(Pass):
+    """Replace every ``morello.kernel`` by the vector code of its kernel.
+
+    Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
+    registers. After: vector, arith, math, memref and scf ops in their places. Refuses:
+    a kernel that is not known, or that does not take the Spec it is given.
+    """
+
+    name: ClassVar[str] = "morello-lower-kernels"
+
+    def run(self, module: ir.Operation) -> None:
+        """Check every kernel op, then emit them all.
+
+        Raises:
+            PassFailure: at the op that is refused.
+        """
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "morello.kernel":
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.walk(visit, ir.WalkOrder.PRE_ORDER)
+        for leaf in [_check(op) for op in found]:
+            emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
+            leaf.op.erase()

@@ -1,0 +1,256 @@
+"""`morello-plan-memory`: who shares memory, what is refused, and that the code runs."""
+
+import ctypes
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from morello.jit.engine import compile_llvm
+from morello.jit.translate import lower_to_llvm_text
+from morello.mlir import ir
+from morello.passes.base import PassFailure
+from morello.passes.plan_memory import ALIGNMENT, Lifetime, PlanMemory, place
+
+ATTRIBUTE = "morello.workspace_bytes"
+
+
+def planned(text: str) -> str:
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(text)
+        PlanMemory().run(module.operation)
+        assert module.operation.verify()
+        return str(module)
+
+
+def refused(text: str) -> str:
+    with pytest.raises(PassFailure) as caught:
+        planned(text)
+    return str(caught.value)
+
+
+def check_plan(lifetimes: list[Lifetime]) -> int:
+    offsets, size = place(lifetimes)
+    spans = list(zip(lifetimes, offsets, strict=True))
+    assert all(at % ALIGNMENT == 0 and at + t.size <= size for t, at in spans)
+    for (a, at), (b, bt) in itertools.combinations(spans, 2):
+        if a.meets(b):
+            assert at + a.size <= bt or bt + b.size <= at
+    return size
+
+
+def test_buffers_of_different_times_share_memory() -> None:
+    assert check_plan([Lifetime(100, 0, 3), Lifetime(64, 4, 6)]) == 128
+    assert check_plan([Lifetime(100, 0, 4), Lifetime(64, 4, 6)]) == 192
+
+
+def test_a_gap_between_live_buffers_is_used() -> None:
+    lifetimes = [
+        Lifetime(256, 0, 3),
+        Lifetime(128, 0, 9),
+        Lifetime(64, 4, 9),
+        Lifetime(192, 4, 9),
+    ]
+    assert check_plan(lifetimes) == 384
+
+
+def test_no_buffers_need_nothing() -> None:
+    assert place([]) == ([], 0)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_random_plans_are_sound_and_not_wasteful(seed: int) -> None:
+    rng = random.Random(seed)
+    lifetimes = [
+        Lifetime(rng.randint(1, 5000), first, first + rng.randint(0, 8))
+        for first in (rng.randint(0, 30) for _ in range(20))
+    ]
+    size = check_plan(lifetimes)
+    rounded = [-(-t.size // ALIGNMENT) * ALIGNMENT for t in lifetimes]
+    busiest = max(
+        sum(
+            s
+            for t, s in zip(lifetimes, rounded, strict=True)
+            if t.first <= now <= t.last
+        )
+        for now in range(40)
+    )
+    assert busiest <= size <= sum(rounded)
+
+
+NESTED = """
+func.func @f(%in: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %outer = memref.alloc() : memref<8xf32>
+  memref.copy %in, %outer : memref<8xf32> to memref<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %first = memref.alloc() : memref<4xf32>
+    %register = memref.alloca() : memref<1xvector<8xf32>>
+    %v = memref.load %outer[%i] : memref<8xf32>
+    %part = memref.subview %first[1] [2] [1] : memref<4xf32> to
+        memref<2xf32, strided<[1], offset: 1>>
+    memref.store %v, %part[%c0] : memref<2xf32, strided<[1], offset: 1>>
+    %w = memref.load %first[%c1] : memref<4xf32>
+    %second = memref.alloc() : memref<4xf32>
+    memref.store %w, %second[%c0] : memref<4xf32>
+    %x = memref.load %second[%c0] : memref<4xf32>
+    %y = arith.addf %x, %x : f32
+    %all = vector.broadcast %y : f32 to vector<8xf32>
+    memref.store %all, %register[%c0] : memref<1xvector<8xf32>>
+    %back = memref.load %register[%c0] : memref<1xvector<8xf32>>
+    %z = vector.extract %back[3] : f32 from vector<8xf32>
+    memref.store %z, %out[%i] : memref<8xf32>
+  }
+  return
+}
+"""
+
+
+def test_a_buffer_used_in_a_loop_lives_through_it() -> None:
+    """The outer buffer keeps its place; the two inner ones share theirs."""
+    text = planned(NESTED)
+    assert "%arg2: memref<128xi8>" in text
+    assert f"{ATTRIBUTE} = 128 : i64" in text
+    assert text.count("memref.view") == 3
+    assert "memref.alloc()" not in text
+
+
+def test_registers_move_to_the_entry() -> None:
+    text = planned(NESTED)
+    assert text.index("memref.alloca") < text.index("scf.for")
+
+
+def test_the_planned_code_runs() -> None:
+    """Through bare pointers, with canaries round the workspace, and without malloc."""
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(NESTED)
+        PlanMemory().run(module.operation)
+        llvm = lower_to_llvm_text(module)
+    assert "malloc" not in llvm
+    engine = compile_llvm(llvm, cpu="haswell")
+    given = np.arange(8, dtype=np.float32)
+    out = np.zeros(8, np.float32)
+    workspace = np.full(64 + 128 + 64, 0xA5, np.uint8)
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.address("f"))
+    call(given.ctypes.data, out.ctypes.data, workspace.ctypes.data + 64)
+    assert np.array_equal(out, 2 * given)
+    assert np.all(workspace[:64] == 0xA5)
+    assert np.all(workspace[-64:] == 0xA5)
+
+
+def test_a_function_without_buffers_keeps_its_signature() -> None:
+    text = planned("func.func @f(%a: memref<4xf32>) { return }")
+    assert "@f(%arg0: memref<4xf32>) attributes" in text
+    assert f"{ATTRIBUTE} = 0 : i64" in text
+
+
+def test_attributes_of_arguments_are_kept() -> None:
+    text = planned(
+        """func.func @f(%a: memref<4xf32> {test.mark}) {
+          %b = memref.alloc() : memref<4xf32>
+          memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+          return
+        }"""
+    )
+    assert "%arg0: memref<4xf32> {test.mark}, %arg1: memref<64xi8>" in text
+
+
+def test_planning_again_changes_nothing() -> None:
+    once = planned(NESTED)
+    assert planned(once) == once
+
+
+def test_nothing_changes_where_something_is_refused() -> None:
+    text = NESTED + "func.func @g() { %a = memref.alloc() : memref<4xindex> return }"
+    with ir.Context():
+        module = ir.Module.parse(text)
+        before = str(module)
+        with pytest.raises(PassFailure):
+            PlanMemory().run(module.operation)
+        assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "%n = arith.constant 3 : index %a = memref.alloc(%n) : memref<?xf32>",
+            "has a dynamic size, and the workspace is planned at compile time",
+        ),
+        (
+            "%a = memref.alloc() : memref<2x3xf32, strided<[4, 1]>>",
+            "has a layout of its own",
+        ),
+        ("%a = memref.alloc() : memref<4xindex>", "no room for elements of type index"),
+        (
+            "%a = memref.alloc() : memref<4xf32> memref.dealloc %a : memref<4xf32>",
+            "memref.dealloc is not for buffers of the workspace",
+        ),
+        (
+            "%n = arith.constant 3 : index %a = memref.alloca(%n) : memref<?xf32>",
+            "on the stack has a dynamic size",
+        ),
+        (
+            "%a = memref.alloc() : memref<4xf32> "
+            "%p = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index",
+            "escapes through memref.extract_aligned_pointer_as_index",
+        ),
+        (
+            "%a = memref.alloc() : memref<4xf32> "
+            "%b = memref.alloc() : memref<1xmemref<4xf32>> "
+            "%c = arith.constant 0 : index "
+            "memref.store %a, %b[%c] : memref<1xmemref<4xf32>>",
+            "escapes through memref.store",
+        ),
+        (
+            "%t = arith.constant true %b = memref.alloc() : memref<4xf32> "
+            "%c = scf.if %t -> memref<4xf32> { "
+            "%a = memref.alloc() : memref<4xf32> scf.yield %a : memref<4xf32> } "
+            "else { scf.yield %b : memref<4xf32> }",
+            "escapes through scf.yield",
+        ),
+        (
+            "%a = memref.alloc() : memref<4xf32> "
+            "func.call @h(%a) : (memref<4xf32>) -> ()",
+            "escapes through func.call",
+        ),
+        (
+            "%c0 = arith.constant 0 : index %c4 = arith.constant 4 : index "
+            "%c1 = arith.constant 1 : index "
+            "scf.parallel (%i) = (%c0) to (%c4) step (%c1) { "
+            "%a = memref.alloc() : memref<4xf32> }",
+            "inside scf.parallel would be shared by its threads",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(body: str, message: str) -> None:
+    text = f"func.func private @h(memref<4xf32>) func.func @f() {{ {body} return }}"
+    assert message in refused(text)
+
+
+def test_a_returned_buffer_is_refused() -> None:
+    text = """func.func @f() -> memref<4xf32> {
+      %a = memref.alloc() : memref<4xf32>
+      return %a : memref<4xf32>
+    }"""
+    assert "escapes through func.return" in refused(text)
+
+
+def test_a_call_that_lacks_the_workspace_is_refused() -> None:
+    text = """
+    func.func @g() { %a = memref.alloc() : memref<4xf32> return }
+    func.func @f() { func.call @g() : () -> () return }
+    """
+    assert "the call of @g has no workspace to give it" in refused(text)
+
+
+def test_an_allocation_after_planning_is_refused() -> None:
+    text = planned(NESTED).replace(
+        "return", "%late = memref.alloc() : memref<4xf32>\n return"
+    )
+    assert "whose workspace has been planned" in refused(text)
