@@ -1,5 +1,35 @@
-"""Morello: from a Spec to the fastest x86 kernel that can be proved right."""
+"""Morello: from a Spec to the fastest x86 kernel that can be proved right.
+
+``morello.compile("matmul:512x512x512:f32")`` gives a kernel to call on NumPy arrays.
+Names load what they need when they are first used, so that importing is quick.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from morello._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from morello.compiler import compile
+    from morello.errors import MorelloError
+    from morello.kernel import Kernel
+    from morello.spec import Spec
+
+_HOMES = {
+    "Kernel": "morello.kernel",
+    "MorelloError": "morello.errors",
+    "Spec": "morello.spec",
+    "compile": "morello.compiler",
+}
+
+__all__ = ["Kernel", "MorelloError", "Spec", "__version__", "compile"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'morello' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,7 +1,7 @@
 """The one place that knows which MLIR Python bindings are installed.
 
-A real ``mlir`` package is preferred; the bindings bundled in ``torch_mlir`` are what the
-package index offers. The two are never mixed: each has its own C++ type registry.
+A real ``mlir`` package is preferred; the bindings bundled in ``torch_mlir`` are what
+the package index offers. The two are never mixed: each has its own C++ type registry.
 """
 
 import importlib

@@ -76,6 +76,10 @@ class Action(ABC):
     name: ClassVar[str]
     """The mnemonic of its op in the ``morello_transform`` dialect."""
 
+    def __str__(self) -> str:
+        values = (str(getattr(self, f.name)) for f in dataclasses.fields(self))
+        return f"{self.name}({', '.join(values)})"
+
     @abstractmethod
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """The rewrite of every Spec of ``frame``."""

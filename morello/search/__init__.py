@@ -6,6 +6,6 @@ of MLIR.
 """
 
 from morello.search.impl import Branch, Impl
-from morello.search.solver import Solution, Solver, Statistics
+from morello.search.solver import Solution, Solver, Statistics, best_program
 
-__all__ = ["Branch", "Impl", "Solution", "Solver", "Statistics"]
+__all__ = ["Branch", "Impl", "Solution", "Solver", "Statistics", "best_program"]

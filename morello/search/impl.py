@@ -19,7 +19,7 @@ class Branch:
 
 @dataclasses.dataclass(frozen=True)
 class Impl:
-    """The program of a Spec: an action, and the programs of the holes that it leaves."""
+    """The program of a Spec: an action, and the programs of the holes it leaves."""
 
     spec: Spec
     action: Action
@@ -39,6 +39,7 @@ class Impl:
     def _lines(self, indent: str, role: str, times: int) -> Iterator[str]:
         sizes = "x".join(map(str, self.spec.sizes))
         head = f"{role} {times} x " if role else ""
-        yield f"{indent}{head}{self.spec.kind.label} {sizes}: {self.action} [{self.cost}]"
+        label = self.spec.kind.label
+        yield f"{indent}{head}{label} {sizes}: {self.action} [{self.cost}]"
         for branch in self.branches:
             yield from branch.impl._lines(indent + "  ", branch.role, branch.times)

@@ -10,6 +10,7 @@ since every loop goes to smaller points.
 import bisect
 import dataclasses
 import time
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,16 @@ class Solver:
         impl = run.program(spec, table)
         elapsed = time.perf_counter() - start
         return Solution(impl, Statistics(len(run.tables), run.points - before, elapsed))
+
+
+@lru_cache(maxsize=256)
+def best_program(spec: Spec, target: Target) -> Solution:
+    """The best program of ``spec`` on ``target``; programs are kept, tables are not.
+
+    Raises:
+        SearchError: no program exists.
+    """
+    return Solver(target).solve(spec)
 
 
 class _Run:

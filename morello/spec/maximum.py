@@ -9,7 +9,6 @@ from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.kind import Array, Kind, Operand, require_equal
 
-
 _OPERANDS = {
     accum: (
         Operand("src", (0, 1), is_read=True, is_written=False),

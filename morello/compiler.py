@@ -1,0 +1,71 @@
+"""From a Spec to a kernel that runs in this process: `compile`."""
+
+import time
+from typing import Any
+
+from morello.errors import CompileError
+from morello.jit.engine import compile_llvm
+from morello.jit.function import NativeFunction
+from morello.kernel import Kernel, Times, parameters
+from morello.search import best_program
+from morello.spec import Spec, parse_spec
+from morello.stages import build_stages
+from morello.targets import Target, find_target
+
+
+def compile(
+    spec: str | Spec,
+    *,
+    target: str | Target = "avx2",
+    threads: int = 1,
+    schedule: str | None = None,
+) -> Kernel:
+    """The fastest kernel for a Spec that the search finds.
+
+    Args:
+        spec: what to compute, as a `Spec` or as text: ``matmul:512x512x512:f32``.
+        target: the machine to compile for.
+        threads: the most threads that a call may use, at least 1.
+        schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
+            to be used instead of a search.
+
+    Raises:
+        SpecError, TargetError, SearchError, ScheduleError, CompileError: what is wrong
+            with an argument, or why no kernel can be made.
+    """
+    machine = find_target(target) if isinstance(target, str) else target
+    wanted = parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
+    _check(wanted, threads, schedule)
+    start = time.perf_counter()
+    solution = None if schedule is not None else best_program(wanted, machine)
+    searched = time.perf_counter()
+    stages = build_stages(wanted, machine, threads, schedule, solution)
+    features = ",".join(f"+{feature}" for feature in machine.features)
+    engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
+    function = NativeFunction(
+        engine, stages.name, parameters(wanted), stages.workspace_bytes
+    )
+    times = Times(searched - start, time.perf_counter() - searched)
+    return Kernel(stages, function, engine, times)
+
+
+def _check(spec: Any, threads: Any, schedule: Any) -> None:
+    if not isinstance(spec, Spec):
+        raise CompileError(
+            f"'spec' is {type(spec).__name__}, not a Spec or its text",
+            "write for example 'matmul:512x512x512:f32'",
+        )
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise CompileError(f"'threads' is {threads!r}", "give an integer of at least 1")
+    if schedule is not None and not isinstance(schedule, str):
+        raise CompileError(
+            f"'schedule' is {type(schedule).__name__}, not text",
+            "give the text of a module, as Kernel.schedule has it",
+        )
+    for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
+        if tensor.level.name != "GL":
+            raise CompileError(
+                f"operand '{operand.name}' is in {tensor.level}, but the arguments of "
+                "a kernel are in GL",
+                "leave the level out",
+            )

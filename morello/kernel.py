@@ -1,0 +1,148 @@
+"""A compiled Spec: a function of NumPy arrays that keeps every stage of its making."""
+
+import dataclasses
+from typing import Any
+
+from morello.errors import CompileError
+from morello.jit.engine import Engine
+from morello.jit.function import NativeFunction
+from morello.jit.parameter import Parameter
+from morello.search import Impl, Solution
+from morello.spec import Spec, print_spec
+from morello.stages import Stages
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """Seconds that the way to a kernel took."""
+
+    search: float
+    compile: float
+    """Everything after the search: passes, LLVM, loading."""
+
+
+class Kernel:
+    """A compiled Spec: a function of NumPy arrays, and the stages on the way to it.
+
+    Calling it: ``kernel(a, b)`` returns a new output, ``kernel(a, b, out=c)`` fills
+    ``c``. Arguments are C-contiguous arrays of the operands' physical shapes, without
+    the batch where it may be left out and is 1. A call releases the GIL, and many
+    threads may call one kernel at a time.
+    """
+
+    def __init__(
+        self, stages: Stages, function: NativeFunction, engine: Engine, times: Times
+    ) -> None:
+        self._stages = stages
+        self._function = function
+        self._engine = engine
+        self.times = times
+        """What the search and the compilation took."""
+
+    @property
+    def spec(self) -> Spec:
+        """What it computes."""
+        return self._stages.spec
+
+    @property
+    def target(self) -> Target:
+        """What it was compiled for."""
+        return self._stages.target
+
+    @property
+    def threads(self) -> int:
+        """The most threads that a call may use."""
+        return self._stages.threads
+
+    @property
+    def schedule(self) -> str:
+        """The module that holds the Spec and its schedule."""
+        return self._stages.schedule
+
+    @property
+    def mlir(self) -> str:
+        """The module of loops and vectors that the schedule makes."""
+        return self._stages.mlir
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR, optimised."""
+        return self._engine.llvm
+
+    @property
+    def asm(self) -> str:
+        """The assembly."""
+        return self._engine.asm
+
+    @property
+    def object(self) -> bytes:
+        """The ELF object; the same bytes for the same schedule and target."""
+        return self._engine.object
+
+    @property
+    def impl(self) -> Impl | None:
+        """The program as a tree of decisions; None if the schedule was given."""
+        return self._stages.solution.impl if self._stages.solution else None
+
+    @property
+    def solution(self) -> Solution | None:
+        """What the search found and did; None if the schedule was given."""
+        return self._stages.solution
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What each argument must be."""
+        return self._function.parameters
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory that a call uses beside its arguments, for each calling thread."""
+        return self._function.workspace_bytes
+
+    def cost(self) -> int:
+        """What the cost model says of one call, in 1/1000 cycles.
+
+        Raises:
+            CompileError: the schedule was given, so that no search has priced it.
+        """
+        if self._stages.solution is None:
+            raise CompileError(
+                "the kernel was made from a given schedule, which has no cost",
+                "leave the schedule out to have one found and priced",
+            )
+        return self._stages.solution.impl.cost
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it; see the class.
+
+        Raises:
+            ArgumentError: an argument does not fit; the message names it.
+        """
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        text = print_spec(self.spec, self.target.limits)
+        return f"<kernel {text} for {self.target.name}>"
+
+
+def parameters(spec: Spec) -> tuple[Parameter, ...]:
+    """The arguments of a kernel for ``spec``, in order."""
+    found = []
+    for index, (operand, tensor) in enumerate(
+        zip(spec.kind.operands, spec.tensors, strict=True)
+    ):
+        shape = spec.physical_shape(index)
+        optional = spec.kind.optional_dims
+        drops = range(1, optional + 1) if optional and shape[0] == 1 else ()
+        found.append(
+            Parameter(
+                operand.name,
+                tensor.dtype.numpy,
+                shape,
+                tuple(shape[count:] for count in drops),
+                operand.is_written,
+                operand.is_written and operand.is_read,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,150 @@
+"""The way from a Spec to LLVM IR, stage by stage, each as text.
+
+`build_stages` is the entry point: the Spec as a module, its schedule (found by the
+search or given), the loops and vectors that the schedule makes, and the LLVM IR.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+
+from morello.dialect import load
+from morello.dialect.build import spec_function, spec_of
+from morello.dialect.ops import SPEC_OPS
+from morello.errors import CompileError, MorelloError, ScheduleError
+from morello.jit.translate import lower_to_llvm_text
+from morello.mlir import ir
+from morello.passes.pipeline import Pipeline
+from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
+from morello.search import Solution
+from morello.spec import Spec, print_spec
+from morello.targets import Target
+
+SYNTHESIZE = "builtin.module(morello-synthesize)"
+"""The search, as a pipeline."""
+
+LOWER = (
+    "builtin.module(morello-apply-schedule,morello-lower-kernels,morello-plan-memory)"
+)
+"""From a module with a schedule to loops and vectors."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Stages:
+    """The texts on the way from a Spec to LLVM IR."""
+
+    spec: Spec
+    target: Target
+    threads: int
+    name: str
+    schedule: str
+    mlir: str
+    llvm: str = dataclasses.field(repr=False)
+    workspace_bytes: int
+    solution: Solution | None
+
+
+def build_stages(
+    spec: Spec,
+    target: Target,
+    threads: int,
+    schedule: str | None,
+    solution: Solution | None,
+) -> Stages:
+    """Every stage of the way for ``spec``.
+
+    Args:
+        schedule: a module with the Spec and its schedule; None to search one.
+        solution: what the search found, to be kept with the stages.
+
+    Raises:
+        ScheduleError: the given schedule cannot be read, is for another Spec, or does
+            not apply.
+        CompileError: a stage cannot be lowered.
+    """
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        if schedule is None:
+            module = spec_module(spec, target)
+            _run(SYNTHESIZE, module, CompileError)
+            text = str(module)
+        else:
+            module = _parse(schedule)
+            _check_goal(module, spec)
+            text = schedule
+        name = _function(module)
+        _run(LOWER, module, ScheduleError)
+        function = next(_functions(module))
+        workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
+        mlir = str(module)
+        llvm = lower_to_llvm_text(module)
+    return Stages(spec, target, threads, name, text, mlir, llvm, workspace, solution)
+
+
+def spec_module(spec: Spec, target: Target) -> ir.Module:
+    """A module with one function that holds the Spec, in the current context."""
+    return spec_function(spec, function_name(spec, target), target)
+
+
+def function_name(spec: Spec, target: Target) -> str:
+    """The name of the function of a Spec: its text, in letters of a C name."""
+    text = print_spec(spec, target.limits)
+    return "".join(c if c.isalnum() else "_" for c in text).rstrip("_")
+
+
+def _run(pipeline: str, module: ir.Module, error_class: type[MorelloError]) -> None:
+    try:
+        Pipeline.parse(pipeline).run(module.operation)
+    except ir.MLIRError as error:
+        raise error_class(_message(error)) from error
+
+
+def _message(error: ir.MLIRError) -> str:
+    found = []
+    for diagnostic in error.error_diagnostics:
+        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
+        found.append(f"{place}: {diagnostic.message}")
+    return "; ".join(found) or str(error)
+
+
+def _parse(schedule: str) -> ir.Module:
+    try:
+        return ir.Module.parse(schedule)
+    except ir.MLIRError as error:
+        raise ScheduleError(
+            f"the schedule is not a module of MLIR: {_message(error)}",
+            "start from the text of Kernel.schedule",
+        ) from error
+
+
+def _functions(module: ir.Module) -> Iterator[ir.Operation]:
+    for op in module.body.operations:
+        if op.operation.name == "func.func":
+            yield op.operation
+
+
+def _function(module: ir.Module) -> str:
+    """The name of the only function of a module."""
+    names = [ir.StringAttr(f.attributes["sym_name"]).value for f in _functions(module)]
+    if len(names) != 1:
+        raise ScheduleError(
+            f"the schedule's module has {len(names)} functions",
+            "keep the one that holds the Spec",
+        )
+    return str(names[0])
+
+
+def _check_goal(module: ir.Module, spec: Spec) -> None:
+    """Refuse a module that holds another Spec than the one to be compiled."""
+    found: list[Spec] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in SPEC_OPS:
+            found.append(spec_of(op))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if found != [spec]:
+        held = "; ".join(map(str, found)) or "none"
+        raise ScheduleError(
+            f"the schedule is for another Spec than {spec}: its module holds {held}"
+        )

@@ -1,0 +1,83 @@
+"""`morello-synthesize`: find the best program of every Spec, as a schedule."""
+
+import dataclasses
+from typing import ClassVar
+
+from morello.dialect import load
+from morello.dialect.build import spec_of
+from morello.dialect.ops import SPEC_OPS
+from morello.dialect.target import target_of
+from morello.errors import MorelloError
+from morello.mlir import ir
+from morello.passes.apply_schedule import ENTRY
+from morello.passes.base import Pass, PassFailure, option
+from morello.passes.schedule_builder import Goal, build_schedule
+from morello.search import Impl, best_program
+from morello.targets import Target, find_target
+
+
+@dataclasses.dataclass(frozen=True)
+class Synthesize(Pass):
+    """Search the best program of every Spec op and add it as a schedule.
+
+    Before: a module with Spec ops and no schedule. After: the same ops, each marked
+    with ``morello.id``, and named sequences that ``morello-apply-schedule`` runs.
+    Refuses: a module without Spec ops, one that has a schedule, and a Spec that has no
+    program on the target.
+    """
+
+    name: ClassVar[str] = "morello-synthesize"
+
+    target: str = option(
+        "", "name of the target; that of the module, or else avx2, if empty"
+    )
+
+    def __post_init__(self) -> None:
+        if self.target:
+            find_target(self.target)
+
+    def run(self, module: ir.Operation) -> None:
+        """Add the schedule to ``module``.
+
+        Raises:
+            PassFailure: at the op that is refused.
+        """
+        load(module.context)
+        ops = _spec_ops(module)
+        build_schedule(module, [Goal(op, self._solve(op)) for op in ops])
+
+    def _solve(self, op: ir.Operation) -> Impl:
+        try:
+            target: Target = find_target(self.target) if self.target else target_of(op)
+            return best_program(spec_of(op), target).impl
+        except MorelloError as error:
+            raise PassFailure(op.location, str(error)) from error
+
+
+def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
+    """The Spec ops of a module that has no schedule, in order.
+
+    Raises:
+        PassFailure: there are none, or there is a schedule.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "transform.named_sequence":
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            if name == ENTRY:
+                raise PassFailure(
+                    op.location,
+                    "the module has a schedule; run morello-apply-schedule or erase it",
+                )
+        if op.name in SPEC_OPS:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if not found:
+        raise PassFailure(
+            module.location,
+            f"the module has no Spec op; those are {', '.join(SPEC_OPS)}",
+        )
+    return found
