@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from morello.dialect.kernel import KernelOp, read_kernel_op
+from morello.dialect.kernel import SEGMENTS, KernelOp, read_kernel_op, segments
 from morello.dialect.memrefs import whole_type
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.spec_op import option_attributes, read_spec_op, spec_attributes
@@ -61,6 +61,7 @@ def build_kernel_op(
         "kernel": ir.StringAttr.get(name),
         "kind": ir.StringAttr.get(spec.kind.name),
         "options": ir.DictAttr.get(option_attributes(spec.kind)),
+        SEGMENTS: segments(len(operands)),
     }
     return ir.Operation.create(
         KernelOp.OPERATION_NAME, operands=list(operands), attributes=attributes

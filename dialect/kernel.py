@@ -1,6 +1,5 @@
 """``morello.kernel``: a kernel that was chosen to implement a Spec."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.attributes import string_of
@@ -20,18 +19,29 @@ from morello.mlir import ir
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
+MAX_OPERANDS = 4
+"""How many operands a kind may have."""
+
+SEGMENTS = "operandSegmentSizes"
+"""The attribute that says which operands an op has."""
+
 
 class KernelOp(SpecOp, name="kernel"):
     """A leaf of a program.
 
+    It has the memrefs of the kind's operands, `MAX_OPERANDS` at most. (IRDL wants all of
+    one variadic group to have one type, so each has a group of its own.)
     ``kernel`` is its name in `morello.kernels.KERNELS`; ``kind`` and ``options`` are
     the name and the options of the kind, as the Spec op had them.
     """
 
-    args: Sequence[Operand[Any]]
     kernel: ir.StringAttr
     kind: ir.StringAttr
     options: ir.DictAttr
+    arg0: Operand[Any] | None = None
+    arg1: Operand[Any] | None = None
+    arg2: Operand[Any] | None = None
+    arg3: Operand[Any] | None = None
 
     @staticmethod
     def verify_invariants(op: Any) -> bool:
@@ -61,6 +71,11 @@ def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
     return string_of(kernel, "'kernel'"), read_spec(op, kind_class, options)
 
 
+def segments(count: int) -> ir.Attribute:
+    """The attribute `SEGMENTS` of a kernel op with ``count`` operands."""
+    return ir.DenseI32ArrayAttr.get([int(i < count) for i in range(MAX_OPERANDS)])
+
+
 def _check(op: ir.OpView) -> None:
     name, spec = read_kernel_op(op)
     if name not in KERNELS:
@@ -78,6 +93,10 @@ def _check(op: ir.OpView) -> None:
                 f"kernel '{name}' does not implement {spec}: {condition.text}"
             )
     check_memrefs(op, spec)
+    legal_segments = segments(len(op.operands))
+    given = required(op, SEGMENTS, f"{SEGMENTS} = {legal_segments}")
+    if given != legal_segments:
+        raise SpecError(f"'{SEGMENTS}' is {given}", f"it must be {legal_segments}")
 
 
 __all__ = ["SPEC_OPS", "KernelOp", "read_kernel_op"]

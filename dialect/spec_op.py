@@ -63,7 +63,8 @@ class SpecOp(Morello.Operation):
 def verified(op: Any, check: Callable[[], None]) -> bool:
     """Run a check of a verifier; what it refuses is reported at the op."""
     try:
-        check()
+        with op.location:
+            check()
     except SpecError as error:
         op.location.emit_error(f"'{op.operation.name}' op {error}")
         return False

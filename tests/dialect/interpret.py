@@ -1,0 +1,133 @@
+"""Runs functions of Spec ops on NumPy arrays, by the definitions of the Specs.
+
+Memrefs are NumPy views, so an op that is given a wrong subview writes to a wrong place.
+Buffers begin with arbitrary bits.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from morello.dialect.build import kernel_of, spec_of
+from morello.mlir import ir
+from morello.spec import Layout, Level, Spec, TensorSpec
+from morello.spec.kind import Array, bit_patterns
+
+Values = dict[ir.Value, Any]
+
+
+def coordinates(
+    layout: Layout, sizes: tuple[int, ...]
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """For each physical dimension, the index of every element in logical order."""
+    return layout.index_map(tuple(np.indices(sizes)))
+
+
+def unpack(array: Array, tensor: TensorSpec, sizes: tuple[int, ...]) -> Array:
+    """The logical array that a physical one holds."""
+    if tensor.level is Level.VRF:
+        rows = array.reshape(*array.shape[:-2], -1)
+        return rows[..., : sizes[-1]].copy()
+    return array[coordinates(tensor.layout, sizes)]
+
+
+def pack(array: Array, tensor: TensorSpec, value: Array) -> None:
+    """Write a logical array into a physical one; padding stays as it is."""
+    if tensor.level is Level.VRF:
+        for index in np.ndindex(*value.shape):
+            lane = index[-1] % tensor.vector_width
+            array[(*index[:-1], index[-1] // tensor.vector_width, lane)] = value[index]
+    else:
+        array[coordinates(tensor.layout, value.shape)] = value
+
+
+def new_buffer(
+    rng: np.random.Generator, tensor: TensorSpec, shape: tuple[int, ...]
+) -> Array:
+    """An array of physical shape ``shape`` with arbitrary bits."""
+    if tensor.level is Level.VRF:
+        shape = (*shape, tensor.vector_width)
+    return bit_patterns(rng, tensor.dtype, shape)
+
+
+def run_spec(spec: Spec, arrays: list[Array]) -> None:
+    """Do what a Spec says to physical arrays."""
+    operands = spec.kind.operands
+    inputs = [
+        unpack(array, tensor, spec.shape(i))
+        for i, (array, tensor) in enumerate(zip(arrays, spec.tensors, strict=True))
+        if operands[i].is_read
+    ]
+    with np.errstate(all="ignore"):
+        out = spec.evaluate(*inputs)
+    pack(arrays[-1], spec.tensors[-1], out)
+
+
+def run_function(
+    function: ir.Operation, arrays: list[Array], rng: np.random.Generator
+) -> None:
+    """Run a function on physical arrays."""
+    block = function.regions[0].blocks[0]
+    run_block(block, dict(zip(block.arguments, arrays, strict=True)), rng)
+
+
+def run_block(block: ir.Block, values: Values, rng: np.random.Generator) -> None:
+    """Run the ops of a block."""
+    for op in block.operations:
+        run_op(op.operation, values, rng)
+
+
+def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
+    """Run one op."""
+    operands = [values[value] for value in op.operands]
+    match op.name:
+        case "arith.constant":
+            values[op.result] = ir.IntegerAttr(op.attributes["value"]).value
+        case "arith.divui":
+            values[op.result] = operands[0] // operands[1]
+        case "arith.remui":
+            values[op.result] = operands[0] % operands[1]
+        case "arith.addi":
+            values[op.result] = operands[0] + operands[1]
+        case "arith.muli":
+            values[op.result] = operands[0] * operands[1]
+        case "scf.for":
+            body = op.regions[0].blocks[0]
+            for i in range(*operands):
+                run_block(body, {**values, body.arguments[0]: i}, rng)
+        case "memref.subview":
+            values[op.result] = subview(op, operands)
+        case "memref.alloc" | "memref.alloca":
+            values[op.result] = allocated(op.result.type, rng)
+        case "morello.kernel":
+            run_spec(kernel_of(op)[1], operands)
+        case "scf.yield" | "func.return":
+            pass
+        case _:
+            run_spec(spec_of(op), operands)
+
+
+def subview(op: ir.Operation, operands: list[Any]) -> Array:
+    """The view that ``memref.subview`` takes; checks that its type says the truth."""
+    array, *dynamic = operands
+    fixed = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))
+    sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
+    mark = ir.ShapedType.get_dynamic_stride_or_offset()
+    offsets = [dynamic.pop(0) if o == mark else o for o in fixed]
+    for offset, size, extent in zip(offsets, sizes, array.shape, strict=False):
+        assert 0 <= offset <= offset + size <= extent
+    view: Array = array[
+        tuple(slice(o, o + s) for o, s in zip(offsets, sizes, strict=True))
+    ]
+    return view
+
+
+def allocated(kind: ir.MemRefType, rng: np.random.Generator) -> Array:
+    """A buffer of arbitrary bits for a memref type."""
+    names = {"f32": np.float32, "i32": np.int32, "bf16": np.uint16}
+    element, shape = kind.element_type, tuple(kind.shape)
+    if isinstance(element, ir.VectorType):
+        shape, element = (*shape, *element.shape), element.element_type
+    raw = rng.integers(0, 256, 4 * math.prod(shape), np.uint8)
+    return raw.view(names[str(element)]).reshape(shape)

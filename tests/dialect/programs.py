@@ -1,0 +1,93 @@
+"""Random Specs and random actions on them."""
+
+import dataclasses
+import random
+
+from morello.actions import ACTIONS, Action, Move, Rewrite, Split, Tile
+from morello.errors import ScheduleError
+from morello.spec import (
+    Dtype,
+    Fill,
+    Kind,
+    Layout,
+    Level,
+    Limits,
+    Matmul,
+    Max,
+    Spec,
+    TensorSpec,
+    argument_tensor,
+)
+from morello.spec import Move as MoveKind
+from morello.targets import AVX2
+
+LAYOUTS = {
+    1: ("[0]", "[0,0p4]"),
+    2: ("[0,1]", "[1,0]", "[1,0,1p4]", "[0,1,0p6]", "[0,1,1oe8]"),
+    3: ("[0,1,2]", "[0,2,1]", "[0,2,1,2p16]", "[0,1,2,1p6]", "[2,0,1]", "[0,1,2,2oe4]"),
+}
+"""By rank."""
+
+KINDS: tuple[Kind, ...] = (
+    Matmul(accum=False),
+    Matmul(accum=True),
+    Max(accum=False),
+    Max(accum=True),
+    MoveKind(2),
+    MoveKind(3),
+    Fill(1, "lowest"),
+    Fill(3),
+)
+
+SIZES = (1, 1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 20, 24, 32, 35)
+
+
+def random_spec(rng: random.Random) -> Spec:
+    """A Spec of any kind, in GL or caches."""
+    kind = rng.choice(KINDS)
+    dtype = rng.choice((Dtype.F32, Dtype.S32))
+    tensors = tuple(random_form(rng, dtype, len(o.dims)) for o in kind.operands)
+    sizes = tuple(rng.choice(SIZES) for _ in kind.dims)
+    limits = rng.choice((AVX2.limits, Limits(16, 64, 1024), Limits(4, 512, 0)))
+    return Spec(kind, sizes, tensors, limits)
+
+
+def random_form(rng: random.Random, dtype: Dtype, rank: int) -> TensorSpec:
+    """A form in GL or a cache; of gapless arrays, so that a function can take it."""
+    layout = Layout.parse(rng.choice(LAYOUTS[rank]))
+    level = rng.choice((Level.GL, Level.L2, Level.L1, Level.L1))
+    whole = argument_tensor(dtype, layout)
+    contiguous = whole.contiguous and rng.random() < 0.7
+    return dataclasses.replace(whole, level=level, contiguous=contiguous)
+
+
+def legal_actions(spec: Spec, rng: random.Random) -> list[tuple[Action, Rewrite]]:
+    """Some actions that apply to a Spec, of every class that has one."""
+    axes = tuple(tuple(sorted({1, 2, 3, 4, 6, 8, 16, 24, s})) for s in spec.sizes)
+    tried: list[Action] = []
+    for action_class in ACTIONS:
+        found = list(action_class.candidates(spec.key, axes, AVX2))
+        tried += rng.sample(found, min(8, len(found)))
+    for dim, size in zip(spec.kind.dims, spec.sizes, strict=True):
+        tried += [Tile(dim, rng.randint(1, size)), Split(dim, rng.randint(1, size))]
+    for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
+        layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
+        tried.append(Move(operand.name, rng.choice((Level.L2, Level.L1)), layout))
+    return [(a, r) for a in tried if (r := applied(a, spec)) is not None]
+
+
+def applied(action: Action, spec: Spec) -> Rewrite | None:
+    """The rewrite, or None where the action does not apply."""
+    try:
+        return action.apply(spec, AVX2)
+    except ScheduleError:
+        return None
+
+
+def random_action(spec: Spec, rng: random.Random) -> tuple[Action, Rewrite] | None:
+    """An action that applies, each class as likely as the others; None if there is none."""
+    legal = legal_actions(spec, rng)
+    if not legal:
+        return None
+    chosen = rng.choice(sorted({type(a).name for a, _ in legal}))
+    return rng.choice([pair for pair in legal if type(pair[0]).name == chosen])

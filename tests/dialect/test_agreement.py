@@ -1,0 +1,135 @@
+"""What a transform op leaves in the IR is what its action predicts (design §6)."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from morello.actions import Action, Hole, Move, Rewrite, Select, Split, Tile, ToAccum
+from morello.actions.move import copies
+from morello.dialect import load
+from morello.dialect.build import kernel_of, spec_of
+from morello.dialect.transform import roles_of
+from morello.kernels import KERNELS
+from morello.mlir import ir
+from morello.spec import Spec
+from morello.spec.frame import Frame
+from morello.targets import AVX2
+from tests.dialect.programs import random_action, random_spec
+from tests.dialect.schedules import function_of, one_action
+
+SEEDS = 40
+PAIRS = 12
+"""(Spec, action) pairs a seed."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context() -> Iterator[ir.Context]:
+    with ir.Context() as made:
+        load(made)
+        yield made
+
+
+def holes_in(block: ir.Block, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:
+    """The ops of the dialect in a block, in order, and how often each runs."""
+    for op in block.operations:
+        if op.operation.name.startswith("morello."):
+            yield op.operation, times
+        elif op.operation.name == "scf.for":
+            low, high, step = map(constant, op.operands)
+            assert (high - low) % step == 0
+            yield from holes_in(op.regions[0].blocks[0], times * ((high - low) // step))
+
+
+def constant(value: ir.Value) -> int:
+    return int(ir.IntegerAttr(value.owner.attributes["value"]).value)
+
+
+def count(block: ir.Block, name: str) -> int:
+    return sum(op.operation.name == name for op in block.operations)
+
+
+def recomputed(
+    spec: Spec, action: Action, block: ir.Block, left: list[tuple[ir.Operation, int]]
+) -> int:
+    """The action's own cost, from what it left in the IR."""
+    units = AVX2.coefficients
+    match action:
+        case Tile() | Split():
+            # A loop of one trip is no loop in the IR, but is paid for.
+            trips, has_rest = left[0][1], len(left) == 2
+            return trips * units.loop_trip + (1 + has_rest) * units.loop_setup
+        case Move():
+            allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
+            if allocs:
+                return allocs * units.loop_setup
+            return lines_brought(spec, spec_of(left[0][0]))
+        case ToAccum():
+            return 0
+        case Select():
+            name, found = kernel_of(left[0][0])
+            return int(KERNELS[name].cost(Frame.of(found), units))
+    raise NotImplementedError(action)
+
+
+def lines_brought(before: Spec, after: Spec) -> int:
+    """The cost of the lines that a change of level brings."""
+    (index,) = (
+        i for i, t in enumerate(before.tensors) if t.level != after.tensors[i].level
+    )
+    source, sizes = before.tensors[index], before.shape(index)
+    assert not copies(source, after.tensors[index])
+    ways = 2 if before.kind.operands[index].is_written else 1
+    factor = AVX2.coefficients.strided_factor if source.runs(sizes) > 1 else 1
+    return int(ways * factor * source.lines(sizes) * AVX2.line_cost(source.level))
+
+
+def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:
+    module = one_action(spec, action)
+    block = function_of(module).regions[0].blocks[0]
+    left = list(holes_in(block))
+    if isinstance(action, Select):
+        assert [kernel_of(op) for op, _ in left] == [(action.kernel, spec)]
+        assert "test.leaf" in left[0][0].attributes
+    else:
+        found = [(*role(op, type(action)), spec_of(op), times) for op, times in left]
+        wanted = [(h.role, h.spec, h.times) for h in rewrite.holes]
+        assert found == wanted
+    assert recomputed(spec, action, block, left) == rewrite.cost
+
+
+def role(op: ir.Operation, action: type[Action]) -> list[str]:
+    """The handles that an op is in."""
+    return [r for r in roles_of(action) if f"test.{r}" in op.attributes]
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_ir_holds_the_predicted_holes(seed: int) -> None:
+    rng = random.Random(seed)
+    spec, done = random_spec(rng), 0
+    while done < PAIRS:
+        pair = random_action(spec, rng)
+        if pair is None:
+            spec = random_spec(rng)
+            continue
+        action, rewrite = pair
+        check_pair(spec, action, rewrite)
+        done += 1
+        spec = next_spec(spec, rewrite.holes, rng)
+
+
+def next_spec(spec: Spec, holes: tuple[Hole, ...], rng: random.Random) -> Spec:
+    """A child that can stand alone, so that states deep in a program are tried too."""
+    if not holes or rng.random() < 0.2:
+        return random_spec(rng)
+    return rng.choice(holes).spec
+
+
+def test_every_action_is_tried() -> None:
+    rng = random.Random(1)
+    seen = set()
+    for _ in range(200):
+        pair = random_action(random_spec(rng), rng)
+        if pair is not None:
+            seen.add(type(pair[0]))
+    assert seen == {Tile, Split, Move, ToAccum, Select}
