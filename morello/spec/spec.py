@@ -63,6 +63,10 @@ class Spec:
     def __post_init__(self) -> None:
         self._check_sizes()
         self.kind.check_dtypes(self.dtypes)
+        self._check_ranks()
+        self._check_bytes()
+
+    def _check_ranks(self) -> None:
         for operand, tensor in zip(self.kind.operands, self.tensors, strict=True):
             if tensor.rank != len(operand.dims):
                 raise SpecError(
@@ -90,6 +94,8 @@ class Spec:
                 f"{self.kind.label} has {len(self.kind.operands)} operands but "
                 f"{len(self.tensors)} forms"
             )
+
+    def _check_bytes(self) -> None:
         for i, tensor in enumerate(self.tensors):
             shape = tensor.layout.physical_shape(self.shape(i))
             total = tensor.dtype.itemsize
