@@ -7,6 +7,7 @@ one function at a time.
 
 import ctypes
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class NativeFunction:
         self._checker = ArgumentChecker(parameters)
         self._inputs = sum(not parameter.is_output for parameter in parameters)
         self._outputs = parameters[self._inputs :]
+        self._may_allocate = not any(output.accumulates for output in self._outputs)
         self._workspace = Workspace(workspace_bytes) if workspace_bytes else None
         pointers = len(parameters) + (workspace_bytes > 0)
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)
@@ -94,6 +96,9 @@ class NativeFunction:
             arrays = [*args, *self._outs(out)]
         elif not kwargs and len(args) == len(self.parameters):
             arrays = list(args)
+        elif not kwargs and len(args) == self._inputs and self._may_allocate:
+            new = [self._new_output(output, args) for output in self._outputs]
+            arrays = [*args, *new]
         else:
             arrays = self._bind(args, kwargs)
         self.run(arrays)
@@ -181,26 +186,27 @@ class NativeFunction:
                     "give the array to add to as out=",
                 )
             else:
-                shape = self._output_shape(parameter, arrays[: self._inputs])
-                arrays.append(np.empty(shape, parameter.dtype))
+                arrays.append(self._new_output(parameter, arrays[: self._inputs]))
         return arrays
 
-    def _output_shape(self, output: Parameter, inputs: list[Any]) -> tuple[int, ...]:
-        """The full shape, unless every input that has a choice came in another.
+    def _new_output(
+        self, output: Parameter, inputs: Sequence[Any]
+    ) -> np.ndarray[Any, Any]:
+        """A new array of the full shape, or of a shorter one if all inputs came so.
 
-        As in NumPy, a product of 2-D arrays is 2-D.
+        As in NumPy, a product of 2-D arrays is 2-D. An input that is no array, or of a
+        shape that does not fit, is left for the check to refuse.
         """
-        choices = [
-            parameter.alternatives.index(array.shape)
-            if getattr(array, "shape", None) in parameter.alternatives
-            else None
-            for parameter, array in zip(self.parameters, inputs, strict=False)
-            if parameter.alternatives
-        ]
-        if not choices or None in choices or not output.alternatives:
-            return output.shape
-        index = min(choice for choice in choices if choice is not None)
-        return output.alternatives[min(index, len(output.alternatives) - 1)]
+        shape = output.shape
+        if output.alternatives:
+            taken = [
+                getattr(array, "shape", None) in parameter.alternatives
+                for parameter, array in zip(self.parameters, inputs, strict=False)
+                if parameter.alternatives
+            ]
+            if taken and all(taken):
+                shape = output.alternatives[0]
+        return np.empty(shape, output.dtype)
 
     def _usage(self) -> str:
         inputs = ", ".join(p.name for p in self.parameters[: self._inputs])

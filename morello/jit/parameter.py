@@ -15,7 +15,8 @@ class Parameter:
         dtype: of the elements, in the machine's byte order.
         shape: of the array, row-major.
         alternatives: other shapes of the same elements in the same order that are
-            taken too, e.g. without a leading batch of 1.
+            taken too, e.g. without a leading batch of 1. The first is that of a new
+            output when every input that has an alternative came in one.
         is_output: the function writes it; else it only reads it.
         accumulates: an output that the function reads first, so that it must be given.
     """

@@ -1,7 +1,5 @@
 """The llvm dialect to LLVM IR text."""
 
-import re
-
 import pytest
 
 from morello.errors import CompileError
@@ -52,13 +50,9 @@ def test_the_text_is_that_of_the_bindings(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_what_cannot_be_translated_is_an_error(source: str, reason: str) -> None:
-    def refused() -> str:
-        with pytest.raises(CompileError, match="MLIR cannot translate") as caught:
-            translate(source)
-        return str(caught.value)
-
-    # In a child: the bindings' own function would end the process here.
-    assert re.search(reason, check_in_child(refused))
+    # The bindings' own function would end the process here.
+    with pytest.raises(CompileError, match=f"MLIR cannot translate .*{reason}"):
+        translate(source)
 
 
 def test_what_is_not_lowered_does_not_reach_translation() -> None:

@@ -28,7 +28,7 @@ def test_a_plausible_rate(dtype: str) -> None:
 
 def test_it_repeats() -> None:
     rates = [peak.measure_fma_peak(seconds=0.1) for _ in range(3)]
-    assert max(rates) / min(rates) < 1.3
+    assert max(rates) / min(rates) < 1.5
 
 
 def test_unknown_dtype() -> None:
