@@ -94,9 +94,7 @@ _ROWS: tuple[Row, ...] = (
     Row("morello-check-lowered", "morello.passes.check_lowered", "CheckLowered"),
     Row("morello-entry-points", "morello.passes.entry_points", "EntryPoints"),
     Row("morello-lower-kernels", "morello.passes.lower_kernels", "LowerKernels"),
-    Row("morello-lower-kernels", "morello.passes.lower_kernels", "LowerKernels"),
     Row("morello-lower-to-llvm", "morello.passes.bundles", "LowerToLlvm"),
-    Row("morello-plan-memory", "morello.passes.plan_memory", "PlanMemory"),
     Row("morello-plan-memory", "morello.passes.plan_memory", "PlanMemory"),
     Row("morello-synthesize", "morello.passes.synthesize", "Synthesize"),
 )

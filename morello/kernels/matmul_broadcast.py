@@ -30,6 +30,10 @@ from morello.targets.coefficients import Coefficients
 UNROLL = 4
 """Up to this k the loop is written out."""
 
+_INTEGER_REGISTERS = 3
+"""Registers beside accumulators and a row of rhs: a factor and two products. A float
+multiply-add needs the factor alone."""
+
 _LHS_PANELS = tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6))
 _RHS_PANELS = tuple(Layout.parse(f"[0,2,1,2p{columns}]") for columns in (16, 24))
 
@@ -64,19 +68,21 @@ class MatmulBroadcast(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Everything that lives in the loop has a register; panels are not crossed."""
         _, m, _, n = frame.sizes
-        vectors = vectors_of(n, lanes_of(frame.key.tensors[2].dtype))
+        dtype = frame.key.tensors[2].dtype
+        vectors = vectors_of(n, lanes_of(dtype))
+        beside = 1 if dtype.is_float else _INTEGER_REGISTERS
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
             *within_pack(frame, 1, 2),
             Condition(
-                (m + 1) * vectors + 1 <= REGISTERS,
-                f"needs (m + 1) * ceil(n / 8) + 1 of {REGISTERS} registers: "
+                (m + 1) * vectors + beside <= REGISTERS,
+                f"needs (m + 1) * ceil(n / 8) + {beside} of {REGISTERS} registers: "
                 "tile m or n smaller",
             ),
             Condition(
-                frame.limits.vrf >= vectors + 1,
-                "needs ceil(n / 8) + 1 free registers beside out",
+                frame.limits.vrf >= vectors + beside,
+                f"needs ceil(n / 8) + {beside} free registers beside out",
             ),
         )
 

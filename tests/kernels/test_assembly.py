@@ -1,0 +1,106 @@
+"""What the machine code of kernels looks like where speed depends on it."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from morello.spec import Matmul, Max, Move, Spec
+from tests.kernels.harness import Case, compiled, spec
+
+_LABEL = re.compile(r"^(\.LBB\w+):")
+
+
+def assembly(name: str, given: Spec) -> list[str]:
+    """The instructions and labels of one kernel as a function."""
+    lines = compiled([Case(name, given)]).asm.splitlines()
+    return [s for s in map(str.strip, lines) if s and not re.match(r"\.(?!L)|#", s)]
+
+
+def loop(lines: list[str]) -> list[str]:
+    """The instructions of the one loop."""
+    labels = {m[1]: i for i, s in enumerate(lines) if (m := _LABEL.match(s))}
+    spans = [
+        (labels[m[1]], i)
+        for i, s in enumerate(lines)
+        if (m := re.match(r"j\w+\s+(\.LBB\w+)", s)) and labels[m[1]] < i
+    ]
+    assert len(spans) == 1
+    start, end = spans[0]
+    return lines[start + 1 : end]
+
+
+def opcodes(lines: list[str]) -> Counter[str]:
+    return Counter(s.split()[0] for s in lines)
+
+
+def touches_stack(lines: list[str]) -> bool:
+    return any(re.search(r"\(%r[sb]p[,)]", s) for s in lines)
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs"),
+    [("[0,1,2,1p6]", "[0,2,1,2p16]"), ("[0,1,2]", "[0,1,2]")],
+    ids=["panels", "rows"],
+)
+@pytest.mark.parametrize(("m", "n"), [(6, 16), (4, 24)])
+def test_the_matmul_loop_keeps_its_sums_in_registers(
+    lhs: str, rhs: str, m: int, n: int
+) -> None:
+    rhs = rhs.replace("2p16", f"2p{n}")
+    forms = f"f32@L1{lhs}", f"f32@L1{rhs}", "f32@VRF[0,1,2]v8"
+    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, m, 256, n), *forms))
+    body = loop(lines)
+    found = opcodes(body)
+    assert found["vfmadd231ps"] == m * n // 8 == 12
+    assert found["vbroadcastss"] == m
+    assert found["vmovups"] == n // 8
+    assert all(re.search(r"%ymm\d+, %ymm\d+, %ymm\d+$", s) for s in body if "vfm" in s)
+    assert not touches_stack(lines)
+    # Beside the products and loads: two pointers or counters, a comparison, a jump.
+    assert len(body) - 12 - m - n // 8 <= 4
+
+
+def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
+    forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
+    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))
+    found = opcodes(loop(lines))
+    assert found["vpmulld"] == found["vpaddd"] == 10
+    assert found["vmovdqa"] == 0
+    assert not touches_stack(lines)
+
+
+def test_a_narrow_end_is_one_masked_load() -> None:
+    forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
+    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 6, 256, 13), *forms))
+    assert opcodes(loop(lines))["vmaskmovps"] == 1
+    assert not touches_stack(lines)
+
+
+def test_a_transpose_is_the_shuffles_of_avx() -> None:
+    lines = assembly(
+        "move_transpose", spec(Move(2), (8, 8), "f32@L1[0,1]", "f32@L1[1,0]")
+    )
+    found = opcodes(lines)
+    names = ("vunpcklps", "vunpckhps", "vunpcklpd", "vunpckhpd")
+    assert [found[name] for name in names] == [4, 4, 4, 4]
+    assert found["vinsertf128"] + found["vperm2f128"] == 8
+    assert found["vmovups"] == 16
+    assert not touches_stack(lines)
+
+
+def test_packing_six_rows_takes_no_more_than_their_share() -> None:
+    forms = "f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]"
+    lines = assembly("move_transpose", spec(Move(3), (1, 6, 8), *forms))
+    found = opcodes(lines)
+    assert sum(v for k, v in found.items() if k.startswith(("vunpck", "vshuf"))) == 10
+    assert not touches_stack(lines)
+
+
+def test_the_maximum_of_floats_has_no_branch_and_no_blend() -> None:
+    lines = assembly("max_rows", spec(Max(True), (1, 999), "f32@L1[0,1]", "f32@L1[0]"))
+    body = opcodes(loop(lines))
+    assert body["vmaxps"] % 2 == 0
+    assert body["vmaxps"] == 2 * body["vcmpunordps"] == 2 * body["vandps"]
+    assert sum(s.startswith("j") for s in lines) == 1
+    assert not any("blend" in opcode for opcode in body)

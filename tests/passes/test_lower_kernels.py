@@ -1,0 +1,61 @@
+"""`morello-lower-kernels` checks what the verifier checks: ops can be unverified."""
+
+import pytest
+
+from morello.dialect import load
+from morello.dialect.build import build_kernel_op
+from morello.dialect.memrefs import whole_type
+from morello.mlir import dialect, ir
+from morello.passes.base import PassFailure
+from morello.passes.lower_kernels import LowerKernels
+from morello.spec import Move, Spec
+from tests.kernels.harness import spec
+
+
+def lowered(name: str, given: Spec) -> str:
+    """A function with one kernel op that nobody has verified, after the pass."""
+    with ir.Context() as context:
+        load(context)
+        with ir.Location.unknown():
+            module = ir.Module.create()
+            kinds = [whole_type(t, given.shape(i)) for i, t in enumerate(given.tensors)]
+            with ir.InsertionPoint(module.body):
+                function = dialect("func").FuncOp("f", (kinds, []))
+                entry = function.add_entry_block()
+            with ir.InsertionPoint(entry):
+                build_kernel_op(name, given, list(entry.arguments))
+                dialect("func").ReturnOp([])
+        LowerKernels().run(module.operation)
+        assert module.operation.verify()
+        return str(module)
+
+
+def test_the_op_is_replaced_by_code() -> None:
+    text = lowered("move_rows", spec(Move(2), (1, 8), "f32@L1[0,1]", "f32@L1[0,1]"))
+    assert "morello.kernel" not in text
+    assert "vector.load" in text
+    assert "vector.store" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "dst", "message"),
+    [
+        ("move_magic", (4, 8), "[1,0]", "no kernel is called 'move_magic'; use one of"),
+        (
+            "move_rows",
+            (4, 8),
+            "[1,0]",
+            "levels or layouts are not its own; use move_tr",
+        ),
+        ("move_transpose", (4, 9), "[1,0]", "it takes a block of at most 8 x 8: tile"),
+        ("move_transpose", (4, 9), "[1,0]", "no kernel takes it: tile or move"),
+        ("move_scalar", (4, 8), "[0,1]", "tile every dimension to 1; use move_rows"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_would(
+    name: str, sizes: tuple[int, int], dst: str, message: str
+) -> None:
+    given = spec(Move(2), sizes, "f32@L1[0,1]", f"f32@L1{dst}")
+    with pytest.raises(PassFailure) as caught:
+        lowered(name, given)
+    assert message in str(caught.value)
