@@ -29,8 +29,8 @@ SEGMENTS = "operandSegmentSizes"
 class KernelOp(SpecOp, name="kernel"):
     """A leaf of a program.
 
-    It has the memrefs of the kind's operands, `MAX_OPERANDS` at most. (IRDL wants all of
-    one variadic group to have one type, so each has a group of its own.)
+    It has the memrefs of the kind's operands, `MAX_OPERANDS` at most. (IRDL wants all
+    of one variadic group to have one type, so each has a group of its own.)
     ``kernel`` is its name in `morello.kernels.KERNELS`; ``kind`` and ``options`` are
     the name and the options of the kind, as the Spec op had them.
     """

@@ -5,6 +5,7 @@ Buffers begin with arbitrary bits.
 """
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,14 @@ from morello.spec import Layout, Level, Spec, TensorSpec
 from morello.spec.kind import Array, bit_patterns
 
 Values = dict[ir.Value, Any]
+
+ARITHMETIC = {
+    "arith.divui": operator.floordiv,
+    "arith.remui": operator.mod,
+    "arith.addi": operator.add,
+    "arith.muli": operator.mul,
+}
+"""On indices, which are not negative."""
 
 
 def coordinates(
@@ -84,14 +93,8 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
     match op.name:
         case "arith.constant":
             values[op.result] = ir.IntegerAttr(op.attributes["value"]).value
-        case "arith.divui":
-            values[op.result] = operands[0] // operands[1]
-        case "arith.remui":
-            values[op.result] = operands[0] % operands[1]
-        case "arith.addi":
-            values[op.result] = operands[0] + operands[1]
-        case "arith.muli":
-            values[op.result] = operands[0] * operands[1]
+        case name if name in ARITHMETIC:
+            values[op.result] = ARITHMETIC[name](*operands)
         case "scf.for":
             body = op.regions[0].blocks[0]
             for i in range(*operands):

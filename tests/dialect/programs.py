@@ -85,7 +85,7 @@ def applied(action: Action, spec: Spec) -> Rewrite | None:
 
 
 def random_action(spec: Spec, rng: random.Random) -> tuple[Action, Rewrite] | None:
-    """An action that applies, each class as likely as the others; None if there is none."""
+    """An action that applies, each class as likely as the others; None if none."""
     legal = legal_actions(spec, rng)
     if not legal:
         return None

@@ -1,0 +1,166 @@
+// morello.kernel: round trip and refusals.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// CHECK: "morello.kernel"(%arg0, %arg1) {kernel = "move_rows", kind = "move"
+// CHECK-SAME: options = {}, serial = true, sizes = array<i64: 8, 16>
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// CHECK: options = {value = "zero"}
+func.func @f(%a: memref<8x16xf32>) {
+  "morello.kernel"(%a) {kernel = "fill_rows", kind = "fill", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 0, 0>, options = {value = "zero"}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2]} : (memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{has no attribute 'kernel'}}
+  "morello.kernel"(%a, %b) {kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{'kernel' must be a string, not '3 : i64'}}
+  "morello.kernel"(%a, %b) {kernel = 3, kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{unknown kernel 'move_fast'; use one of matmul_broadcast,}}
+  "morello.kernel"(%a, %b) {kernel = "move_fast", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{kernel 'matmul_scalar' does not implement move:8x16 f32@L1[0,1] f32@L1[0,1] vrf=16,l1=512,l2=16384; those that do: move_rows}}
+  "morello.kernel"(%a, %b) {kernel = "matmul_scalar", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{has no attribute 'kind'; write kind = "matmul"}}
+  "morello.kernel"(%a, %b) {kernel = "move_rows", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{unknown kind 'copy'; use one of matmul, move, fill, max}}
+  "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "copy", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{has no attribute 'options'; write options = {…}, those of the kind}}
+  "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>) {
+  // expected-error@+1 {{'options' of fill is {}; write options = {value = …}}}
+  "morello.kernel"(%a) {kernel = "fill_rows", kind = "fill", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2]} : (memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>) {
+  // expected-error@+1 {{fill has no value 'one'; use zero or lowest}}
+  "morello.kernel"(%a) {kernel = "fill_rows", kind = "fill", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 0, 0>, options = {value = "one"}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2]} : (memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
+  // expected-error@+1 {{has 3 operands, but move has 2: src, dst}}
+  "morello.kernel"(%a, %b, %c) {kernel = "move_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{has no attribute 'operandSegmentSizes'; write operandSegmentSizes = array<i32: 1, 1, 0, 0>}}
+  "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "move", limits = #limits, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{'operandSegmentSizes' is array<i32: 1, 0, 1, 0>; it must be array<i32: 1, 1, 0, 0>}}
+  "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 1, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
+  // expected-error@+1 {{size 0 of dimension d1 of move is not between 1 and}}
+  "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 0>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
+  return
+}
