@@ -217,6 +217,25 @@ def test_many_threads_share_a_function(add: NativeFunction) -> None:
     assert not failures
 
 
+def test_many_threads_compile() -> None:
+    def work(failures: list[str]) -> None:
+        for _ in range(50):
+            function = NativeFunction(build(SOURCE), "add", PARAMETERS, BYTES)
+            if not (function(A, B) == A + B).all():
+                failures.append("wrong result")
+
+    def child() -> list[str]:
+        failures: list[str] = []
+        threads = [threading.Thread(target=work, args=(failures,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return failures
+
+    assert check_in_child(child, seconds=120) == []
+
+
 def test_the_interpreter_runs_while_a_function_runs() -> None:
     # The native side waits for a flag that only another Python thread sets.
     text = """
