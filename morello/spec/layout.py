@@ -13,6 +13,8 @@ import dataclasses
 import re
 from typing import Any
 
+import numpy as np
+
 from morello.errors import SpecError
 
 LINE_BYTES = 64
@@ -153,6 +155,23 @@ class Layout:
         if d.odd_even:
             return inner // 2 + (inner % 2) * (d.pack // 2)
         return inner
+
+    def to_physical(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The array that holds a tensor: C-contiguous, padding zero.
+
+        Args:
+            array: the tensor, of any strides; its shape is the logical one.
+        """
+        out = np.zeros(self.physical_shape(array.shape), array.dtype)
+        out[self.index_map(tuple(np.indices(array.shape, sparse=True)))] = array
+        return out
+
+    def to_logical(
+        self, array: np.ndarray[Any, Any], sizes: tuple[int, ...]
+    ) -> np.ndarray[Any, Any]:
+        """The tensor of ``sizes`` that a physical array holds: C-contiguous."""
+        index = self.index_map(tuple(np.indices(sizes, sparse=True)))
+        return np.ascontiguousarray(array[index])
 
     def runs(self, sizes: tuple[Any, ...], itemsize: int) -> tuple[Any, Any]:
         """How many runs of neighbouring bytes a tile has, and the bytes of one.

@@ -125,6 +125,17 @@ class Spec:
         """The shape of the array that holds one operand."""
         return self.tensors[operand].layout.physical_shape(self.shape(operand))
 
+    def to_physical(self, operand: int, array: Array) -> Array:
+        """The argument that holds a logical array for one operand."""
+        tensor = array.reshape(self.shape(operand))
+        return self.tensors[operand].layout.to_physical(tensor)
+
+    def to_logical(self, operand: int, array: Array) -> Array:
+        """The logical array that an argument for one operand holds."""
+        physical = array.reshape(self.physical_shape(operand))
+        layout = self.tensors[operand].layout
+        return layout.to_logical(physical, self.shape(operand))
+
     @property
     def flops(self) -> int:
         """The arithmetic operations of the definition."""
