@@ -20,6 +20,7 @@ import re
 from typing import ClassVar
 
 from morello.dialect import load
+from morello.dialect.places import place
 from morello.dialect.target import TARGET_ATTRIBUTE, named_target
 from morello.errors import MorelloError
 from morello.mlir import dialect, ir
@@ -161,18 +162,13 @@ def _diagnostic(text: str, default: ir.Location) -> tuple[ir.Location, str]:
     for part in _PLACE.split(text)[1:]:
         end = _location_end(part)
         found.append((part[:end], part[end:].removeprefix(":").strip()))
-    told = [(place, message) for place, message in found if message]
+    told = [(where, message) for where, message in found if message]
     if not told:
         return default, "the schedule has failed, and upstream does not say why"
-    place, message = told[0]
+    first, message = told[0]
     for where, note in told[1:]:
-        message += f"\nnote: {_plain(where)}: {note}"
-    return _location(place) or default, message
-
-
-def _plain(place: str) -> str:
-    """``"file":1:2`` out of ``loc("file":1:2)``."""
-    return place.removeprefix("loc(").removesuffix(")")
+        message += f"\nnote: {place(where)}: {note}"
+    return _location(first) or default, message
 
 
 def _location_end(text: str) -> int:

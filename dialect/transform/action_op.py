@@ -20,6 +20,7 @@ from morello.actions import Action, Hole, Rewrite
 from morello.dialect.build import spec_of
 from morello.dialect.definition import Operand, Result, transform
 from morello.dialect.ops import SPEC_OPS
+from morello.dialect.places import place
 from morello.dialect.spec_op import verified
 from morello.dialect.target import target_of
 from morello.dialect.transform.definition import MorelloTransform
@@ -177,9 +178,10 @@ def _plan(action: Action, op: ir.Operation) -> Site:
     Raises:
         MorelloError: it does not apply.
     """
-    if op.name not in SPEC_OPS:
+    name = op.operation.name
+    if name not in SPEC_OPS:
         raise ScheduleError(
-            f"{action.name} applies to a Spec op, not to '{op.name}'",
+            f"{action.name} applies to a Spec op, not to '{name}'",
             f"match one of {', '.join(SPEC_OPS)}",
         )
     spec = spec_of(op)
@@ -187,8 +189,7 @@ def _plan(action: Action, op: ir.Operation) -> Site:
 
 
 def _refusal(name: str, error: MorelloError, payload: ir.Operation) -> str:
-    where = str(payload.location).removeprefix("loc(").removesuffix(")")
-    return f"'{name}' op {error}\nnote: the payload op is at {where}"
+    return f"'{name}' op {error}\nnote: the payload op is at {place(payload.location)}"
 
 
 __all__ = ["ActionOp", "Build", "Left", "Site", "write_fields"]

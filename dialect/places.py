@@ -1,0 +1,23 @@
+"""Locations inside of messages: upstream's bindings cannot attach notes to an error."""
+
+import re
+
+from morello.mlir import ir
+
+_FILE_LINE_COLUMN = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+
+_NAMELESS = "-"
+"""The file name that upstream's parser gives to text."""
+
+
+def place(location: ir.Location | str) -> str:
+    """``file:line:column`` of a location, or of its text; without a file's name, 3:1.
+
+    Of a fused or call-site location it is the first; ``an unknown place`` if it has
+    none.
+    """
+    found = _FILE_LINE_COLUMN.search(str(location))
+    if found is None:
+        return "an unknown place"
+    name, line, column = found.groups()
+    return f"{line}:{column}" if name == _NAMELESS else f"{name}:{line}:{column}"

@@ -1,0 +1,65 @@
+// morello_transform.to_accum: before and after, and refusals.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
+
+#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// CHECK-LABEL: func.func @f(
+// CHECK: "morello.fill"(%arg2) {init
+// CHECK-SAME: sizes = array<i64: 1, 6, 16>
+// CHECK-SAME: value = "zero"
+// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = true, body
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:2 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "init" : !transform.any_op
+  transform.annotate %r#1 "body" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// CHECK-LABEL: func.func @f(
+// CHECK: "morello.fill"(%arg1)
+// CHECK-SAME: sizes = array<i64: 8>
+// CHECK-SAME: value = "lowest"
+// CHECK: "morello.max"(%arg0, %arg1) {accum = true
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
+  "morello.max"(%a, %b) {accum = false, limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.max"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:2 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.yield
+}
+}
+
+// -----
+
+#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  "morello.matmul"(%a, %b, %c) {accum = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error@+1 {{matmul_accum is not a reduction that overwrites its output}}
+  %r:2 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.yield
+}
+}
