@@ -186,8 +186,6 @@ class MlirEmitter(Emitter):
         """`Emitter.multiply_add`."""
         if isinstance(_element(a), ir.IntegerType):
             return arith.AddIOp(arith.MulIOp(a, b).result, c).result
-        if isinstance(a.type, ir.VectorType):
-            return vector.FMAOp(a, b, c).result
         return math.FmaOp(a, b, c).result
 
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:

@@ -1,8 +1,8 @@
 """`morello-plan-memory`: one place in one workspace for every buffer of a function.
 
 Read `PlanMemory` for the contract, then `_Walk` (what is there, and how long each
-buffer lives) and `place` (who shares memory with whom). Nothing is changed before
-everything has been checked.
+buffer lives) and `placement.py` (who shares memory with whom). Nothing is changed
+before everything has been checked.
 """
 
 import dataclasses
@@ -11,12 +11,10 @@ from typing import ClassVar
 
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure
+from morello.passes.placement import Lifetime, place
 
 arith = dialect("arith")
 memref = dialect("memref")
-
-ALIGNMENT = 64
-"""Bytes; every buffer starts a cache line, if the workspace does."""
 
 ATTRIBUTE = "morello.workspace_bytes"
 """On a function that has been planned: bytes of its last argument, 0 if it has none."""
@@ -35,56 +33,21 @@ _ALIASES = frozenset(
 )
 """Ops whose result is the same memory as their first operand."""
 
-_KEEPING = frozenset({"memref.extract_aligned_pointer_as_index", "memref.store"})
-"""Ops without memref results that may let a buffer outlive what can be seen; a store
-only does where the buffer is what it stores."""
+_ESCAPES = frozenset(
+    {
+        "func.call",
+        "func.call_indirect",
+        "func.return",
+        "memref.extract_aligned_pointer_as_index",
+        "scf.condition",
+    }
+)
+"""Ops without memref results by which a buffer may outlive what can be seen."""
+
+_MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
 
 _PARALLEL = frozenset({"omp.parallel", "scf.forall", "scf.parallel"})
 """Bodies that several threads run at once, each with buffers of its own."""
-
-
-@dataclasses.dataclass(frozen=True, order=True)
-class Lifetime:
-    """A buffer: its bytes, and the first and last position where it is needed."""
-
-    size: int
-    first: int
-    last: int
-
-    def meets(self, other: "Lifetime") -> bool:
-        """Whether both are needed at some position."""
-        return self.first <= other.last and other.first <= self.last
-
-
-def align(size: int) -> int:
-    """Bytes rounded up to `ALIGNMENT`."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-def place(lifetimes: list[Lifetime]) -> tuple[list[int], int]:
-    """The offset of each buffer, and the bytes of all.
-
-    The largest first, each at the lowest aligned offset where it overlaps no buffer
-    that is needed at the same time.
-    """
-    order = sorted(
-        range(len(lifetimes)), key=lambda i: (-lifetimes[i].size, lifetimes[i].first, i)
-    )
-    offsets: dict[int, int] = {}
-    for i in order:
-        taken = sorted(
-            (at, at + lifetimes[j].size)
-            for j, at in offsets.items()
-            if lifetimes[i].meets(lifetimes[j])
-        )
-        offset = 0
-        for start, end in taken:
-            if offset + lifetimes[i].size <= start:
-                break
-            offset = max(offset, align(end))
-        offsets[i] = offset
-    end = max((offsets[i] + t.size for i, t in enumerate(lifetimes)), default=0)
-    return [offsets[i] for i in range(len(lifetimes))], align(end)
 
 
 def _size(op: ir.Operation) -> int:
@@ -131,20 +94,24 @@ def _refuse_parallel(op: ir.Operation) -> None:
         parent = parent.parent.operation if parent.parent else None
 
 
+def _refuse_branches(op: ir.Operation) -> None:
+    if len(op.block.region.blocks) > 1:
+        raise PassFailure(
+            op.location,
+            "a buffer beside branches between blocks has no lifetime that can be seen; "
+            f"run {PlanMemory.name} while loops are scf.for",
+        )
+
+
 def _escapes(use: ir.OpOperand) -> bool:
     """Whether a use may let the memory outlive its block, or get it another name."""
     user = use.owner.operation
     if user.name == "memref.store":
         return int(use.operand_number) == 0
     return (
-        user.name in _KEEPING
-        or user.name in ("func.return", "func.call", "func.call_indirect")
+        user.name in _ESCAPES
         or user.name.endswith(".yield")
-        or any(
-            isinstance(r.type, (ir.MemRefType, ir.UnrankedMemRefType))
-            for r in user.results
-        )
-        or user.name.startswith(("cf.", "scf.condition", "scf.while"))
+        or any(isinstance(result.type, _MEMREFS) for result in user.results)
     )
 
 
@@ -188,6 +155,7 @@ class _Walk:
         match op.name:
             case "memref.alloc":
                 _refuse_parallel(op)
+                _refuse_branches(op)
                 self.allocs.append(op)
             case "memref.alloca":
                 _refuse_parallel(op)

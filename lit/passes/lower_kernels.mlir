@@ -13,12 +13,12 @@
 // CHECK: vector.maskedload %[[RHS]]
 // CHECK: memref.load %[[LHS]][%{{.*}}, %{{.*}}, %[[K]], %{{.*}}]
 // CHECK-NEXT: vector.broadcast
-// CHECK-NEXT: vector.fma
-// CHECK-NEXT: vector.fma
+// CHECK-NEXT: math.fma
+// CHECK-NEXT: math.fma
 // CHECK: memref.load %[[LHS]]
 // CHECK-NEXT: vector.broadcast
-// CHECK-NEXT: vector.fma
-// CHECK-NEXT: vector.fma
+// CHECK-NEXT: math.fma
+// CHECK-NEXT: math.fma
 // CHECK-NEXT: scf.yield
 // CHECK: memref.store %[[SUMS]]#0, %[[OUT]]
 // CHECK: memref.store %[[SUMS]]#3, %[[OUT]]

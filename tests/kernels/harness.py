@@ -23,7 +23,7 @@ from morello.spec.kind import Array
 from morello.targets.avx2 import AVX2
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
-EDGE = (*range(1, 18), 31, 32, 33)
+EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)
 PADDING = 3
 FILLER = 0xA5
 

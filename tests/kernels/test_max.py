@@ -19,7 +19,6 @@ from tests.kernels.harness import (
 )
 
 MAX = Max(accum=True)
-LONG = (63, 64, 65, 127, 128, 129)
 
 
 def maximum(sizes: tuple[int, int], dtype: str, src: str, out: str = "[0]") -> Spec:
@@ -30,7 +29,7 @@ def maximum(sizes: tuple[int, int], dtype: str, src: str, out: str = "[0]") -> S
 def test_rows(dtype: str) -> None:
     given = [
         maximum((m, n), dtype, layout)
-        for n in (*EDGE, *LONG)
+        for n in EDGE
         for m, layout in ((1, "[0,1]"), (2, "[1,0,1p33]"), (3, "[0,1]"), (4, "[0,1]"))
     ]
     check_random(legal_cases("max_rows", tuple(given)))
@@ -38,7 +37,7 @@ def test_rows(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_columns(dtype: str) -> None:
-    given = [maximum((m, 5), dtype, "[1,0]") for m in (*EDGE, 63, 64, 65)]
+    given = [maximum((m, 5), dtype, "[1,0]") for m in EDGE]
     given += [maximum((m, n), dtype, "[1,0]") for n in EDGE for m in (3, 11)]
     given += [maximum((m, 7), dtype, "[0,1,0p6]") for m in EDGE]
     check_random(legal_cases("max_columns", tuple(given)))

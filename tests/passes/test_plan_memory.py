@@ -11,7 +11,8 @@ from morello.jit.engine import compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
 from morello.passes.base import PassFailure
-from morello.passes.plan_memory import ALIGNMENT, Lifetime, PlanMemory, place
+from morello.passes.placement import ALIGNMENT, Lifetime, place
+from morello.passes.plan_memory import PlanMemory
 
 ATTRIBUTE = "morello.workspace_bytes"
 
@@ -218,6 +219,10 @@ def test_nothing_changes_where_something_is_refused() -> None:
             "%a = memref.alloc() : memref<4xf32> "
             "func.call @h(%a) : (memref<4xf32>) -> ()",
             "escapes through func.call",
+        ),
+        (
+            "%a = memref.alloc() : memref<4xf32> cf.br ^end ^end:",
+            "beside branches between blocks",
         ),
         (
             "%c0 = arith.constant 0 : index %c4 = arith.constant 4 : index "
