@@ -23,8 +23,11 @@ def load(context: Any) -> None:
     from morello.dialect.transform import MorelloTransform, attach_interfaces
 
     with _LOCK, context:
+        # The bindings keep the declaration in the class, and so the context alive.
         if not context.is_dialect_loaded(Morello.DIALECT_NAMESPACE):
             Morello.load()
+            Morello._mlir_module = None
         if not context.is_dialect_loaded(MorelloTransform.DIALECT_NAMESPACE):
             MorelloTransform.load()
             attach_interfaces()
+            MorelloTransform._mlir_module = None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         """What the bindings make of a class that declares a dialect."""
 
         DIALECT_NAMESPACE: str
+        _mlir_module: ir.Module | None
 
         def __init_subclass__(cls, name: str) -> None: ...
 

@@ -12,6 +12,7 @@ at the transform op.
 """
 
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -99,10 +100,12 @@ class ActionOp:
 
     def attach(self) -> None:
         """Give the op its interfaces in the current context."""
-        self._transform_interface().attach(self.name)
+        self._interface.attach(self.name)
         _HandleEffects.attach(self.name)
 
-    def _transform_interface(self) -> Any:
+    @functools.cached_property
+    def _interface(self) -> Any:
+        """One class for all contexts, since each context keeps what is attached."""
         row = self
 
         class Interface(transform.TransformOpInterface):

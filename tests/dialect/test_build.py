@@ -1,0 +1,153 @@
+"""Specs to ops and back."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from morello.dialect import load
+from morello.dialect.build import (
+    build_kernel_op,
+    build_spec_op,
+    kernel_of,
+    spec_function,
+    spec_of,
+)
+from morello.dialect.kernel import MAX_OPERANDS
+from morello.dialect.memrefs import tile_extent, whole_shape
+from morello.dialect.ops import KINDS, SPEC_OPS
+from morello.dialect.places import place
+from morello.dialect.target import named_target, target_of
+from morello.errors import MorelloError, SpecError, TargetError
+from morello.mlir import ir
+from morello.spec import Layout, Spec, TensorSpec, parse_spec
+from morello.spec.kinds import KINDS as LABELS
+from morello.targets import AVX2
+
+SPECS = (
+    "matmul:6x4x16:f32",
+    "matmul_accum:2x6x4x16:s32",
+    "matmul:6x4x16:bf16,bf16,f32:rhs=[0,2,1,2p16]",
+    "matmul_accum:6x4x20:f32:rhs=[0,2,1,2p16]@L1:lhs=[0,1,2]@L1:out=[0,1,2]@VRFv8",
+    "move:8x16:u8:dst=[1,0]@L2",
+    "fill:5x7x9:f32:value=lowest",
+    "fill:5:s8",
+    "max:8x33:f32",
+    "max_accum:8x33:s32:vrf=3:l1=0",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context() -> Iterator[ir.Context]:
+    with ir.Context() as made, ir.Location.unknown():
+        load(made)
+        yield made
+
+
+def only_op(module: ir.Module) -> ir.Operation:
+    block = module.body.operations[0].regions[0].blocks[0]
+    op, _ = block.operations
+    return op.operation
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_a_spec_survives_the_ir_and_its_text(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    module = spec_function(spec, "f", AVX2)
+    assert module.operation.verify()
+    again = ir.Module.parse(str(module))
+    assert spec_of(only_op(again)) == spec
+    assert str(again) == str(module)
+    function = again.body.operations[0]
+    shapes = [tuple(a.type.shape) for a in function.regions[0].blocks[0].arguments]
+    wanted = [whole_shape(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
+    assert shapes == wanted
+
+
+def test_every_kind_has_an_op() -> None:
+    kinds = {type(make(3, {})) for make in LABELS.values()}
+    assert set(KINDS.values()) == kinds
+    assert len(SPEC_OPS) == len(kinds)
+    assert all(f"morello.{name}" in SPEC_OPS for name in KINDS)
+    assert all(len(m(3, {}).operands) <= MAX_OPERANDS for m in LABELS.values())
+
+
+def test_parallel_specs_are_told_apart() -> None:
+    spec = parse_spec("matmul:6x4x16:f32", AVX2.limits)
+    parallel = Spec(spec.kind, spec.sizes, spec.tensors, spec.limits, serial=False)
+    assert spec_of(only_op(spec_function(parallel, "f"))) == parallel
+
+
+def test_a_kernel_op_holds_its_spec() -> None:
+    spec = parse_spec("fill:8x16:f32:out=[0,1]@L1/strided", AVX2.limits)
+    module = spec_function(spec, "f")
+    op = only_op(module)
+    with ir.InsertionPoint(op):
+        leaf = build_kernel_op("fill_rows", spec, list(op.operands))
+    assert module.operation.verify()
+    assert kernel_of(leaf) == ("fill_rows", spec)
+    with pytest.raises(SpecError, match=r"'morello\.kernel' is not a Spec op; those"):
+        spec_of(leaf)
+    with pytest.raises(SpecError, match=r"'morello\.fill' is not a morello\.kernel"):
+        kernel_of(op)
+
+
+def test_a_misbuilt_op_is_reported_where_it_is() -> None:
+    spec = parse_spec("fill:8x16:f32", AVX2.limits)
+    module = spec_function(parse_spec("fill:8x17:f32", AVX2.limits), "f")
+    op = only_op(module)
+    with ir.InsertionPoint(op), ir.Location.file("x.py", 3, 4):
+        build_spec_op(spec, list(op.operands))
+    with pytest.raises(ir.MLIRError) as caught:
+        module.operation.verify()
+    (diagnostic,) = caught.value.error_diagnostics
+    assert str(diagnostic.location) == 'loc("x.py":3:4)'
+    assert "its shape must be 8x16" in diagnostic.message
+
+
+def test_the_target_is_that_of_the_nearest_op_around() -> None:
+    spec = parse_spec("fill:8x16:f32", AVX2.limits)
+    module = spec_function(spec, "f")
+    op = only_op(module)
+    assert named_target(op) is None
+    assert target_of(op) is AVX2
+    module.operation.attributes["morello.target"] = ir.StringAttr.get("vax")
+    with pytest.raises(TargetError, match="unknown target 'vax'; use one of avx2"):
+        target_of(op)
+    op.attributes["morello.target"] = ir.StringAttr.get("avx2")
+    assert target_of(op) is AVX2
+    op.attributes["morello.target"] = ir.UnitAttr.get()
+    with pytest.raises(MorelloError, match=r"'morello\.target' must be a string"):
+        target_of(op)
+
+
+def test_odd_even_packs_are_not_cut() -> None:
+    layout = Layout.parse("[0,1,1oe8]")
+    assert [tile_extent(layout, p, (3, 5)) for p in range(3)] == [3, 1, 8]
+    assert [tile_extent(layout, p, (3, 1)) for p in range(3)] == [3, 1, 1]
+    plain = Layout.parse("[0,1,1p8]")
+    assert [tile_extent(plain, p, (3, 5)) for p in range(3)] == [3, 1, 5]
+
+
+def test_registers_hold_whole_vectors() -> None:
+    tensor = TensorSpec.parse("f32@VRF[0,1]v8")
+    assert whole_shape(tensor, (3, 17)) == (3, 3)
+
+
+def test_places() -> None:
+    assert place(ir.Location.file("a.mlir", 3, 4)) == "a.mlir:3:4"
+    assert place(ir.Location.file("-", 3, 4)) == "3:4"
+    assert place(ir.Location.unknown()) == "an unknown place"
+
+
+@pytest.mark.parametrize("text", ["[" + "1" * 5000 + "]", "[0" + ",0p2" * 100 + "]"])
+def test_endless_layouts_are_refused(text: str) -> None:
+    attr = ir.Attribute.parse(f'#morello.layout<"{text}">')
+    from morello.dialect.attributes import layout_of
+
+    with pytest.raises(SpecError, match="characters is too long"):
+        layout_of(attr)
+    limits = ir.Attribute.parse(f'#morello.limits<"vrf={"1" * 5000},l1=0,l2=0">')
+    from morello.dialect.attributes import limits_of
+
+    with pytest.raises(SpecError, match="characters are too long"):
+        limits_of(limits)

@@ -1,0 +1,124 @@
+"""The transform ops as values: actions to ops and back."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.dialect import load
+from morello.dialect.transform import (
+    ACTION_OPS,
+    action_of,
+    build_action_op,
+    roles_of,
+)
+from morello.errors import ScheduleError, SpecError
+from morello.mlir import PassManager, dialect, ir
+from morello.spec import Layout, Level, parse_spec
+from morello.targets import AVX2
+
+SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
+
+EXAMPLES: tuple[Action, ...] = (
+    Tile("m", 48),
+    Split("k", 256),
+    Move("rhs", Level.L1, Layout.parse("[0,2,1,2p16]")),
+    ToAccum(),
+    Select("fill_rows"),
+)
+
+TEXT = """
+module attributes {transform.with_named_sequence} {
+  func.func @f(%a: memref<8x16xf32>) {
+    "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">,
+      serial = true, sizes = array<i64: 8, 16>, value = "zero",
+      tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>]}
+      : (memref<8x16xf32>) -> ()
+    return
+  }
+  transform.named_sequence @__transform_main(
+      %root: !transform.any_op {transform.readonly}) {
+    %0 = transform.structured.match ops{["morello.fill"]} in %root
+      : (!transform.any_op) -> !transform.any_op
+    %r:2 = "morello_transform.tile"(%0) {dim = "d0", size = SIZE : i64}
+      : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context() -> Iterator[ir.Context]:
+    with ir.Context() as made, ir.Location.unknown():
+        load(made)
+        yield made
+
+
+def test_every_action_has_an_op_with_its_fields() -> None:
+    assert {row.action for row in ACTION_OPS.values()} == set(ACTIONS)
+    assert {type(action) for action in EXAMPLES} == set(ACTIONS)
+    for row in ACTION_OPS.values():
+        declared = [f.name for f in row.view._fields]
+        fields = [f.name for f in dataclasses.fields(row.action)]
+        assert declared == ["target", *fields, *row.roles]
+
+
+@pytest.mark.parametrize("action", EXAMPLES, ids=lambda a: a.name)
+def test_an_action_survives_its_op_and_text(action: Action) -> None:
+    any_op = dialect("transform").AnyOpType.get()
+    holder = ir.Module.create()
+    with ir.InsertionPoint(holder.body):
+        handle = ir.Operation.create("builtin.unrealized_conversion_cast", [any_op])
+        left = build_action_op(action, handle.result)
+    assert len(left) == len(roles_of(type(action)))
+    again = ir.Module.parse(str(holder))
+    assert action_of(again.body.operations[1]) == action
+
+
+def test_other_ops_are_no_actions() -> None:
+    module = ir.Module.create()
+    with pytest.raises(ScheduleError, match=r"'builtin\.module' is not the op of an"):
+        action_of(module)
+
+
+def test_an_op_with_unreadable_fields_is_no_action() -> None:
+    any_op = dialect("transform").AnyOpType.get()
+    holder = ir.Module.create()
+    with ir.InsertionPoint(holder.body):
+        handle = ir.Operation.create("builtin.unrealized_conversion_cast", [any_op])
+        build_action_op(Tile("m", 48), handle.result)
+    op = holder.body.operations[1]
+    del op.attributes["size"]
+    with pytest.raises(SpecError, match="has no attribute 'size'; write for example"):
+        action_of(op)
+
+
+def test_upstreams_interpreter_pass_runs_the_ops_too() -> None:
+    module = ir.Module.parse(TEXT.replace("SIZE", "2"))
+    manager = PassManager.parse("builtin.module(transform-interpreter)")
+    manager.run(module.operation)
+    assert "array<i64: 2, 16>" in str(module)
+    with pytest.raises(ir.MLIRError, match="size 9 is not smaller than d0 = 8"):
+        manager.run(ir.Module.parse(TEXT.replace("SIZE", "9")).operation)
+
+
+def test_a_refusal_leaves_all_ops_of_the_handle_alone() -> None:
+    """Every op is checked before the first is rewritten."""
+    fill = """
+      "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">,
+        serial = true, sizes = array<i64: 8, 16>, value = "zero",
+        morello.target = "TARGET",
+        tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>]}
+        : (memref<8x16xf32>) -> ()
+    """
+    twice = fill.replace("TARGET", "avx2") + fill.replace("TARGET", "vax")
+    start = TEXT.index('"morello.fill"')
+    end = TEXT.index("return")
+    module = ir.Module.parse((TEXT[:start] + twice + TEXT[end:]).replace("SIZE", "2"))
+    before = str(module)
+    main = module.body.operations[1]
+    with pytest.raises(ValueError, match="unknown target 'vax'"):
+        dialect("transform").interpreter.apply_named_sequence(module, main, module)
+    assert str(module) == before

@@ -1,0 +1,99 @@
+"""`morello-apply-schedule`: its option, and how upstream's failures are read."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from morello.dialect import load
+from morello.errors import TargetError
+from morello.mlir import ir
+from morello.passes import apply_schedule
+from morello.passes.apply_schedule import ApplySchedule
+from morello.passes.base import PassFailure
+
+TEXT = """
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(
+      %root: !transform.any_op {transform.readonly}) {
+    transform.yield
+  }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def context() -> Iterator[ir.Context]:
+    with ir.Context() as made:
+        load(made)
+        yield made
+
+
+def test_the_option_names_the_target_of_the_module() -> None:
+    module = ir.Module.parse(TEXT)
+    ApplySchedule(target="avx2").run(module.operation)
+    assert str(module).split() == [
+        *("module", "attributes", "{morello.target", "=", '"avx2"}', "{", "}")
+    ]
+
+
+def test_without_option_nothing_is_recorded() -> None:
+    module = ir.Module.parse(TEXT)
+    ApplySchedule().run(module.operation)
+    assert str(module).split() == ["module", "{", "}"]
+
+
+def test_an_unknown_target_is_refused_before_any_run() -> None:
+    with pytest.raises(TargetError, match="unknown target 'vax'; use one of avx2"):
+        ApplySchedule(target="vax")
+
+
+def test_option_and_module_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply_schedule, "find_target", lambda name: None)
+    module = ir.Module.parse(
+        TEXT.replace("{transform", '{morello.target="z80",transform')
+    )
+    with pytest.raises(PassFailure, match="for the target 'z80', but the option says"):
+        ApplySchedule(target="avx2").run(module.operation)
+
+
+def test_the_dialects_are_loaded_if_need_be() -> None:
+    with ir.Context():
+        module = ir.Module.parse(TEXT)
+        ApplySchedule().run(module.operation)
+        assert "transform" not in str(module)
+
+
+def read(text: str) -> tuple[str, str]:
+    default = ir.Location.file("default", 1, 1)
+    location, message = apply_schedule._diagnostic(text, default)
+    return str(location), message
+
+
+def test_the_first_diagnostic_is_the_error_and_the_others_notes() -> None:
+    text = (
+        "Failed to apply named transform sequence.\n"
+        'Diagnostic message at loc("a).mlir":1:2): it has failed\nin two lines\n'
+        'at loc("-":3:4): because of this\nat loc(unknown): and that'
+    )
+    assert read(text) == (
+        'loc("a).mlir":1:2)',
+        "it has failed\nin two lines\nnote: 3:4: because of this\n"
+        "note: an unknown place: and that",
+    )
+
+
+def test_nested_locations_are_kept() -> None:
+    text = 'Diagnostic message at loc(callsite("f"("a\\22":1:2) at "b":3:4)): no'
+    assert read(text) == ('loc(callsite("f"("a\\22":1:2) at "b":3:4))', "no")
+
+
+@pytest.mark.parametrize("text", ["Failed.", "Diagnostic message at loc(unknown):"])
+def test_a_failure_without_reason_is_said_to_be_one(text: str) -> None:
+    assert read(text) == (
+        'loc("default":1:1)',
+        "the schedule has failed, and upstream does not say why",
+    )
+
+
+def test_an_unreadable_location_is_that_of_the_schedule() -> None:
+    assert read("Diagnostic message at loc(x): no") == ('loc("default":1:1)', "no")
