@@ -70,19 +70,22 @@ class MatmulBroadcast(Kernel):
         _, m, _, n = frame.sizes
         dtype = frame.key.tensors[2].dtype
         vectors = vectors_of(n, lanes_of(dtype))
-        beside = 1 if dtype.is_float else _INTEGER_REGISTERS
+        # A single row takes its columns straight from memory, but for a masked one.
+        row: Ints = np.where(m == 1, np.minimum(vectors, 1), vectors)
+        beside = row + (1 if dtype.is_float else _INTEGER_REGISTERS)
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
             *within_pack(frame, 1, 2),
             Condition(
-                (m + 1) * vectors + beside <= REGISTERS,
-                f"needs (m + 1) * ceil(n / 8) + {beside} of {REGISTERS} registers: "
-                "tile m or n smaller",
+                m * vectors + beside <= REGISTERS,
+                "needs registers for m * ceil(n / 8) sums, a row of rhs and a factor, "
+                f"in all {REGISTERS}: tile m or n smaller",
             ),
             Condition(
-                frame.limits.vrf >= vectors + beside,
-                f"needs ceil(n / 8) + {beside} free registers beside out",
+                frame.limits.vrf >= beside,
+                "needs free registers for a row of rhs and a factor beside out: "
+                "take fewer for out",
             ),
         )
 

@@ -61,6 +61,15 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
     assert len(body) - 12 - m - n // 8 <= 4
 
 
+def test_a_single_row_multiplies_straight_from_memory() -> None:
+    forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
+    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 1, 256, 96), *forms))
+    found = opcodes(loop(lines))
+    assert found["vfmadd231ps"] == 12 * found["vbroadcastss"]
+    assert found["vmovups"] == 0
+    assert not touches_stack(lines)
+
+
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))

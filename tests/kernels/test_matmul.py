@@ -23,6 +23,7 @@ def edges(dtype: str, lhs: str, rhs: str) -> list[Spec]:
     """Every size on one axis at a time, beside those of a full tile and a small one."""
     sizes = [(1, m, 5, n) for m in EDGE for n in (3, 8, 16)]
     sizes += [(1, m, 5, n) for m in (1, 3, 6) for n in EDGE]
+    sizes += [(1, 1, 9, n) for n in range(90, 113)]
     sizes += [(1, m, k, n) for k in EDGE for m, n in ((3, 11), (6, 16))]
     return [matmul(s, dtype, lhs, rhs) for s in dict.fromkeys(sizes)]
 
@@ -59,8 +60,16 @@ def test_one_element_in_any_layout(dtype: str) -> None:
     ("sizes", "vrf", "reason"),
     [
         ((2, 6, 8, 16), 16, "needs b = 1"),
-        ((1, 7, 8, 16), 16, "(m + 1) * ceil(n / 8) + 1 of 16 registers"),
-        ((1, 6, 8, 16), 2, "needs ceil(n / 8) + 1 free registers"),
+        (
+            (1, 7, 8, 16),
+            16,
+            "registers for m * ceil(n / 8) sums, a row of rhs and a factor, in all 16",
+        ),
+        (
+            (1, 6, 8, 16),
+            2,
+            "needs free registers for a row of rhs and a factor beside out",
+        ),
         ((1, 5, 8, 16), 16, "takes m of lhs within one pack: at most 4"),
         ((1, 1, 8, 17), 16, "takes n of rhs within one pack: at most 16"),
     ],
