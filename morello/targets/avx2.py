@@ -25,8 +25,8 @@ COEFFICIENTS = Coefficients(
 """Millicycles on AMD Zen 4 and 5. Lines are from read bandwidths of one core (DRAM 47
 GB/s, L2 212 GB/s); instructions from two vector ports, two vector loads a cycle and one
 store. A chain of multiply-adds costs more than its latency of four cycles: tiles with
-eight chains reach 83 % of the peak, those with twelve reach it. The set-up of a kernel is
-what made the search prefer, of a few values tried, the faster blockings of 512x512x512.
+eight chains reach 83 % of the peak, those with twelve reach it. The set-up of a kernel
+is what made the search prefer, of a few values tried, the faster blockings of 512x512x512.
 """
 
 AVX2 = Target(
