@@ -78,7 +78,10 @@ class Move(Action):
         source = frame.key.tensors[index]
         dest = self.destination(source, target)
         sizes = frame.operand_sizes(index)
-        conditions = _fits(frame, self.operand, dest, sizes, target)
+        conditions = (
+            *_full_packs(self.operand, source, dest, sizes),
+            *_fits(frame, self.operand, dest, sizes, target),
+        )
         if self.level is Level.GL:
             limits = frame.limits
         else:
@@ -153,27 +156,37 @@ def _amount(dest: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
     return dest.registers(sizes) if dest.level is Level.VRF else dest.lines(sizes)
 
 
+def _full_packs(
+    name: str, source: TensorSpec, dest: TensorSpec, sizes: tuple[Ints, ...]
+) -> tuple[Condition, ...]:
+    """That a new buffer is no narrower than its packs; an old one may be."""
+    if not copies(source, dest):
+        return ()
+    return tuple(
+        Condition(
+            size >= pack,
+            f"'{name}' is narrower than the pack of {pack} in {dest.layout}",
+        )
+        for dim, size in enumerate(sizes)
+        if (pack := dest.layout.pack(dim)) > 1
+    )
+
+
 def _fits(
     frame: Frame, name: str, dest: TensorSpec, sizes: tuple[Ints, ...], target: Target
 ) -> tuple[Condition, ...]:
-    """That the destination has room, its packs are full, and its runs stay in L1."""
-    found = []
-    for dim, size in enumerate(sizes):
-        pack = dest.layout.pack(dim)
-        if pack > 1:
-            reason = f"'{name}' is narrower than the pack of {pack} in {dest.layout}"
-            found.append(Condition(size >= pack, reason))
+    """That the destination has room, and its runs stay in L1."""
     if dest.level is Level.GL:
-        return tuple(found)
+        return ()
     amount = _amount(dest, sizes)
     free = frame.limits[dest.level]
     unit = "registers" if dest.level is Level.VRF else "cache lines"
-    found.append(
+    found = [
         Condition(
             amount <= free,
             lambda: f"'{name}' takes {amount} {unit} of {dest.level}, {free} are free",
         )
-    )
+    ]
     if dest.level is Level.L1 and not dest.layout.is_packed:
         runs = dest.runs(sizes)
         found.append(
