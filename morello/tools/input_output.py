@@ -65,19 +65,22 @@ def _decoded(data: bytes, name: str) -> str:
         ) from error
 
 
-def write_output(path: str, text: str) -> None:
+def write_output(path: str, content: str | bytes) -> None:
     """Write a file so that nobody sees half of it, or the standard output for ``-``.
+
+    Text is written as UTF-8.
 
     Raises:
         UsageError: it cannot be written.
     """
+    data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         if path == "-":
             sys.stdout.flush()
-            sys.stdout.buffer.write(text.encode("utf-8"))
+            sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         else:
-            _write_file(Path(path), text)
+            _write_file(Path(path), data)
     except BrokenPipeError:
         # The reader has seen enough; keep the interpreter from failing at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -102,15 +105,15 @@ def check_output(path: str) -> None:
         )
 
 
-def _write_file(path: Path, text: str) -> None:
+def _write_file(path: Path, data: bytes) -> None:
     path = path.resolve()
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        path.write_text(text, encoding="utf-8")  # a device or a pipe
+        path.write_bytes(data)  # a device or a pipe
         return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         Path(name).chmod(_mode(path))
         Path(name).replace(path)
     except BaseException:

@@ -1,0 +1,208 @@
+"""``morello bench``: time a Spec's kernel beside the peak of the machine.
+
+Read `main`, then `Measurement`: what is measured, and what its fields mean.
+"""
+
+import dataclasses
+import json
+import os
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.jit.peak import measure_fma_peak
+from morello.kernel import Kernel
+from morello.spec import Dtype, Spec
+from morello.targets.host import host
+from morello.tools.commands import BenchOptions
+from morello.tools.input_output import write_output
+from morello.tools.progress import progress
+from morello.tools.request import Request
+from morello.tools.table import made_from, table, time_text
+from morello.tools.timing import Samples, pinned, sample
+from morello.tools.trial import Trial
+
+_PEAK_SECONDS = 5e-4
+"""How long the peak is measured between two samples: about eight runs of its loop."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """What ``--json`` prints, field by field; None where something does not apply."""
+
+    spec: str
+    target: str
+    cpu: str
+    """The processor, as LLVM calls it."""
+    threads: int
+    """The most that a call may use, as asked for."""
+    threads_used: int
+    """What the kernel makes of them."""
+    best_s: float | None
+    """Seconds a call, from Python, with its arguments checked: the best sample."""
+    median_s: float | None
+    samples: int
+    calls_per_sample: int
+    gflops: float | None
+    """10^9 operations of the definition a second, by ``best_s``."""
+    median_gflops: float | None
+    gbytes_per_s: float | None
+    """10^9 bytes of operands, each as often as it is read or written, by ``best_s``."""
+    peak_gflops: float | None
+    """Multiply-adds of the output's dtype on the cores that ``threads`` may use."""
+    peak_gflops_core: float | None
+    """The same on one core: measured between the samples, the best of all."""
+    fraction_of_peak: float | None
+    """``gflops`` of ``peak_gflops``."""
+    search_s: float | None
+    compile_s: float
+    cost: int | None
+    """What the cost model says of a call, in 1/1000 cycles."""
+    workspace_bytes: int
+    verified: bool
+    """Whether the output on random inputs was the definition's, bit for bit."""
+
+
+def main(options: BenchOptions) -> int:
+    """Do what the command line says.
+
+    Returns:
+        0.
+
+    Raises:
+        MorelloError: what is refused; or a kernel that is wrong. ``--json`` prints an
+            object in the second case too, without times.
+    """
+    request = Request.read(options.spec, options.target, options.schedule)
+    trial = Trial.make(request.spec, options.seed, {})
+    kernel = request.compile(options.threads)
+    verdict = trial.judge(trial.run(kernel))
+    samples, core_peak = None, None
+    if verdict.holds:
+        with progress(f"timing {request.text}"):
+            samples, core_peak = _measure(trial, kernel, options.seconds)
+    found = _measurement(request.text, kernel, samples, core_peak)
+    if options.json:
+        write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
+    if not verdict.holds:
+        raise MorelloError(
+            f"the kernel of {request.text} is wrong and was not timed: {verdict}",
+            "please report it with the schedule that 'morello emit' prints",
+        )
+    if not options.json:
+        write_output("-", _text(found, kernel))
+    return 0
+
+
+def _measure(
+    trial: Trial, kernel: Kernel, seconds: float
+) -> tuple[Samples, float | None]:
+    """Samples of the kernel, and the peak of a core seen between them."""
+    dtype = peak_dtype(kernel.spec)
+    peaks: list[float] = []
+
+    def measure_peak() -> None:
+        if dtype is not None:
+            peaks.append(measure_fma_peak(dtype, _PEAK_SECONDS))
+
+    arguments = tuple(trial.arguments())
+    with pinned(threads_used(kernel) == 1):
+        measure_peak()  # compiles the loop, too
+        samples = sample(kernel, arguments, measure_peak, seconds)
+    return samples, max(peaks, default=None)
+
+
+def peak_dtype(spec: Spec) -> str | None:
+    """The dtype of the multiply-adds that bound a Spec; None if no loop is known.
+
+    Narrow floats are widened and multiplied as f32. Narrow integers have faster
+    instructions than s32 has, and a Spec without arithmetic has no such peak.
+    """
+    if not spec.flops:
+        return None
+    if spec.dtypes[-1] is Dtype.F32:
+        return "f32"
+    return "s32" if set(spec.dtypes) == {Dtype.S32} else None
+
+
+def threads_used(kernel: Kernel) -> int:
+    """The threads that a call runs on: one, unless the Spec allows parallel loops."""
+    return 1 if kernel.spec.serial else kernel.threads
+
+
+def operand_bytes(spec: Spec) -> int:
+    """Bytes that any program must read and write, padding left out."""
+    total = 0
+    for i, (operand, dtype) in enumerate(
+        zip(spec.kind.operands, spec.dtypes, strict=True)
+    ):
+        times = operand.is_read + operand.is_written
+        total += times * dtype.itemsize * int(np.prod(spec.shape(i), dtype=np.int64))
+    return total
+
+
+def _measurement(
+    text: str, kernel: Kernel, samples: Samples | None, core_peak: float | None
+) -> Measurement:
+    spec = kernel.spec
+    best = samples.best if samples else None
+    median = samples.median if samples else None
+    cores = min(kernel.threads, len(os.sched_getaffinity(0)))
+    peak = core_peak * cores if core_peak is not None else None
+    gflops = _rate(spec.flops, best)
+    searched = kernel.solution is not None
+    return Measurement(
+        spec=text,
+        target=kernel.target.name,
+        cpu=host().cpu,
+        threads=kernel.threads,
+        threads_used=threads_used(kernel),
+        best_s=best,
+        median_s=median,
+        samples=len(samples.seconds) if samples else 0,
+        calls_per_sample=samples.calls if samples else 0,
+        gflops=gflops,
+        median_gflops=_rate(spec.flops, median),
+        gbytes_per_s=_rate(operand_bytes(spec), best),
+        peak_gflops=peak,
+        peak_gflops_core=core_peak,
+        fraction_of_peak=gflops / peak if gflops and peak else None,
+        search_s=kernel.times.search if searched else None,
+        compile_s=kernel.times.compile,
+        cost=kernel.cost() if searched else None,
+        workspace_bytes=kernel.workspace_bytes,
+        verified=samples is not None,
+    )
+
+
+def _rate(amount: int, seconds: float | None) -> float | None:
+    """10^9 a second; None of nothing, or where nothing was timed."""
+    return amount / seconds / 1e9 if amount and seconds else None
+
+
+def _text(found: Measurement, kernel: Kernel) -> str:
+    """A measurement for a person."""
+    samples = f"{found.samples} samples of {found.calls_per_sample} calls"
+    rows = [
+        ("spec", f"{found.spec} on {found.target} ({found.cpu})"),
+        ("threads", f"{found.threads} asked for, {found.threads_used} used"),
+        ("kernel", made_from(kernel)),
+        ("verified", "yes: the output is the definition's, bit for bit"),
+        ("best", f"{_per_call(found.best_s, found.gflops)}"),
+        ("median", f"{_per_call(found.median_s, found.median_gflops)}, {samples}"),
+    ]
+    if found.peak_gflops is not None and found.fraction_of_peak is not None:
+        rows.append(
+            (
+                "peak",
+                f"{found.peak_gflops:.2f} GFLOP/s of multiply-adds; "
+                f"the best is {100 * found.fraction_of_peak:.1f} % of it",
+            )
+        )
+    rows.append(("bandwidth", f"{found.gbytes_per_s:.2f} GB/s of operands"))
+    return table(*rows)
+
+
+def _per_call(seconds: float | None, gflops: float | None) -> str:
+    rate = f", {gflops:.2f} GFLOP/s" if gflops is not None else ""
+    return f"{time_text(seconds or 0.0)} a call{rate}"

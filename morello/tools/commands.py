@@ -1,0 +1,208 @@
+"""The subcommands of ``morello``: their options, their help, and where their work is.
+
+A row of `COMMANDS` has everything that help needs; the module that does the work is
+imported when the command runs.
+"""
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from morello.tools.flags import assignment, flag, positional, seconds, whole_number
+
+STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
+
+_SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
+
+
+def _target() -> Any:
+    return flag("the machine to compile for", default="avx2", metavar="NAME")
+
+
+def _schedule() -> Any:
+    return flag(
+        "a module with the Spec and its schedule, as 'emit --stage schedule' prints "
+        "it, to be used instead of a search; - is the standard input",
+        metavar="FILE",
+    )
+
+
+def _threads() -> Any:
+    return flag(
+        "the most threads that a call may use (default: 1)",
+        default=1,
+        metavar="N",
+        parse=whole_number(1),
+    )
+
+
+def _seed() -> Any:
+    return flag(
+        "of the random inputs (default: 0)",
+        default=0,
+        metavar="N",
+        parse=whole_number(0),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """The command line of ``morello run``."""
+
+    spec: str = positional(_SPEC, "SPEC")
+    input: tuple[tuple[str, str], ...] = flag(
+        "a .npy file for an operand, in the order of its logical dimensions; it is "
+        "brought into the operand's layout. May be repeated; the others are random",
+        metavar="OPERAND=FILE.npy",
+        parse=assignment,
+        repeats=True,
+    )
+    output: str | None = flag(
+        "where to write the output, in the order of its logical dimensions",
+        metavar="FILE.npy",
+    )
+    seed: int = _seed()
+    threads: int = _threads()
+    schedule: str | None = _schedule()
+    target: str = _target()
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchOptions:
+    """The command line of ``morello bench``."""
+
+    spec: str = positional(_SPEC, "SPEC")
+    threads: int = _threads()
+    seconds: float = flag(
+        "how long to time (default: 2); three samples are always taken",
+        default=2.0,
+        metavar="S",
+        parse=seconds,
+    )
+    json: bool = flag("print one JSON object, on one line", default=False)
+    seed: int = _seed()
+    schedule: str | None = _schedule()
+    target: str = _target()
+
+
+@dataclasses.dataclass(frozen=True)
+class EmitOptions:
+    """The command line of ``morello emit``."""
+
+    spec: str = positional(_SPEC, "SPEC")
+    stage: str = flag(
+        f"which text: {', '.join(STAGES)}",
+        choices=STAGES,
+        metavar="STAGE",
+        required=True,
+    )
+    output: str = flag(
+        "where to write; nothing is written unless all is (default: -)",
+        default="-",
+        metavar="FILE",
+        short="-o",
+    )
+    schedule: str | None = _schedule()
+    target: str = _target()
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A subcommand: ``options`` are its flags, ``module`` has its ``main(options)``."""
+
+    name: str
+    summary: str
+    options: type[Any]
+    notes: str
+    """Printed after the flags: examples, and what the output means."""
+    module: str
+
+    def load(self) -> Callable[[Any], int]:
+        """The function that does the work and answers with the exit code."""
+        work: Callable[[Any], int] = importlib.import_module(self.module).main
+        return work
+
+
+_RUN = """\
+Random inputs are small integers, whose products and sums are exact, and the output must
+be that of the definition bit for bit. With an --input of your own, the output of a
+float matmul may differ from the definition in f64 by at most g*|A||B|, elementwise,
+g = K*u/(1-K*u), u = 2^-24; every other output must still be exact. A kind that adds to
+its output starts from a random one, or from --input out=FILE.npy.
+
+examples:
+  morello run matmul:100x37x53:f32
+      find a kernel, run it on random inputs and check it
+  morello run matmul:64x64x64:f32 --input lhs=a.npy --input rhs=b.npy --output c.npy
+      run it on arrays of your own
+  morello run move:7x9:f32:dst=[1,0] --seed 3
+      a transpose
+  morello run matmul:8x8x8:f32 --schedule my.mlir
+      run a schedule written by hand
+"""
+
+_BENCH = """\
+Calls are timed from Python with their arguments checked and the data warm, in samples
+of at least 1 ms; a kernel that uses one thread is pinned to one core. Between samples a
+generated loop of multiply-adds measures the peak of the core, so that both see the same
+clock. peak_gflops is that peak times the cores that --threads may use; threads_used
+says what the kernel makes of them. fraction_of_peak is that of the best sample. A
+kernel is timed only when its output on random inputs is the definition's, bit for bit.
+gbytes_per_s counts each operand once for each time that it is read or written. cost is
+what the model says of a call, in 1/1000 cycles. Fields that do not apply are null.
+
+examples:
+  morello bench matmul:512x512x512:f32
+      one core, as a table
+  morello bench matmul:512x512x512:f32 --threads 1 --json
+      one JSON object, for scripts
+  morello bench move:1024x1024:f32:dst=[1,0] --seconds 0.5
+      a transpose: bandwidth, no FLOPs
+"""
+
+_EMIT = """\
+stages:
+  spec      a module with a function that holds the Spec
+  schedule  the same with its schedule, found by search
+  mlir      the loops and vectors that the schedule makes
+  llvm      LLVM IR, optimised
+  asm       x86 assembly
+
+examples:
+  morello emit matmul:8x8x8:f32 --stage schedule -o mm.mlir
+  morello-opt -p 'builtin.module(morello-apply-schedule)' mm.mlir
+      look at what a schedule does
+  morello emit matmul:8x8x8:f32 --stage spec |
+    morello-opt -p 'builtin.module(morello-synthesize,morello-apply-schedule)'
+      the search as a pass
+  morello emit matmul:8x8x8:f32 --stage asm --schedule mm.mlir
+      the code of a schedule that was edited by hand
+"""
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command(
+            "run",
+            "run a Spec's kernel and check it against the definition",
+            RunOptions,
+            _RUN,
+            "morello.tools.run",
+        ),
+        Command(
+            "bench",
+            "time a Spec's kernel beside the peak of the machine",
+            BenchOptions,
+            _BENCH,
+            "morello.tools.bench",
+        ),
+        Command(
+            "emit",
+            "print a stage on the way from a Spec to machine code",
+            EmitOptions,
+            _EMIT,
+            "morello.tools.emit",
+        ),
+    )
+}

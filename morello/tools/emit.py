@@ -1,0 +1,51 @@
+"""``morello emit``: print a stage on the way from a Spec to machine code."""
+
+from morello.dialect import load
+from morello.mlir import ir
+from morello.stages import build_stages, spec_module
+from morello.tools.commands import EmitOptions
+from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.progress import progress
+from morello.tools.request import Request
+
+
+def main(options: EmitOptions) -> int:
+    """Do what the command line says.
+
+    Raises:
+        MorelloError: what is refused; then nothing is written.
+    """
+    check_output(options.output)
+    if options.schedule is not None and options.stage == "spec":
+        raise UsageError(
+            "the stage 'spec' comes before a schedule", "leave --schedule out"
+        )
+    request = Request.read(options.spec, options.target, options.schedule)
+    text = _text(request, options.stage)
+    write_output(options.output, text if text.endswith("\n") else f"{text}\n")
+    return 0
+
+
+def _text(request: Request, stage: str) -> str:
+    match stage:
+        case "spec":
+            with ir.Context() as context, ir.Location.unknown():
+                load(context)
+                return str(spec_module(request.spec, request.target))
+        case "schedule" | "mlir":
+            return _module(request, stage)
+        case "llvm":
+            return request.compile().llvm
+        case "asm":
+            return request.compile().asm
+        case _:
+            raise UsageError(f"there is no stage '{stage}'")
+
+
+def _module(request: Request, stage: str) -> str:
+    """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
+    with progress(request.doing):
+        stages = build_stages(
+            request.spec, request.target, 1, request.schedule, solution=None
+        )
+    return stages.schedule if stage == "schedule" else stages.mlir

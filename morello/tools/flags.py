@@ -1,0 +1,128 @@
+"""Command lines as frozen dataclasses: a field is a flag, and its help.
+
+A class whose fields are made by `flag` or `positional` says all that there is to say of
+a command line: `add_flags` fills a parser from it and `read_flags` gives it back.
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+Options = TypeVar("Options")
+
+_KEY = "flag"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Flag:
+    """How a field is written on a command line."""
+
+    help: str
+    metavar: str
+    parse: Callable[[str], Any]
+    choices: Sequence[str] | None
+    short: str
+    required: bool
+    is_positional: bool
+    repeats: bool
+
+
+def positional(help: str, metavar: str) -> Any:
+    """A field that is a word without a flag."""
+    row = _Flag(help, metavar, str, None, "", True, True, False)
+    return dataclasses.field(metadata={_KEY: row})
+
+
+def flag(
+    help: str,
+    *,
+    default: Any = None,
+    metavar: str = "",
+    parse: Callable[[str], Any] = str,
+    choices: Sequence[str] | None = None,
+    short: str = "",
+    required: bool = False,
+    repeats: bool = False,
+) -> Any:
+    """A field that is a flag: ``--name VALUE``, or ``--name`` alone for a bool.
+
+    Args:
+        parse: gives the value of a word; raises `argparse.ArgumentTypeError`.
+        short: a second spelling, ``-o``; alone if the field has no long one.
+        repeats: the flag may be given many times; the field is a tuple.
+    """
+    row = _Flag(help, metavar, parse, choices, short, required, False, repeats)
+    return dataclasses.field(
+        default=() if repeats else default, metadata={_KEY: row}, kw_only=True
+    )
+
+
+def add_flags(parser: argparse.ArgumentParser, options: type[Any]) -> None:
+    """Give a parser every flag of a class of options."""
+    for field in dataclasses.fields(options):
+        _add(parser, field, field.metadata[_KEY])
+
+
+def _add(
+    parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", row: _Flag
+) -> None:
+    if row.is_positional:
+        parser.add_argument(field.name, metavar=row.metavar, help=row.help)
+        return
+    names = [n for n in (row.short, f"--{field.name.replace('_', '-')}") if n]
+    if field.default is False:
+        parser.add_argument(*names, action="store_true", help=row.help)
+        return
+    parser.add_argument(
+        *names,
+        dest=field.name,
+        action="append" if row.repeats else "store",
+        default=[] if row.repeats else field.default,
+        type=row.parse,
+        choices=row.choices,
+        metavar=row.metavar or None,
+        required=row.required,
+        help=row.help,
+    )
+
+
+def read_flags(options: type[Options], values: argparse.Namespace) -> Options:
+    """The options that a parser with the flags of ``options`` has read."""
+    found = {}
+    for field in dataclasses.fields(options):  # type: ignore[arg-type]
+        value = getattr(values, field.name)
+        found[field.name] = tuple(value) if field.metadata[_KEY].repeats else value
+    return options(**found)
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """A reader of integers of at least ``least``."""
+
+    def parse(text: str) -> int:
+        if text.isascii() and text.isdigit() and int(text[:19]) >= least:
+            return int(text[:19])
+        raise argparse.ArgumentTypeError(f"'{text}' is not an integer from {least} up")
+
+    return parse
+
+
+def seconds(text: str) -> float:
+    """A reader of times: more than 0, at most a day."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 86_400:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a number of seconds between 0 and 86400"
+        )
+    return value
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """A reader of ``name=value``."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"'{text}' is not written OPERAND=FILE")
+    return name, value

@@ -1,0 +1,127 @@
+"""``morello``: run, time and print what the compiler makes of a Spec.
+
+Read `main` first, then `commands.py`: its rows are the subcommands. Exit codes: 0 done,
+1 the Spec or an input is refused or a result is wrong, 2 wrong usage, 130 interrupted.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from morello._version import __version__
+from morello.errors import MorelloError
+from morello.tools.commands import COMMANDS, Command
+from morello.tools.flags import add_flags, read_flags
+from morello.tools.input_output import UsageError, write_output
+
+DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_NOTES = """\
+A Spec is kind:sizes[:dtypes][:option=value]…
+  matmul:512x512x512:f32                m x k x n; matmul:2x512x512x512 has a batch
+  matmul:64x64x64:f32:rhs=[0,2,1]       the right operand is column-major
+  matmul_accum, move, fill, max, max_accum are the other kinds
+
+examples:
+  morello run matmul:100x37x53:f32
+  morello bench matmul:512x512x512:f32
+  morello emit matmul:8x8x8:f32 --stage schedule
+  morello run --help
+
+exit codes: 0 done; 1 the Spec or an input is refused, or a result is wrong; 2 wrong
+usage; 130 interrupted.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports by an exception, so that every usage error is printed alike."""
+
+    def error(self, message: str) -> NoReturn:
+        message = message.replace(
+            "unrecognized arguments:", "unknown flag or one Spec too many:"
+        )
+        raise UsageError(message, f"{self.prog} --help says what is possible")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        write_output("-", "")  # what is left in the buffer, or a closed pipe
+        super().exit(status, message)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool.
+
+    Args:
+        argv: the command line without the program's name; that of the process if it is
+            None.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except UsageError as error:
+        return _report(error, USAGE)
+    except MorelloError as error:
+        return _report(error, REFUSED)
+    except MemoryError as error:
+        return _report(f"out of memory: {error or 'no more can be had'}", REFUSED)
+
+
+def _run(argv: Sequence[str]) -> int:
+    parser = _parser()
+    values = parser.parse_args(argv)
+    if values.version:
+        write_output("-", f"morello {__version__}\n")
+        return DONE
+    if values.command is None:
+        parser.error(f"no command; use one of {', '.join(COMMANDS)}")
+    command = COMMANDS[values.command]
+    return command.load()(read_flags(command.options, values))
+
+
+def _report(error: MorelloError | str, code: int) -> int:
+    # Errors of reading and writing name the file as morello-opt does: 'FILE: error: …'.
+    print(
+        f"morello: error: {str(error).replace(': error: ', ': ', 1)}", file=sys.stderr
+    )
+    return code
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="morello",
+        description="From a Spec to the fastest kernel that can be found for it.",
+        epilog=_NOTES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--version", action="store_true", help="print the version and exit"
+    )
+    places = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for command in COMMANDS.values():
+        _add_command(places, command)
+    return parser
+
+
+def _add_command(
+    places: "argparse._SubParsersAction[_Parser]", command: Command
+) -> None:
+    parser = places.add_parser(
+        command.name,
+        help=command.summary,
+        description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+        epilog=command.notes,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_flags(parser, command.options)
+
+
+__all__ = ["DONE", "INTERRUPTED", "REFUSED", "USAGE", "main"]
+
+if __name__ == "__main__":
+    sys.exit(main())

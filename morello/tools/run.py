@@ -1,0 +1,104 @@
+"""``morello run``: run a Spec's kernel once and check it against the definition."""
+
+import sys
+import time
+
+from morello.errors import ArgumentError, MorelloError
+from morello.spec import Array, Spec
+from morello.tools.array_files import logical_shapes, read_operand, write_operand
+from morello.tools.commands import RunOptions
+from morello.tools.input_output import check_output, write_output
+from morello.tools.request import Request
+from morello.tools.table import made_from, table, time_text
+from morello.tools.trial import Trial
+
+
+def main(options: RunOptions) -> int:
+    """Do what the command line says.
+
+    Returns:
+        0.
+
+    Raises:
+        MorelloError: what is refused; or an output that is not the definition's, which
+            is written nowhere.
+    """
+    request = Request.read(options.spec, options.target, options.schedule)
+    given = _read_inputs(request.spec, options.input)
+    if options.output is not None:
+        check_output(options.output)
+    trial = Trial.make(request.spec, options.seed, given)
+    kernel = request.compile(options.threads)
+    arguments = trial.arguments()
+    start = time.perf_counter()
+    kernel(*arguments)
+    elapsed = time.perf_counter() - start
+    verdict = trial.judge(arguments[-1])
+    if not verdict.holds:
+        raise MorelloError(
+            f"the kernel of {request.text} is wrong: {verdict}",
+            "please report it with the schedule that 'morello emit' prints",
+        )
+    if options.output is not None:
+        write_operand(options.output, _output(trial, given, arguments[-1]))
+    summary = table(
+        ("spec", f"{request.text} on {request.target.name}"),
+        ("inputs", _sources(request.spec, options)),
+        ("kernel", made_from(kernel)),
+        ("call", f"{time_text(elapsed)} (the first one, cold)"),
+        ("result", str(verdict)),
+    )
+    _print(summary, options.output == "-")
+    return 0
+
+
+def _read_inputs(
+    spec: Spec, assignments: tuple[tuple[str, str], ...]
+) -> dict[int, Array]:
+    """The arrays of ``--input``, by the number of the operand.
+
+    Raises:
+        ArgumentError: an operand that the Spec has not, or does not read, or twice.
+        InputError, UsageError: a file that does not fit or cannot be read.
+    """
+    readable = {o.name: i for i, o in enumerate(spec.kind.operands) if o.is_read}
+    found: dict[int, Array] = {}
+    for name, path in assignments:
+        if name not in readable:
+            names = ", ".join(readable) or "none"
+            raise ArgumentError(
+                f"--input {name}={path}: {spec.kind.label} reads no operand '{name}'",
+                f"it reads: {names}",
+            )
+        if readable[name] in found:
+            raise ArgumentError(f"--input {name}={path}: '{name}' is given twice")
+        found[readable[name]] = read_operand(path, spec, readable[name])
+    return found
+
+
+def _output(trial: Trial, given: dict[int, Array], output: Array) -> Array:
+    """The output in logical order; without a batch of 1, unless an input came so."""
+    spec = trial.spec
+    full = any(array.shape == spec.shape(i) for i, array in given.items())
+    shapes = logical_shapes(spec, len(spec.tensors) - 1)
+    return trial.logical(output).reshape(shapes[0 if full else -1])
+
+
+def _sources(spec: Spec, options: RunOptions) -> str:
+    files = dict(options.input)
+    names = [o.name for o in spec.kind.operands if o.is_read]
+    if not names:
+        return "none"
+    return ", ".join(
+        f"{name} from {files[name]}"
+        if name in files
+        else f"{name} random (seed {options.seed})"
+        for name in names
+    )
+
+
+def _print(text: str, output_taken: bool) -> None:
+    if output_taken:
+        sys.stderr.write(text)
+    else:
+        write_output("-", text)

@@ -1,0 +1,26 @@
+"""What ``run`` and ``bench`` print for a person: names, values, units."""
+
+from morello.kernel import Kernel
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def table(*rows: tuple[str, str]) -> str:
+    """Rows of a name and a value, the values below each other."""
+    width = max(len(name) for name, _ in rows)
+    return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+
+
+def time_text(seconds: float) -> str:
+    """A time with three or more digits and a fitting unit."""
+    scale, unit = next((row for row in _TIMES if seconds >= row[0]), _TIMES[-1])
+    return f"{seconds / scale:.{0 if seconds >= 100 * scale else 2}f} {unit}"
+
+
+def made_from(kernel: Kernel) -> str:
+    """How a kernel came to be, what it took, and what the cost model says of it."""
+    compiled = f"compiled in {time_text(kernel.times.compile)}"
+    if kernel.solution is None:
+        return f"from the given schedule, {compiled}"
+    found = f"found in {time_text(kernel.times.search)}"
+    return f"{found}, {compiled}, predicted to take {kernel.cost() / 1000:.0f} cycles"

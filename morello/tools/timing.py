@@ -1,0 +1,105 @@
+"""Timing calls: warm, in samples long enough for the clock, on one core if wanted."""
+
+import contextlib
+import dataclasses
+import gc
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any
+
+SAMPLE_SECONDS = 1e-3
+"""A sample repeats a call until it takes at least this long."""
+
+LEAST_SAMPLES = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """Seconds a call, one for each sample."""
+
+    seconds: tuple[float, ...]
+    calls: int
+    """Calls in each sample."""
+
+    @property
+    def best(self) -> float:
+        """The least: everything else on a machine only takes time away."""
+        return min(self.seconds)
+
+    @property
+    def median(self) -> float:
+        """The one in the middle: what a call takes as a rule."""
+        return statistics.median(self.seconds)
+
+
+def sample(
+    call: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    between: Callable[[], None],
+    seconds: float,
+) -> Samples:
+    """Time ``call(*arguments)`` again and again.
+
+    Args:
+        between: is called after each sample, outside of the time taken.
+        seconds: when to stop, samples and ``between`` counted; at least
+            `LEAST_SAMPLES` are taken however long they are.
+    """
+    end = time.perf_counter() + seconds
+    _time(call, arguments, 1)  # faults pages in, fills caches, wakes the vector unit
+    calls = _calls(call, arguments)
+    found: list[float] = []
+    with _no_collection():
+        while len(found) < LEAST_SAMPLES or time.perf_counter() < end:
+            found.append(_time(call, arguments, calls) / calls)
+            between()
+    return Samples(tuple(found), calls)
+
+
+def _calls(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
+    """How many calls make a sample that is long enough, with a margin."""
+    calls = 1
+    while (elapsed := _time(call, arguments, calls)) < SAMPLE_SECONDS:
+        calls = max(2 * calls, int(1.1 * calls * SAMPLE_SECONDS / max(elapsed, 1e-6)))
+    return calls
+
+
+def _time(call: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in repeat(None, calls):
+        call(*arguments)
+    return time.perf_counter() - start
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python's garbage collector from running within a sample."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def pinned(wanted: bool) -> Iterator[None]:
+    """Keep the calling thread on one of the cores that it may use, if ``wanted``.
+
+    The last one: systems tend to serve interrupts on the first. Where the system does
+    not allow it, the thread stays where it is put.
+    """
+    cores = os.sched_getaffinity(0)
+    if wanted:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        if wanted:
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, cores)
