@@ -6,6 +6,7 @@ common), `memrefs.py` (how operands must look), and `transform/action_op.py` (ho
 action becomes a transform op).
 """
 
+import sys
 import threading
 from typing import Any
 
@@ -21,7 +22,12 @@ def load(context: Any) -> None:
     from morello.dialect import kernel  # noqa: F401 -- its import completes the dialect
     from morello.dialect.definition import Morello
     from morello.dialect.transform import MorelloTransform, attach_interfaces
+    from morello.mlir import BACKEND
 
+    for namespace in (Morello.DIALECT_NAMESPACE, MorelloTransform.DIALECT_NAMESPACE):
+        # The bindings look for a module of this name at each op that they make, and
+        # search the whole path again each time that there is none.
+        sys.modules.setdefault(f"{BACKEND}.dialects.{namespace}", sys.modules[__name__])
     with _LOCK, context:
         # The bindings keep the declaration in the class, and so the context alive.
         if not context.is_dialect_loaded(Morello.DIALECT_NAMESPACE):
