@@ -148,6 +148,15 @@ def _panels(key: SpecKey, operand: int, target: Target) -> tuple[Layout, ...]:
     return tuple(wanted)
 
 
+def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:
+    """The levels where an operand may take another layout without moving nearer."""
+    return frozenset(
+        tensor.level
+        for index, tensor in enumerate(key.tensors)
+        if tensor.level is not Level.VRF and _panels(key, index, target)
+    )
+
+
 def _register_operands(key: SpecKey, target: Target) -> set[int]:
     return {i for n in target.kernels for i in KERNELS[n].register_operands(key)}
 

@@ -5,13 +5,16 @@ that is not on it brings itself and the chain of its remainders. An axis is cut 
 operand could not lie at its level whatever the other sizes. It is one size where it
 cannot have been tiled: on the dimensions of an operand that is known to be contiguous,
 and on a reduction that overwrites its output.
+
+What is left of a cache is one coordinate where no operand can move there any more.
 """
 
 import dataclasses
 from functools import lru_cache
 from typing import Any
 
-from morello.spec import Level, Limits, SpecKey, TensorSpec
+from morello.actions.move import relayout_levels
+from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
 from morello.targets import Target
 
 Axis = tuple[int, ...]
@@ -73,17 +76,36 @@ class Free:
 
 
 def box(
-    key: SpecKey, sizes: tuple[Axis, ...], limits: Limits, free: Free, target: Target
+    key: SpecKey,
+    sizes: tuple[Axis, ...],
+    limits: Limits,
+    room: Limits,
+    free: Free,
+    target: Target,
 ) -> Box:
-    """The box of a key under a goal with axes ``sizes`` and ``limits``."""
-    cut = tuple(_cut(key, dim, axis, limits, target) for dim, axis in enumerate(sizes))
+    """The box of a key under a goal with axes ``sizes``, ``limits`` and ``room``."""
+    cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
     if not key.kind.accumulates:
-        fixed = key.kind.reductions
-        cut = tuple(a[-1:] if d in fixed else a for d, a in enumerate(cut))
+        for dim in key.kind.reductions:
+            cut = (*cut[:dim], _whole(cut[dim], sizes[dim]), *cut[dim + 1 :])
     vrf = _register_axis(key, limits, free)
     l1 = _cache_axis(key, limits, Level.L1, free.l1, target)
     l2 = _cache_axis(key, limits, Level.L2, free.l2, target)
     return Box(cut, vrf, l1, l2)
+
+
+def room(spec: Spec) -> Limits:
+    """The most that one operand of a Spec, or of one below it, takes of each memory.
+
+    What is free, or what an operand of the Spec itself occupies already.
+    """
+    most = spec.limits
+    for index, tensor in enumerate(spec.tensors):
+        level = tensor.level
+        if level.is_cache:
+            taken = tensor.lines(spec.shape(index))
+            most = most.replace(level, max(most[level], taken))
+    return most.replace(Level.VRF, most.vrf + registers_taken(spec.key, spec.sizes))
 
 
 def registers_taken(key: SpecKey, sizes: tuple[Any, ...]) -> Any:
@@ -106,15 +128,17 @@ def _register_axis(key: SpecKey, limits: Limits, free: Free) -> Axis:
     return tuple(range(limits.vrf + 1)) if free.vrf else (limits.vrf,)
 
 
-def matters(key: SpecKey, level: Level) -> bool:
+def matters(key: SpecKey, level: Level, target: Target) -> bool:
     """Whether what is left of a cache can still decide: can an operand move there?"""
-    return any(tensor.level > level for tensor in key.tensors)
+    if any(tensor.level > level for tensor in key.tensors):
+        return True
+    return level in relayout_levels(key, target)
 
 
 def _cache_axis(
     key: SpecKey, limits: Limits, level: Level, free: bool, target: Target
 ) -> Axis:
-    if not matters(key, level):
+    if not matters(key, level, target):
         return (ANY,)
     limit: int = limits[level]
     if not free:
@@ -123,38 +147,43 @@ def _cache_axis(
     return tuple(sorted({limit, *(c for c in classes if c < limit)}))
 
 
-def _cut(key: SpecKey, dim: int, axis: Axis, limits: Limits, target: Target) -> Axis:
-    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
+    axis = sizes[dim]
+    for index, (operand, tensor) in enumerate(
+        zip(key.kind.operands, key.tensors, strict=True)
+    ):
         if dim not in operand.dims:
             continue
         if tensor.contiguous:
-            return axis[-1:]
-        alone = [1] * len(operand.dims)
-        place = operand.dims.index(dim)
-
-        def lies(
-            size: int,
-            tensor: TensorSpec = tensor,
-            place: int = place,
-            alone: list[int] = alone,
-        ) -> bool:
-            extents = (*alone[:place], size, *alone[place + 1 :])
-            return _can_lie(tensor, extents, limits, target)
-
-        axis = tuple(size for size in axis if lies(size))
+            axis = _whole(axis, sizes[dim])
+        full = tuple(a[-1] for a in key.operand_sizes(index, sizes))
+        if not _lies_whole(tensor, full, room):
+            place = operand.dims.index(dim)
+            axis = tuple(n for n in axis if _lies(tensor, place, n, room))
     return axis
 
 
-def _can_lie(
-    tensor: TensorSpec, sizes: tuple[int, ...], limits: Limits, target: Target
-) -> bool:
-    """Whether a tile could ever be at its level, with nothing else there."""
-    match tensor.level:
-        case Level.GL:
-            return True
-        case Level.VRF:
-            return bool(tensor.registers(sizes) <= limits.vrf)
-        case Level.L2:
-            return bool(tensor.lines(sizes) <= limits.l2)
-        case Level.L1:
-            return bool(tensor.lines(sizes) <= limits.l1)
+def _whole(axis: Axis, full: Axis) -> Axis:
+    """The full size alone, if it is still on the axis."""
+    return axis[-1:] if axis[-1:] == full[-1:] else ()
+
+
+def _lies_whole(tensor: TensorSpec, full: tuple[int, ...], room: Limits) -> bool:
+    """Whether a tile may be of an operand that lay at its level as one gapless array.
+
+    That took fewer lines than the rows of its tiles seem to.
+    """
+    if tensor.level is Level.GL:
+        return True
+    if tensor.level is Level.VRF or tensor.layout.is_packed:
+        return False
+    gapless = dataclasses.replace(tensor, contiguous=True)
+    return bool(gapless.lines(full) <= room[tensor.level])
+
+
+def _lies(tensor: TensorSpec, place: int, size: int, room: Limits) -> bool:
+    """Whether a tile could ever be at its level, whatever its other sizes are."""
+    sizes = (1,) * place + (size,) + (1,) * (tensor.rank - place - 1)
+    in_registers = tensor.level is Level.VRF
+    taken = tensor.registers(sizes) if in_registers else tensor.lines(sizes)
+    return bool(taken <= room[tensor.level])

@@ -63,7 +63,7 @@ class Solver:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self._runs: dict[Limits, _Run] = {}
+        self._runs: dict[tuple[Limits, Limits], _Run] = {}
 
     def solve(self, spec: Spec) -> Solution:
         """The best program of ``spec``.
@@ -72,9 +72,9 @@ class Solver:
             SearchError: no program exists, with the likely reason.
         """
         start = time.perf_counter()
-        taken = ax.registers_taken(spec.key, spec.sizes)
-        limits = spec.limits.replace(Level.VRF, spec.limits.vrf + taken)
-        run = self._runs.setdefault(limits, _Run(limits, self.target))
+        room = ax.room(spec)
+        limits = spec.limits.replace(Level.VRF, room.vrf)
+        run = self._runs.setdefault((limits, room), _Run(limits, room, self.target))
         before = run.points
         sizes = tuple(ax.size_axis(size) for size in spec.sizes)
         table = run.table(run.root(spec.key, sizes))
@@ -96,8 +96,9 @@ def best_program(spec: Spec, target: Target) -> Solution:
 class _Run:
     """The tables of all goals with one set of limits."""
 
-    def __init__(self, limits: Limits, target: Target) -> None:
+    def __init__(self, limits: Limits, room: Limits, target: Target) -> None:
         self.limits = limits
+        self.room = room
         self.target = target
         self.tables: dict[TableId, Table] = {}
         self.points = 0
@@ -136,10 +137,13 @@ class _Run:
         lies and so may have taken something.
         """
         lowest = min(t.level for t in (*key.tensors, *parent.key.tensors))
+        vrf = parent.free.vrf or lowest is Level.VRF
+        l1 = parent.free.l1 or lowest <= Level.L1
+        l2 = parent.free.l2 or lowest <= Level.L2
         return Free(
-            not ax.holds_registers(key) and (parent.free.vrf or lowest is Level.VRF),
-            ax.matters(key, Level.L1) and (parent.free.l1 or lowest <= Level.L1),
-            ax.matters(key, Level.L2) and (parent.free.l2 or lowest <= Level.L2),
+            vrf and not ax.holds_registers(key),
+            l1 and ax.matters(key, Level.L1, self.target),
+            l2 and ax.matters(key, Level.L2, self.target),
         )
 
     def box(self, identity: TableId) -> Box:
@@ -147,7 +151,12 @@ class _Run:
         found = self._boxes.get(identity)
         if found is None:
             found = ax.box(
-                identity.key, identity.sizes, self.limits, identity.free, self.target
+                identity.key,
+                identity.sizes,
+                self.limits,
+                self.room,
+                identity.free,
+                self.target,
             )
             self._boxes[identity] = found
         return found

@@ -1,0 +1,117 @@
+"""The best cost of a Spec by enumeration of every program in the space.
+
+One Spec at a time, by recursion over what `Action.expand` leaves, with a dict as memo.
+Nothing of `morello.search` is used: only the actions' definitions, and the rule that
+says which sizes a dimension can take.
+"""
+
+import dataclasses
+
+from morello.actions import ACTIONS, Action
+from morello.spec import Limits, Spec, SpecKey
+from morello.spec.frame import Frame
+from morello.targets import Target
+
+Axes = tuple[tuple[int, ...], ...]
+Point = tuple[tuple[int, ...], tuple[int, int, int]]
+"""Sizes, and what is left of registers, L1 and L2."""
+
+
+class OutOfBudget(Exception):
+    """The enumeration is larger than a test can afford."""
+
+
+def ladder_sizes(size: int) -> tuple[int, ...]:
+    """{2^x}, {3·2^x}, the size, and whatever remains when one of them tiles another."""
+    rungs = [r for r in range(1, size + 1) if is_rung(r)]
+    found = {size, *rungs}
+    while True:
+        rests = {s % r for s in found for r in rungs if r < s} - {0}
+        if rests <= found:
+            return tuple(sorted(found))
+        found |= rests
+
+
+def is_rung(number: int) -> bool:
+    """Whether it is 2^x or 3·2^x."""
+    while number % 2 == 0:
+        number //= 2
+    return number in (1, 3)
+
+
+@dataclasses.dataclass
+class Family:
+    """All Specs of one key whose dimensions take the sizes of ``axes``."""
+
+    key: SpecKey
+    axes: Axes
+    actions: tuple[Action, ...]
+    costs: dict[Point, int | None]
+    """The best cost of each Spec that was asked for; None if it has no program."""
+
+
+class BruteForce:
+    """Enumerates programs; Specs that were enumerated once are remembered."""
+
+    def __init__(self, target: Target, budget: int = 1 << 60) -> None:
+        self.target = target
+        self.budget = budget
+        """How many more Specs may be enumerated."""
+        self.families: dict[tuple[SpecKey, Axes], Family] = {}
+
+    def best(self, spec: Spec, axes: Axes | None = None) -> int | None:
+        """The least cost of any program of ``spec``; None if it has none.
+
+        Raises:
+            OutOfBudget: more Specs than the budget had to be enumerated.
+        """
+        axes = axes or tuple(map(ladder_sizes, spec.sizes))
+        return self._best(self._family(spec.key, axes), Frame.of(spec))
+
+    def _family(self, key: SpecKey, axes: Axes) -> Family:
+        found = self.families.get((key, axes))
+        if found is None:
+            actions = tuple(
+                a for kind in ACTIONS for a in kind.candidates(key, axes, self.target)
+            )
+            found = self.families[key, axes] = Family(key, axes, actions, {})
+        return found
+
+    def _best(self, family: Family, frame: Frame) -> int | None:
+        left = frame.limits
+        point = (frame.sizes, (left.vrf, left.l1, left.l2))
+        if point in family.costs:
+            return family.costs[point]
+        if self.budget <= 0:
+            raise OutOfBudget
+        self.budget -= 1
+        totals = (self._total(family, frame, a) for a in family.actions)
+        best = min((t for t in totals if t is not None), default=None)
+        family.costs[point] = best
+        return best
+
+    def _total(self, family: Family, frame: Frame, action: Action) -> int | None:
+        """The cost of the best program that starts with an action; None if none."""
+        expansion = action.expand(frame, self.target)
+        if not all(bool(c.holds) for c in expansion.conditions):
+            return None
+        total = int(expansion.cost)
+        for child in expansion.children:
+            times = int(child.times)
+            if not times:
+                continue
+            axes = tuple(family.axes[d] for d in child.dims)
+            plain = plain_frame(child.frame)
+            if any(s not in axis for s, axis in zip(plain.sizes, axes, strict=True)):
+                return None
+            cost = self._best(self._family(plain.key, axes), plain)
+            if cost is None:
+                return None
+            total += times * cost
+        return total
+
+
+def plain_frame(frame: Frame) -> Frame:
+    """The frame with Python integers, which can be keys of a dict."""
+    limits = Limits(int(frame.limits.vrf), int(frame.limits.l1), int(frame.limits.l2))
+    return Frame(frame.key, tuple(int(s) for s in frame.sizes), limits)
