@@ -22,6 +22,7 @@ from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
 from morello.search.gather import look_up, positions
 from morello.search.impl import Branch, Impl
+from morello.search.slices import Slices
 from morello.search.sweep import plan_axis, sweep
 from morello.search.table import (
     COST_BOUND,
@@ -250,13 +251,18 @@ class _TableSolver:
             )
             if any(step is not None for step in steps):
                 plans.append((dim, steps, np.asarray(list(found), np.int32)))
-        changed = bool(plans)
+        if not plans:
+            return
+        slices = Slices.of(self.costs, len(self.box.sizes))
+        costs, decisions = slices.costs, slices.decisions
+        changed = True
         while changed:
             results = [
-                sweep(self.costs, self.decisions, self.costs, dim, steps, indices)
+                sweep(costs, decisions, costs, dim, steps, indices)
                 for dim, steps, indices in plans
             ]
             changed = any(results) and len(plans) > 1
+        slices.write_back(self.costs, self.decisions)
 
     def _loop_below(self, dim: int, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key: an operand stops being contiguous."""
