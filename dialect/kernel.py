@@ -4,7 +4,7 @@ from typing import Any
 
 from morello.dialect.attributes import string_of
 from morello.dialect.definition import Operand
-from morello.dialect.ops import KINDS, SPEC_OPS
+from morello.dialect.ops import KINDS
 from morello.dialect.spec_op import (
     SpecOp,
     check_memrefs,
@@ -97,6 +97,3 @@ def _check(op: ir.OpView) -> None:
     given = required(op, SEGMENTS, f"{SEGMENTS} = {legal_segments}")
     if given != legal_segments:
         raise SpecError(f"'{SEGMENTS}' is {given}", f"it must be {legal_segments}")
-
-
-__all__ = ["SPEC_OPS", "KernelOp", "read_kernel_op"]

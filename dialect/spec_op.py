@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from morello.dialect.attributes import (
     LimitsAttr,
     bool_of,
-    i64_attr,
     limits_attr,
     limits_of,
     string_of,
@@ -25,9 +24,6 @@ from morello.dialect.memrefs import check_memref
 from morello.errors import SpecError
 from morello.mlir import ir
 from morello.spec import Kind, Spec
-
-FIELDS = ("sizes", "tensors", "limits", "serial")
-"""The attributes that every Spec op has."""
 
 _WRITE = {
     "sizes": "sizes = array<i64: …>, one for each dimension of the kind",
@@ -198,10 +194,8 @@ def spec_attributes(spec: Spec) -> dict[str, ir.Attribute]:
 
 
 __all__ = [
-    "FIELDS",
     "SpecOp",
     "check_memrefs",
-    "i64_attr",
     "make_kind",
     "option_attributes",
     "option_names",
