@@ -17,7 +17,7 @@ import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.kernels import KERNELS
-from morello.spec import Layout, Level, SpecKey, TensorSpec
+from morello.spec import Fill, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets import Target
@@ -136,14 +136,18 @@ def copies(source: TensorSpec, dest: TensorSpec) -> bool:
 
 
 def _panels(key: SpecKey, operand: int, target: Target) -> tuple[Layout, ...]:
-    """Layouts that kernels of the kind ask for; none for what is packed already."""
-    if key.tensors[operand].layout.is_packed or isinstance(key.kind, MoveKind):
+    """Layouts that kernels of the kind ask for; none for what is packed already.
+
+    None either for what computes nothing: packing it is more work than the Spec is.
+    """
+    layout = key.tensors[operand].layout
+    if layout.is_packed or isinstance(key.kind, (MoveKind, Fill)):
         return ()
     wanted = {
-        layout: None
+        panels: None
         for name in target.kernels
-        for layout in KERNELS[name].layouts(key, operand)
-        if layout != key.tensors[operand].layout
+        for panels in KERNELS[name].layouts(key, operand)
+        if panels != layout and panels.rank == layout.rank
     }
     return tuple(wanted)
 
