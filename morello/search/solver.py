@@ -66,6 +66,12 @@ class Solver:
         self.target = target
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
 
+    def tables(self, spec: Spec) -> tuple[Table, ...]:
+        """The tables solved so far for goals with the limits of ``spec``."""
+        room = ax.room(spec)
+        run = self._runs.get((spec.limits.replace(Level.VRF, room.vrf), room))
+        return tuple(run.tables.values()) if run else ()
+
     def solve(self, spec: Spec) -> Solution:
         """The best program of ``spec``.
 

@@ -17,7 +17,7 @@ Point = tuple[tuple[int, ...], tuple[int, int, int]]
 """Sizes, and what is left of registers, L1 and L2."""
 
 
-class OutOfBudget(Exception):
+class BudgetError(Exception):
     """The enumeration is larger than a test can afford."""
 
 
@@ -63,7 +63,7 @@ class BruteForce:
         """The least cost of any program of ``spec``; None if it has none.
 
         Raises:
-            OutOfBudget: more Specs than the budget had to be enumerated.
+            BudgetError: more Specs than the budget had to be enumerated.
         """
         axes = axes or tuple(map(ladder_sizes, spec.sizes))
         return self._best(self._family(spec.key, axes), Frame.of(spec))
@@ -83,7 +83,7 @@ class BruteForce:
         if point in family.costs:
             return family.costs[point]
         if self.budget <= 0:
-            raise OutOfBudget
+            raise BudgetError
         self.budget -= 1
         totals = (self._total(family, frame, a) for a in family.actions)
         best = min((t for t in totals if t is not None), default=None)
