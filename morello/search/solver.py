@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions import ACTIONS, Action, Child
+from morello.actions import ACTIONS, Action, Child, Expansion
 from morello.actions.loops import tile_key
 from morello.errors import SearchError
 from morello.search import axes as ax
@@ -33,7 +33,7 @@ from morello.search.table import (
     frame_of,
 )
 from morello.spec import Level, Limits, Spec, SpecKey
-from morello.spec.frame import Frame
+from morello.spec.frame import Bools, Frame
 from morello.targets import Target
 
 
@@ -298,21 +298,22 @@ class _TableSolver:
 
     def _gather(self, index: int, action: Action, frame: Frame) -> None:
         """Try an action whose holes are in other tables, everywhere at once."""
-        window = self._window(action, frame)
-        if window is None:
-            return
-        part = _restrict(frame, window)
-        axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
-        expansion = action.expand(part, self.target)
-        legal: Any = np.bool_(True)
-        for condition in expansion.conditions:
-            legal = legal & condition.holds
+        expansion = action.expand(frame, self.target)
+        legal = _legal(expansion)
         if not np.any(legal):
             return
-        total: Any = np.asarray(expansion.cost, np.float64)
         identities = tuple(
             self.run.child_id(self.id, child) for child in expansion.children
         )
+        window = self._window(expansion, identities)
+        if window is None:
+            return
+        part = _restrict(frame, window)
+        if part is not frame:
+            expansion = action.expand(part, self.target)
+            legal = _legal(expansion)
+        axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
+        total: Any = np.asarray(expansion.cost, np.float64)
         for child, identity in zip(expansion.children, identities, strict=True):
             table = self.run.table(identity)
             if not table.costs.size:
@@ -328,17 +329,13 @@ class _TableSolver:
         np.copyto(costs, total, where=better)
         np.copyto(decisions, np.int32(index), where=better)
 
-    def _window(self, action: Action, frame: Frame) -> tuple[int, ...] | None:
+    def _window(
+        self, expansion: Expansion, identities: tuple[TableId, ...]
+    ) -> tuple[int, ...] | None:
         """The part of the box, from its origin, outside which a hole has no program."""
-        corner = Frame(
-            self.key,
-            tuple(axis[0] for axis in self.box.sizes),
-            self.run.limits,
-        )
-        probe = action.expand(corner, self.target)
         extents = list(self.box.shape)
-        for child in probe.children:
-            below = self.run.box(self.run.child_id(self.id, child))
+        for child, identity in zip(expansion.children, identities, strict=True):
+            below = self.run.box(identity)
             for place, dim in enumerate(child.dims):
                 if not below.sizes[place]:
                     return None
@@ -346,6 +343,14 @@ class _TableSolver:
                 fit = bisect.bisect_right(self.box.sizes[dim], top)
                 extents[dim] = min(extents[dim], fit)
         return tuple(extents) if all(extents) else None
+
+
+def _legal(expansion: Expansion) -> Bools:
+    """Where in its frame an action applies."""
+    legal: Bools = np.bool_(True)
+    for condition in expansion.conditions:
+        legal = legal & condition.holds
+    return legal
 
 
 def _candidates(
