@@ -1,0 +1,69 @@
+"""Comparing what the search found with what the enumeration found."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+
+from morello.errors import SearchError
+from morello.search import Solver
+from morello.spec import Limits, Spec
+from tests.search.brute_force import BruteForce, BudgetError
+
+
+@dataclasses.dataclass
+class Agreement:
+    """How many Specs of each kind were compared, and those that differ."""
+
+    goals: Counter[str] = dataclasses.field(default_factory=Counter)
+    """Specs that were given to the search, by the label of their kind."""
+    points: Counter[str] = dataclasses.field(default_factory=Counter)
+    """Specs below those, read in the tables of the search."""
+    programs: Counter[str] = dataclasses.field(default_factory=Counter)
+    """Of either, those that have a program."""
+    mismatches: list[str] = dataclasses.field(default_factory=list)
+
+
+def searched(solver: Solver, spec: Spec) -> int | None:
+    """The cost that the search reports; None if it says that there is no program."""
+    try:
+        return solver.solve(spec).impl.cost
+    except SearchError:
+        return None
+
+
+def compare(spec: Spec, solver: Solver, brute: BruteForce, found: Agreement) -> None:
+    """Compare a goal, and every Spec that its enumeration finished."""
+    cost = searched(solver, spec)
+    try:
+        best = brute.best(spec)
+    except BudgetError:
+        pass
+    else:
+        found.goals[spec.kind.label] += 1
+        found.programs[spec.kind.label] += best is not None
+        if cost != best:
+            found.mismatches.append(f"{spec}: search {cost}, enumeration {best}")
+    _compare_tables(spec, solver, brute, found)
+
+
+def _compare_tables(
+    spec: Spec, solver: Solver, brute: BruteForce, found: Agreement
+) -> None:
+    for table in solver.tables(spec):
+        family = brute.families.get((table.id.key, table.id.sizes))
+        if family is None:
+            continue
+        label = table.id.key.kind.label
+        for (sizes, left), best in family.costs.items():
+            point = table.point(sizes, Limits(*left))
+            if point is None:
+                continue
+            cost = table.costs[point]
+            found.points[label] += 1
+            found.programs[label] += best is not None
+            if cost != (np.inf if best is None else best):
+                found.mismatches.append(
+                    f"{table.id.key} {sizes} {left} below {spec}: search {cost}, "
+                    f"enumeration {best}"
+                )

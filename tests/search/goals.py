@@ -1,0 +1,97 @@
+"""Random goals: small Specs of every kind, at any level, in any layout and limits."""
+
+import dataclasses
+import random
+
+from morello.spec import (
+    Dtype,
+    Fill,
+    Kind,
+    Layout,
+    Level,
+    Limits,
+    Matmul,
+    Max,
+    Move,
+    Spec,
+    TensorSpec,
+    argument_tensor,
+)
+
+LAYOUTS = {
+    1: ("[0]", "[0,0p4]"),
+    2: ("[0,1]", "[1,0]", "[1,0,1p4]", "[0,1,0p6]", "[0,1,1oe8]"),
+    3: (
+        "[0,1,2]",
+        "[0,2,1]",
+        "[0,2,1,2p16]",
+        "[0,1,2,1p6]",
+        "[0,1,2,1p4]",
+        "[0,1,2,2oe4]",
+    ),
+}
+"""By rank: row-major, column-major, packed panels, odd-even."""
+
+KINDS: tuple[Kind, ...] = (
+    Matmul(accum=True),
+    Matmul(accum=False),
+    Max(accum=True),
+    Max(accum=False),
+    Move(1),
+    Move(2),
+    Move(3),
+    Fill(1),
+    Fill(2, "lowest"),
+    Fill(3),
+)
+
+LEVELS: tuple[tuple[Level, ...], ...] = (
+    (Level.GL,),
+    (Level.L2,),
+    (Level.L1,),
+    (Level.L1, Level.L2),
+    (Level.GL, Level.L2, Level.L1),
+)
+"""What the operands of one goal may lie in."""
+
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20)
+MATMUL_SIZES = (1, 1, 2, 3, 4, 5, 6, 7, 16)
+
+
+def random_limits(rng: random.Random) -> Limits:
+    """Tight ones more often than roomy ones."""
+    return Limits(
+        rng.choice((4, 7, 12, 16)),
+        rng.choice((0, 2, 5, 16, 64, 128, 512)),
+        rng.choice((0, 8, 1024, 16384)),
+    )
+
+
+def random_sizes(rng: random.Random, kind: Kind) -> tuple[int, ...]:
+    """Small sizes, odd ones too; matmul has the smallest, for it has most dimensions."""
+    if isinstance(kind, Matmul):
+        rest = tuple(rng.choice(MATMUL_SIZES) for _ in range(3))
+        return (rng.choice((1, 1, 1, 2)), *rest)
+    return tuple(rng.choice(SIZES) for _ in kind.dims)
+
+
+def random_form(rng: random.Random, dtype: Dtype, rank: int, level: Level) -> TensorSpec:
+    """A form at a level: of a gapless array or of a tile of one."""
+    if level is Level.VRF:
+        return TensorSpec(dtype, level, Layout.row_major(rank), vector_width=8)
+    form = argument_tensor(dtype, Layout.parse(rng.choice(LAYOUTS[rank])))
+    contiguous = form.contiguous and rng.random() < 0.7
+    return dataclasses.replace(form, level=level, contiguous=contiguous)
+
+
+def random_goal(rng: random.Random, kind: Kind) -> Spec:
+    """A small Spec of a kind."""
+    dtype = rng.choice((Dtype.F32, Dtype.S32))
+    levels = [rng.choice(rng.choice(LEVELS)) for _ in kind.operands]
+    if rng.random() < 0.15:
+        levels[-1] = Level.VRF
+    forms = tuple(
+        random_form(rng, dtype, len(operand.dims), level)
+        for operand, level in zip(kind.operands, levels, strict=True)
+    )
+    return Spec(kind, random_sizes(rng, kind), forms, random_limits(rng))
