@@ -61,6 +61,7 @@ class RunOptions:
     output: str | None = flag(
         "where to write the output, in the order of its logical dimensions",
         metavar="FILE.npy",
+        short="-o",
     )
     seed: int = _seed()
     threads: int = _threads()
@@ -148,7 +149,8 @@ of at least 1 ms; a kernel that uses one thread is pinned to one core. Between s
 generated loop of multiply-adds measures the peak of the core, so that both see the same
 clock. peak_gflops is that peak times the cores that --threads may use; threads_used
 says what the kernel makes of them. fraction_of_peak is that of the best sample. A
-kernel is timed only when its output on random inputs is the definition's, bit for bit.
+kernel is timed only when its output on random inputs is the definition's, bit for bit
+(of sums of more than 2^20 terms in f32: within the bound that 'run' names).
 gbytes_per_s counts each operand once for each time that it is read or written. cost is
 what the model says of a call, in 1/1000 cycles. Fields that do not apply are null.
 

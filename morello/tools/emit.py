@@ -5,7 +5,6 @@ from morello.mlir import ir
 from morello.stages import build_stages, spec_module
 from morello.tools.commands import EmitOptions
 from morello.tools.input_output import UsageError, check_output, write_output
-from morello.tools.progress import progress
 from morello.tools.request import Request
 
 
@@ -44,7 +43,7 @@ def _text(request: Request, stage: str) -> str:
 
 def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
-    with progress(request.doing):
+    with request.working():
         stages = build_stages(
             request.spec, request.target, 1, request.schedule, solution=None
         )

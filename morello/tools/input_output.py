@@ -68,12 +68,15 @@ def _decoded(data: bytes, name: str) -> str:
 def write_output(path: str, content: str | bytes) -> None:
     """Write a file so that nobody sees half of it, or the standard output for ``-``.
 
-    Text is written as UTF-8.
+    Text is written as UTF-8, and the bytes of a name that is not UTF-8 as they are.
 
     Raises:
         UsageError: it cannot be written.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    if isinstance(content, str):
+        data = content.encode("utf-8", "surrogateescape")
+    else:
+        data = content
     try:
         if path == "-":
             sys.stdout.flush()

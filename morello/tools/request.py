@@ -1,13 +1,15 @@
 """What every command of ``morello`` begins with: target, Spec, schedule, kernel."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 
 from morello.compiler import compile as compile_spec
-from morello.errors import TargetError
+from morello.errors import CompileError, ScheduleError, TargetError
 from morello.kernel import Kernel
 from morello.spec import Spec, parse_spec, print_spec
 from morello.targets import Target, find_target
-from morello.tools.input_output import UsageError, read_input
+from morello.tools.input_output import UsageError, input_name, read_input
 from morello.tools.progress import progress
 
 
@@ -19,6 +21,8 @@ class Request:
     target: Target
     schedule: str | None
     """The text of a module to be used instead of a search."""
+    source: str = ""
+    """Where the schedule was read, for locations in errors."""
 
     @classmethod
     def read(cls, spec: str, target: str, schedule: str | None) -> "Request":
@@ -35,18 +39,28 @@ class Request:
             raise UsageError(f"argument --target: {error.what}", error.remedy) from None
         wanted = parse_spec(spec, machine.limits)
         text = None if schedule is None else read_input(schedule)
-        return cls(wanted, machine, text)
+        return cls(wanted, machine, text, input_name(schedule or ""))
 
     @property
     def text(self) -> str:
         """The Spec in its shortest form."""
         return print_spec(self.spec, self.target.limits)
 
-    @property
-    def doing(self) -> str:
-        """What is going on while it is compiled, for a person who waits."""
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Show a person who waits what is going on; name the schedule's file in errors.
+
+        MLIR calls the text that it parses ``"-"``.
+        """
         verb = "compiling" if self.schedule is not None else "searching for"
-        return f"{verb} {self.text}"
+        try:
+            with progress(f"{verb} {self.text}"):
+                yield
+        except (ScheduleError, CompileError) as error:
+            if self.schedule is None:
+                raise
+            what = error.what.replace('"-":', f"{self.source}:")
+            raise type(error)(what, error.remedy) from error
 
     def compile(self, threads: int = 1) -> Kernel:
         """The kernel.
@@ -54,7 +68,7 @@ class Request:
         Raises:
             MorelloError: what cannot be compiled, and why.
         """
-        with progress(self.doing):
+        with self.working():
             return compile_spec(
                 self.spec, target=self.target, threads=threads, schedule=self.schedule
             )

@@ -46,7 +46,10 @@ class Verdict:
 
     def __str__(self) -> str:
         if self.is_exact:
-            return f"exact: all {self.elements} elements are the definition's"
+            count = (
+                f"all {self.elements} elements are" if self.elements > 1 else "it is"
+            )
+            return f"exact: {count} the definition's, bit for bit"
         count = f"{self.differing} of {self.elements} elements"
         if self.of_bound is None:
             return f"{count} are not the definition's; {self.example}"

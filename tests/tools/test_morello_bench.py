@@ -1,0 +1,173 @@
+"""``morello bench``: what it prints, how it times, what it refuses."""
+
+import json
+import os
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.kernel import Kernel
+from morello.spec import Max, parse_spec
+from morello.targets import AVX2
+from morello.tools.bench import Measurement, operand_bytes, peak_dtype
+from morello.tools.morello import main
+from morello.tools.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned, sample
+
+ASKED = {
+    "spec": str,
+    "target": str,
+    "threads": int,
+    "best_s": float,
+    "median_s": float,
+    "gflops": float,
+    "peak_gflops": float,
+    "fraction_of_peak": float,
+    "search_s": float,
+    "compile_s": float,
+    "cost": int,
+    "verified": bool,
+}
+
+
+def bench(capsys: pytest.CaptureFixture[str], *line: str, code: int = 0) -> Any:
+    assert main(["bench", *line, "--seconds", "0.05", "--json"]) == code
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    assert list(found) == list(Measurement.__dataclass_fields__)
+    return found
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = bench(capsys, "matmul:6x5x9:f32", "--threads", "1")
+    for name, kind in ASKED.items():
+        assert type(found[name]) is kind, name
+    assert found["spec"] == "matmul:6x5x9:f32"
+    assert (found["target"], found["threads"], found["threads_used"]) == ("avx2", 1, 1)
+    assert found["verified"]
+    assert 0 < found["best_s"] <= found["median_s"] < 1e-3
+    assert found["gflops"] == pytest.approx(2 * 6 * 5 * 9 / found["best_s"] / 1e9)
+    assert found["peak_gflops"] > found["gflops"]
+    fraction = found["gflops"] / found["peak_gflops"]
+    assert found["fraction_of_peak"] == pytest.approx(fraction)
+    assert found["cost"] > 0
+
+
+def test_threads_are_cores_of_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
+    found = bench(capsys, "max:4x8:s32", "--threads", "500")
+    cores = len(os.sched_getaffinity(0))
+    assert (found["threads"], found["threads_used"]) == (500, 1)
+    assert found["peak_gflops"] == pytest.approx(found["peak_gflops_core"] * cores)
+
+
+@pytest.mark.parametrize(
+    ("spec", "nbytes"), [("move:7x9:f32:dst=[1,0]", 504), ("fill:5x3:u8", 15)]
+)
+def test_without_flops(
+    spec: str, nbytes: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = bench(capsys, spec)
+    for name in ("gflops", "median_gflops", "peak_gflops", "fraction_of_peak"):
+        assert found[name] is None
+    assert found["gbytes_per_s"] == pytest.approx(nbytes / found["best_s"] / 1e9)
+    assert found["verified"]
+
+
+def test_given_schedule_was_not_searched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "fill.mlir")
+    assert main(["emit", "fill:5x3", "--stage", "schedule", "-o", path]) == 0
+    cost = bench(capsys, "fill:5x3")["cost"]
+    found = bench(capsys, "fill:5x3", "--schedule", path)
+    assert (found["search_s"], found["cost"], found["verified"]) == (None, cost, True)
+
+
+def test_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "max:4x8:f32", "--seconds", "0.05"]) == 0
+    out = capsys.readouterr().out
+    for row in (
+        r"spec +max:4x8:f32 on avx2 \(\w+\)",
+        r"threads +1 asked for, 1 used",
+        r"kernel +found in .*, compiled in .*, predicted to take \d+ cycles",
+        r"verified +exact: all 4 elements are the definition's, bit for bit",
+        r"best +\S+ .?s a call, \S+ GFLOP/s",
+        r"median +\S+ .?s a call, \S+ GFLOP/s, \d+ samples of \d+ calls",
+        r"peak +\S+ GFLOP/s of multiply-adds; the best is \S+ % of it",
+        r"bandwidth +\S+ GB/s of operands",
+    ):
+        assert re.search(f"^{row}$", out, re.M), row
+
+
+def test_wrong_kernel_is_not_timed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Max, "evaluate", lambda *_: np.float32(-9))
+    assert main(["bench", "max:4x8:f32", "--json"]) == 1
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert (found["verified"], found["samples"]) == (False, 0)
+    assert found["best_s"] is found["gflops"] is found["fraction_of_peak"] is None
+    assert "the kernel of max:4x8:f32 is wrong and was not timed: 4 of 4" in err
+    assert main(["bench", "max:4x8:f32"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_kernel_that_changes_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = iter(range(1_000_000))
+
+    def drift(_: Kernel, out: Any) -> None:
+        out[:] = max(0, next(calls) - 3)
+
+    monkeypatch.setattr(Kernel, "__call__", drift)
+    assert main(["bench", "fill:4", "--seconds", "0.05"]) == 1
+    assert "gives another output after many calls; please" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("spec", "dtype"),
+    [
+        ("matmul:2x2x2:f32", "f32"),
+        ("matmul:2x2x2:bf16,bf16,f32", "f32"),
+        ("matmul:2x2x2:s32", "s32"),
+        ("matmul:2x2x2:u8,s8,s32", None),
+        ("max:2x2:f32", "f32"),
+        ("move:2x2:f32", None),
+    ],
+)
+def test_dtype_of_the_peak(spec: str, dtype: str | None) -> None:
+    assert peak_dtype(parse_spec(spec, AVX2.limits)) == dtype
+
+
+def test_bytes_count_reads_and_writes() -> None:
+    spec = parse_spec("matmul_accum:2x3x5:f32", AVX2.limits)
+    assert operand_bytes(spec) == 4 * (6 + 15 + 2 * 10)
+
+
+def test_samples_are_long_and_many() -> None:
+    seen: list[int] = []
+    found = sample(sum, ([1, 2, 3],), lambda: seen.append(1), 0.05)
+    assert len(found.seconds) == len(seen) >= LEAST_SAMPLES
+    assert found.median * found.calls >= SAMPLE_SECONDS / 2
+    assert found.best == min(found.seconds)
+    assert found.median == statistics.median(found.seconds)
+
+
+def test_least_samples_are_taken_without_time() -> None:
+    found = sample(sum, ([1],), lambda: None, 1e-9)
+    assert len(found.seconds) == LEAST_SAMPLES
+
+
+def test_pinning_ends_with_its_context() -> None:
+    before = os.sched_getaffinity(0)
+    with pinned(True):
+        assert os.sched_getaffinity(0) == {max(before)}
+    assert os.sched_getaffinity(0) == before
+    with pinned(False):
+        assert os.sched_getaffinity(0) == before

@@ -1,0 +1,183 @@
+"""``morello`` from the outside: help, versions, usage errors, signals, pipes."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from morello._version import __version__
+from morello.spec import Fill
+from morello.tools.commands import COMMANDS
+from morello.tools.morello import main
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+COMMAND = [sys.executable, "-m", "morello"]
+
+USAGE = {
+    "": "no command; use one of run, bench, emit; morello --help",
+    "runn fill:3": "argument COMMAND: invalid choice: 'runn'",
+    "run": "the following arguments are required: SPEC; morello run --help",
+    "run fill:3 fill:4": "unknown flag or one Spec too many: fill:4",
+    "run fill:3 --bogus": "unknown flag or one Spec too many: --bogus",
+    "run fill:3 --seed -1": "'-1' is not an integer from 0 up; morello run --help",
+    "run fill:3 --threads 0": "'0' is not an integer from 1 up",
+    "run fill:3 --threads 2.5": "'2.5' is not an integer from 1 up",
+    "run fill:3 --target z80": "argument --target: unknown target 'z80'; use one of",
+    "run move:3 --input src": "'src' is not written OPERAND=FILE",
+    "run move:3 --input =x": "'=x' is not written OPERAND=FILE",
+    "run fill:3 --schedule /no/such": "/no/such: cannot read: No such file",
+    "run move:3 --input src=/no/such": "input 'src': cannot read /no/such: No such",
+    "run fill:3 -o /no/such/x": "/no/such/x: cannot write: its directory does not",
+    "bench fill:3 --seconds 0": "'0' is not a number of seconds between 0 and 86400",
+    "bench fill:3 --seconds nan": "'nan' is not a number of seconds between",
+    "bench fill:3 --seconds soon": "'soon' is not a number of seconds between",
+    "emit fill:3": "the following arguments are required: --stage; morello emit",
+    "emit fill:3 --stage c": "argument --stage: invalid choice: 'c'",
+    "emit fill:3 --stage asm -o /": "/: cannot write: is a directory",
+    "emit fill:3 --stage spec --schedule x": "the stage 'spec' comes before a schedule",
+}
+
+REFUSED = {
+    "run fill": "'fill' is not a Spec; write kind:sizes",
+    "run foo:3": "unknown kind 'foo' in the Spec 'foo:3'; use one of matmul,",
+    "run matmul:4x4": "has 2 sizes, but matmul has 3 or 4; give mxkxn",
+    "bench fill:0": "size 0 of dimension d0 of fill is not between 1 and",
+    "emit fill:3:f16 --stage asm": "unknown dtype 'f16'; use one of f32,",
+    "run fill:4:out=[0]@L1": "operand 'out' is in L1, but the arguments of a kernel",
+    "bench move:900000x90000": "of memory, and this machine has",
+    "run matmul:8x8x8:u8,s8,s32": "no program exists for matmul:1x8x8x8 u8@GL",
+    "run fill:4 --schedule /dev/null": "/dev/null: the input is empty; give a module",
+    "run fill:3 --input out=x": "--input out=x: fill reads no operand 'out'; it reads",
+}
+
+
+@pytest.mark.parametrize("line", USAGE)
+def test_wrong_usage(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("morello: error: ")
+    assert USAGE[line] in err
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("morello: error: ")
+    assert REFUSED[line] in err
+
+
+def test_out_of_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def evaluate(*_: object) -> None:
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr(Fill, "evaluate", evaluate)
+    assert main(["run", "fill:3"]) == 1
+    expected = "morello: error: out of memory: Unable to allocate 9 TiB\n"
+    assert capsys.readouterr() == ("", expected)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"morello {__version__}\n", "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([name, "--help"])
+    out, err = capsys.readouterr()
+    assert (end.value.code, err) == (0, "")
+    assert out.startswith(f"usage: morello {name}")
+    assert f"examples:\n  morello {name} " in out
+
+
+@pytest.mark.parametrize("flags", [["--help"], ["--version"], ["bench", "--help"]])
+def test_information_needs_neither_mlir_nor_numpy(flags: list[str]) -> None:
+    script = (
+        "import sys\n"
+        "from morello.tools.morello import main\n"
+        "try:\n"
+        f"    code = main({flags!r})\n"
+        "except SystemExit as end:\n"
+        "    code = end.code\n"
+        "heavy = {'numpy', 'torch_mlir', 'mlir', 'llvmlite', 'ml_dtypes'}\n"
+        "sys.exit(code or ', '.join(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert done.stderr == b"\n" or done.stderr == b""
+    assert done.stdout
+
+
+def test_module_form() -> None:
+    done = subprocess.run(
+        [*COMMAND, "run", "foo:3"], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"morello: error: unknown kind 'foo'")
+
+
+@pytest.mark.parametrize("line", ["--help", "emit fill:4x4 --stage asm", "run fill:3"])
+def test_closed_pipe_is_quiet(line: str) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, *line.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize("flags", [["--version"], ["run", "fill:3"]])
+def test_full_device(flags: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *flags],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"morello: error: -: cannot write: No space left")
+
+
+def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "bench", "fill:3x5", "--seconds", "600"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=ENVIRONMENT,
+    )
+    os.close(theirs)
+    seen = b""
+    while b"timing fill:3x5:f32" not in seen:
+        seen += os.read(ours, 1024)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    seen += os.read(ours, 1024)
+    os.close(ours)
+    assert (process.returncode, out) == (130, b"")
+    assert b"searching for fill:3x5:f32" in seen
+    assert seen.endswith(b"\r\033[K")
+    assert b"Traceback" not in seen

@@ -1,0 +1,58 @@
+"""``morello emit``: every stage, files, and that stages lead to each other."""
+
+from pathlib import Path
+
+import pytest
+
+import morello
+from morello.tools.commands import STAGES
+from morello.tools.morello import main
+
+MARKS = {
+    "spec": '"morello.max"',
+    "schedule": "transform.named_sequence @__transform_main",
+    "mlir": "func.func @max_5x7_f32(%arg0: memref<5x7xf32>",
+    "llvm": "define void @max_5x7_f32(ptr",
+    "asm": "max_5x7_f32:",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stage(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["emit", "max:5x7:f32", "--stage", stage]) == 0
+    out, err = capsys.readouterr()
+    assert MARKS[stage] in out
+    assert (out[-1], out[-2] == "\n", err) == ("\n", False, "")
+
+
+@pytest.mark.parametrize("stage", ["schedule", "mlir", "llvm", "asm"])
+def test_stage_is_that_of_the_kernel(
+    stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["emit", "move:7x9:f32:dst=[1,0]", "--stage", stage]) == 0
+    kernel = morello.compile("move:7x9:f32:dst=[1,0]")
+    assert capsys.readouterr().out.rstrip() == getattr(kernel, stage).rstrip()
+
+
+@pytest.mark.parametrize("stage", ["schedule", "mlir", "llvm", "asm"])
+def test_given_schedule_makes_the_same(
+    stage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "fill.mlir"
+    assert main(["emit", "fill:5x9", "--stage", "schedule", "-o", str(path)]) == 0
+    assert main(["emit", "fill:5x9", "--stage", stage]) == 0
+    searched = capsys.readouterr().out
+    flags = ["--stage", stage, "--schedule", str(path)]
+    assert main(["emit", "fill:5x9", *flags]) == 0
+    assert capsys.readouterr().out == searched
+
+
+def test_output_file_is_untouched_by_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "out.s"
+    path.write_text("before")
+    flags = ["--stage", "asm", "-o", str(path)]
+    assert main(["emit", "matmul:8x8x8:u8,s8,s32", *flags]) == 1
+    assert path.read_text() == "before"
+    assert main(["emit", "fill:3", *flags]) == 0
+    assert "fill_3_f32:" in path.read_text()
+    assert list(tmp_path.iterdir()) == [path]
