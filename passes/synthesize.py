@@ -61,20 +61,23 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
         PassFailure: there are none, or there is a schedule.
     """
     found: list[ir.Operation] = []
+    schedules: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
+        # What is raised in here would not leave the walk as what it is.
         if op.name == "transform.named_sequence":
-            name = ir.StringAttr(op.attributes["sym_name"]).value
-            if name == ENTRY:
-                raise PassFailure(
-                    op.location,
-                    "the module has a schedule; run morello-apply-schedule or erase it",
-                )
-        if op.name in SPEC_OPS:
+            if ir.StringAttr(op.attributes["sym_name"]).value == ENTRY:
+                schedules.append(op)
+        elif op.name in SPEC_OPS:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if schedules:
+        raise PassFailure(
+            schedules[0].location,
+            "the module has a schedule; run morello-apply-schedule or erase it",
+        )
     if not found:
         raise PassFailure(
             module.location,

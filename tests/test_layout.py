@@ -1,0 +1,196 @@
+"""The shape of the repository: where things are, and which way imports point."""
+
+import ast
+import fnmatch
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LIT = ROOT / "lit"
+
+FOLDERS = {
+    "benchmarks",
+    "dialect",
+    "docs",
+    "examples",
+    "lit",
+    "morello",
+    "passes",
+    "tests",
+}
+
+NOT_OURS = [
+    line.rstrip("/")
+    for line in (ROOT / ".gitignore").read_text().splitlines()
+    if line.endswith("/")
+]
+
+MAX_LINES = 600
+
+WITHOUT_LIT = {
+    "dialect/build.py": "from Specs to ops and back: called from Python only",
+    "dialect/definition.py": "declares the dialect, holds nothing of its own",
+    "dialect/ops.py": "the list of ops",
+    "dialect/places.py": "words locations for messages",
+    "dialect/target.py": "reads one attribute, for passes that have tests",
+    "dialect/transform/action_op.py": "what the ops of actions share; each has a test",
+    "dialect/transform/definition.py": "declares the dialect, holds nothing of its own",
+    "dialect/transform/fields.py": "what the ops of actions share; each has a test",
+    "dialect/transform/loops.py": "what tile and split share; both have a test",
+    "dialect/transform/price.py": "records costs; tests/dialect compares them",
+    "dialect/transform/subview.py": "what tile and split share; both have a test",
+    "passes/base.py": "what a pass is",
+    "passes/emission.py": "writes code for lower_kernels, which has a test",
+    "passes/options.py": "reads options; lit/tools tests the messages",
+    "passes/pipeline.py": "runs pipelines; lit/tools tests the messages",
+    "passes/pipeline_text.py": "reads pipelines; lit/tools tests the messages",
+    "passes/placement.py": "places buffers for plan_memory, which has a test",
+    "passes/registry.py": "the list of passes",
+    "passes/schedule_builder.py": "writes schedules for synthesize, which has a test",
+    "passes/stderr_capture.py": "catches what upstream prints; holds no pass",
+    "passes/upstream_names.py": "a list of names",
+}
+"""The files of `dialect/` and `passes/` that have no lit file, and why not."""
+
+IMPORTS = {
+    "spec": set(),
+    "targets": {"spec"},
+    "kernels": {"spec", "targets"},
+    "actions": {"spec", "targets", "kernels"},
+    "search": {"spec", "targets", "actions"},
+    "dialect": {"spec", "targets", "kernels", "actions", "mlir"},
+    "passes": {"spec", "targets", "kernels", "actions", "search", "dialect", "mlir"},
+    "jit": {"targets", "passes", "mlir"},
+}
+"""What each package may import of ``morello`` beside itself and `errors`."""
+
+UNUSED_BY_SEARCH = ("mlir", "torch_mlir", "morello.mlir", "llvmlite")
+
+
+def _modules(folder: str) -> Iterator[Path]:
+    yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def _package(name: str) -> str:
+    return name if name in ("dialect", "passes") else f"morello/{name}"
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """The second part of every ``morello.…`` that a module imports, anywhere."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "morello":
+            names = [f"morello.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        for name in names:
+            if name.startswith("morello."):
+                yield name.split(".")[1]
+
+
+def test_top_folders() -> None:
+    found = {
+        path.name
+        for path in ROOT.iterdir()
+        if path.is_dir() and not path.name.startswith(".")
+    }
+    ours = {
+        name
+        for name in found
+        if not any(fnmatch.fnmatch(name, pattern) for pattern in NOT_OURS)
+    }
+    assert ours == FOLDERS
+    for name in ("pyproject.toml", "README.md", "CHANGELOG.md", ".ci/run"):
+        assert (ROOT / name).is_file()
+
+
+@pytest.mark.parametrize("name", ["dialect", "passes"])
+def test_links_are_relative(name: str) -> None:
+    assert str((ROOT / "morello" / name).readlink()) == f"../{name}"
+
+
+def test_every_module_has_its_lit_file() -> None:
+    without = {
+        str(path.relative_to(ROOT))
+        for folder in ("dialect", "passes")
+        for path in _modules(folder)
+        if path.name != "__init__.py"
+        and not (LIT / path.relative_to(ROOT)).with_suffix(".mlir").exists()
+    }
+    assert without == set(WITHOUT_LIT)
+
+
+def test_every_lit_file_has_its_module() -> None:
+    without = [
+        path
+        for folder in ("dialect", "passes")
+        for path in (LIT / folder).rglob("*.mlir")
+        if not (ROOT / path.relative_to(LIT)).with_suffix(".py").exists()
+    ]
+    assert without == []
+
+
+def test_one_lit_file_in_five_checks_a_refusal() -> None:
+    files = [p for e in ("*.mlir", "*.test") for p in LIT.rglob(e)]
+    refusing = [
+        path
+        for path in files
+        if "expected-error" in path.read_text() or "RUN: not" in path.read_text()
+    ]
+    assert 5 * len(refusing) >= len(files) > 0
+
+
+def test_no_file_is_long() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for folder in sorted(FOLDERS)
+        for path in _modules(folder)
+        if not any(part in NOT_OURS for part in path.parts)
+        and (count := len(path.read_text().splitlines())) > MAX_LINES
+    }
+    assert long == {}
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTS))
+def test_imports_point_one_way(name: str) -> None:
+    legal = {name, "errors"} | IMPORTS[name]
+    wrong = [
+        f"{path.relative_to(ROOT)}: {imported}"
+        for path in _modules(_package(name))
+        for imported in _imports(path)
+        if imported not in legal
+    ]
+    assert wrong == []
+
+
+def test_only_tests_and_tools_import_tools() -> None:
+    for path in _modules("morello"):
+        if "tools" not in path.parts and path.name != "__main__.py":
+            assert "tools" not in _imports(path), path
+
+
+def test_the_search_runs_without_mlir() -> None:
+    code = (
+        "import sys\n"
+        f"for name in {UNUSED_BY_SEARCH!r}: sys.modules[name] = None\n"
+        "from morello.search import best_program\n"
+        "from morello.spec import parse_spec\n"
+        "from morello.targets import find_target\n"
+        "target = find_target('avx2')\n"
+        "print(best_program(parse_spec('fill:64', target.limits), target).impl)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "fill_rows" in run.stdout
