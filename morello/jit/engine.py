@@ -44,7 +44,8 @@ class Compiled:
     def assembly(self) -> str:
         """The assembly of the object, as text; generated again at each call."""
         machine = _target_machine(self.cpu, self.features, 3)
-        return str(machine.emit_assembly(_parse(self.llvm, machine)))
+        with _parse(self.llvm, machine) as module:
+            return str(machine.emit_assembly(module))
 
 
 class Engine:
@@ -112,17 +113,21 @@ def _target_machine(cpu: str, features: str, opt: int) -> Any:
 
 
 def _parse(text: str, machine: Any) -> Any:
-    """Parse and verify a module in a context of its own.
+    """Parse and verify a module in a context of its own; the caller closes it.
 
-    A context that is shared would keep every constant and type of every kernel.
+    A context that is shared would keep every constant and type of every kernel. Left to
+    the garbage collector, the context may be freed before the module, which crashes.
 
     Raises:
         CompileError: with LLVM's message, which quotes line and column.
     """
+    module = None
     try:
         module = lb.parse_assembly(text, context=lb.create_context())
         module.verify()
     except RuntimeError as error:
+        if module is not None:
+            module.close()
         raise CompileError(
             f"LLVM cannot read the module: {str(error).strip()}",
             "the bindings' LLVM is newer than llvmlite's; please report the construct",
@@ -167,12 +172,12 @@ def compile_object(
         raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
     refuse_hazards(text)
     machine = _target_machine(cpu, features, opt)
-    module = _parse(text, machine)
-    functions = tuple(f.name for f in module.functions if not f.is_declaration)
-    _optimise(module, machine, opt)
-    # Code generation changes the module, so its text is taken before.
-    llvm = str(module)
-    return Compiled(llvm, machine.emit_object(module), functions, cpu, features)
+    with _parse(text, machine) as module:
+        functions = tuple(f.name for f in module.functions if not f.is_declaration)
+        _optimise(module, machine, opt)
+        # Code generation changes the module, so its text is taken before.
+        llvm = str(module)
+        return Compiled(llvm, machine.emit_object(module), functions, cpu, features)
 
 
 def _require(cpu: str, features: str) -> None:
@@ -200,7 +205,9 @@ def load(compiled: Compiled) -> Engine:
     _require(compiled.cpu, compiled.features)
     # Made first: it is what opens the symbols of this process to the search below.
     machine = _target_machine(compiled.cpu, compiled.features, 3)
-    engine = lb.create_mcjit_compiler(_parse("", machine), machine)
+    # Its module is empty and in the context that lives as long as the process: with one
+    # of its own the engine could not be freed with a cycle that it is part of.
+    engine = lb.create_mcjit_compiler(lb.parse_assembly(""), machine)
     unknown = [
         name
         for name in undefined_symbols(compiled.object)

@@ -6,6 +6,7 @@ import sys
 import threading
 import weakref
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from morello.errors import CompileError, TargetError
 from morello.jit.engine import compile_llvm, compile_object, load
 from morello.jit.object_file import undefined_symbols
 from morello.targets import host
+from tests.guarded import check_in_child
 from tests.jit.build import raw
 
 DOUBLE = """
@@ -216,6 +218,17 @@ def test_an_engine_is_freed_when_nobody_holds_it() -> None:
     del engine
     gc.collect()
     assert gone() is None
+
+
+def test_an_engine_is_freed_with_the_cycle_that_holds_it() -> None:
+    def drop() -> None:
+        for _ in range(8):
+            cycle: list[Any] = [compile_llvm(DOUBLE, cpu="haswell")]
+            cycle.append(cycle)
+        del cycle
+        gc.collect()
+
+    check_in_child(drop)
 
 
 def test_compiling_and_dropping_does_not_grow_memory() -> None:
