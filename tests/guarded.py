@@ -216,7 +216,8 @@ def _report_faults(pipe: int) -> Any:
     def handle(number: int, info: int, context: int) -> None:
         address = ctypes.c_uint64.from_address(info + _ADDRESS_IN_SIGINFO).value
         error = ctypes.c_uint64.from_address(context + _ERROR_IN_UCONTEXT).value
-        _send(pipe, ("fault", _Fault(number, address, bool(error & 2))))
+        # Said here: arrays that the child has made are not known to the parent.
+        _send(pipe, ("fault", str(_Fault(number, address, bool(error & 2)))))
 
     action = _SigAction(handler=_Handler(handle), flags=_SA_SIGINFO)
     for number in (signal.SIGSEGV, signal.SIGBUS):
