@@ -1,0 +1,154 @@
+"""Runs programs where every byte too many is seen, and compares all bits.
+
+One run of a program on one side of its pages shows that: the output has the bits of the
+definition; no byte outside of an argument or the workspace is touched, since each ends
+(or starts) at a page that cannot be; inputs, on read-only pages, are not written; bytes
+round the arrays, and in the padding of packs, stay. A second run starts from other
+contents of output, workspace and padding, and must give the same bits.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.spec import Move, Spec
+from morello.spec.kind import Array
+from tests.guarded import Side, check_canaries, check_in_child, guarded_array
+from tests.quality.programs import Program
+
+RUNS: tuple[tuple[Side, int], ...] = (("end", 0xFF), ("start", 0x7F))
+"""Where the forbidden page is, and the byte that fills what must not be read: NaN and
+-1, then a large number and 0x7F7F7F7F."""
+
+
+def bits(array: Array) -> Array:
+    """The bytes of an array."""
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any], byte: int) -> Array:
+    """An array of which every byte is ``byte``."""
+    count = int(np.prod(shape)) * dtype.itemsize
+    return np.full(count, byte, np.uint8).view(dtype).reshape(shape)
+
+
+def physical(spec: Spec, operand: int, logical: Array | None, byte: int) -> Array:
+    """An argument: what it does not hold of ``logical`` is poison."""
+    tensor, sizes = spec.tensors[operand], spec.shape(operand)
+    array = poisoned(tensor.layout.physical_shape(sizes), tensor.dtype.numpy, byte)
+    if logical is not None:
+        indices = np.indices(sizes, sparse=True)
+        array[tensor.layout.index_map(tuple(indices))] = logical
+    return array
+
+
+def place(spec: Spec, inputs: Sequence[Array], side: Side, byte: int) -> list[Array]:
+    """The arguments on pages of their own; ``inputs`` are what the Spec reads."""
+    given, placed = list(inputs), []
+    for index, operand in enumerate(spec.kind.operands):
+        logical = given.pop(0) if operand.is_read else None
+        array = physical(spec, index, logical, byte)
+        placed.append(guarded_array(array, side, operand.is_written, name=operand.name))
+    return placed
+
+
+def call(program: Program, placed: Sequence[Array]) -> None:
+    """Run the machine code on arrays in place."""
+    pointers = [array.ctypes.data for array in placed]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(program.address)(
+        *pointers
+    )
+
+
+def run(program: Program, inputs: Sequence[Array], side: Side, byte: int) -> Array:
+    """The output in logical order, after a run in which nothing else was touched."""
+    spec = program.spec
+    placed = place(spec, inputs, side, byte)
+    out = placed[-1]
+    before = np.array(out)
+    work = poisoned((program.workspace_bytes,), np.dtype(np.uint8), byte)
+    room = [guarded_array(work, side, name="workspace")] if work.size else []
+    call(program, [*placed, *room])
+    for array in (*placed, *room):
+        check_canaries(array)
+    found = spec.to_logical(len(placed) - 1, out)
+    after = np.array(out)
+    # What is left when the elements are put back is the padding: it must be as before.
+    layout, sizes = spec.tensors[-1].layout, spec.shape(len(placed) - 1)
+    index = layout.index_map(tuple(np.indices(sizes, sparse=True)))
+    after[index] = before[index]
+    if not np.array_equal(bits(before), bits(after)):
+        raise AssertionError("the padding of 'out' was written")
+    return found
+
+
+def check_exact(program: Program, inputs: Sequence[Array]) -> None:
+    """The bits of the definition, whatever lay around and before.
+
+    Raises:
+        AssertionError: says what differs, and how to make the program again.
+    """
+    spec = program.spec
+    wanted = spec.evaluate(*inputs).astype(spec.tensors[-1].dtype.numpy)
+    for side, byte in RUNS:
+        found = run(program, inputs, side, byte)
+        if not _same(spec, found, wanted):
+            wrong = np.flatnonzero(
+                np.any(
+                    bits(found).reshape(found.size, -1)
+                    != bits(wanted).reshape(found.size, -1),
+                    axis=1,
+                )
+            )
+            first = np.unravel_index(int(wrong[0]), found.shape)
+            raise AssertionError(
+                f"{wrong.size} of {found.size} elements are wrong, the first at "
+                f"{tuple(map(int, first))}: {found[first]}, not {wanted[first]} "
+                f"(arrays at the {side} of their pages, poison {byte:#x})"
+            )
+
+
+def _same(spec: Spec, found: Array, wanted: Array) -> bool:
+    """Equal bits; but a NaN that was computed stands for every NaN."""
+    if found.dtype == np.float32 and not isinstance(spec.kind, Move):
+        both = np.isnan(found) & np.isnan(wanted)
+        found = np.where(both, wanted, found)
+    return np.array_equal(bits(found), bits(wanted))
+
+
+def check_all(programs: Sequence[Program], seed: int) -> None:
+    """Every program on random inputs, in one child process.
+
+    Raises:
+        AssertionError: begins with how to make the program that failed again.
+    """
+
+    def one(program: Program, index: int) -> None:
+        inputs = program.spec.random(np.random.default_rng((seed, index)))
+        check_exact(program, inputs)
+
+    def everything() -> int:
+        for index, program in enumerate(programs):
+            try:
+                one(program, index)
+            except AssertionError as error:
+                raise AssertionError(f"{program.label}: {error}") from error
+        return len(programs)
+
+    try:
+        done = check_in_child(everything, seconds=300)
+    except AssertionError:
+        # A fault ends the child: each program by itself says which one it was.
+        for index, program in enumerate(programs):
+            _alone(program, index, one)
+        raise
+    assert done == len(programs)
+
+
+def _alone(program: Program, index: int, one: Any) -> None:
+    try:
+        check_in_child(lambda: one(program, index), seconds=60)
+    except AssertionError as error:
+        raise AssertionError(f"{program.label}: {error}") from error

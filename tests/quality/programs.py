@@ -1,0 +1,96 @@
+"""Many programs in one module, brought to machine code together.
+
+`build_programs` is the entry point: a function for each program, one schedule for all,
+the passes of the compiler, one call of LLVM.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from morello.dialect import load
+from morello.dialect.build import build_spec_op
+from morello.dialect.memrefs import whole_type
+from morello.jit.engine import Engine, compile_llvm
+from morello.jit.translate import lower_to_llvm_text
+from morello.mlir import dialect, ir
+from morello.passes.pipeline import Pipeline
+from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
+from morello.passes.schedule_builder import Goal, build_schedule
+from morello.search.impl import Impl
+from morello.spec import Spec
+from morello.stages import LOWER
+from morello.targets import AVX2
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """Machine code of one program."""
+
+    spec: Spec
+    engine: Engine
+    name: str
+    """Of its function."""
+    workspace_bytes: int
+    label: str = ""
+    """How to make it again: what a failure prints."""
+
+    @property
+    def address(self) -> int:
+        return self.engine.address(self.name)
+
+
+def scheduled_module(impls: Sequence[Impl]) -> ir.Module:
+    """A module with a function ``f<i>`` and a schedule for each program.
+
+    In the current context, in which the dialects are loaded. The schedule is printed
+    and read again: what is tested is what a file would say.
+    """
+    with ir.Location.unknown():
+        module = ir.Module.create()
+        goals = []
+        for index, impl in enumerate(impls):
+            goals.append(Goal(_function(module, f"f{index}", impl.spec), impl))
+        build_schedule(module.operation, goals)
+        return ir.Module.parse(str(module))
+
+
+def _function(module: ir.Module, name: str, spec: Spec) -> ir.Operation:
+    """Append a function that holds a Spec op, and give the op."""
+    func = dialect("func")
+    types = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp(name, (types, []))
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        op = build_spec_op(spec, list(block.arguments))
+        func.ReturnOp([])
+    return op
+
+
+def functions(module: ir.Module) -> list[ir.Operation]:
+    """The functions of a module, in order."""
+    return [
+        op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    ]
+
+
+def workspace_bytes(function: ir.Operation) -> int:
+    """What a function needs besides its arguments, after `plan_memory`."""
+    return int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
+
+
+def build_programs(impls: Sequence[Impl], labels: Sequence[str]) -> list[Program]:
+    """Machine code of every program, from one module."""
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        module = scheduled_module(impls)
+        Pipeline.parse(LOWER).run(module.operation)
+        sizes = [workspace_bytes(function) for function in functions(module)]
+        text = lower_to_llvm_text(module)
+    engine = compile_llvm(text, cpu=AVX2.cpu, features="+avx2,+fma")
+    return [
+        Program(impl.spec, engine, f"f{i}", size, label)
+        for i, (impl, size, label) in enumerate(zip(impls, sizes, labels, strict=True))
+    ]

@@ -1,0 +1,187 @@
+"""Complete programs by random walks over legal actions.
+
+At each hole an action is drawn: each class of actions is as likely as the others, and
+within one each candidate. Sizes of tiles are arbitrary, not only those that the search
+tries. When the budget of a program is spent, the walk takes the way that ends soonest.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+
+from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.errors import ScheduleError
+from morello.search.impl import Branch, Impl
+from morello.spec import Layout, Level, Spec
+from morello.targets import AVX2
+from tests.quality.specs import LAYOUTS
+
+BUDGET = 24
+"""Actions of a program before it is brought to its end, at most."""
+
+MAX_TRIES = 400
+"""Actions tried, those that led nowhere included."""
+
+MAX_NODES = 64
+"""Nodes of a program's tree: each becomes code."""
+
+MAX_LEAVES = 300_000
+"""Runs of kernels in one run of a program; 1 ms a 100,000, about."""
+
+
+class DeadEndError(Exception):
+    """A walk that found no program."""
+
+
+def random_program(
+    spec: Spec, rng: random.Random, known: dict[Spec, Impl] | None = None
+) -> Impl:
+    """A program of ``spec``, different for each state of ``rng``.
+
+    ``known`` holds the programs of Specs that were met before and is added to: a module
+    has one program for each Spec, which is included wherever the Spec is.
+    """
+    for _ in range(50):
+        walk = _Walk(rng, {} if known is None else known)
+        try:
+            found = walk.program(spec)
+        except DeadEndError:
+            continue
+        if found is not None and _is_small(found):
+            walk.keep()
+            return found
+    raise DeadEndError(f"no program of {spec} after 50 walks")
+
+
+def _is_small(impl: Impl) -> bool:
+    return leaf_runs(impl) <= MAX_LEAVES and nodes(impl) <= MAX_NODES
+
+
+def nodes(impl: Impl) -> int:
+    """How many actions a program is made of."""
+    return 1 + sum(nodes(branch.impl) for branch in impl.branches)
+
+
+def leaf_runs(impl: Impl) -> int:
+    """How many kernels one run of the program runs."""
+    if not impl.branches:
+        return 1
+    return sum(b.times * leaf_runs(b.impl) for b in impl.branches)
+
+
+class _Walk:
+    """One attempt."""
+
+    def __init__(self, rng: random.Random, known: dict[Spec, Impl]) -> None:
+        self.rng = rng
+        self.known = known
+        self.found: dict[Spec, Impl] = {}
+        self.hopeless: set[Spec] = set()
+        self.tries = 0
+        self.budget = rng.choice((BUDGET // 8, BUDGET // 2, BUDGET))
+        self.ending = rng.choice((single_steps, small_tiles, small_tiles))
+        self.size = 0
+
+    def keep(self) -> None:
+        """Add what was found to what is known."""
+        self.known.update(self.found)
+
+    def program(self, spec: Spec) -> Impl | None:
+        """A program; None where no action drawn leads to one.
+
+        Raises:
+            DeadEndError: too much was tried.
+        """
+        before = self.known.get(spec) or self.found.get(spec)
+        if before is not None:
+            return before
+        if spec in self.hopeless:
+            return None
+        actions = random_actions if self.size < self.budget else self.ending
+        for action in actions(spec, self.rng):
+            impl = self._try(spec, action)
+            if impl is not None:
+                self.found[spec] = impl
+                return impl
+        self.hopeless.add(spec)
+        return None
+
+    def _try(self, spec: Spec, action: Action) -> Impl | None:
+        try:
+            rewrite = action.apply(spec, AVX2)
+        except ScheduleError:
+            return None
+        self.tries += 1
+        if self.tries > MAX_TRIES:
+            raise DeadEndError(f"{MAX_TRIES} actions tried")
+        self.size += 1
+        branches = []
+        for hole in rewrite.holes:
+            impl = self.program(hole.spec)
+            if impl is None:
+                return None
+            branches.append(Branch(hole.role, hole.times, impl))
+        cost = rewrite.total(tuple(b.impl.cost for b in branches))
+        return Impl(spec, action, cost, tuple(branches))
+
+
+def random_actions(spec: Spec, rng: random.Random) -> Iterator[Action]:
+    """Candidates in random order, classes as likely as each other."""
+    pools = {kind.name: _candidates(kind, spec, rng) for kind in ACTIONS}
+    for pool in pools.values():
+        rng.shuffle(pool)
+    while names := [name for name, pool in pools.items() if pool]:
+        yield pools[rng.choice(names)].pop()
+
+
+def _candidates(kind: type[Action], spec: Spec, rng: random.Random) -> list[Action]:
+    """What the search would try, at arbitrary sizes and more layouts."""
+    axes = tuple(_some_sizes(size, rng) for size in spec.sizes)
+    found = list(kind.candidates(spec.key, axes, AVX2))
+    if kind is Move:
+        for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
+            layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
+            level = rng.choice((Level.GL, Level.L2, Level.L1))
+            found.append(Move(operand.name, level, layout))
+    return found
+
+
+def _some_sizes(size: int, rng: random.Random) -> tuple[int, ...]:
+    few = {1, 4, 6, 8, 16, 24, *(rng.randint(1, size) for _ in range(4))}
+    return (*sorted(s for s in few if s < size), size)
+
+
+def single_steps(spec: Spec, rng: random.Random) -> Iterator[Action]:
+    """The end by kernels of single elements: no remainder makes the program longer."""
+    yield from _kernels(spec, rng)
+    yield ToAccum()
+    for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
+        if tensor.level > Level.L1:
+            yield Move(operand.name, Level.L1, tensor.layout)
+    yield from _loops(spec, lambda size: [1])
+
+
+def small_tiles(spec: Spec, rng: random.Random) -> Iterator[Action]:
+    """The end by vector kernels: tiles of a few vectors, sums in registers."""
+    yield from _kernels(spec, rng)
+    yield ToAccum()
+    moves = [m for m in Move.candidates(spec.key, (), AVX2) if m.level <= Level.L1]
+    rng.shuffle(moves)
+    yield from sorted(moves, key=lambda move: move.level)
+    yield from _loops(spec, lambda size: [rng.randint(2, 17), rng.choice((4, 6, 8))])
+    yield from _loops(spec, lambda size: [1])
+
+
+def _kernels(spec: Spec, rng: random.Random) -> list[Action]:
+    kernels: list[Action] = list(Select.candidates(spec.key, (), AVX2))
+    rng.shuffle(kernels)
+    return kernels
+
+
+def _loops(spec: Spec, sizes: Callable[[int], list[int]]) -> Iterator[Action]:
+    """Loops over the longest dimension first."""
+    dims = list(zip(spec.kind.dims, spec.sizes, strict=True))
+    for dim, extent in sorted(dims, key=lambda pair: -pair[1]):
+        for size in sizes(extent):
+            if size < extent:
+                yield Tile(dim, size)
+                yield Split(dim, size)

@@ -1,0 +1,13 @@
+"""The checks that can be run for as long as wanted.
+
+Each takes the seeds of a batch and gives how many things it checked; a failure is an
+`AssertionError` that begins with the command that shows it again.
+"""
+
+from collections.abc import Callable, Sequence
+
+from tests.quality.random_programs import check_random_programs
+
+CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
+    "random_programs": check_random_programs,
+}
