@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-from morello.errors import CompileError
 from morello.jit.engine import Engine
 from morello.jit.function import NativeFunction
 from morello.jit.parameter import Parameter
@@ -101,17 +100,8 @@ class Kernel:
         return self._function.workspace_bytes
 
     def cost(self) -> int:
-        """What the cost model says of one call, in 1/1000 cycles.
-
-        Raises:
-            CompileError: the schedule was given, so that no search has priced it.
-        """
-        if self._stages.solution is None:
-            raise CompileError(
-                "the kernel was made from a given schedule, which has no cost",
-                "leave the schedule out to have one found and priced",
-            )
-        return self._stages.solution.impl.cost
+        """What the cost model says of one call, in 1/1000 cycles."""
+        return self._stages.cost
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; see the class.

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.ops import SPEC_OPS
+from morello.dialect.transform.price import price_of
 from morello.errors import CompileError, MorelloError, ScheduleError
 from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
@@ -40,6 +41,8 @@ class Stages:
     mlir: str
     llvm: str = dataclasses.field(repr=False)
     workspace_bytes: int
+    cost: int
+    """Millicycles of a call by the cost model, added up while the schedule ran."""
     solution: Solution | None
 
 
@@ -75,9 +78,12 @@ def build_stages(
         _run(LOWER, module, ScheduleError)
         function = next(_functions(module))
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
+        cost = price_of(function)
         mlir = str(module)
         llvm = lower_to_llvm_text(module)
-    return Stages(spec, target, threads, name, text, mlir, llvm, workspace, solution)
+    return Stages(
+        spec, target, threads, name, text, mlir, llvm, workspace, cost, solution
+    )
 
 
 def spec_module(spec: Spec, target: Target) -> ir.Module:

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.dialect.build import kernel_of
+from morello.dialect.build import kernel_of, spec_of
+from morello.dialect.ops import SPEC_OPS
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.mlir import ir
@@ -40,8 +41,15 @@ def _check(op: ir.Operation) -> _Leaf:
     """The kernel and Spec of an op.
 
     Raises:
-        PassFailure: the kernel is unknown or does not take the Spec.
+        PassFailure: the kernel is unknown or does not take the Spec; the op is a Spec
+            op, which no schedule has made into kernels.
     """
+    if op.name in SPEC_OPS:
+        raise PassFailure(
+            op.location,
+            f"'{op.name}' op has no program: its schedule leaves {spec_of(op)}; "
+            "add actions down to select, or run morello-synthesize",
+        )
     try:
         name, spec = kernel_of(op)
     except SpecError as error:
@@ -74,7 +82,8 @@ class LowerKernels(Pass):
 
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
     registers. After: vector, arith, math, memref and scf ops in their places. Refuses:
-    a kernel that is not known, or that does not take the Spec it is given.
+    a kernel that is not known, or that does not take the Spec it is given; a Spec op,
+    which no schedule has made into kernels.
     """
 
     name: ClassVar[str] = "morello-lower-kernels"
@@ -88,7 +97,7 @@ class LowerKernels(Pass):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "morello.kernel":
+            if op.name == "morello.kernel" or op.name in SPEC_OPS:
                 found.append(op)
             return ir.WalkResult.ADVANCE
 

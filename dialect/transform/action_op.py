@@ -26,6 +26,7 @@ from morello.dialect.spec_op import verified
 from morello.dialect.target import target_of
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import field_forms, read_action, write_fields
+from morello.dialect.transform.price import charge
 from morello.errors import MorelloError, ScheduleError
 from morello.mlir import ir
 from morello.spec import Spec
@@ -140,6 +141,7 @@ class ActionOp:
                 made = self.build(site, action)
             for role, child in made.items():
                 left[role].append(child)
+            charge(site.op, site.rewrite.cost)
             rewriter.erase_op(site.op)
         for result, role in zip(op.results, self.roles, strict=True):
             results.set_ops(result, left[role])

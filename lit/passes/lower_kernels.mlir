@@ -56,3 +56,11 @@ func.func @wide(%src: memref<6x9xi32>, %dst: memref<9x6xi32>) {
   "morello.kernel"(%src, %dst) {kernel = "move_transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=16384">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 9>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x9xi32>, memref<9x6xi32>) -> ()
   return
 }
+
+// -----
+
+func.func @unscheduled(%out: memref<5x5xf32>) {
+  // expected-error @+1 {{'morello.fill' op has no program: its schedule leaves fill:5x5}}
+  "morello.fill"(%out) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 5, 5>, tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0 : i64>], value = "zero"} : (memref<5x5xf32>) -> ()
+  return
+}

@@ -1,0 +1,141 @@
+"""`morello.compile` and the kernels that it gives."""
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import (
+    ArgumentError,
+    CompileError,
+    MorelloError,
+    ScheduleError,
+    SearchError,
+    SpecError,
+    TargetError,
+)
+from morello.spec import parse_spec
+from morello.targets import AVX2
+
+SMALL = ("matmul:7x8x16", "fill:5x5:s32", "max:9x70", "move:13x21:f32:dst=[1,0]")
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_the_price_of_the_schedule_is_the_cost_of_the_search(text: str) -> None:
+    kernel = morello.compile(text)
+    assert kernel.solution is not None
+    assert kernel.cost() == kernel.solution.impl.cost > 0
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_a_printed_schedule_gives_the_same_bytes_and_cost(text: str) -> None:
+    found = morello.compile(text)
+    again = morello.compile(text, schedule=found.schedule)
+    assert again.solution is None
+    assert again.impl is None
+    assert again.object == found.object
+    assert again.cost() == found.cost()
+
+
+def test_every_stage_is_text_that_names_what_it_holds() -> None:
+    kernel = morello.compile("matmul:7x8x16")
+    assert "morello_transform.select" in kernel.schedule
+    assert "math.fma" in kernel.mlir
+    assert "define void @matmul_7x8x16_f32" in kernel.llvm
+    assert "vfmadd" in kernel.asm
+    assert kernel.object[:4] == b"\x7fELF"
+    assert repr(kernel) == "<kernel matmul:7x8x16:f32 for avx2>"
+
+
+def test_arrays_come_with_or_without_the_batch() -> None:
+    kernel = morello.compile("matmul:7x8x16")
+    rng = np.random.default_rng(1)
+    lhs, rhs = kernel.spec.random(rng)
+    expected = kernel.spec.evaluate(lhs, rhs)
+    assert np.array_equal(kernel(lhs, rhs), expected)
+    flat = kernel(lhs[0], rhs[0])
+    assert flat.shape == (7, 16)
+    out = np.empty((7, 16), np.float32)
+    assert kernel(lhs[0], rhs[0], out=out) is out
+    assert np.array_equal(out, expected[0])
+
+
+def test_an_accumulating_kernel_adds_to_the_given_output() -> None:
+    kernel = morello.compile("matmul_accum:3x4x8:s32")
+    lhs, rhs, out = kernel.spec.random(np.random.default_rng(2))
+    expected = kernel.spec.evaluate(lhs, rhs, out)
+    assert np.array_equal(kernel(lhs, rhs, out=out), expected)
+    with pytest.raises(ArgumentError, match="adds to what it holds"):
+        kernel(lhs, rhs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"spec": 7}, CompileError, "'spec' is int, not a Spec or its text"),
+        ({"spec": "matmul:8x8"}, SpecError, "has 2 sizes"),
+        ({"spec": "fill:4x4", "target": "vax"}, TargetError, "unknown target 'vax'"),
+        ({"spec": "fill:4x4", "threads": 0}, CompileError, "'threads' is 0"),
+        ({"spec": "fill:4x4", "threads": True}, CompileError, "'threads' is True"),
+        ({"spec": "fill:4x4", "schedule": 3}, CompileError, "'schedule' is int"),
+        (
+            {"spec": "matmul:8x8x8:bf16,bf16,f32"},
+            SearchError,
+            "no kernels that make up matmul on bf16,bf16,f32",
+        ),
+        (
+            {"spec": "fill:4x4:out=[0,1]@L1"},
+            CompileError,
+            "operand 'out' is in L1, but the arguments of a kernel are in GL",
+        ),
+        (
+            {"spec": "fill:4x4", "schedule": "module {"},
+            ScheduleError,
+            "the schedule is not a module of MLIR",
+        ),
+        (
+            {"spec": "fill:4x4", "schedule": "module {}"},
+            ScheduleError,
+            "for another Spec",
+        ),
+    ],
+)
+def test_what_compile_refuses(
+    arguments: dict[str, object], error: type[MorelloError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        morello.compile(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_schedule_for_another_spec_is_refused() -> None:
+    schedule = morello.compile("fill:5x5").schedule
+    with pytest.raises(ScheduleError, match=r"for another Spec than fill:5x6"):
+        morello.compile("fill:5x6", schedule=schedule)
+
+
+def test_a_schedule_of_two_functions_is_refused() -> None:
+    schedule = morello.compile("fill:5x5").schedule
+    more = schedule.replace(
+        "  transform.named", "  func.func private @g()\n  transform.named", 1
+    )
+    with pytest.raises(ScheduleError, match="has 2 functions"):
+        morello.compile("fill:5x5", schedule=more)
+
+
+def test_a_schedule_that_leaves_a_spec_is_refused() -> None:
+    schedule = morello.compile("fill:5x5").schedule
+    head, _, tail = schedule.partition("    %1")
+    partial = head + tail[tail.index("transform.yield") :]
+    with pytest.raises(ScheduleError, match=r"'morello\.fill' op has no program"):
+        morello.compile("fill:5x5", schedule=partial)
+
+
+def test_a_schedule_with_an_illegal_action_says_which_and_why() -> None:
+    schedule = morello.compile("fill:5x5").schedule
+    wrong = schedule.replace('kernel = "fill_rows"', 'kernel = "move_rows"')
+    with pytest.raises(ScheduleError, match=r"select.*move_rows.*fill_rows"):
+        morello.compile("fill:5x5", schedule=wrong)
+
+
+def test_a_spec_value_is_taken_as_its_text_is() -> None:
+    spec = parse_spec("fill:3x3", AVX2.limits)
+    assert morello.compile(spec, target=AVX2).spec == spec
