@@ -1,10 +1,12 @@
 """Reading an input and writing an output, all or nothing."""
 
+import errno
 import os
 import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO, TextIO
 
 from morello.errors import MorelloError
 
@@ -28,7 +30,7 @@ def read_input(path: str) -> str:
         InputError: it is not MLIR text.
     """
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = _standard(sys.stdin).read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise UsageError(
             f"{path}: error: cannot read: {error.strerror}",
@@ -79,9 +81,10 @@ def write_output(path: str, content: str | bytes) -> None:
         data = content
     try:
         if path == "-":
+            stream = _standard(sys.stdout)
             sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+            stream.write(data)
+            stream.flush()
         else:
             _write_file(Path(path), data)
     except BrokenPipeError:
@@ -92,6 +95,17 @@ def write_output(path: str, content: str | bytes) -> None:
             f"{path}: error: cannot write: {error.strerror}",
             "give a file that can be written with -o",
         ) from error
+
+
+def _standard(stream: TextIO | None) -> BinaryIO:
+    """The bytes of a standard stream; Python has None for one that is closed.
+
+    Raises:
+        OSError: it is closed.
+    """
+    if stream is None:
+        raise OSError(errno.EBADF, "the stream is closed")
+    return stream.buffer
 
 
 def check_output(path: str) -> None:

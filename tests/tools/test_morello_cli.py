@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -158,6 +159,16 @@ def test_full_device(flags: list[str]) -> None:
         )
     assert done.returncode == 2
     assert done.stderr.startswith(b"morello: error: -: cannot write: No space left")
+
+
+@pytest.mark.parametrize("line", ["run fill:3", "emit fill:3 --stage mlir"])
+def test_closed_standard_output(line: str) -> None:
+    shell = f"{shlex.join([*COMMAND, *line.split()])} >&-"
+    done = subprocess.run(
+        ["sh", "-c", shell], stderr=subprocess.PIPE, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"morello: error: -: cannot write: the stream is")
 
 
 def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
