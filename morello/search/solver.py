@@ -252,11 +252,11 @@ class _TableSolver:
         plans = []
         for dim, found in loops.items():
             axis = self.box.sizes[dim]
-            steps = plan_axis(
+            plan = plan_axis(
                 self.key, dim, axis, axis, tuple(found.values()), self.target
             )
-            if any(step is not None for step in steps):
-                plans.append((dim, steps, np.asarray(list(found), np.int32)))
+            if not plan.is_empty:
+                plans.append((dim, plan, np.asarray(list(found), np.int32)))
         if not plans:
             return
         slices = Slices.of(self.costs, len(self.box.sizes))
@@ -264,8 +264,8 @@ class _TableSolver:
         changed = True
         while changed:
             results = [
-                sweep(costs, decisions, costs, dim, steps, indices)
-                for dim, steps, indices in plans
+                sweep(costs, decisions, costs, dim, plan, indices)
+                for dim, plan, indices in plans
             ]
             changed = any(results) and len(plans) > 1
         slices.write_back(self.costs, self.decisions)
@@ -277,7 +277,7 @@ class _TableSolver:
         table = self.run.table(identity)
         if not table.costs.size:
             return
-        steps = plan_axis(
+        plan = plan_axis(
             self.key,
             dim,
             self.box.sizes[dim],
@@ -285,13 +285,13 @@ class _TableSolver:
             tuple(loops.values()),
             self.target,
         )
-        below = _aligned(table, self.box, dim)
+        below = np.ascontiguousarray(_aligned(table, self.box, dim))
         sweep(
             self.costs,
             self.decisions,
             below,
             dim,
-            steps,
+            plan,
             np.asarray(list(loops), np.int32),
         )
         self.holes.update(dict.fromkeys(loops, (identity, identity)))

@@ -7,6 +7,7 @@ has another key. The numbers all come from `Action.expand` on that axis alone.
 """
 
 import dataclasses
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from morello.actions import Action
 from morello.search.axes import Axis
+from morello.search.native import address, sweep_function
 from morello.search.table import Floats, Integers
 from morello.spec import Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame
@@ -24,19 +26,24 @@ Decisions = np.ndarray[Any, np.dtype[np.int32]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
-    """The loops that may be chosen at one coordinate of an axis."""
+class Plan:
+    """The loops that may be chosen at each coordinate of an axis, one after another."""
 
+    starts: Integers
+    """Where the loops of each coordinate begin; one more says where the last end."""
     actions: Integers
     """Which of the actions, by its place in their list."""
     main: Integers
-    """The coordinate of its tile."""
+    """The coordinate of its tile, among those of the holes."""
+    rest: Integers
+    """The coordinate of its remainder there; -1 where it leaves none."""
     trips: Floats
     own: Floats
-    ragged: Integers
-    """Which of these loops leave a remainder."""
-    rest: Integers
-    """The coordinates of those remainders."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no loop at all."""
+        return not len(self.actions)
 
 
 def plan_axis(
@@ -46,7 +53,7 @@ def plan_axis(
     below: Axis,
     actions: tuple[Action, ...],
     target: Target,
-) -> tuple[Step | None, ...]:
+) -> Plan:
     """The loops along a dimension at each coordinate of its axis.
 
     Args:
@@ -67,7 +74,7 @@ def _plan(
     below: Axis,
     actions: tuple[Action, ...],
     target: Target,
-) -> tuple[Step | None, ...]:
+) -> Plan:
     """What a loop costs depends on layouts, not on levels: most keys share a plan."""
     sizes: list[Any] = [1] * len(key.kind.dims)
     sizes[dim] = np.asarray(axis, np.int64)
@@ -76,7 +83,13 @@ def _plan(
     rows: list[list[tuple[int, ...]]] = [[] for _ in axis]
     for index, action in enumerate(actions):
         _collect(rows, place, index, action, frame, dim, target)
-    return tuple(map(_step, rows))
+    data = np.asarray([loop for row in rows for loop in row], np.int64).reshape(-1, 5)
+    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    columns = [np.ascontiguousarray(column) for column in data.T]
+    chosen, main, trips, own, rest = columns
+    return Plan(
+        starts, chosen, main, rest, trips.astype(np.float64), own.astype(np.float64)
+    )
 
 
 def _collect(
@@ -107,53 +120,41 @@ def _collect(
             rows[i].append((index, tile, int(trips[i]), int(own[i]), left))
 
 
-def _step(row: list[tuple[int, ...]]) -> Step | None:
-    if not row:
-        return None
-    data = np.asarray(row, np.int64)
-    ragged = np.flatnonzero(data[:, 4] >= 0)
-    return Step(
-        data[:, 0],
-        data[:, 1],
-        data[:, 2].astype(np.float64),
-        data[:, 3].astype(np.float64),
-        ragged,
-        data[ragged, 4],
-    )
-
-
 def sweep(
     costs: Floats,
     decisions: Decisions,
     below: Floats,
     dim: int,
-    steps: tuple[Step | None, ...],
+    plan: Plan,
     indices: Decisions,
 ) -> bool:
     """Settle every point along ``dim``, ascending, in place; whether any cost fell.
 
     Args:
-        below: the costs of the holes; ``costs`` itself if loops stay in the table.
+        costs: of the points; without gaps.
+        decisions: of the same shape.
+        below: the costs of the holes, of the same shape but along ``dim``; ``costs``
+            itself if loops stay in the table.
         indices: the decision that stands for each action of the plan.
     """
-    along = np.moveaxis(costs, dim, 0)
-    chosen = np.moveaxis(decisions, dim, 0)
-    holes = np.moveaxis(below, dim, 0)
-    tail = (1,) * (along.ndim - 1)
-    changed = False
-    for i, step in enumerate(steps):
-        if step is None:
-            continue
-        totals = holes[step.main]
-        totals *= step.trips.reshape(-1, *tail)
-        totals += step.own.reshape(-1, *tail)
-        if len(step.ragged):
-            totals[step.ragged] += holes[step.rest]
-        best = totals.min(axis=0)
-        better = best < along[i]
-        if better.any():
-            changed = True
-            which = indices[step.actions[totals.argmin(axis=0)]]
-            np.copyto(along[i], best, where=better)
-            np.copyto(chosen[i], which, where=better)
-    return changed
+    outer = math.prod(costs.shape[:dim])
+    inner = math.prod(costs.shape[dim + 1 :])
+    if plan.is_empty or not outer * inner:
+        return False
+    codes = np.ascontiguousarray(indices[plan.actions])
+    changed = sweep_function()(
+        address(costs),
+        address(decisions),
+        address(below),
+        outer,
+        costs.shape[dim],
+        below.shape[dim],
+        inner,
+        address(plan.starts),
+        address(plan.main),
+        address(plan.rest),
+        address(plan.trips),
+        address(plan.own),
+        address(codes),
+    )
+    return bool(changed)

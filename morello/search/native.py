@@ -1,0 +1,166 @@
+"""The inner loop of the sweep, as machine code.
+
+NumPy needs a pass over memory for every operation of ``trips · T[t] + T[r] + own`` and
+its minimum; this is one pass. It is plain LLVM IR, compiled when it is first used.
+"""
+
+import ctypes
+import functools
+from typing import Any
+
+import llvmlite.binding as lb
+import numpy as np
+
+_SOURCE = """
+define i32 @sweep(ptr %costs, ptr %decisions, ptr %below, i64 %outer, i64 %count,
+                  i64 %holes, i64 %inner, ptr %starts, ptr %main, ptr %rest,
+                  ptr %trips, ptr %own, ptr %codes) {
+entry:
+  br label %block
+
+block:
+  %o = phi i64 [ 0, %entry ], [ %o.next, %block.end ]
+  %any0 = phi i32 [ 0, %entry ], [ %any1, %block.end ]
+  %base = mul i64 %o, %count
+  %hole.base = mul i64 %o, %holes
+  br label %point
+
+point:
+  %i = phi i64 [ 0, %block ], [ %i.next, %point.end ]
+  %any1.in = phi i32 [ %any0, %block ], [ %any1, %point.end ]
+  %start.at = getelementptr i64, ptr %starts, i64 %i
+  %start = load i64, ptr %start.at
+  %i.next = add i64 %i, 1
+  %end.at = getelementptr i64, ptr %starts, i64 %i.next
+  %end = load i64, ptr %end.at
+  %row = add i64 %base, %i
+  %row.at = mul i64 %row, %inner
+  %cost = getelementptr double, ptr %costs, i64 %row.at
+  %decision = getelementptr i32, ptr %decisions, i64 %row.at
+  %none = icmp eq i64 %start, %end
+  br i1 %none, label %point.end, label %step
+
+step:
+  %s = phi i64 [ %start, %point ], [ %s.next, %step.end ]
+  %any2.in = phi i32 [ %any1.in, %point ], [ %any2, %step.end ]
+  %t.at = getelementptr i64, ptr %main, i64 %s
+  %t = load i64, ptr %t.at
+  %t.row = add i64 %hole.base, %t
+  %t.off = mul i64 %t.row, %inner
+  %tile = getelementptr double, ptr %below, i64 %t.off
+  %q.at = getelementptr double, ptr %trips, i64 %s
+  %q = load double, ptr %q.at
+  %own.at = getelementptr double, ptr %own, i64 %s
+  %w = load double, ptr %own.at
+  %code.at = getelementptr i32, ptr %codes, i64 %s
+  %code = load i32, ptr %code.at
+  %r.at = getelementptr i64, ptr %rest, i64 %s
+  %r = load i64, ptr %r.at
+  %r.row = add i64 %hole.base, %r
+  %r.off = mul i64 %r.row, %inner
+  %left = getelementptr double, ptr %below, i64 %r.off
+  %even = icmp slt i64 %r, 0
+  br i1 %even, label %even.loop, label %ragged.loop
+
+even.loop:
+  %a = phi i64 [ 0, %step ], [ %a.next, %even.loop ]
+  %any.a = phi i32 [ %any2.in, %step ], [ %any.a.next, %even.loop ]
+  %ta.at = getelementptr double, ptr %tile, i64 %a
+  %ta = load double, ptr %ta.at
+  %qa = fmul double %ta, %q
+  %va = fadd double %qa, %w
+  %ca.at = getelementptr double, ptr %cost, i64 %a
+  %ca = load double, ptr %ca.at
+  %da.at = getelementptr i32, ptr %decision, i64 %a
+  %da = load i32, ptr %da.at
+  %la = fcmp olt double %va, %ca
+  %ma = select i1 %la, double %va, double %ca
+  %na = select i1 %la, i32 %code, i32 %da
+  store double %ma, ptr %ca.at
+  store i32 %na, ptr %da.at
+  %xa = zext i1 %la to i32
+  %any.a.next = or i32 %any.a, %xa
+  %a.next = add i64 %a, 1
+  %a.end = icmp eq i64 %a.next, %inner
+  br i1 %a.end, label %step.end, label %even.loop
+
+ragged.loop:
+  %b = phi i64 [ 0, %step ], [ %b.next, %ragged.loop ]
+  %any.b = phi i32 [ %any2.in, %step ], [ %any.b.next, %ragged.loop ]
+  %tb.at = getelementptr double, ptr %tile, i64 %b
+  %tb = load double, ptr %tb.at
+  %rb.at = getelementptr double, ptr %left, i64 %b
+  %rb = load double, ptr %rb.at
+  %qb = fmul double %tb, %q
+  %wb = fadd double %qb, %w
+  %vb = fadd double %wb, %rb
+  %cb.at = getelementptr double, ptr %cost, i64 %b
+  %cb = load double, ptr %cb.at
+  %db.at = getelementptr i32, ptr %decision, i64 %b
+  %db = load i32, ptr %db.at
+  %lb = fcmp olt double %vb, %cb
+  %mb = select i1 %lb, double %vb, double %cb
+  %nb = select i1 %lb, i32 %code, i32 %db
+  store double %mb, ptr %cb.at
+  store i32 %nb, ptr %db.at
+  %xb = zext i1 %lb to i32
+  %any.b.next = or i32 %any.b, %xb
+  %b.next = add i64 %b, 1
+  %b.end = icmp eq i64 %b.next, %inner
+  br i1 %b.end, label %step.end, label %ragged.loop
+
+step.end:
+  %any2 = phi i32 [ %any.a.next, %even.loop ], [ %any.b.next, %ragged.loop ]
+  %s.next = add i64 %s, 1
+  %s.end = icmp eq i64 %s.next, %end
+  br i1 %s.end, label %point.end, label %step
+
+point.end:
+  %any1 = phi i32 [ %any1.in, %point ], [ %any2, %step.end ]
+  %i.end = icmp eq i64 %i.next, %count
+  br i1 %i.end, label %block.end, label %point
+
+block.end:
+  %o.next = add i64 %o, 1
+  %o.end = icmp eq i64 %o.next, %outer
+  br i1 %o.end, label %done, label %block
+
+done:
+  ret i32 %any1
+}
+"""
+
+
+@functools.cache
+def sweep_function() -> Any:
+    """The compiled function, as ctypes calls it; compiled once a process."""
+    lb.initialize_native_target()
+    lb.initialize_native_asmprinter()
+    machine = lb.Target.from_default_triple().create_target_machine(
+        cpu=lb.get_host_cpu_name(), opt=3, jit=True
+    )
+    module = lb.parse_assembly(_SOURCE, context=lb.create_context())
+    tuning = lb.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = True
+    builder = lb.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    engine = lb.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    pointer, size = ctypes.c_void_p, ctypes.c_int64
+    kinds = [pointer] * 3 + [size] * 4 + [pointer] * 6
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(
+        engine.get_function_address("sweep")
+    )
+    function.engine = engine  # type: ignore[attr-defined]  # it owns the code
+    return function
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Where the elements of a C-contiguous array start.
+
+    Raises:
+        ValueError: the array has gaps.
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError("the sweep reads arrays without gaps")
+    return int(array.ctypes.data)
