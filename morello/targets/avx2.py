@@ -26,8 +26,8 @@ COEFFICIENTS = Coefficients(
 GB/s, L2 212 GB/s); instructions from two vector ports, two vector loads a cycle and one
 store. A chain of multiply-adds costs more than its latency of four cycles: tiles with
 eight chains reach 83 % of the peak, those with twelve reach it. The set-up of a kernel
-is what made the search prefer, of a few values tried, the faster blockings of 512x512x512.
-"""
+is what made the search prefer, of a few values tried, the faster blockings of 512 x 512
+x 512."""
 
 AVX2 = Target(
     name="avx2",
