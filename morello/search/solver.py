@@ -76,9 +76,11 @@ class Solver:
         """The best program of ``spec``.
 
         Raises:
-            SearchError: no program exists, with the likely reason.
+            SearchError: no program exists, with the likely reason; or the Spec counts
+                on registers that the target does not have.
         """
         start = time.perf_counter()
+        _check_registers(spec, self.target)
         room = ax.room(spec)
         limits = spec.limits.replace(Level.VRF, room.vrf)
         run = self._runs.setdefault((limits, room), _Run(limits, room, self.target))
@@ -194,6 +196,23 @@ class _Run:
         impl = Impl(spec, action, int(table.costs[point]), tuple(branches))
         self._impls[table.id, spec] = impl
         return impl
+
+
+def _check_registers(spec: Spec, target: Target) -> None:
+    taken = int(ax.registers_taken(spec.key, spec.sizes))
+    have = target.registers
+    if spec.limits.vrf > have:
+        raise SearchError(
+            f"{spec} may use {spec.limits.vrf} registers, but target {target.name} has "
+            f"{have}",
+            f"give vrf={have} or less",
+        )
+    if taken > have:
+        raise SearchError(
+            f"the operands of {spec} that are in registers take {taken}, but target "
+            f"{target.name} has {have}",
+            "use smaller sizes, or operands in L1",
+        )
 
 
 def _remedy(spec: Spec, target: Target) -> str:

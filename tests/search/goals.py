@@ -68,14 +68,16 @@ def random_limits(rng: random.Random) -> Limits:
 
 
 def random_sizes(rng: random.Random, kind: Kind) -> tuple[int, ...]:
-    """Small sizes, odd ones too; matmul has the smallest, for it has most dimensions."""
+    """Small sizes, odd ones too; the least for matmul, which has most dimensions."""
     if isinstance(kind, Matmul):
         rest = tuple(rng.choice(MATMUL_SIZES) for _ in range(3))
         return (rng.choice((1, 1, 1, 2)), *rest)
     return tuple(rng.choice(SIZES) for _ in kind.dims)
 
 
-def random_form(rng: random.Random, dtype: Dtype, rank: int, level: Level) -> TensorSpec:
+def random_form(
+    rng: random.Random, dtype: Dtype, rank: int, level: Level
+) -> TensorSpec:
     """A form at a level: of a gapless array or of a tile of one."""
     if level is Level.VRF:
         return TensorSpec(dtype, level, Layout.row_major(rank), vector_width=8)

@@ -1,0 +1,40 @@
+"""A uniform walk over legal actions: Specs deep in programs, and what acts on them."""
+
+import random
+
+from morello.actions import ACTIONS, Action, Rewrite
+from morello.errors import ScheduleError
+from morello.spec import Spec
+from morello.targets import AVX2
+from tests.search.brute_force import ladder_sizes
+from tests.search.goals import KINDS, random_goal
+
+
+def candidates(spec: Spec) -> list[Action]:
+    """What the search would try on a Spec."""
+    axes = tuple(map(ladder_sizes, spec.sizes))
+    return [a for kind in ACTIONS for a in kind.candidates(spec.key, axes, AVX2)]
+
+
+def applied(action: Action, spec: Spec) -> Rewrite | None:
+    """The rewrite; None if the action does not apply."""
+    try:
+        return action.apply(spec, AVX2)
+    except ScheduleError:
+        return None
+
+
+def random_rewrite(rng: random.Random) -> tuple[Spec, Action, Rewrite]:
+    """An action on a random Spec, or on one some actions below it."""
+    found: list[tuple[Spec, Action, Rewrite]] = []
+    spec = random_goal(rng, rng.choice(KINDS))
+    for _ in range(rng.randint(1, 5)):
+        legal = [(a, r) for a in candidates(spec) if (r := applied(a, spec))]
+        if not legal:
+            break
+        action, rewrite = rng.choice(legal)
+        found.append((spec, action, rewrite))
+        if not rewrite.holes:
+            break
+        spec = rng.choice(rewrite.holes).spec
+    return found[-1] if found else random_rewrite(rng)

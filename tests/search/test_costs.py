@@ -1,0 +1,66 @@
+"""Costs are affine in the costs of holes, and grow with trips (C7)."""
+
+import dataclasses
+import random
+
+import pytest
+
+from morello.actions import Split, Tile
+from morello.search import best_program
+from morello.spec import Level, parse_spec
+from morello.targets import AVX2
+from tests.actions.walk import random_rewrite
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_cost_is_affine_in_the_costs_of_the_holes(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(20):
+        _, _, rewrite = random_rewrite(rng)
+        zero = tuple(0 for _ in rewrite.holes)
+        costs = tuple(rng.randrange(1 << 40) for _ in rewrite.holes)
+        assert rewrite.total(zero) == rewrite.cost >= 0
+        total = rewrite.total(costs)
+        for index, hole in enumerate(rewrite.holes):
+            more = list(costs)
+            more[index] += 1
+            assert rewrite.total(tuple(more)) - total == hole.times >= 1
+
+
+def test_a_loop_costs_its_trips() -> None:
+    unit = AVX2.coefficients
+    for trips in (2, 3, 17, 1000):
+        spec = parse_spec(f"move:{trips * 8}x4:f32", AVX2.limits)
+        rewrite = Tile("d0", 8).apply(spec, AVX2)
+        assert rewrite.cost == trips * unit.loop_trip + unit.loop_setup
+        assert [h.times for h in rewrite.holes] == [trips]
+        ragged = parse_spec(f"matmul_accum:4x{trips * 8 + 3}x4:f32", AVX2.limits)
+        rewrite = Split("k", 8).apply(ragged, AVX2)
+        assert rewrite.cost == trips * unit.loop_trip + 2 * unit.loop_setup
+        assert [h.times for h in rewrite.holes] == [trips, 1]
+
+
+def test_costs_grow_with_sizes() -> None:
+    last = 0
+    for size in (1, 8, 64, 512, 4096, 32768):
+        spec = parse_spec(f"move:{size}x64:f32", AVX2.limits)
+        cost = best_program(spec, AVX2).impl.cost
+        assert cost > last
+        last = cost
+
+
+def test_large_costs_are_exact() -> None:
+    """Integers, not rounded floats: a cost is the sum that its parts make."""
+    spec = parse_spec("max_accum:1048575x1048573:f32", AVX2.limits)
+    impl = best_program(spec, AVX2).impl
+    rewrite = impl.action.apply(impl.spec, AVX2)
+    assert impl.cost > 1 << 42
+    assert rewrite.total(tuple(b.impl.cost for b in impl.branches)) == impl.cost
+
+
+def test_a_line_costs_more_from_farther_away() -> None:
+    costs = [AVX2.line_cost(level) for level in Level]
+    assert costs == sorted(costs)
+    assert costs[Level.VRF] == costs[Level.L1] == 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        AVX2.coefficients.load = 0  # type: ignore[misc]

@@ -1,0 +1,77 @@
+"""The search's cost is the least of all programs: enumeration agrees (C1)."""
+
+import dataclasses
+import random
+
+import pytest
+
+from morello.search import Solver
+from morello.search.axes import size_axis
+from morello.spec import Kind, Limits, parse_spec
+from morello.targets import AVX2
+from tests.search.agreement import Agreement, compare, searched
+from tests.search.brute_force import BruteForce, ladder_sizes
+from tests.search.goals import KINDS, random_goal
+
+GOALS = dict(zip(KINDS, (36, 20, 70, 130, 60, 40, 8, 60, 50, 16), strict=True))
+BUDGET = 1500
+"""Specs enumerated for a goal. What was finished is compared if it does not suffice."""
+
+FEW_LIMITS = (Limits(7, 16, 1024), Limits(16, 0, 8))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_no_program_is_better(kind: Kind) -> None:
+    found = Agreement()
+    for seed in range(GOALS[kind]):
+        spec = random_goal(random.Random(f"{kind} {seed}"), kind)
+        compare(spec, Solver(AVX2), BruteForce(AVX2, BUDGET), found)
+    label = kind.label
+    assert found.mismatches == []
+    assert found.goals[label] >= GOALS[kind] * 3 // 5
+    assert found.goals[label] + found.points[label] >= 500
+    assert found.programs[label] >= 150
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A contiguous operand takes fewer lines than the rows of its tiles seem to.
+        "matmul_accum:16x1x1:f32:rhs=[0,1,2]@L1:out=[0,1,2]@L1:l1=1",
+        "max_accum:16x1:f32:src=[0,1]@L2:out=[0]@L1:l1=1:l2=8",
+        # A change of layout within a cache takes room there.
+        "matmul_accum:4x8x16:f32:lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L2:l1=8",
+        "matmul_accum:4x8x16:f32:lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L2:l1=64",
+        "matmul_accum:4x2x2:f32:lhs=[0,1,2]@L1:rhs=[0,2,1,2p16]@L1"
+        ":out=[0,1,2]@VRFv8:l1=0:vrf=8",
+        # Operands that lie in a cache at first need none of what is free.
+        "fill:6:f32:out=[0]@L1:l1=0",
+        "max:17x12:s32:src=[0,1,0p6]@L1:out=[0,0p4]@L1:l1=0:l2=8",
+        # Registers that the output occupies are not free.
+        "matmul_accum:6x2x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@VRFv8:vrf=4",
+        "matmul_accum:6x2x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@VRFv8:vrf=2",
+    ],
+)
+def test_where_it_was_wrong_or_could_be(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    found = Agreement()
+    compare(spec, Solver(AVX2), BruteForce(AVX2), found)
+    assert found.mismatches == []
+    assert found.goals[spec.kind.label] == 1
+
+
+def test_tables_that_other_goals_left_give_the_same_costs() -> None:
+    rng = random.Random(3)
+    shared = Solver(AVX2)
+    for _ in range(60):
+        goal = random_goal(rng, rng.choice(KINDS[2:]))
+        spec = dataclasses.replace(goal, limits=rng.choice(FEW_LIMITS))
+        assert searched(shared, spec) == searched(Solver(AVX2), spec)
+
+
+def test_sizes_that_a_dimension_takes() -> None:
+    assert ladder_sizes(1) == (1,)
+    assert ladder_sizes(7) == (1, 2, 3, 4, 6, 7)
+    assert ladder_sizes(37) == (1, 2, 3, 4, 5, 6, 8, 12, 13, 16, 24, 32, 37)
+    for size in (*range(1, 130), 257, 1000, 1023):
+        assert size_axis(size) == ladder_sizes(size)
