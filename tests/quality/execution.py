@@ -8,7 +8,7 @@ contents of output, workspace and padding, and must give the same bits.
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from morello.spec import Move, Spec
 from morello.spec.kind import Array
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
 from tests.quality.programs import Program
+
+Check = Callable[[Program, np.random.Generator], None]
 
 RUNS: tuple[tuple[Side, int], ...] = (("end", 0xFF), ("start", 0x7F))
 """Where the forbidden page is, and the byte that fills what must not be read: NaN and
@@ -118,16 +120,22 @@ def _same(spec: Spec, found: Array, wanted: Array) -> bool:
     return np.array_equal(bits(found), bits(wanted))
 
 
-def check_all(programs: Sequence[Program], seed: int) -> None:
+def check_all(
+    programs: Sequence[Program], seed: int, more: Check | None = None
+) -> None:
     """Every program on random inputs, in one child process.
+
+    ``more`` is called with each program, too.
 
     Raises:
         AssertionError: begins with how to make the program that failed again.
     """
 
     def one(program: Program, index: int) -> None:
-        inputs = program.spec.random(np.random.default_rng((seed, index)))
-        check_exact(program, inputs)
+        rng = np.random.default_rng((seed, index))
+        check_exact(program, program.spec.random(rng))
+        if more is not None:
+            more(program, rng)
 
     def everything() -> int:
         for index, program in enumerate(programs):

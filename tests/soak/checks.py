@@ -7,7 +7,9 @@ Each takes the seeds of a batch and gives how many things it checked; a failure 
 from collections.abc import Callable, Sequence
 
 from tests.quality.random_programs import check_random_programs
+from tests.quality.searched_programs import check_searched_programs
 
 CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
     "random_programs": check_random_programs,
+    "searched_programs": check_searched_programs,
 }

@@ -1,0 +1,117 @@
+"""A2: programs that the search finds, of every kind, against both oracles.
+
+A search of matmul solves thousands of smaller Specs on its way; `part` takes the
+program of any of them out of the solved tables.
+"""
+
+import dataclasses
+import functools
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from morello.search import Solver
+from morello.search.impl import Branch, Impl
+from morello.search.table import NO_ACTION, Table, TableId
+from morello.spec import Dtype, Level, Matmul, Spec, argument_tensor
+from morello.spec.frame import Frame
+from morello.spec.layout import Layout
+from morello.targets import AVX2
+from tests.quality.bounds import check_bound, is_bounded
+from tests.quality.execution import check_all
+from tests.quality.programs import Program, build_programs
+from tests.quality.specs import random_spec
+
+GOAL_SEEDS = 150
+"""So many seeds in a row draw their matmuls from the tables of one goal."""
+
+MATMULS = 0.5
+"""The share of matmuls; each other kind has a search of its own."""
+
+
+def check_searched_programs(seeds: Sequence[int]) -> int:
+    """For each seed a Spec and its best program; how many were run.
+
+    Raises:
+        AssertionError: names the seed of the Spec that failed.
+    """
+    impls = [searched(seed) for seed in seeds]
+    labels = [
+        f"python -m tests.soak searched_programs --count 1 --seed {seed}  # {impl.spec}"
+        for seed, impl in zip(seeds, impls, strict=True)
+    ]
+    check_all(build_programs(impls, labels), seeds[0], _bound)
+    return len(impls)
+
+
+def _bound(program: Program, rng: np.random.Generator) -> None:
+    if is_bounded(program.spec):
+        check_bound(program, rng)
+
+
+def searched(seed: int) -> Impl:
+    """The best program of a random Spec."""
+    rng = random.Random(f"searched {seed}")
+    if rng.random() < MATMULS:
+        return _random_part(seed // GOAL_SEEDS, rng)
+    spec = random_spec(rng)
+    while isinstance(spec.kind, Matmul):
+        spec = random_spec(rng)
+    return Solver(AVX2).solve(spec).impl
+
+
+@dataclasses.dataclass(frozen=True)
+class Solved:
+    """A goal and all tables that its search solved."""
+
+    goal: Spec
+    tables: dict[TableId, Table]
+
+
+@functools.lru_cache(maxsize=1)
+def _solved(number: int) -> Solved:
+    """The goal of a run of seeds: a matmul of odd sizes, solved."""
+    rng = random.Random(f"goal {number}")
+    b, m, k, n = rng.randint(1, 2), *(rng.randint(5, 31) for _ in range(3))
+    dtype = (Dtype.F32, Dtype.S32)[number % 2]
+    rows = argument_tensor(dtype, Layout.row_major(3))
+    goal = Spec(Matmul(False), (b, m, k, n), (rows,) * 3, AVX2.limits)
+    solver = Solver(AVX2)
+    solver.solve(goal)
+    return Solved(goal, {table.id: table for table in solver.tables(goal)})
+
+
+def _random_part(number: int, rng: random.Random) -> Impl:
+    """The program of one of the Specs in GL that a goal's search has solved."""
+    solved = _solved(number)
+    roots = [
+        table
+        for table in solved.tables.values()
+        if isinstance(table.id.key.kind, Matmul)
+        and all(t.level is Level.GL for t in table.id.key.tensors)
+        and table.costs.size
+    ]
+    while True:
+        table = rng.choice(sorted(roots, key=lambda t: str(t.id.key)))
+        sizes = tuple(rng.choice(axis) for axis in table.box.sizes)
+        spec = Spec(table.id.key.kind, sizes, table.id.key.tensors, AVX2.limits)
+        point = table.point(spec.sizes, spec.limits)
+        if point is not None and table.decisions[point] != NO_ACTION:
+            return part(spec, table, solved.tables)
+
+
+def part(spec: Spec, table: Table, tables: dict[TableId, Table]) -> Impl:
+    """The program of a Spec of a solved table."""
+    point = table.point(spec.sizes, spec.limits)
+    assert point is not None, f"{spec} is not in its table"
+    decision = int(table.decisions[point])
+    action = table.actions[decision]
+    children = action.expand(Frame.of(spec), AVX2).children
+    own = (table.id,) * len(children)
+    branches = []
+    for child, identity in zip(children, table.holes.get(decision, own), strict=True):
+        if int(child.times):
+            impl = part(child.frame.spec(), tables[identity], tables)
+            branches.append(Branch(child.role, int(child.times), impl))
+    return Impl(spec, action, int(table.costs[point]), tuple(branches))
