@@ -20,7 +20,7 @@ from morello.errors import SpecError
 LINE_BYTES = 64
 """Bytes of a cache line on every x86 this project targets."""
 
-_DIM = re.compile(r"(\d+)(?:(p|oe)(\d+))?")
+_DIM = re.compile(r"(\d{1,2})(?:(p|oe)(\d{1,9}))?", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -14,7 +14,7 @@ import numpy as np
 from morello.errors import SpecError
 from morello.spec.tensor import Level
 
-_TEXT = re.compile(r"vrf=(\d+),l1=(\d+),l2=(\d+)")
+_TEXT = re.compile(r"vrf=(\d{1,9}),l1=(\d{1,9}),l2=(\d{1,9})", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

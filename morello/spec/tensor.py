@@ -46,7 +46,7 @@ class Level(enum.IntEnum):
 
 
 _TEXT = re.compile(
-    r"(?P<dtype>\w+)@(?P<level>\w+)(?P<layout>\[.*\])(?P<whole>!?)(v(?P<v>\d+))?"
+    r"(?P<dtype>\w+)@(?P<level>\w+)(?P<layout>\[.*\])(?P<whole>!?)(v(?P<v>\d{1,9}))?"
 )
 
 
@@ -75,6 +75,11 @@ class TensorSpec:
             )
         if in_registers and not self.layout.is_row_major:
             raise SpecError(f"operand {self}: registers hold row-major tiles only")
+        if in_registers and self.contiguous:
+            raise SpecError(
+                f"operand {self}: registers are no array that could be contiguous",
+                "leave out the !",
+            )
         if self.contiguous and self.layout.is_packed:
             raise SpecError(
                 f"operand {self}: only an unpacked layout can be contiguous"

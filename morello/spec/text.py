@@ -134,7 +134,7 @@ def _dtypes(text: str, parts: list[str]) -> tuple[Dtype, ...]:
     return tuple(map(Dtype.parse, names))
 
 
-_FORM = re.compile(r"(\[[^\]]*\])(?:@(\w+?))?(?:v(\d+))?(/strided)?")
+_FORM = re.compile(r"(\[[^\]]*\])(?:@(\w+?))?(?:v(\d{1,9}))?(/strided)?")
 
 
 def _tensors(

@@ -1,0 +1,99 @@
+"""Hypothesis strategies: layouts, forms of operands, Specs."""
+
+import dataclasses
+
+from hypothesis import strategies as st
+
+from morello.spec import (
+    Dtype,
+    Fill,
+    Kind,
+    Layout,
+    Level,
+    Limits,
+    Matmul,
+    Max,
+    Move,
+    PhysicalDim,
+    Spec,
+    TensorSpec,
+    argument_tensor,
+)
+
+DTYPES = st.sampled_from(list(Dtype))
+PACKS = st.sampled_from([(2, False), (3, False), (4, True), (6, False), (16, False)])
+
+
+@st.composite
+def layouts(draw: st.DrawFn, rank: int | None = None) -> Layout:
+    """An order of whole dimensions, and packs of some, each inside its own."""
+    rank = draw(st.integers(1, 4)) if rank is None else rank
+    dims = [PhysicalDim(d) for d in draw(st.permutations(range(rank)))]
+    for dim in draw(st.sets(st.integers(0, rank - 1), max_size=2)):
+        place = dims.index(PhysicalDim(dim))
+        pack, odd_even = draw(PACKS)
+        at = draw(st.integers(place + 1, len(dims)))
+        dims.insert(at, PhysicalDim(dim, pack, odd_even))
+    return Layout(tuple(dims))
+
+
+@st.composite
+def shapes(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
+    return tuple(draw(st.integers(1, 13)) for _ in range(rank))
+
+
+@st.composite
+def tensors(
+    draw: st.DrawFn, rank: int | None = None, dtype: Dtype | None = None
+) -> TensorSpec:
+    """A form of an operand at any level."""
+    dtype = dtype or draw(DTYPES)
+    layout = draw(layouts(rank))
+    level = draw(st.sampled_from(list(Level)))
+    if level is Level.VRF:
+        width = draw(st.sampled_from([4, 8, 16]))
+        return TensorSpec(dtype, level, Layout.row_major(layout.rank), False, width)
+    whole = argument_tensor(dtype, layout)
+    contiguous = whole.contiguous and draw(st.booleans())
+    return dataclasses.replace(whole, level=level, contiguous=contiguous)
+
+
+LIMITS = st.builds(
+    Limits, st.integers(0, 32), st.integers(0, 1024), st.integers(0, 1 << 20)
+)
+
+
+@st.composite
+def kinds(draw: st.DrawFn) -> tuple[Kind, tuple[Dtype, ...]]:
+    """A kind, and dtypes that it has."""
+    rank = draw(st.integers(1, 4))
+    any_dtype = draw(DTYPES)
+    word = draw(st.sampled_from([Dtype.F32, Dtype.S32]))
+    products = [
+        (word, word, word),
+        (Dtype.BF16, Dtype.BF16, Dtype.F32),
+        (Dtype.F32, Dtype.BF16, Dtype.F32),
+        (Dtype.U8, Dtype.S8, Dtype.S16),
+        (Dtype.U8, Dtype.S8, Dtype.S32),
+    ]
+    return draw(
+        st.sampled_from(
+            [
+                (Matmul(draw(st.booleans())), draw(st.sampled_from(products))),
+                (Max(draw(st.booleans())), (word, word)),
+                (Move(rank), (any_dtype, any_dtype)),
+                (Fill(rank, draw(st.sampled_from(["zero", "lowest"]))), (any_dtype,)),
+            ]
+        )
+    )
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Spec:
+    kind, dtypes = draw(kinds())
+    forms = tuple(
+        draw(tensors(len(operand.dims), dtype))
+        for operand, dtype in zip(kind.operands, dtypes, strict=True)
+    )
+    sizes = tuple(draw(st.integers(1, 40)) for _ in kind.dims)
+    return Spec(kind, sizes, forms, draw(LIMITS))

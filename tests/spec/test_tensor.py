@@ -1,0 +1,107 @@
+"""Forms of operands, levels and dtypes."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+
+from morello.errors import SpecError
+from morello.spec import Dtype, Layout, Level, TensorSpec, argument_tensor
+from tests.spec.strategies import tensors
+
+
+@given(tensors())
+def test_text_round_trip(tensor: TensorSpec) -> None:
+    assert TensorSpec.parse(str(tensor)) == tensor
+    assert TensorSpec.parse(f"  {tensor} ") == tensor
+
+
+@given(tensors())
+def test_a_tile_is_not_known_to_be_gapless(tensor: TensorSpec) -> None:
+    tile = tensor.tiled()
+    assert not tile.contiguous
+    assert tile.tiled() == tile
+    assert (tile == tensor) == (not tensor.contiguous)
+
+
+def test_lines_and_runs() -> None:
+    whole = TensorSpec.parse("f32@GL[0,1]!")
+    assert whole.lines((3, 5)) == math.ceil(60 / 64)
+    assert whole.runs((3, 5)) == 1
+    tile = whole.tiled()
+    assert tile.lines((3, 5)) == 3
+    assert tile.runs((3, 5)) == 3
+    assert tile.lines((np.array([3, 4]), 17)).tolist() == [6, 8]
+
+
+def test_registers() -> None:
+    tile = TensorSpec.parse("f32@VRF[0,1,2]v8")
+    assert tile.registers((1, 6, 16)) == 12
+    assert tile.registers((2, 3, 9)) == 12
+    assert tile.registers((1, np.array([1, 6]), 8)).tolist() == [1, 6]
+
+
+def test_an_argument_is_gapless_unless_it_is_packed() -> None:
+    plain = argument_tensor(Dtype.F32, Layout.parse("[1,0]"))
+    assert plain == TensorSpec.parse("f32@GL[1,0]!")
+    packed = argument_tensor(Dtype.S8, Layout.parse("[1,0,1p4]"))
+    assert packed == TensorSpec.parse("s8@GL[1,0,1p4]")
+    assert packed.rank == 2
+
+
+def test_levels() -> None:
+    assert [str(level) for level in Level] == ["VRF", "L1", "L2", "GL"]
+    assert [level for level in Level if level.is_cache] == [Level.L1, Level.L2]
+    assert Level.L1 < Level.L2 < Level.GL
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f32", "'f32' is not the form of an operand; write it as dtype@level"),
+        ("f32@L1[0]w8", "is not the form of an operand"),
+        ("f64@L1[0]", "unknown dtype 'f64'; use one of f32, bf16, u8, s8"),
+        ("f32@L9[0]", "unknown memory level 'L9'; use one of VRF, L1, L2, GL"),
+        ("f32@VRF[0]", "a vector width goes with level VRF and no other; write"),
+        ("f32@L1[0]v8", "a vector width goes with level VRF and no other"),
+        ("f32@VRF[1,0]v8", "registers hold row-major tiles only"),
+        ("f32@VRF[0,0p4]v8", "registers hold row-major tiles only"),
+        ("f32@L1[0,0p4]!", "only an unpacked layout can be contiguous"),
+        ("f32@VRF[0]!v8", "registers are no array that could be contiguous"),
+        ("f32@VRF[0]v" + "8" * 5000, "is not the form of an operand"),
+    ],
+)
+def test_refusals(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        TensorSpec.parse(text)
+
+
+DTYPES = {
+    Dtype.F32: (np.float32, 4, "f32", True, -math.inf),
+    Dtype.BF16: (ml_dtypes.bfloat16, 2, "bf16", True, -math.inf),
+    Dtype.U8: (np.uint8, 1, "i8", False, 0),
+    Dtype.S8: (np.int8, 1, "i8", False, -128),
+    Dtype.U16: (np.uint16, 2, "i16", False, 0),
+    Dtype.S16: (np.int16, 2, "i16", False, -32768),
+    Dtype.U32: (np.uint32, 4, "i32", False, 0),
+    Dtype.S32: (np.int32, 4, "i32", False, -(2**31)),
+}
+
+
+@pytest.mark.parametrize("dtype", Dtype)
+def test_dtypes(dtype: Dtype) -> None:
+    kind, itemsize, mlir, is_float, lowest = DTYPES[dtype]
+    assert dtype.numpy == np.dtype(kind)
+    assert dtype.itemsize == itemsize
+    assert dtype.mlir == mlir
+    assert dtype.is_float is is_float
+    assert dtype.lowest == lowest
+    assert Dtype.parse(str(dtype)) is dtype
+    if not is_float:
+        assert np.iinfo(kind).min == lowest
+
+
+def test_dtypes_are_ordered_by_name() -> None:
+    assert [str(d) for d in sorted(Dtype)] == sorted(str(d) for d in Dtype)

@@ -1,0 +1,109 @@
+"""The text form of Specs."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from morello.errors import SpecError
+from morello.spec import (
+    Dtype,
+    Fill,
+    Layout,
+    Level,
+    Limits,
+    Matmul,
+    Spec,
+    parse_spec,
+    print_spec,
+)
+from tests.spec.strategies import LIMITS, specs
+
+HAVE = Limits(16, 512, 16384)
+
+
+@given(specs(), LIMITS)
+def test_round_trip(spec: Spec, limits: Limits) -> None:
+    assert parse_spec(print_spec(spec, limits), limits) == spec
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_spec_or_is_refused(text: str) -> None:
+    for candidate in (text, f"matmul:{text}", f"fill:8:{text}", f"move:8:s32:{text}"):
+        with contextlib.suppress(SpecError):
+            spec = parse_spec(candidate, HAVE)
+            assert parse_spec(print_spec(spec, HAVE), HAVE) == spec
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "matmul:512x512x512:f32",
+        "matmul:2x512x512x512:s32",
+        "matmul:1x2048x16384:bf16,bf16,f32",
+        "matmul_accum:4x5x6:u8,s8,s16:rhs=[0,2,1]:out=[0,1,2]@L1:l1=64",
+        "move:8x16:f32:src=[0,1]@L1/strided:dst=[0,1]@VRFv8",
+        "move:4:u16",
+        "max:3x4:s32:src=[1,0]",
+        "max_accum:3x4:f32:vrf=4:l1=0:l2=1",
+        "fill:9:bf16:value=lowest:out=[0,0oe4]@L2",
+    ],
+)
+def test_the_shortest_text_is_printed(text: str) -> None:
+    assert print_spec(parse_spec(text, HAVE), HAVE) == text
+
+
+def test_what_is_left_out() -> None:
+    spec = parse_spec("  matmul:1x4x5x6 ", HAVE)
+    assert spec == parse_spec("matmul:4x5x6:f32", HAVE)
+    assert spec.kind == Matmul()
+    assert spec.sizes == (1, 4, 5, 6)
+    assert spec.dtypes == (Dtype.F32,) * 3
+    assert spec.limits == HAVE
+    assert all(t.contiguous and t.level is Level.GL for t in spec.tensors)
+
+
+def test_options() -> None:
+    spec = parse_spec("fill:4x8:s8:out=[1,0]@L2:value=lowest:l2=5:vrf=1", HAVE)
+    assert spec.kind == Fill(2, "lowest")
+    assert spec.tensors[0].layout == Layout.parse("[1,0]")
+    assert spec.tensors[0].level is Level.L2
+    assert spec.limits == Limits(1, 512, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("matmul", "'matmul' is not a Spec; write kind:sizes"),
+        ("", "'' is not a Spec"),
+        ("conv:4x4", "unknown kind 'conv' in the Spec 'conv:4x4'; use one of matmul"),
+        ("matmul:4x4", "has 2 sizes, but matmul has 3 or 4; give mxkxn"),
+        ("max:4", "has 1 sizes, but max has 2; give mxn"),
+        ("matmul:4x4x4x4x4", "has 5 sizes, but matmul has 3 or 4"),
+        ("matmul:4x-1x4", "'4x-1x4' in the Spec .* is not a list of sizes; join"),
+        ("matmul:4x4x", "is not a list of sizes"),
+        ("fill:" + "9" * 5000, "is not a list of sizes"),
+        ("matmul:4x0x4", "size 0 of dimension k of matmul is not between 1"),
+        ("matmul:4x4x4:f64", "unknown dtype 'f64'; use one of f32, bf16"),
+        ("matmul:4x4x4:f32:s32", "'s32' in the Spec .* is neither sizes, dtypes nor"),
+        ("matmul:4x4x4:bf16", "no product bf16,bf16,bf16; use one of"),
+        ("matmul:4x4x4:f32,f32", "has 3 operands .* but 2 dtypes; give one dtype"),
+        ("max:4x4:f32:l1=1:l1=2", "option 'l1' is given twice"),
+        (
+            "max:4x4:f32:rhs=[0]",
+            "unknown option 'rhs' .*max has the options src, out, v",
+        ),
+        ("fill:4:f32:size=3", "unknown option 'size' .* has the options out, .*value"),
+        ("max:4x4:f32:src=0,1", "'0,1' is not a form of the operand 'src'; write a"),
+        ("max:4x4:f32:src=[0,1]@L7", "unknown memory level 'L7'"),
+        ("max:4x4:f32:src=[0]", "has 2 dimensions but its layout"),
+        ("max:4x4:f32:src=[0,1]v8", "a vector width goes with level VRF"),
+        ("max:4x4:f32:l1=many", "limit l1=many is not a number of cache lines"),
+        ("max:4x4:f32:vrf=-1", "limit vrf=-1 is not a number of registers"),
+        ("fill:4:f32:value=two", "fill has no value 'two'"),
+    ],
+)
+def test_refusals(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        parse_spec(text, HAVE)
