@@ -33,7 +33,10 @@ class DeadEndError(Exception):
 
 
 def random_program(
-    spec: Spec, rng: random.Random, known: dict[Spec, Impl] | None = None
+    spec: Spec,
+    rng: random.Random,
+    known: dict[Spec, Impl] | None = None,
+    max_leaves: int = MAX_LEAVES,
 ) -> Impl:
     """A program of ``spec``, different for each state of ``rng``.
 
@@ -46,14 +49,12 @@ def random_program(
             found = walk.program(spec)
         except DeadEndError:
             continue
-        if found is not None and _is_small(found):
+        if found is None or nodes(found) > MAX_NODES:
+            continue
+        if leaf_runs(found) <= max_leaves:
             walk.keep()
             return found
     raise DeadEndError(f"no program of {spec} after 50 walks")
-
-
-def _is_small(impl: Impl) -> bool:
-    return leaf_runs(impl) <= MAX_LEAVES and nodes(impl) <= MAX_NODES
 
 
 def nodes(impl: Impl) -> int:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 
 from tests.quality.random_programs import check_random_programs
 from tests.quality.searched_programs import check_searched_programs
+from tests.quality.stages import check_stages
 
 CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
     "random_programs": check_random_programs,
     "searched_programs": check_searched_programs,
+    "stages": check_stages,
 }

@@ -1,0 +1,369 @@
+"""A reference for what payload IR means, op by op, on NumPy arrays.
+
+`run_function` is the entry point. Memrefs are views of arrays, vectors are arrays of
+one axis, registers in memory have a last axis for their lanes. Spec ops and kernels
+that are still there mean what their Specs say. Each op becomes a closure once, since
+loops run it many times.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from morello.dialect.build import kernel_of, spec_of
+from morello.mlir import ir
+from morello.spec import Spec
+from morello.spec.kind import Array
+from tests.dialect.interpret import run_spec
+
+State = list[Any]
+Step = Callable[[State], None]
+
+DTYPES: dict[str, Any] = {
+    "f32": np.float32,
+    "bf16": ml_dtypes.bfloat16,
+    "i1": np.bool_,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+}
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divui": operator.floordiv,
+    "arith.remui": operator.mod,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.maxsi": np.maximum,
+}
+
+_POISON = 0xC3
+"""The bytes of new buffers."""
+
+
+def dtype_of(kind: ir.Type) -> Any:
+    """The NumPy dtype of a scalar type."""
+    return DTYPES[str(kind)]
+
+
+def run_function(function: ir.Operation, arrays: Sequence[Array]) -> None:
+    """Run a function on physical arrays; the last may be its workspace."""
+    builder = _Builder()
+    block = function.regions[0].blocks[0]
+    places = [builder.slot(argument) for argument in block.arguments]
+    steps = builder.block(block)
+    state: State = [None] * len(builder.slots)
+    for place, argument, array in zip(places, block.arguments, arrays, strict=True):
+        state[place] = array.view(_memory(ir.MemRefType(argument.type))[0])
+    with np.errstate(all="ignore"):
+        _run(steps, state)
+
+
+def _run(steps: list[Step], state: State) -> None:
+    for step in steps:
+        step(state)
+
+
+def _memory(kind: ir.MemRefType) -> tuple[Any, tuple[int, ...]]:
+    """The dtype of a memref's elements, and the lanes of each."""
+    element = kind.element_type
+    if isinstance(element, ir.VectorType):
+        return dtype_of(element.element_type), tuple(element.shape)
+    return dtype_of(element), ()
+
+
+class _Builder:
+    """Makes closures; each value has a place in the state."""
+
+    def __init__(self) -> None:
+        self.slots: dict[ir.Value, int] = {}
+
+    def slot(self, value: ir.Value) -> int:
+        return self.slots.setdefault(value, len(self.slots))
+
+    def block(self, block: ir.Block) -> list[Step]:
+        steps = (self.step(op.operation) for op in block.operations)
+        return [step for step in steps if step is not None]
+
+    def step(self, op: ir.Operation) -> Step | None:
+        if op.name in ("func.return", "scf.yield"):
+            return None
+        if op.name == "scf.for":
+            return self._loop(op)
+        make = MAKERS.get(op.name)
+        compute = make(op) if make else _spec_op(op)
+        inputs = [self.slot(value) for value in op.operands]
+        if not len(op.results):
+            return lambda state: compute(*[state[i] for i in inputs])
+        result = self.slot(op.results[0])
+
+        def run(state: State) -> None:
+            state[result] = compute(*[state[i] for i in inputs])
+
+        return run
+
+    def _loop(self, op: ir.Operation) -> Step:
+        low, high, step, *initial = (self.slot(value) for value in op.operands)
+        body = op.regions[0].blocks[0]
+        index, *carried = (self.slot(argument) for argument in body.arguments)
+        steps = self.block(body)
+        last = list(body.operations)[-1].operation
+        yielded = [self.slot(value) for value in last.operands]
+        results = [self.slot(value) for value in op.results]
+
+        def run(state: State) -> None:
+            values = [state[i] for i in initial]
+            for i in range(state[low], state[high], state[step]):
+                state[index] = i
+                _assign(state, carried, values)
+                _run(steps, state)
+                values = [state[y] for y in yielded]
+            _assign(state, results, values)
+
+        return run
+
+
+def _assign(state: State, places: list[int], values: list[Any]) -> None:
+    for place, value in zip(places, values, strict=True):
+        state[place] = value
+
+
+def _spec_op(op: ir.Operation) -> Callable[..., Any]:
+    spec = kernel_of(op)[1] if op.name == "morello.kernel" else spec_of(op)
+
+    def run(*arrays: Array) -> None:
+        run_spec(spec, [_typed(spec, i, array) for i, array in enumerate(arrays)])
+
+    return run
+
+
+def _typed(spec: Spec, operand: int, array: Array) -> Array:
+    """Integers have no sign in MLIR; those of a Spec have."""
+    return array.view(spec.tensors[operand].dtype.numpy)
+
+
+def _constant(op: ir.Operation) -> Callable[..., Any]:
+    value, kind = op.attributes["value"], op.results[0].type
+    if isinstance(kind, ir.VectorType):
+        dense = ir.DenseElementsAttr(value)
+        number = _number(dense.get_splat_value(), kind.element_type)
+        vector = np.full(kind.shape, number)
+        return lambda: vector
+    number = _number(value, kind)
+    return lambda: number
+
+
+def _number(value: ir.Attribute, kind: ir.Type) -> Any:
+    if isinstance(kind, ir.IndexType):
+        return int(ir.IntegerAttr(value).value)
+    if isinstance(kind, ir.IntegerType):
+        return dtype_of(kind)(ir.IntegerAttr(value).value)
+    return dtype_of(kind)(ir.FloatAttr(value).value)
+
+
+def _compare(op: ir.Operation) -> Callable[..., Any]:
+    match int(ir.IntegerAttr(op.attributes["predicate"]).value):
+        case 2:
+            return lambda a, b: np.greater(a, b)
+        case 14:
+            return lambda a, b: np.isnan(a) | np.isnan(b)
+    raise NotImplementedError(str(op))
+
+
+def _bitcast(op: ir.Operation) -> Callable[..., Any]:
+    kind = op.results[0].type
+    element = kind.element_type if isinstance(kind, ir.VectorType) else kind
+    dtype = dtype_of(element)
+    return lambda a: a.view(dtype)
+
+
+def _allocate(op: ir.Operation) -> Callable[..., Any]:
+    kind = ir.MemRefType(op.results[0].type)
+    dtype, lanes = _memory(kind)
+    shape = (*kind.shape, *lanes)
+    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return lambda: np.full(count, _POISON, np.uint8).view(dtype).reshape(shape)
+
+
+def _view(op: ir.Operation) -> Callable[..., Any]:
+    kind = ir.MemRefType(op.results[0].type)
+    dtype, lanes = _memory(kind)
+    shape = (*kind.shape, *lanes)
+    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return lambda array, at: array[at : at + count].view(dtype).reshape(shape)
+
+
+def _subview(op: ir.Operation) -> Callable[..., Any]:
+    fixed = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))
+    sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
+    assert set(ir.DenseI64ArrayAttr(op.attributes["static_strides"])) <= {1}
+    mark = ir.ShapedType.get_dynamic_stride_or_offset()
+    shape = tuple(ir.MemRefType(op.results[0].type).shape)
+    lanes = len(_memory(ir.MemRefType(op.results[0].type))[1])
+
+    def run(array: Array, *dynamic: int) -> Array:
+        left = list(dynamic)
+        offsets = [left.pop(0) if o == mark else o for o in fixed]
+        ends = [o + s for o, s in zip(offsets, sizes, strict=True)]
+        inside = zip(ends, array.shape, strict=False)
+        assert all(end <= extent for end, extent in inside)
+        found = array[tuple(map(slice, offsets, ends))]
+        if lanes:
+            return found
+        assert found.size == int(np.prod(shape))
+        return found if found.shape == shape else _reduced(found, shape)
+
+    return run
+
+
+def _reduced(array: Array, shape: tuple[int, ...]) -> Array:
+    """A view without some of the axes of one element."""
+    found: Array = array.reshape(shape)
+    assert np.shares_memory(found, array)
+    return found
+
+
+def _vector_load(op: ir.Operation) -> Callable[..., Any]:
+    (width,) = op.results[0].type.shape
+
+    def run(array: Array, *at: Any) -> Array:
+        *outer, start = at
+        assert start + width <= array.shape[-1]
+        return array[(*outer, slice(start, start + width))].copy()
+
+    return run
+
+
+def _vector_store(op: ir.Operation) -> Callable[..., Any]:
+    def run(vector: Array, array: Array, *at: Any) -> None:
+        *outer, start = at
+        assert start + vector.size <= array.shape[-1]
+        array[(*outer, slice(start, start + vector.size))] = vector
+
+    return run
+
+
+def _masked_load(op: ir.Operation) -> Callable[..., Any]:
+    def run(array: Array, *rest: Any) -> Array:
+        *outer, start, mask, otherwise = rest
+        count = int(np.count_nonzero(mask))
+        assert np.all(mask[:count])
+        found: Array = otherwise.copy()
+        found[:count] = array[(*outer, slice(start, start + count))]
+        assert start + count <= array.shape[-1]
+        return found
+
+    return run
+
+
+def _mask(op: ir.Operation) -> Callable[..., Any]:
+    (width,) = op.results[0].type.shape
+    (count,) = ir.DenseI64ArrayAttr(op.attributes["mask_dim_sizes"])
+    mask = np.arange(width) < count
+    return lambda: mask
+
+
+def _load(op: ir.Operation) -> Callable[..., Any]:
+    # A copy: what is loaded does not change with the memory.
+    return lambda array, *at: array[at].copy()
+
+
+def _store(op: ir.Operation) -> Callable[..., Any]:
+    def run(value: Any, array: Array, *at: Any) -> None:
+        array[at] = value
+
+    return run
+
+
+def _shuffle(op: ir.Operation) -> Callable[..., Any]:
+    # Lane -1 is any value: the one that is put last.
+    lanes = list(ir.DenseI64ArrayAttr(op.attributes["mask"]))
+    return lambda a, b: np.concatenate([a, b, _poison(1, a.dtype)])[lanes]
+
+
+def _poison(count: int, dtype: Any) -> Array:
+    return np.full(count * np.dtype(dtype).itemsize, _POISON, np.uint8).view(dtype)
+
+
+def _poison_op(op: ir.Operation) -> Callable[..., Any]:
+    kind = op.results[0].type
+    if isinstance(kind, ir.VectorType):
+        vector = _poison(kind.shape[0], dtype_of(kind.element_type))
+        return lambda: vector
+    scalar = _poison(1, dtype_of(kind))[0]
+    return lambda: scalar
+
+
+def _insert_slice(op: ir.Operation) -> Callable[..., Any]:
+    (start,) = (int(ir.IntegerAttr(i).value) for i in op.attributes["offsets"])
+
+    def run(piece: Array, whole: Array) -> Array:
+        found = whole.copy()
+        found[start : start + piece.size] = piece
+        return found
+
+    return run
+
+
+def _extract_slice(op: ir.Operation) -> Callable[..., Any]:
+    (start,) = (int(ir.IntegerAttr(i).value) for i in op.attributes["offsets"])
+    (width,) = op.results[0].type.shape
+    return lambda vector: vector[start : start + width]
+
+
+def _extract(op: ir.Operation) -> Callable[..., Any]:
+    (lane,) = ir.DenseI64ArrayAttr(op.attributes["static_position"])
+    return lambda vector: vector[lane]
+
+
+def _broadcast(op: ir.Operation) -> Callable[..., Any]:
+    (width,) = op.results[0].type.shape
+    return lambda scalar: np.full(width, scalar)
+
+
+def _fma(op: ir.Operation) -> Callable[..., Any]:
+    def run(a: Any, b: Any, c: Any) -> Any:
+        wide = np.float64
+        return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(np.float32)
+
+    return run
+
+
+def _sign_extend(op: ir.Operation) -> Callable[..., Any]:
+    return lambda a: -np.asarray(a).astype(np.int32)
+
+
+def _binary(op: ir.Operation) -> Callable[..., Any]:
+    return BINARY[op.name]
+
+
+MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
+    **dict.fromkeys(BINARY, _binary),
+    "arith.constant": _constant,
+    "arith.cmpf": _compare,
+    "arith.select": lambda op: np.where,
+    "arith.bitcast": _bitcast,
+    "arith.extsi": _sign_extend,
+    "math.fma": _fma,
+    "memref.alloc": _allocate,
+    "memref.alloca": _allocate,
+    "memref.load": _load,
+    "memref.store": _store,
+    "memref.subview": _subview,
+    "memref.view": _view,
+    "ub.poison": _poison_op,
+    "vector.broadcast": _broadcast,
+    "vector.constant_mask": _mask,
+    "vector.extract": _extract,
+    "vector.extract_strided_slice": _extract_slice,
+    "vector.insert_strided_slice": _insert_slice,
+    "vector.load": _vector_load,
+    "vector.maskedload": _masked_load,
+    "vector.shuffle": _shuffle,
+    "vector.store": _vector_store,
+}

@@ -1,0 +1,102 @@
+"""A4: after each pass the module still computes what its Specs say."""
+
+import dataclasses
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from morello.dialect import load
+from morello.mlir import ir
+from morello.passes.pipeline import Pipeline
+from morello.search.impl import Impl
+from morello.spec import Spec
+from morello.spec.kind import Array
+from tests.quality.execution import bits, physical
+from tests.quality.interpreter import run_function
+from tests.quality.programs import functions, scheduled_module, workspace_bytes
+from tests.quality.specs import random_spec
+from tests.quality.walks import DeadEndError, random_program
+
+STAGES = (
+    "morello-apply-schedule",
+    "morello-lower-kernels",
+    "morello-plan-memory",
+    "morello-entry-points",
+    "canonicalize",
+    "cse",
+    "convert-vector-to-scf",
+    "lower-affine",
+    "loop-invariant-code-motion",
+)
+"""Every pass that leaves loops, in the compiler's order."""
+
+SMALL = 9
+"""The largest size: each op of each trip is run in Python."""
+
+MAX_LEAVES = 200
+
+
+def check_stages(seeds: Sequence[int]) -> int:
+    """For each seed a module, run after each pass; how many modules.
+
+    Raises:
+        AssertionError: names the seed and the pass after which the result is wrong.
+    """
+    for seed in seeds:
+        impl = _small_program(random.Random(f"stages {seed}"))
+        command = f"python -m tests.soak stages --count 1 --seed {seed}"
+        _check(impl, np.random.default_rng(seed), f"{command}  # {impl.spec}")
+    return len(seeds)
+
+
+def _small_program(rng: random.Random) -> Impl:
+    """A program that runs few kernels: not every Spec drawn has one."""
+    while True:
+        try:
+            return random_program(small_spec(rng), rng, max_leaves=MAX_LEAVES)
+        except DeadEndError:
+            continue
+
+
+def small_spec(rng: random.Random) -> Spec:
+    """A random Spec whose sizes are small."""
+    spec = random_spec(rng)
+    sizes = tuple(min(size, rng.randint(1, SMALL)) for size in spec.sizes)
+    return dataclasses.replace(spec, sizes=sizes)
+
+
+def _check(impl: Impl, rng: np.random.Generator, label: str) -> None:
+    inputs = impl.spec.random(rng)
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        module = scheduled_module([impl])
+        for stage in STAGES:
+            Pipeline.parse(f"builtin.module({stage})").run(module.operation)
+            try:
+                check_module(module, impl.spec, inputs)
+            except AssertionError as error:
+                raise AssertionError(f"{label}: after {stage}: {error}") from error
+
+
+def check_module(module: ir.Module, spec: Spec, inputs: Sequence[Array]) -> None:
+    """Run the module's function by the interpreter, and compare all bits.
+
+    Raises:
+        AssertionError: the output is not what the Spec says.
+    """
+    given = list(inputs)
+    arrays = [
+        physical(spec, i, given.pop(0) if operand.is_read else None, 0x5A)
+        for i, operand in enumerate(spec.kind.operands)
+    ]
+    (function,) = functions(module)
+    if len(function.regions[0].blocks[0].arguments) > len(arrays):
+        work = np.full(workspace_bytes(function), 0x96, np.uint8)
+        run_function(function, [*arrays, work])
+    else:
+        run_function(function, arrays)
+    last = len(spec.tensors) - 1
+    found = spec.to_logical(last, arrays[last])
+    wanted = spec.evaluate(*inputs).astype(found.dtype)
+    assert np.array_equal(bits(found), bits(wanted)), f"{found} is not {wanted}"

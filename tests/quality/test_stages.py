@@ -1,0 +1,62 @@
+"""A4: 100 modules, right after each pass."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from morello.dialect import load
+from morello.mlir import ir
+from morello.passes.pipeline import Pipeline
+from morello.spec import parse_spec
+from morello.stages import LOWER
+from morello.targets import AVX2
+from tests.quality.programs import scheduled_module
+from tests.quality.stages import STAGES, check_module, check_stages
+from tests.quality.walks import random_program
+
+MODULES = 100
+BATCH = 25
+
+
+@pytest.mark.parametrize("first", range(0, MODULES, BATCH))
+def test_each_pass_keeps_the_meaning(first: int) -> None:
+    assert check_stages(range(first, first + BATCH)) == BATCH
+
+
+def test_the_stages_are_those_of_the_compiler() -> None:
+    """Up to where loops become branches."""
+    lowering = Pipeline.parse("builtin.module(morello-lower-to-llvm)")
+    names = [n for n in STAGES if n not in LOWER]
+    assert ",".join(STAGES[: len(STAGES) - len(names)]) in LOWER
+    assert ",".join(names) in str(lowering)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wrong"),
+    [
+        (r"dense<0\.0+e\+00>", "dense<1.0>"),
+        (r"math\.fma (%\w+), %\w+,", r"math.fma \1, \1,"),
+        (r"scf\.for (%\w+) = %c0 to", r"scf.for \1 = %c1 to"),
+    ],
+)
+def test_a_wrong_pass_is_seen(pattern: str, wrong: str) -> None:
+    spec = parse_spec("matmul:5x3x8:f32", AVX2.limits)
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        impl = next(
+            found
+            for seed in range(100)
+            if (found := random_program(spec, random.Random(seed)))
+            and "matmul_broadcast" in str(found)
+        )
+        module = scheduled_module([impl])
+        Pipeline.parse(LOWER).run(module.operation)
+        Pipeline.parse("builtin.module(canonicalize)").run(module.operation)
+        inputs = spec.random(np.random.default_rng(0))
+        check_module(module, spec, inputs)
+        text, count = re.subn(pattern, wrong, str(module))
+        assert count
+        with pytest.raises(AssertionError):
+            check_module(ir.Module.parse(text), spec, inputs)
