@@ -5,7 +5,19 @@ Read `solver.py` first, then `axes.py` (the coordinates of a table), `table.py`,
 of MLIR.
 """
 
+from morello.search.alternatives import Alternative, Alternatives, Explorer, Place
 from morello.search.impl import Branch, Impl
 from morello.search.solver import Solution, Solver, Statistics, best_program
 
-__all__ = ["Branch", "Impl", "Solution", "Solver", "Statistics", "best_program"]
+__all__ = [
+    "Alternative",
+    "Alternatives",
+    "Branch",
+    "Explorer",
+    "Impl",
+    "Place",
+    "Solution",
+    "Solver",
+    "Statistics",
+    "best_program",
+]

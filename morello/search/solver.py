@@ -68,9 +68,18 @@ class Solver:
 
     def tables(self, spec: Spec) -> tuple[Table, ...]:
         """The tables solved so far for goals with the limits of ``spec``."""
+        return tuple(self.run_of(spec).tables.values())
+
+    def run_of(self, spec: Spec) -> "_Run":
+        """The tables of goals with the limits of ``spec``, to be read."""
         room = ax.room(spec)
-        run = self._runs.get((spec.limits.replace(Level.VRF, room.vrf), room))
-        return tuple(run.tables.values()) if run else ()
+        limits = spec.limits.replace(Level.VRF, room.vrf)
+        return self._runs.setdefault((limits, room), _Run(limits, room, self.target))
+
+    def goal_table(self, spec: Spec) -> TableId:
+        """The table that a goal is looked up in."""
+        sizes = tuple(ax.size_axis(size) for size in spec.sizes)
+        return self.run_of(spec).root(spec.key, sizes)
 
     def solve(self, spec: Spec) -> Solution:
         """The best program of ``spec``.
@@ -81,12 +90,9 @@ class Solver:
         """
         start = time.perf_counter()
         _check_registers(spec, self.target)
-        room = ax.room(spec)
-        limits = spec.limits.replace(Level.VRF, room.vrf)
-        run = self._runs.setdefault((limits, room), _Run(limits, room, self.target))
+        run = self.run_of(spec)
         before = run.points
-        sizes = tuple(ax.size_axis(size) for size in spec.sizes)
-        table = run.table(run.root(spec.key, sizes))
+        table = run.table(self.goal_table(spec))
         impl = run.program(spec, table)
         elapsed = time.perf_counter() - start
         return Solution(impl, Statistics(len(run.tables), run.points - before, elapsed))

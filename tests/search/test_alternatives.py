@@ -1,0 +1,103 @@
+"""Alternatives cost what enumeration says, and are all there."""
+
+import random
+
+import pytest
+
+from morello.actions import ACTIONS
+from morello.errors import SearchError
+from morello.search import Solver
+from morello.search.alternatives import Explorer, Place
+from morello.spec import Spec, parse_spec
+from morello.spec.frame import Frame
+from morello.targets import AVX2
+from tests.search.brute_force import BruteForce, BudgetError
+from tests.search.goals import KINDS, random_goal
+
+
+def enumerated(place: Place, brute: BruteForce) -> dict[str, int | None]:
+    """The best cost by first action, of those that apply; None without a program."""
+    key, axes = place.spec.key, place.table.sizes
+    family = brute._family(key, axes)
+    found = {}
+    for kind in ACTIONS:
+        for action in kind.candidates(key, axes, AVX2):
+            if not action.expand(Frame.of(place.spec), AVX2).refusal():
+                found[str(action)] = brute._total(family, Frame.of(place.spec), action)
+    return found
+
+
+def compare(explorer: Explorer, place: Place, brute: BruteForce) -> int:
+    """Compare one node with enumeration; how many alternatives it has."""
+    found = explorer.alternatives(place)
+    expected = enumerated(place, brute)
+    costs = {str(found.chosen.action): found.chosen.cost}
+    costs |= {str(a.action): a.impl.cost for a in found.rejected}
+    assert costs == {n: c for n, c in expected.items() if c is not None}
+    assert found.dead_ends == sum(c is None for c in expected.values())
+    assert found.applicable == len(expected)
+    excesses = [a.excess for a in found.rejected]
+    assert excesses == sorted(excesses)
+    assert all(e >= 0 for e in excesses)
+    assert found.ties == excesses.count(0)
+    return len(found.rejected)
+
+
+def check(spec: Spec, budget: int) -> int:
+    """Compare every node of a program; how many alternatives there were."""
+    explorer = Explorer(Solver(AVX2), spec)
+    brute = BruteForce(AVX2, budget)
+    pending, count = [explorer.root], 0
+    while pending:
+        place = pending.pop()
+        count += compare(explorer, place, brute)
+        chosen = explorer.alternatives(place).chosen
+        pending += explorer.below(place, chosen.action)
+    return count
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_alternatives_of_random_programs_cost_what_enumeration_says(seed: int) -> None:
+    rng = random.Random(seed)
+    compared = 0
+    for _ in range(14):
+        spec = random_goal(rng, rng.choice(KINDS))
+        try:
+            compared += check(spec, 800)
+        except (SearchError, BudgetError):
+            continue
+    assert compared >= 15
+
+
+def test_a_program_of_a_node_is_that_of_the_whole() -> None:
+    spec = parse_spec("max:9x20:f32:l1=64", AVX2.limits)
+    explorer = Explorer(Solver(AVX2), spec)
+    impl = explorer.solution.impl
+    pending = [(explorer.root, impl)]
+    seen = 0
+    while pending:
+        place, expected = pending.pop()
+        assert explorer.alternatives(place).chosen == expected
+        below = explorer.below(place, expected.action)
+        pending += zip(below, (b.impl for b in expected.branches), strict=True)
+        seen += 1
+    assert seen == len(list(impl.walk()))
+
+
+def test_the_parts_of_an_alternative_add_up() -> None:
+    spec = parse_spec("move:24x17:f32:dst=[1,0]", AVX2.limits)
+    found = Explorer(Solver(AVX2), spec)
+    alternatives = found.alternatives(found.root)
+    assert len(alternatives.rejected) > 5
+    assert alternatives.ties
+    for alternative in alternatives.rejected:
+        rewrite = alternative.action.apply(spec, AVX2)
+        costs = tuple(b.impl.cost for b in alternative.impl.branches)
+        assert rewrite.total(costs) == alternative.impl.cost
+        assert alternative.excess == alternative.impl.cost - alternatives.chosen.cost
+
+
+def test_a_goal_without_a_program_is_refused() -> None:
+    spec = parse_spec("matmul:8x8x8:u8,s8,s32", AVX2.limits)
+    with pytest.raises(SearchError, match="no program exists"):
+        Explorer(Solver(AVX2), spec)
