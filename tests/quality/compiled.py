@@ -1,10 +1,16 @@
 """Kernels as a user gets them, each compiled once a process."""
 
 import functools
+import random
 
 import morello
+from morello.dialect import load
 from morello.kernel import Kernel
-from tests.quality.programs import Program
+from morello.mlir import ir
+from morello.spec import parse_spec
+from morello.targets import AVX2
+from tests.quality.programs import Program, scheduled_module
+from tests.quality.walks import random_program
 
 ODD = (
     "matmul:100x37x53:f32",
@@ -17,6 +23,17 @@ ODD = (
     "matmul:7x1x9:s32",
 )
 """Shapes that no tile divides; the soak has all of them in s32, too."""
+
+
+@functools.cache
+def unsearched(text: str, seed: int = 0) -> Kernel:
+    """A kernel of a random program: for tests of everything but its speed."""
+    spec = parse_spec(text, AVX2.limits)
+    impl = random_program(spec, random.Random(seed))
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        schedule = str(scheduled_module([impl]))
+    return morello.compile(spec, schedule=schedule)
 
 
 @functools.cache
