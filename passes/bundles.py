@@ -31,6 +31,8 @@ _LOWER_TO_LLVM = (
     "convert-index-to-llvm",
     "convert-ub-to-llvm",
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+    # After the functions: it would convert them itself, to pass descriptors.
+    "convert-openmp-to-llvm",
     "canonicalize",
     "cse",
     "reconcile-unrealized-casts",
@@ -40,10 +42,11 @@ _LOWER_TO_LLVM = (
 
 @dataclasses.dataclass(frozen=True)
 class LowerToLlvm(Bundle):
-    """Lower func, scf, memref, vector, arith and math to the llvm dialect, checked.
+    """Lower func, scf, memref, vector, arith, math, omp to the llvm dialect, checked.
 
-    Before: memrefs of static shape, strided layouts. After: the llvm dialect alone;
-    public functions take bare ``noalias`` pointers, and accesses promise no alignment
+    Before: memrefs of static shape, strided layouts. After: the llvm dialect, and omp
+    regions of it, which translation turns into calls of the OpenMP runtime; public
+    functions take bare ``noalias`` pointers, and accesses promise no alignment
     beyond the element's. Refuses: what `EntryPoints` and `CheckLowered` refuse.
     """
 

@@ -1,8 +1,8 @@
-"""`morello-check-lowered`: refuse what is not the llvm dialect.
+"""`morello-check-lowered`: refuse what is not the llvm dialect, or OpenMP over it.
 
-Translation to LLVM IR knows no other dialect, and says so in terms of its own or not at
-all; and a call of a heap or runtime function has no place in a kernel. Here both are
-refused with the op, its place and the remedy.
+Translation to LLVM IR is sure of no other dialect, and says so in terms of its own or
+not at all; and a call of a heap or runtime function has no place in a kernel. Here both
+are refused with the op, its place and the remedy.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ def _check(op: ir.Operation) -> None:
         PassFailure: with its location.
     """
     name = op.name
-    if not name.startswith("llvm.") and name != "builtin.module":
+    if not name.startswith(("llvm.", "omp.")) and name != "builtin.module":
         raise PassFailure(
             op.location, f"'{name}' is not lowered to the llvm dialect; {_remedy(name)}"
         )
@@ -61,7 +61,7 @@ def _check(op: ir.Operation) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class CheckLowered(Pass):
-    """Refuse a module that holds anything but the llvm dialect.
+    """Refuse a module that holds anything but the llvm dialect and OpenMP.
 
     Before: any module. After: the same module, safe to translate to LLVM IR.
     Refuses: an op of another dialect, a use of the heap, a call of MLIR's C runtime.

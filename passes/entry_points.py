@@ -83,6 +83,14 @@ def _check_signature(function: ir.Operation) -> None:
             _check_memref(argument, function)
 
 
+def _runs_once(op: ir.Operation, entry: ir.Block) -> bool:
+    """Whether an op runs once in a call, or once in each thread."""
+    around = op.parent.operation
+    first = around.regions[0].blocks[0]
+    in_team = around.name == "omp.parallel" and op.block == first
+    return bool(in_team or op.block == entry)
+
+
 def _check_allocas(function: ir.Operation) -> None:
     """Refuse an ``alloca`` that would run more than once in a call.
 
@@ -93,12 +101,13 @@ def _check_allocas(function: ir.Operation) -> None:
     failures: list[PassFailure] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.alloca" and op.block != entry:
+        if op.name == "memref.alloca" and not _runs_once(op, entry):
             failures.append(
                 PassFailure(
                     op.location,
                     "memref.alloca outside of the entry block takes stack again at "
-                    "each iteration; move it to the entry of the function",
+                    "each iteration; move it to the entry of the function or of an "
+                    "omp.parallel",
                 )
             )
             return ir.WalkResult.INTERRUPT

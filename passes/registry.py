@@ -95,6 +95,7 @@ _ROWS: tuple[Row, ...] = (
     Row("morello-entry-points", "morello.passes.entry_points", "EntryPoints"),
     Row("morello-lower-kernels", "morello.passes.lower_kernels", "LowerKernels"),
     Row("morello-lower-to-llvm", "morello.passes.bundles", "LowerToLlvm"),
+    Row("morello-parallelize", "morello.passes.parallelize", "Parallelize"),
     Row("morello-plan-memory", "morello.passes.plan_memory", "PlanMemory"),
     Row("morello-synthesize", "morello.passes.synthesize", "Synthesize"),
 )

@@ -83,11 +83,37 @@ func.func @escaped() -> memref<4xf32> {
 // -----
 
 func.func @threads() {
+  omp.parallel {
+    // expected-error @+1 {{a buffer inside omp.parallel would be shared by its threads}}
+    %a = memref.alloca() : memref<1xvector<8xf32>>
+    omp.terminator
+  }
+  return
+}
+
+// -----
+
+func.func @unknown_iterations(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
-    // expected-error @+1 {{a buffer inside scf.parallel would be shared by its threads}}
-    %a = memref.alloca() : memref<1xvector<8xf32>>
+  // expected-error @+1 {{it must run from 0 to a constant by 1, in one dimension}}
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %a = memref.alloc() : memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @nested_threads() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.parallel (%i) = (%c0) to (%c2) step (%c1) {
+    scf.parallel (%j) = (%c0) to (%c2) step (%c1) {
+      // expected-error @+1 {{a buffer inside two nested scf.parallel}}
+      %a = memref.alloc() : memref<4xf32>
+    }
   }
   return
 }

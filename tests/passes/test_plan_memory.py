@@ -227,9 +227,9 @@ def test_nothing_changes_where_something_is_refused() -> None:
         (
             "%c0 = arith.constant 0 : index %c4 = arith.constant 4 : index "
             "%c1 = arith.constant 1 : index "
-            "scf.parallel (%i) = (%c0) to (%c4) step (%c1) { "
+            "scf.parallel (%i) = (%c1) to (%c4) step (%c1) { "
             "%a = memref.alloc() : memref<4xf32> }",
-            "inside scf.parallel would be shared by its threads",
+            "must run from 0 to a constant by 1",
         ),
     ],
 )

@@ -1,0 +1,241 @@
+"""What buffers a function has, whose they are, and how long each lives.
+
+`Buffers` is the entry point. It refuses what a workspace cannot hold, and changes
+nothing.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+
+from morello.mlir import ir
+from morello.passes.base import PassFailure
+from morello.passes.placement import Lifetime
+
+_ALIASES = frozenset(
+    {
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.memory_space_cast",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.transpose",
+        "memref.view",
+    }
+)
+"""Ops whose result is the same memory as their first operand."""
+
+_ESCAPES = frozenset(
+    {
+        "func.call",
+        "func.call_indirect",
+        "func.return",
+        "memref.extract_aligned_pointer_as_index",
+        "scf.condition",
+    }
+)
+"""Ops without memref results by which a buffer may outlive what can be seen."""
+
+_MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
+
+_PARALLEL = "scf.parallel"
+"""A loop whose iterations run at once: each has buffers of its own."""
+
+_UNPLANNED = frozenset({"omp.parallel", "scf.forall"})
+"""Bodies that several threads run at once, of a number that cannot be seen."""
+
+
+def _size(op: ir.Operation) -> int:
+    """The bytes of an ``alloc``.
+
+    Raises:
+        PassFailure: they are not known, or not those of a gapless array.
+    """
+    kind = ir.MemRefType(op.results[0].type)
+    if not kind.has_static_shape:
+        raise PassFailure(
+            op.location,
+            f"{kind} has a dynamic size, and the workspace is planned at compile time; "
+            "give the buffer a static shape",
+        )
+    if kind.layout != ir.AffineMapAttr.get(ir.AffineMap.get_identity(kind.rank)):
+        raise PassFailure(
+            op.location,
+            f"{kind} has a layout of its own, but a buffer of the workspace is "
+            "row-major; put the padding or the order into its shape",
+        )
+    element = kind.element_type
+    if not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width % 8:
+        raise PassFailure(
+            op.location,
+            f"the workspace has no room for elements of type {element}; use integers "
+            "or floats of whole bytes",
+        )
+    total = int(element.width) // 8
+    for extent in kind.shape:
+        total *= extent
+    return total
+
+
+def _owner(op: ir.Operation) -> ir.Operation | None:
+    """The parallel loop around a buffer, if there is one.
+
+    Raises:
+        PassFailure: a parallel region of which nothing is known, or one in another.
+    """
+    found: list[ir.Operation] = []
+    parent = op.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.name in _UNPLANNED:
+            raise PassFailure(
+                op.location,
+                f"a buffer inside {parent.name} would be shared by its threads; use "
+                f"{_PARALLEL} over constant bounds, or allocate outside of it",
+            )
+        if parent.name == _PARALLEL:
+            found.append(parent.operation)
+        parent = parent.parent.operation if parent.parent else None
+    if len(found) > 1:
+        raise PassFailure(
+            op.location,
+            f"a buffer inside two nested {_PARALLEL}; make the inner one serial",
+        )
+    return found[0] if found else None
+
+
+def iterations(loop: ir.Operation) -> int:
+    """The number of iterations of a parallel loop from 0 by 1.
+
+    Raises:
+        PassFailure: it has another form, or bounds that are not known.
+    """
+    bounds = [_constant(operand) for operand in loop.operands]
+    if len(bounds) != 3 or bounds[0] != 0 or bounds[2] != 1 or bounds[1] is None:
+        raise PassFailure(
+            loop.location,
+            f"{_PARALLEL} has buffers in it, so that it must run from 0 to a constant "
+            "by 1, in one dimension",
+        )
+    return bounds[1]
+
+
+def _constant(value: ir.Value) -> int | None:
+    """The integer that a value is known to be."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(owner.attributes["value"]).value)
+
+
+def _refuse_branches(op: ir.Operation) -> None:
+    if len(op.block.region.blocks) > 1:
+        raise PassFailure(
+            op.location,
+            "a buffer beside branches between blocks has no lifetime that can be seen; "
+            "run morello-plan-memory while loops are scf.for",
+        )
+
+
+def _escapes(use: ir.OpOperand) -> bool:
+    """Whether a use may let the memory outlive its block, or get it another name."""
+    user = use.owner.operation
+    if user.name == "memref.store":
+        return int(use.operand_number) == 0
+    return (
+        user.name in _ESCAPES
+        or user.name.endswith(".yield")
+        or any(isinstance(result.type, _MEMREFS) for result in user.results)
+    )
+
+
+def _users(value: ir.Value, buffer: ir.Operation) -> Iterator[ir.Operation]:
+    """Every op that uses the memory, through its aliases.
+
+    Raises:
+        PassFailure: at the use by which it escapes.
+    """
+    for use in value.uses:
+        user = use.owner.operation
+        yield user
+        if user.name in _ALIASES:
+            yield from _users(user.results[0], buffer)
+        elif _escapes(use):
+            raise PassFailure(
+                user.location,
+                f"the buffer {ir.MemRefType(buffer.results[0].type)} escapes through "
+                f"{user.name}; a buffer of the workspace lives within its block",
+            )
+
+
+@dataclasses.dataclass
+class Buffers:
+    """What a function holds, with the positions that each op covers, in order.
+
+    Raises:
+        PassFailure: when made, for an op that cannot be planned.
+    """
+
+    function: ir.Operation
+    allocs: list[ir.Operation] = dataclasses.field(default_factory=list)
+    allocas: list[ir.Operation] = dataclasses.field(default_factory=list)
+    owners: dict[ir.Operation, ir.Operation | None] = dataclasses.field(
+        default_factory=dict
+    )
+    """The parallel loop around each buffer."""
+    spans: dict[ir.Operation, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    clock: int = 0
+
+    def __post_init__(self) -> None:
+        self.visit(self.function)
+
+    def visit(self, op: ir.Operation) -> None:
+        """Number an op and those inside of it.
+
+        Raises:
+            PassFailure: an op that cannot be planned.
+        """
+        first = self.clock
+        self.clock += 1
+        match op.name:
+            case "memref.alloc":
+                _refuse_branches(op)
+                self.owners[op] = _owner(op)
+                self.allocs.append(op)
+            case "memref.alloca":
+                self.check_alloca(op)
+                self.owners[op] = _owner(op)
+                self.allocas.append(op)
+            case "memref.dealloc" | "memref.realloc":
+                raise PassFailure(
+                    op.location,
+                    f"{op.name} is not for buffers of the workspace, which have a "
+                    "place for the whole call; remove it",
+                )
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    self.visit(inner.operation)
+        self.spans[op] = first, self.clock - 1
+
+    def check_alloca(self, op: ir.Operation) -> None:
+        """Refuse an ``alloca`` whose size is known only where it stands.
+
+        Raises:
+            PassFailure: at the op.
+        """
+        if len(op.operands):
+            raise PassFailure(
+                op.location,
+                f"{ir.MemRefType(op.results[0].type)} on the stack has a dynamic size "
+                "and cannot move to the function's entry; give it a static shape",
+            )
+
+    def lifetime(self, alloc: ir.Operation) -> Lifetime:
+        """From the ``alloc`` to the end of the last op of its block that uses it."""
+        first, last = self.spans[alloc]
+        for user in _users(alloc.results[0], alloc):
+            inside = user
+            while inside.block != alloc.block:
+                inside = inside.parent.operation
+            last = max(last, self.spans[inside][1])
+        return Lifetime(_size(alloc), first, last)
