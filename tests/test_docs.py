@@ -1,5 +1,6 @@
 """What the docs say is what the tools do."""
 
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+COMMANDS = [
+    text.replace("\n        ", " ")
+    for text in re.findall(r"^    (morello.*(?:\n        .*)*)", README, re.M)
+]
 MARKDOWN = sorted(path for pattern in ("*.md", "*/*.md") for path in ROOT.glob(pattern))
 
 
@@ -32,18 +38,37 @@ def test_the_example_runs() -> None:
 
 
 def test_the_python_of_the_readme_runs() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(blocks) == 1
     assert "transform.named_sequence @__transform_main" in _python("-c", blocks[0])
 
 
 def test_the_readme_gives_two_commands() -> None:
-    lines = (ROOT / "README.md").read_text().splitlines()
+    lines = README.splitlines()
     commands = [line.strip() for line in lines if line.startswith("    pip ")]
     assert commands == [
         "pip install . && morello bench matmul:512x512x512:f32",
         "pip install -e '.[test]' && pytest",
     ]
+
+
+def test_the_readme_has_commands() -> None:
+    assert len(COMMANDS) >= 5
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_readme_run(command: str) -> None:
+    tools = Path(sys.executable).parent
+    run = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda p: str(p.relative_to(ROOT)))
