@@ -6,13 +6,13 @@ from morello.actions import ACTIONS, Action, Rewrite
 from morello.errors import ScheduleError
 from morello.spec import Spec
 from morello.targets import AVX2
-from tests.search.brute_force import ladder_sizes
+from tests.search.axes_of import axes_of
 from tests.search.goals import KINDS, random_goal
 
 
 def candidates(spec: Spec) -> list[Action]:
     """What the search would try on a Spec."""
-    axes = tuple(map(ladder_sizes, spec.sizes))
+    axes = axes_of(spec)
     return [a for kind in ACTIONS for a in kind.candidates(spec.key, axes, AVX2)]
 
 

@@ -1,0 +1,197 @@
+"""What each action makes of a Spec: the Specs before and after, and its own cost."""
+
+import pytest
+
+from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.kernels import KERNELS
+from morello.spec import Layout, Level, Limits, Spec, parse_spec, print_spec
+from morello.spec.frame import Frame
+from morello.targets import AVX2
+
+UNIT = AVX2.coefficients
+ROWS = Layout.row_major(3)
+PANELS = Layout.parse("[0,2,1,2p16]")
+FULL = AVX2.limits
+
+
+def spec(text: str) -> Spec:
+    return parse_spec(text, FULL)
+
+
+def after(action: Action, text: str) -> list[str]:
+    """The holes: role, how often, and the Spec as text."""
+    holes = action.apply(spec(text), AVX2).holes
+    return [f"{h.role} {h.times} {print_spec(h.spec, FULL)}" for h in holes]
+
+
+def cost(action: Action, text: str) -> int:
+    return action.apply(spec(text), AVX2).cost
+
+
+def test_tile_that_divides() -> None:
+    text = "matmul:96x8x8:f32"
+    assert after(Tile("m", 48), text) == [
+        "main 2 matmul:48x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided"
+    ]
+    assert cost(Tile("m", 48), text) == 2 * UNIT.loop_trip + UNIT.loop_setup
+
+
+def test_tile_with_a_remainder() -> None:
+    text = "matmul:100x8x8:f32"
+    assert after(Tile("m", 48), text) == [
+        "main 2 matmul:48x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided",
+        "remainder 1 matmul:4x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided",
+    ]
+    assert cost(Tile("m", 48), text) == 2 * UNIT.loop_trip + 2 * UNIT.loop_setup
+
+
+def test_tile_of_packs() -> None:
+    text = "fill:4x40:f32:out=[0,1,1p16]"
+    for size in (1, 2, 4, 8, 16, 32):
+        assert Tile("d1", size).apply(spec(text), AVX2).holes
+    odd_even = "fill:4x40:f32:out=[0,1,1oe8]"
+    for size in (1, 8, 16, 24):
+        assert Tile("d1", size).apply(spec(odd_even), AVX2).holes
+
+
+def test_tile_of_what_is_not_in_registers() -> None:
+    text = "max_accum:9x8:f32:src=[0,1]@L1:out=[0]@L1"
+    assert after(Tile("m", 8), text) == [
+        "main 1 max_accum:8x8:f32:src=[0,1]@L1/strided:out=[0]@L1/strided",
+        "remainder 1 max_accum:1x8:f32:src=[0,1]@L1/strided:out=[0]@L1/strided",
+    ]
+
+
+def test_split() -> None:
+    text = "matmul_accum:8x600x8:f32"
+    tile = "lhs=[0,1,2]/strided:rhs=[0,1,2]/strided"
+    assert after(Split("k", 256), text) == [
+        f"main 2 matmul_accum:8x256x8:f32:{tile}",
+        f"remainder 1 matmul_accum:8x88x8:f32:{tile}",
+    ]
+    assert cost(Split("k", 256), text) == 2 * UNIT.loop_trip + 2 * UNIT.loop_setup
+
+
+def test_to_accum() -> None:
+    assert after(ToAccum(), "matmul:2x4x5x6:s32") == [
+        "init 1 fill:2x4x6:s32",
+        "body 1 matmul_accum:2x4x5x6:s32",
+    ]
+    assert after(ToAccum(), "max:4x5:f32:src=[1,0]:l1=3") == [
+        "init 1 fill:4:f32:value=lowest:l1=3",
+        "body 1 max_accum:4x5:f32:src=[1,0]:l1=3",
+    ]
+    assert cost(ToAccum(), "matmul:4x5x6") == 0
+
+
+def test_move_into_a_cache_models_its_lines() -> None:
+    text = "matmul:8x16x8:f32"
+    assert after(Move("lhs", Level.L1, ROWS), text) == [
+        "body 1 matmul:8x16x8:f32:lhs=[0,1,2]@L1:l1=256"
+    ]
+    assert cost(Move("lhs", Level.L1, ROWS), text) == 8 * UNIT.line_gl
+    assert cost(Move("out", Level.L2, ROWS), text) == 2 * 4 * UNIT.line_gl
+    near = "matmul:8x16x8:f32:lhs=[0,1,2]@L2"
+    assert cost(Move("lhs", Level.L1, ROWS), near) == 8 * UNIT.line_l2
+
+
+def test_move_of_a_tile_with_gaps_costs_more() -> None:
+    text = "matmul:8x16x8:f32:lhs=[0,1,2]/strided"
+    want = 8 * UNIT.line_gl * UNIT.strided_factor
+    assert cost(Move("lhs", Level.L1, ROWS), text) == want
+    assert after(Move("lhs", Level.L1, ROWS), text) == [
+        "body 1 matmul:8x16x8:f32:lhs=[0,1,2]@L1/strided:l1=256"
+    ]
+
+
+def test_move_to_another_layout_copies() -> None:
+    text = "matmul:8x16x32:f32"
+    assert after(Move("rhs", Level.L2, PANELS), text) == [
+        "prologue 1 move:1x16x32:f32:dst=[0,2,1,2p16]@L2:l2=8192",
+        "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]@L2:l2=8192",
+    ]
+    assert cost(Move("rhs", Level.L2, PANELS), text) == UNIT.loop_setup
+    assert after(Move("rhs", Level.GL, PANELS), text)[1] == (
+        "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]"
+    )
+
+
+def test_move_of_what_is_written_copies_back() -> None:
+    flipped = Layout.parse("[0,2,1]")
+    assert after(Move("out", Level.L2, flipped), "matmul:8x16x32:f32") == [
+        "body 1 matmul:8x16x32:f32:out=[0,2,1]@L2/strided:l2=8192",
+        "epilogue 1 move:1x8x32:f32:src=[0,2,1]@L2/strided:l2=8192",
+    ]
+    holes = after(Move("out", Level.L2, flipped), "matmul_accum:8x16x32:f32")
+    assert [hole.split()[0] for hole in holes] == ["prologue", "body", "epilogue"]
+
+
+def test_move_into_registers() -> None:
+    text = "matmul_accum:6x4x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
+    near = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1"
+    assert after(Move("out", Level.VRF, ROWS), text) == [
+        "prologue 1 move:1x6x16:f32:src=[0,1,2]@L1:dst=[0,1,2]@VRFv8:vrf=4",
+        f"body 1 matmul_accum:6x4x16:f32:{near}:out=[0,1,2]@VRFv8:vrf=4",
+        "epilogue 1 move:1x6x16:f32:src=[0,1,2]@VRFv8:dst=[0,1,2]@L1:vrf=4",
+    ]
+
+
+def test_what_is_left_of_a_cache_is_snapped_down() -> None:
+    lines = {16: 256, 256: 256, 257: 128, 480: 32, 481: 0, 512: 0}
+    for taken, left in lines.items():
+        text = f"fill:{taken * 16}:f32"
+        (hole,) = (
+            Move("out", Level.L1, Layout.row_major(1)).apply(spec(text), AVX2).holes
+        )
+        assert hole.spec.limits == Limits(16, left, 16384)
+
+
+def test_select() -> None:
+    text = "fill:8:f32:out=[0]@L1"
+    rewrite = Select("fill_rows").apply(spec(text), AVX2)
+    assert rewrite.holes == ()
+    assert rewrite.cost == KERNELS["fill_rows"].cost(Frame.of(spec(text)), UNIT)
+    assert rewrite.total(()) == rewrite.cost
+
+
+def test_candidates_are_values() -> None:
+    """Frozen, hashable, ordered within a class, each once, and they print."""
+    axes = ((1,), (1, 2, 4, 5), (1, 2, 3), (1, 8, 16))
+    key = spec("matmul_accum:5x3x16:f32:out=[0,1,2]@L1").key
+    for kind in ACTIONS:
+        found = list(kind.candidates(key, axes, AVX2))
+        assert len(set(found)) == len(found)
+        assert sorted(found, key=str) == sorted(sorted(found), key=str)
+        assert all(str(a).startswith(f"{kind.name}(") for a in found)
+    assert str(Tile("m", 4)) == "tile(m, 4)"
+    assert str(Move("rhs", Level.L1, PANELS)) == "move(rhs, L1, [0,2,1,2p16])"
+    assert [str(a) for a in Split.candidates(key, axes, AVX2)] == [
+        "split(k, 1)",
+        "split(k, 2)",
+    ]
+    assert len(list(Tile.candidates(key, axes, AVX2))) == 5
+
+
+def test_candidates_of_a_move() -> None:
+    """Nearer caches, panels for matmul, registers for its output in L1."""
+    key = spec("matmul_accum:5x3x16:f32:out=[0,1,2]@L1:lhs=[0,1,2,1p6]@L2").key
+    found = {str(a) for a in Move.candidates(key, ((1,),) * 4, AVX2)}
+    assert "move(lhs, L1, [0,1,2,1p6])" in found
+    assert "move(out, VRF, [0,1,2])" in found
+    assert {
+        f"move(rhs, {level}, [0,2,1,2p16])" for level in ("GL", "L2", "L1")
+    } <= found
+    assert not any("lhs" in a and "1p4" in a for a in found)
+    moves = spec("move:8x8x16").key
+    assert {str(a) for a in Move.candidates(moves, ((1,),) * 3, AVX2)} == {
+        f"move({name}, {level}, [0,1,2])"
+        for name in ("src", "dst")
+        for level in ("L1", "L2")
+    }
+
+
+@pytest.mark.parametrize("action", [Tile("m", 1), Split("k", 1)])
+def test_loops_name_their_dimension(action: Action) -> None:
+    key = spec("matmul_accum:5x3x16:f32").key
+    assert action.loop_dim(key) == {"tile": 1, "split": 2}[action.name]
+    assert ToAccum().loop_dim(key) is None
