@@ -39,6 +39,11 @@ def check_random_programs(seeds: Sequence[int], schedules: int = SCHEDULES) -> i
     return count
 
 
+def random_impl(seed: int) -> Impl:
+    """The first program of the Spec of a seed."""
+    return random_program(random_spec(random.Random(seed)), random.Random(f"{seed} 0"))
+
+
 def reproducer(seed: int, spec: Spec) -> str:
     """The command that runs a Spec and its programs by themselves."""
     return f"python -m tests.soak random_programs --count 1 --seed {seed}  # {spec}"

@@ -114,6 +114,11 @@ def test_an_odd_shape_is_faster_than_any_scalar_code() -> None:
 
 
 @pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
+def test_no_integers_are_made_pointers_and_nothing_is_undefined(text: str) -> None:
+    assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", kernel(text).llvm)
+
+
+@pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
 def test_a_schedule_replayed_gives_the_same_bytes(text: str) -> None:
     made = kernel(text)
     again = morello.compile(text, schedule=made.schedule)

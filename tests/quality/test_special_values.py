@@ -1,0 +1,163 @@
+"""What ±0, ±Inf, NaN, denormals, ±FLT_MAX and overflow become: `docs/quality.md`.
+
+Each case runs several random programs of the Spec: the values do not depend on the
+schedule.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from morello.spec.kind import Array
+from tests.quality.compiled import unsearched
+
+INF, NAN, MAX = np.inf, np.nan, float(np.finfo(np.float32).max)
+TINY = 1e-45
+"""The least denormal."""
+
+PROGRAMS = range(4)
+POOLS = (
+    (0.0, -0.0),
+    (0.0, 1.0, -1.0),
+    (INF, 1.0),
+    (INF, -INF, 1.0),
+    (INF, 0.0, 2.0),
+    (NAN, 1.0, 0.0),
+    (TINY, 1.0, 0.0),
+    (TINY, -TINY, 3.0),
+    (MAX, 1.0, 0.0),
+    (MAX, 2.0, -1.0),
+    (-0.0, TINY, -INF),
+)
+
+
+def f32(values: Sequence[float]) -> Array:
+    return np.asarray(values, np.float32)
+
+
+def chain(a: Array, b: Array, c: Array) -> Array:
+    """The multiply-adds of a matmul for ascending k, each rounded once to f32.
+
+    In f64 the sums of these values are exact, or rounded to the same f32.
+    """
+    for k in range(a.shape[-1]):
+        with np.errstate(all="ignore"):
+            product = a[:, k, None].astype(np.float64) * b[None, k, :]
+            c = (product + c).astype(np.float32)
+    return c
+
+
+def check(found: Array, wanted: Array) -> None:
+    """Equal bits; NaN is NaN."""
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    numbers = ~np.isnan(wanted)
+    bits = found.view(np.uint32)[numbers], wanted.view(np.uint32)[numbers]
+    assert np.array_equal(*bits), (found, wanted)
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=str)
+@pytest.mark.parametrize("shape", [(3, 1, 5), (5, 7, 9), (6, 4, 16)])
+def test_matmul_is_a_chain_of_multiply_adds(
+    shape: tuple[int, int, int], pool: tuple[float, ...]
+) -> None:
+    m, k, n = shape
+    rng = np.random.default_rng(0)
+    for seed in PROGRAMS:
+        plain = unsearched(f"matmul:{m}x{k}x{n}:f32", seed)
+        adding = unsearched(f"matmul_accum:{m}x{k}x{n}:f32", seed)
+        for _ in range(5):
+            a, b, c = (f32(rng.choice(pool, s)) for s in ((m, k), (k, n), (m, n)))
+            check(plain(a, b), chain(a, b, np.zeros((m, n), np.float32)))
+            wanted = chain(a, b, c)
+            check(adding(a, b, out=c), wanted)
+
+
+def test_matmul_of_negative_zeros_is_positive_zero_and_accum_keeps_them() -> None:
+    for seed in PROGRAMS:
+        plain = unsearched("matmul:3x1x5:f32", seed)
+        adding = unsearched("matmul_accum:3x1x5:f32", seed)
+        a, b = np.full((3, 1), -0.0, np.float32), np.ones((1, 5), np.float32)
+        assert not np.signbit(plain(a, b)).any()
+        out = np.full((3, 5), -0.0, np.float32)
+        assert np.signbit(adding(a, b, out=out)).all()
+
+
+def test_denormals_are_numbers() -> None:
+    for seed in PROGRAMS:
+        kernel = unsearched("matmul:3x1x5:f32", seed)
+        a = np.full((3, 1), 2.0**-100, np.float32)
+        b = np.full((1, 5), 2.0**-45, np.float32)
+        assert (kernel(a, b) == np.float32(2.0**-145)).all()
+        tiny = np.full((1, 5), TINY, np.float32)
+        assert (kernel(np.ones_like(a), tiny) == np.float32(TINY)).all()
+
+
+def test_integers_wrap_around() -> None:
+    low, high = -(2**31), 2**31 - 1
+    for seed in PROGRAMS:
+        kernel = unsearched("matmul:5x7x9:s32", seed)
+        rng = np.random.default_rng(seed)
+        a = rng.choice([low, high, -1, 3], (5, 7)).astype(np.int32)
+        b = rng.choice([low, high, -1, 7], (7, 9)).astype(np.int32)
+        wanted = (a.astype(object) @ b.astype(object) + 2**31) % 2**32 - 2**31
+        assert np.array_equal(kernel(a, b), wanted.astype(np.int64))
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=str)
+def test_max_is_ieee_maximum(pool: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(0)
+    for seed in PROGRAMS:
+        for m, n in ((3, 5), (9, 33)):
+            plain = unsearched(f"max:{m}x{n}:f32", seed)
+            adding = unsearched(f"max_accum:{m}x{n}:f32", seed)
+            src, out = f32(rng.choice(pool, (m, n))), f32(rng.choice(pool, m))
+            check(plain(src), maximum(src))
+            wanted = maximum(np.concatenate([src, out[:, None]], axis=1))
+            check(adding(src, out=out), wanted)
+
+
+def maximum(rows: Array) -> Array:
+    """NaN if there is one; +0 is greater than -0."""
+    best = []
+    for row in rows.tolist():
+        if any(np.isnan(row)):
+            best.append(NAN)
+        else:
+            best.append(max(row, key=lambda x: (x, not np.signbit(x))))
+    return f32(best)
+
+
+def test_max_of_the_least_values() -> None:
+    for seed in PROGRAMS:
+        rows = np.full((3, 5), -INF, np.float32)
+        assert (unsearched("max:3x5:f32", seed)(rows) == -INF).all()
+        least = np.full((7, 3), -(2**31), np.int32)
+        assert (unsearched("max:7x3:s32", seed)(least) == -(2**31)).all()
+
+
+@pytest.mark.parametrize("text", ["move:5x9:f32:dst=[1,0]", "move:5x9:f32"])
+def test_move_keeps_every_bit(text: str) -> None:
+    special = f32([0.0, -0.0, INF, -INF, TINY, -TINY, MAX, -MAX, NAN]).view(np.uint32)
+    signalling = np.asarray([0x7F800001, 0xFFBFFFFF, 0x7FC12345], np.uint32)
+    values = np.concatenate([special, signalling])
+    rng = np.random.default_rng(0)
+    for seed in PROGRAMS:
+        kernel = unsearched(text, seed)
+        src = rng.choice(values, (5, 9)).astype(np.uint32)
+        out = kernel(src.view(np.float32)).view(np.uint32)
+        assert np.array_equal(out if out.shape == src.shape else out.T, src)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("fill:7x9:f32", 0x00000000),
+        ("fill:7x9:f32:value=lowest", 0xFF800000),
+        ("fill:7x9:s32:value=lowest", 0x80000000),
+        ("fill:7x9:u32:value=lowest", 0x00000000),
+    ],
+)
+def test_fill_writes_one_pattern(text: str, bits: int) -> None:
+    for seed in PROGRAMS:
+        assert (unsearched(text, seed)().view(np.uint32) == bits).all()
