@@ -23,7 +23,7 @@ def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
     found = list(spec.random(rng))
     for index, array in enumerate(found):
         if array.dtype == np.float32:
-            found[index] = rng.normal(size=array.shape).astype(np.float32)
+            found[index] = rng.standard_normal(array.shape, np.float32)
     return found
 
 
