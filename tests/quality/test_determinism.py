@@ -23,7 +23,8 @@ def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
     found = list(spec.random(rng))
     for index, array in enumerate(found):
         if array.dtype == np.float32:
-            found[index] = rng.standard_normal(array.shape, np.float32)
+            shape: tuple[int, ...] = array.shape
+            found[index] = rng.standard_normal(shape, np.float32)
     return found
 
 
