@@ -66,6 +66,7 @@ IMPORTS = {
     "dialect": {"spec", "targets", "kernels", "actions", "mlir"},
     "passes": {"spec", "targets", "kernels", "actions", "search", "dialect", "mlir"},
     "jit": {"targets", "passes", "mlir"},
+    "explain": {"spec", "targets", "actions", "search"},
 }
 """What each package may import of ``morello`` beside itself and `errors`."""
 

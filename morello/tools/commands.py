@@ -9,7 +9,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from morello.tools.flags import assignment, flag, positional, seconds, whole_number
+from morello.tools.flags import (
+    assignment,
+    flag,
+    gigahertz,
+    positional,
+    seconds,
+    whole_number,
+)
 
 STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
 
@@ -109,6 +116,43 @@ class EmitOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class ExplainOptions:
+    """The command line of ``morello explain``."""
+
+    spec: str = positional(_SPEC, "SPEC")
+    top: int = flag(
+        "how many rejected alternatives to show at a node (default: 8)",
+        default=8,
+        metavar="K",
+        parse=whole_number(0),
+    )
+    depth: int | None = flag(
+        "show alternatives at nodes down to this depth (default: 0, the root; with "
+        "--html every node)",
+        metavar="D",
+        parse=whole_number(0),
+    )
+    at: tuple[int, ...] = flag(
+        "show alternatives at this node too, by its number; may be repeated",
+        metavar="NODE",
+        parse=whole_number(0),
+        repeats=True,
+    )
+    html: str | None = flag(
+        "write one self-contained HTML page instead of text; - is the standard output",
+        metavar="FILE",
+    )
+    json: bool = flag("print one JSON object, on one line", default=False)
+    ghz: float = flag(
+        "the clock at which cycles are shown as time (default: 3)",
+        default=3.0,
+        metavar="G",
+        parse=gigahertz,
+    )
+    target: str = _target()
+
+
+@dataclasses.dataclass(frozen=True)
 class Command:
     """A subcommand: ``options`` are its flags, ``module`` has its ``main(options)``."""
 
@@ -182,6 +226,23 @@ examples:
       the code of a schedule that was edited by hand
 """
 
+_EXPLAIN = """\
+Each line of the tree is one decision of the program: the hole that it fills, how often
+it runs, the Spec that is computed there and the action. Costs are those of the model,
+in cycles; --ghz says which clock turns them into time.
+
+An alternative is another first action at a node, with the cheapest program that begins
+with it: what it costs more is what rejecting it saves. Equal costs are called a tie.
+
+examples:
+  morello explain matmul:512x512x512:f32
+      the program, and what else it could have begun with
+  morello explain matmul:512x512x512:f32 --at 7 --at 20 --top 20
+      more alternatives, at two more nodes
+  morello explain matmul:512x512x512:f32 --html mm.html
+      a page with pictures of what lies in which memory, and alternatives everywhere
+"""
+
 COMMANDS = {
     command.name: command
     for command in (
@@ -205,6 +266,13 @@ COMMANDS = {
             EmitOptions,
             _EMIT,
             "morello.tools.emit",
+        ),
+        Command(
+            "explain",
+            "show why a Spec's program is as it is: costs, memories, alternatives",
+            ExplainOptions,
+            _EXPLAIN,
+            "morello.tools.explain",
         ),
     )
 }

@@ -120,6 +120,19 @@ def seconds(text: str) -> float:
     return value
 
 
+def gigahertz(text: str) -> float:
+    """A reader of clocks: more than 0, at most 100."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a clock in GHz between 0 and 100"
+        )
+    return value
+
+
 def assignment(text: str) -> tuple[str, str]:
     """A reader of ``name=value``."""
     name, equals, value = text.partition("=")

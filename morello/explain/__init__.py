@@ -1,0 +1,21 @@
+"""Explaining a program: what each part costs, where its tiles lie, what was rejected.
+
+Read `model.explain` first, then `tiles.py` (the tile of each operand in each memory)
+and `memory.py` (what memories hold). `text.py`, `page.py` and `data.py` show a model as
+text, as an HTML page and as JSON. Nothing here knows of MLIR or decides anything.
+"""
+
+from morello.explain.data import as_data
+from morello.explain.model import Explanation, Node, Request, explain
+from morello.explain.page import as_page
+from morello.explain.text import as_text
+
+__all__ = [
+    "Explanation",
+    "Node",
+    "Request",
+    "as_data",
+    "as_page",
+    "as_text",
+    "explain",
+]

@@ -1,0 +1,100 @@
+"""An explanation as JSON values, costs in millicycles."""
+
+from typing import Any
+
+from morello.explain.memory import Held, Use
+from morello.explain.model import Explanation, Node
+from morello.explain.tiles import Tiles
+from morello.search import Alternatives
+from morello.spec import print_spec
+
+VERSION = 1
+"""Of the form of the values; another one is not compatible."""
+
+
+def as_data(explanation: Explanation, gigahertz: float, top: int) -> dict[str, Any]:
+    """The explanation, with at most ``top`` alternatives a node.
+
+    Costs are integers in millicycles; shares go from 0 to 1; memory is counted in
+    registers (VRF) or cache lines (L1, L2).
+    """
+    limits = explanation.target.limits
+    return {
+        "version": VERSION,
+        "spec": print_spec(explanation.spec, limits),
+        "target": explanation.target.name,
+        "cost": explanation.cost,
+        "microseconds": explanation.cost / (gigahertz * 1e6),
+        "gigahertz": gigahertz,
+        "tables": explanation.statistics.tables,
+        "specs": explanation.statistics.specs,
+        "program": _node(explanation.root, top),
+    }
+
+
+def _node(node: Node, top: int) -> dict[str, Any]:
+    spec = node.impl.spec
+    found = node.alternatives
+    return {
+        "node": node.number,
+        "role": node.role,
+        "times": node.times,
+        "runs": node.runs,
+        "kind": spec.kind.label,
+        "sizes": dict(zip(spec.kind.dims, spec.sizes, strict=True)),
+        "action": str(node.impl.action),
+        "cost": node.impl.cost,
+        "own_cost": node.own,
+        "share": node.share,
+        "own_share": node.own_share,
+        "operands": [_tiles(t) for t in node.tiles],
+        "memory": {str(use.level): _use(use) for use in node.memory},
+        "alternatives": None if found is None else _alternatives(found, top),
+        "same_as": node.same_as,
+        "children": [_node(child, top) for child in node.children],
+    }
+
+
+def _tiles(tiles: Tiles) -> dict[str, Any]:
+    return {
+        "name": tiles.name,
+        "origin": tiles.origin,
+        "shape": list(tiles.shape),
+        "stages": [
+            {
+                "level": str(stage.level),
+                "layout": str(stage.layout),
+                "shape": list(stage.shape),
+                "amount": stage.amount,
+                "is_copy": stage.is_copy,
+            }
+            for stage in tiles.stages
+        ],
+    }
+
+
+def _use(use: Use) -> dict[str, Any]:
+    return {
+        "unit": use.unit,
+        "capacity": use.capacity,
+        "held": [_held(h) for h in use.held],
+        "free": use.free,
+        "taken": None if use.taken is None else _held(use.taken),
+        "left": use.left,
+    }
+
+
+def _held(held: Held) -> dict[str, Any]:
+    return {"origin": held.origin, "shape": list(held.shape), "amount": held.amount}
+
+
+def _alternatives(found: Alternatives, top: int) -> dict[str, Any]:
+    return {
+        "applicable": found.applicable,
+        "ties": found.ties,
+        "dead_ends": found.dead_ends,
+        "rejected": [
+            {"action": str(a.action), "cost": a.impl.cost, "excess": a.excess}
+            for a in found.rejected[:top]
+        ],
+    }

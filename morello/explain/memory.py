@@ -1,0 +1,72 @@
+"""What each memory holds while a node runs: tiles by the model, and what is left."""
+
+import dataclasses
+
+from morello.search import Impl
+from morello.spec import Level, Limits
+
+LEVELS = (Level.VRF, Level.L1, Level.L2)
+"""The memories that are counted, nearest first."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """A tile that takes part of a memory."""
+
+    level: Level
+    origin: str
+    """The operand of the whole Spec that it is a part of; empty for a temporary."""
+    shape: tuple[int, ...]
+    amount: int
+    """Registers or cache lines."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """One memory while a node runs, in registers or cache lines."""
+
+    level: Level
+    capacity: int
+    """What the whole Spec may use."""
+    held: tuple[Held, ...]
+    """Tiles that were brought there above the node."""
+    free: int
+    """What the node may use: its limit."""
+    taken: Held | None
+    """What its action takes."""
+    left: int
+    """What its holes may use. What is left of a cache is rounded down to a class, so
+    it may be less than ``free`` without ``taken``."""
+
+    @property
+    def rounded(self) -> int:
+        """What neither a tile takes nor is left."""
+        used = sum(h.amount for h in self.held)
+        used += self.taken.amount if self.taken else 0
+        return max(self.capacity - used - self.left, 0)
+
+    @property
+    def unit(self) -> str:
+        """What it is counted in."""
+        return "registers" if self.level is Level.VRF else "lines"
+
+
+def uses(
+    impl: Impl, capacity: Limits, held: tuple[Held, ...], taken: Held | None
+) -> tuple[Use, ...]:
+    """Every memory at a node.
+
+    Args:
+        capacity: the limits of the whole Spec.
+        held: tiles that were brought to any memory above the node.
+        taken: what the action of the node takes.
+    """
+    found = []
+    for level in LEVELS:
+        free = int(impl.spec.limits[level])
+        holes = [int(b.impl.spec.limits[level]) for b in impl.branches]
+        here = tuple(h for h in held if h.level is level)
+        own = taken if taken is not None and taken.level is level else None
+        left = min(holes, default=free)
+        found.append(Use(level, int(capacity[level]), here, free, own, left))
+    return tuple(found)

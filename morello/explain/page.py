@@ -1,0 +1,252 @@
+"""An explanation as one HTML file: no scripts, nothing loaded from elsewhere.
+
+Read `as_page`. The tree is made of nested ``<details>``; each node has a panel with its
+memories, the tiles of its operands and the alternatives that it rejected.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+
+from morello.actions import Action, Move, Select
+from morello.actions.move import copies
+from morello.explain.model import Explanation, Node
+from morello.explain.picture import KEY, Hues, memory, tiles
+from morello.explain.style import SHEET
+from morello.explain.text import count_text
+from morello.explain.words import (
+    TIMES,
+    Clock,
+    continuation,
+    cycle_count,
+    excess,
+    percent,
+    title,
+)
+from morello.search import Alternatives, Impl
+from morello.spec import print_spec
+from morello.targets import Target
+
+_OPEN_SHARE = 0.02
+"""Parts of the tree with less of the cost than this are closed at first."""
+
+
+def as_page(explanation: Explanation, clock: Clock, top: int) -> str:
+    """The explanation as the text of an HTML file.
+
+    Args:
+        clock: for times.
+        top: the most alternatives that are shown at a node.
+    """
+    page = _Page(explanation, clock, top)
+    name = escape(print_spec(explanation.spec, explanation.target.limits))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{name} | morello explain</title>\n<style>\n{SHEET}</style>\n"
+        f"</head>\n<body>\n{''.join(page.sections(name))}</body>\n</html>\n"
+    )
+
+
+class _Page:
+    """What every part of the page needs."""
+
+    def __init__(self, explanation: Explanation, clock: Clock, top: int) -> None:
+        self.explanation = explanation
+        self.clock = clock
+        self.top = top
+        self.hottest = explanation.hottest()
+        self.hues = Hues(tuple(o.name for o in explanation.spec.kind.operands))
+
+    def sections(self, name: str) -> Iterator[str]:
+        """The body, piece by piece."""
+        root = self.explanation.root
+        yield self._header(name)
+        yield "<h2>Where the cycles go</h2>\n" + self._work()
+        yield self._tiles()
+        if root.alternatives is not None:
+            yield (
+                "<h2>How else it could begin</h2>\n<p class=soft>For each first "
+                "action, the cheapest program that begins with it, by what it costs "
+                "more.</p>\n<div class='panel scroll'>"
+                f"{self._ways(root.alternatives)}</div>\n"
+            )
+        yield (
+            "<h2>The program</h2>\n<p class=soft>Each line is one decision: the hole "
+            "it fills and how often it runs for each run of the line above, what is "
+            "computed there, and the action. The bar is its share of the whole cost, "
+            "the dark part its own work.</p>\n<div class='panel scroll'>"
+            f"<div class=tree>{_HEAD}{self._node(root)}</div></div>\n"
+        )
+
+    def _header(self, name: str) -> str:
+        found, hot = self.explanation, self.hottest
+        limits, count = found.spec.limits, sum(1 for _ in found.root.walk())
+        cards = [
+            (
+                self.clock.cycles(found.cost),
+                f"predicted: {self.clock.micros(found.cost)} at "
+                f"{self.clock.gigahertz:g} GHz",
+            ),
+            (
+                percent(hot.own_share),
+                f"of it in {escape(str(hot.impl.action))}, node {hot.number}",
+            ),
+            (f"{count} nodes", _searched(found)),
+            (
+                f"{limits.vrf} registers",
+                f"{limits.l1:,} lines of L1, {limits.l2:,} of L2",
+            ),
+        ]
+        if found.root.alternatives is not None:
+            cards.insert(2, _next_best(found.root.alternatives))
+        text = "".join(
+            f"<div class=card><b class=num>{head}</b><span>{rest}</span></div>"
+            for head, rest in cards
+        )
+        return (
+            f"<h1>{escape(title(found.spec))}</h1>\n<p class=soft><code>{name}</code> "
+            f"on {escape(found.target.name)}</p>\n<div class=cards>{text}</div>\n"
+        )
+
+    def _work(self) -> str:
+        work: Counter[str] = Counter()
+        target = self.explanation.target
+        for node in self.explanation.root.walk():
+            work[_group(node.impl, target)] += node.own * node.runs
+        whole = max(self.explanation.cost, 1)
+        rows = "".join(
+            f"<tr><td>{escape(group)}</td><td class=num>{percent(cost / whole)}</td>"
+            f"<td class=num>{self.clock.cycles(cost)}</td><td class=wide>"
+            f'<div class=gauge style="width:{100 * cost / whole:.2f}%"></div></td></tr>'
+            for group, cost in work.most_common()
+            if cost
+        )
+        return f'<div class="panel scroll"><table class=work>{rows}</table></div>\n'
+
+    def _tiles(self) -> str:
+        hot = self.hottest
+        return (
+            f"<h2>Tiles in memory at the hottest node</h2>\n<p class=soft>Node "
+            f"{hot.number}, {escape(title(hot.impl.spec))}, runs {hot.runs:,} times. "
+            "Each frame is the tile that was brought to a memory, within the one that "
+            "it was cut from; sides are on a logarithmic scale.</p>\n"
+            f"<div class=panel>{tiles(hot, self.hues, 190)}"
+            f"<h3>What the model says each memory holds</h3>"
+            f"{memory(hot, self.hues)}{KEY}</div>\n"
+        )
+
+    def _ways(self, found: Alternatives) -> str:
+        chosen = found.chosen
+        rows = [_way("chosen", chosen, " class=chosen")]
+        rows += [
+            _way(excess(a.excess, chosen.cost), a.impl, "")
+            for a in found.rejected[: self.top]
+        ]
+        return (
+            "<table class=ways><tr><th class=num>more</th><th class=num>cycles</th>"
+            f"<th>first action, then the next ones</th></tr>{''.join(rows)}</table>"
+            f"<p class=soft>{escape(count_text(found, self.top))}.</p>"
+        )
+
+    def _node(self, node: Node) -> str:
+        row = self._row(node)
+        info = self._info(node)
+        if not node.children or (node.same_as is not None):
+            mark = f'<details class="node leaf" id="n{node.number}">'
+            return f"{mark}<summary>{row}</summary>{info}</details>"
+        is_open = " open" if node.share >= _OPEN_SHARE else ""
+        kids = "".join(self._node(child) for child in node.children)
+        return (
+            f'<details class=node id="n{node.number}"{is_open}><summary>{row}</summary>'
+            f"<details class=info><summary>memory, tiles, alternatives</summary>"
+            f"{info}</details><div class=kids>{kids}</div></details>"
+        )
+
+    def _row(self, node: Node) -> str:
+        role = f"<i>{escape(node.role)} {node.times:,}{TIMES}</i> " if node.role else ""
+        again = ""
+        if node.same_as is not None and node.children:
+            again = f' <a href="#n{node.same_as}">as node {node.same_as}</a>'
+        chips = "".join(
+            f'<span class="chip {self.hues.of(t.origin)} '
+            f'{"L1" if t.level.name == "VRF" else t.level}" title="{escape(t.name)}">'
+            f"{t.level}</span>"
+            for t in node.tiles
+        )
+        below = 100 * max(node.share - node.own_share, 0)
+        return (
+            f"<span class=row><span class=id>{node.number}</span><span class=what>"
+            f"{role}{escape(title(node.impl.spec))} "
+            f"<code>{escape(str(node.impl.action))}</code>{again}</span>"
+            f"<span class=lv>{chips}</span><span class=rn>{node.runs:,}</span>"
+            f"<span class=cy>{cycle_count(node.impl.cost)}</span><span class=sh>"
+            f'<div class=both><div class=own style="width:{100 * node.own_share:.2f}%">'
+            f'</div><div style="width:{below:.2f}%"></div></div>'
+            f"<span>{percent(node.share)}</span></span></span>"
+        )
+
+    def _info(self, node: Node) -> str:
+        own = (
+            f"Its own work: {self.clock.cycles(node.own)} a run, "
+            f"{percent(node.own_share)} of the whole. All its runs with what is below: "
+            f"{self.clock.cycles(node.total)}, {self.clock.micros(node.total)}."
+        )
+        ways = ""
+        if node.alternatives is not None:
+            ways = f"<h3>Alternatives</h3>{self._ways(node.alternatives)}"
+        return (
+            f'<div class="panel"><p>{own}</p>{memory(node, self.hues)}'
+            f"<h3>Tiles</h3>{tiles(node, self.hues, 120)}"
+            f"<div class=scroll>{ways}</div></div>"
+        )
+
+
+_HEAD = (
+    "<div class=head><span class=row><span class=what>decision</span>"
+    "<span class=lv>operands in</span><span class=rn>runs</span>"
+    "<span class=cy>cycles a run</span><span class=sh>share of the cost</span></span>"
+    "</div>"
+)
+
+
+def _searched(found: Explanation) -> str:
+    statistics = found.statistics
+    return f"out of {statistics.specs:,} Specs in {statistics.tables:,} tables"
+
+
+def _next_best(found: Alternatives) -> tuple[str, str]:
+    if not found.rejected:
+        return "no other way", "to begin: only one action leads to a program"
+    best = found.rejected[0]
+    if best.excess == 0:
+        return f"{found.ties} tied", "other first actions cost exactly the same"
+    more = excess(best.excess, found.chosen.cost)
+    return more, f"the next best first action, {escape(str(best.action))}"
+
+
+def _way(more: str, impl: Impl, mark: str) -> str:
+    actions = (str(impl.action), *continuation(impl))
+    words = " ".join(f"<code>{escape(action)}</code>" for action in actions)
+    return (
+        f"<tr{mark}><td class=num>{more}</td><td class=num>{cycle_count(impl.cost)}"
+        f"</td><td>{words}</td></tr>"
+    )
+
+
+def _group(impl: Impl, target: Target) -> str:
+    """What kind of work an action does by itself."""
+    action: Action = impl.action
+    match action:
+        case Select():
+            return f"kernel {action.kernel}"
+        case Move():
+            names = [o.name for o in impl.spec.kind.operands]
+            source = impl.spec.tensors[names.index(action.operand)]
+            if copies(source, action.destination(source, target)):
+                return "setting up copies"
+            return f"bringing lines from {source.level} to {action.level}"
+        case _ if action.loop_dim(impl.spec.key) is not None:
+            return "loops"
+        case _:
+            return action.name

@@ -1,0 +1,145 @@
+"""The style sheet of the page: one palette for light and one for dark."""
+
+STYLE = """\
+:root {
+  color-scheme: light dark;
+  --paper: #fbfbf9; --card: #ffffff; --ink: #1c2126; --soft: #59636e;
+  --line: #dcdfe3; --hover: #f0f2f4; --bar: #2f6f9f; --hatch: #b9bfc6;
+  --op0: #2b6cb0; --op1: #b7600d; --op2: #2f8050; --op3: #8a4bb0;
+  --good: #24733f; --code: #f1f3f5;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14171a; --card: #1c2024; --ink: #e6e9ec; --soft: #9da7b1;
+    --line: #343a41; --hover: #262b31; --bar: #6fb0de; --hatch: #5a636d;
+    --op0: #6aa9e9; --op1: #e59a4e; --op2: #6cc08b; --op3: #c08fe0;
+    --good: #7fd09a; --code: #262b31;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 24px 28px 64px; max-width: 1240px;
+  background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+}
+h1 { font-size: 26px; line-height: 1.25; margin: 0 0 2px; overflow-wrap: anywhere; }
+h2 { font-size: 18px; margin: 36px 0 4px; }
+h3 { font-size: 14px; margin: 18px 0 6px; }
+p { margin: 4px 0 10px; max-width: 78ch; }
+.soft { color: var(--soft); }
+code, .num, .tree summary { font-variant-numeric: tabular-nums; }
+code { font: 13px/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+.cards { display: flex; flex-wrap: wrap; gap: 12px; margin: 18px 0 0; }
+.card {
+  flex: 1 1 200px; background: var(--card); border: 1px solid var(--line);
+  border-radius: 8px; padding: 12px 16px;
+}
+.card b { display: block; font-size: 21px; line-height: 1.3; }
+.card span { color: var(--soft); font-size: 13px; }
+.panel {
+  background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+  padding: 14px 18px;
+}
+.scroll { overflow-x: auto; }
+
+.work { width: 100%; border-collapse: collapse; }
+.work td { padding: 3px 10px 3px 0; white-space: nowrap; }
+.work td.wide { width: 60%; padding-right: 0; }
+.work td.num { text-align: right; }
+.gauge { height: 12px; border-radius: 3px; background: var(--bar); min-width: 2px; }
+
+table.ways { border-collapse: collapse; font-size: 14px; }
+.ways td, .ways th { padding: 3px 18px 3px 0; text-align: left; vertical-align: top; }
+.ways th { color: var(--soft); font-weight: 500; font-size: 13px; }
+.ways td.num, .ways th.num { text-align: right; white-space: nowrap; }
+.ways tr + tr td { border-top: 1px solid var(--line); }
+.ways .chosen td { color: var(--good); font-weight: 600; }
+.ways code + code::before { content: "\\203a\\00a0"; color: var(--soft); }
+.ways code + code { color: var(--soft); margin-left: .6ch; }
+
+.tree { font-size: 14px; min-width: 940px; }
+.tree details { margin: 0; }
+.tree .node > .kids { padding-left: 15px; margin-left: 7px;
+  border-left: 1px solid var(--line); }
+.tree .leaf { margin-left: 0; }
+.tree summary { cursor: pointer; border-radius: 5px; padding: 1px 4px; }
+.tree summary:hover { background: var(--hover); }
+.tree summary:focus-visible { outline: 2px solid var(--bar); }
+.row { display: inline-flex; width: calc(100% - 18px); gap: 10px;
+  align-items: baseline; vertical-align: top; }
+.row .what { flex: 1 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; }
+.row .what i { font-style: normal; color: var(--soft); }
+.row .id { flex: none; min-width: 26px; color: var(--soft); font-size: 12px; }
+.row .lv { flex: none; width: 104px; }
+.row .cy { flex: none; width: 96px; text-align: right; }
+.row .rn { flex: none; width: 84px; text-align: right; }
+.row .sh { flex: none; width: 152px; display: flex; gap: 8px; align-items: center; }
+.row .sh span { width: 48px; text-align: right; }
+.row .sh div { flex: 1; height: 9px; border-radius: 2px; background: var(--hover);
+  overflow: hidden; }
+.row .sh div div { background: var(--bar); opacity: .5; }
+.row .sh div div.own { opacity: 1; }
+.row .sh .both { display: flex; }
+.head { padding: 0 4px 4px; border-bottom: 1px solid var(--line); margin-bottom: 4px;
+  color: var(--soft); font-size: 12px; }
+.head .row { width: 100%; padding-left: 18px; }
+.chip { display: inline-block; padding: 0 5px; margin-right: 3px; border-radius: 4px;
+  font-size: 11.5px; line-height: 18px; color: var(--ink); }
+.info { margin: 1px 0 2px 20px; }
+.info > summary { color: var(--soft); font-size: 12.5px; display: inline-block; }
+.info > summary::before { content: "+ "; }
+.info[open] > summary::before { content: "\\2212  "; }
+.info > summary::-webkit-details-marker { display: none; }
+.info .panel { margin: 4px 0 12px; background: var(--paper); }
+
+.memory { display: grid; grid-template-columns: 40px minmax(180px, 1fr) auto;
+  gap: 6px 12px; align-items: center; }
+.memory .name { font-weight: 600; font-size: 13px; }
+.memory .say { font-size: 13px; color: var(--soft); white-space: nowrap; }
+.store { display: flex; height: 24px; border: 1px solid var(--line);
+  border-radius: 4px; overflow: hidden; background: var(--card); }
+.store div { min-width: 3px; overflow: hidden; white-space: nowrap; font-size: 12px;
+  line-height: 22px; padding: 0; text-align: center; border-right: 1px solid
+  var(--card); }
+.store .left { border: 0; min-width: 0; }
+.store .rounded, .key .rounded { background: repeating-linear-gradient(135deg,
+  var(--hatch) 0 2px, transparent 2px 6px); }
+.store .taken { box-shadow: inset 0 0 0 2px var(--ink); }
+.key { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 12.5px;
+  color: var(--soft); margin: 8px 0 0; }
+.key b { display: inline-block; width: 18px; height: 11px; border-radius: 2px;
+  margin-right: 6px; border: 1px solid var(--line); }
+.key .mark { box-shadow: inset 0 0 0 2px var(--ink); }
+
+.tiles { display: flex; flex-wrap: wrap; gap: 16px 32px; margin: 4px 0 6px; }
+.tiles figure { margin: 0; display: flex; gap: 14px; align-items: flex-start; }
+.tiles figcaption { font-size: 13px; }
+.tiles figcaption > b { font-size: 14px; }
+.tiles ol { list-style: none; margin: 4px 0 0; padding: 0; }
+.tiles li { white-space: nowrap; }
+.tiles li b { display: inline-block; width: 13px; height: 13px; border-radius: 3px;
+  margin-right: 7px; vertical-align: -2px; border: 1.5px solid transparent; }
+.tiles li b.now { border: 1.5px dashed var(--ink); }
+svg { display: block; flex: none; }
+svg rect { stroke-width: 1.3; }
+svg rect.now { fill: none; stroke: var(--ink); stroke-dasharray: 3 2.4; }
+@media print { .info { display: none; } body { max-width: none; } }
+"""
+
+
+def _hues() -> str:
+    """A class for each operand and level: the nearer a memory, the stronger."""
+    strengths = {"GL": 13, "L2": 30, "L1": 52, "VRF": 86}
+    rules = []
+    for hue in range(4):
+        for level, part in strengths.items():
+            mix = f"color-mix(in srgb, var(--op{hue}) {part}%, var(--card))"
+            rules.append(f".o{hue}.{level} {{ background: {mix}; fill: {mix}; }}")
+        rules.append(f"svg .o{hue} {{ stroke: var(--op{hue}); }}")
+        rules.append(f"li b.o{hue} {{ border-color: var(--op{hue}); }}")
+    return "\n".join(rules)
+
+
+SHEET = f"{STYLE}{_hues()}\n"
+"""The whole style sheet."""

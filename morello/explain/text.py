@@ -1,0 +1,156 @@
+"""An explanation as text: the tree in columns, then tables of alternatives."""
+
+from collections.abc import Iterator
+
+from morello.explain.memory import Use
+from morello.explain.model import Explanation, Node
+from morello.explain.words import (
+    TIMES,
+    Clock,
+    continuation,
+    cycle_count,
+    excess,
+    percent,
+    title,
+)
+from morello.search import Alternatives, Impl
+from morello.spec import print_spec
+
+_HEAD = (
+    "node",
+    "share",
+    "own",
+    "cycles/run",
+    "runs",
+    "operands",
+    "VRF",
+    "L1",
+    "L2",
+    "program",
+)
+
+_LEGEND = """\
+share: of the whole cost, all runs together; own: the same without what is below
+cycles/run: of one run, with what is below; operands: the memory each one lies in
+VRF, L1, L2: registers and cache lines left; (-n): taken here by the operand moved\
+"""
+
+
+def as_text(explanation: Explanation, clock: Clock, top: int) -> str:
+    """The explanation for a terminal, with at most ``top`` alternatives a node."""
+    parts = [_header(explanation, clock), _tree(explanation.root), _LEGEND]
+    for node, found in first_alternatives(explanation.root):
+        parts.append(_alternatives(node, found, clock, top))
+    return "\n\n".join(parts) + "\n"
+
+
+def first_alternatives(root: Node) -> Iterator[tuple[Node, Alternatives]]:
+    """Nodes with alternatives; of equal nodes the first one."""
+    seen: set[int] = set()
+    for node in root.walk():
+        if node.alternatives is not None and id(node.alternatives) not in seen:
+            seen.add(id(node.alternatives))
+            yield node, node.alternatives
+
+
+def _header(explanation: Explanation, clock: Clock) -> str:
+    found = explanation
+    limits = found.spec.limits
+    nodes = list(found.root.walk())
+    statistics = found.statistics
+    return (
+        f"{print_spec(found.spec, found.target.limits)} on {found.target.name}\n"
+        f"predicted: {clock.cycles(found.cost)} = {clock.micros(found.cost)} at "
+        f"{clock.gigahertz:g} GHz\n"
+        f"memory: {limits.vrf} registers, {limits.l1} lines of L1, {limits.l2} of L2\n"
+        f"program: {len(nodes)} nodes; searched {statistics.specs:,} Specs in "
+        f"{statistics.tables:,} tables"
+    )
+
+
+def _tree(root: Node) -> str:
+    rows = [_HEAD, *_rows(root, "", "")]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD) - 1)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i == 5 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append("  ".join((*cells, row[-1])).rstrip())
+    return "\n".join(lines)
+
+
+def _rows(node: Node, lead: str, indent: str) -> Iterator[tuple[str, ...]]:
+    """A node and those below it; ``lead`` stands before it, ``indent`` before them."""
+    is_folded = node.same_as is not None and bool(node.children)
+    yield _row(node, lead, is_folded)
+    if is_folded:
+        return
+    for child in node.children:
+        is_last = child is node.children[-1]
+        yield from _rows(
+            child,
+            indent + ("└─ " if is_last else "├─ "),
+            indent + ("   " if is_last else "│  "),
+        )
+
+
+def _row(node: Node, lead: str, is_folded: bool) -> tuple[str, ...]:
+    role = f"{node.role} {node.times:,}{TIMES} " if node.role else ""
+    again = f" … as node {node.same_as}" if is_folded else ""
+    return (
+        str(node.number),
+        percent(node.share),
+        percent(node.own_share),
+        cycle_count(node.impl.cost),
+        f"{node.runs:,}",
+        " ".join(str(t.level) for t in node.tiles),
+        *(_use(use) for use in node.memory),
+        f"{lead}{role}{title(node.impl.spec)}: {node.impl.action}{again}",
+    )
+
+
+def _use(use: Use) -> str:
+    return f"(-{use.taken.amount}) {use.left}" if use.taken else str(use.left)
+
+
+def _alternatives(node: Node, found: Alternatives, clock: Clock, top: int) -> str:
+    chosen = found.chosen
+    rows = [("chosen", cycle_count(chosen.cost), _words(chosen))]
+    rows += [
+        (
+            excess(a.excess, chosen.cost),
+            cycle_count(a.impl.cost),
+            _words(a.impl),
+        )
+        for a in found.rejected[:top]
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    lines = [
+        f"  {more:>{widths[0]}}  {cost:>{widths[1]}} cycles  {words}"
+        for more, cost, words in rows
+    ]
+    head = (
+        f"alternatives at node {node.number}, {title(node.impl.spec)}, "
+        f"by first action, each followed by its best program:"
+    )
+    return "\n".join([head, *lines, f"  {count_text(found, top)}"])
+
+
+def count_text(found: Alternatives, top: int) -> str:
+    """How many actions there are, and how many of them are shown."""
+    hidden = len(found.rejected[top:])
+    parts = [f"{found.applicable} actions apply"]
+    if found.ties:
+        verb = "costs" if found.ties == 1 else "cost"
+        parts.append(f"{found.ties} other {verb} exactly what the chosen one does")
+    if found.dead_ends:
+        parts.append(f"{found.dead_ends} lead to no program")
+    if hidden:
+        parts.append(f"{hidden} costlier not shown")
+    return "; ".join(parts)
+
+
+def _words(impl: Impl) -> str:
+    return " > ".join((str(impl.action), *continuation(impl)))

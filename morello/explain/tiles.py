@@ -1,0 +1,123 @@
+"""Which tile of each operand lies in which memory, on the way from the whole to a node.
+
+An operand of the whole Spec is followed down the tree: a loop makes its tile smaller, a
+move adds a stage. A copy's own Spec (`move`) has the tile before and after it.
+"""
+
+import dataclasses
+
+from morello.actions import Move
+from morello.actions.move import copies
+from morello.search import Branch, Impl
+from morello.spec import Layout, Level, Spec, TensorSpec
+from morello.spec import Move as MoveKind
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """A tile of an operand where it was brought, or where it lay at first."""
+
+    level: Level
+    layout: Layout
+    shape: tuple[int, ...]
+    """In logical order."""
+    amount: int
+    """Registers or cache lines that it takes there; 0 in GL and of an argument."""
+    is_copy: bool
+    """Whether it is a buffer of its own, not what a cache holds of the stage before."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tiles:
+    """The tiles of one operand of a node."""
+
+    name: str
+    """The operand, as the node's Spec calls it."""
+    origin: str
+    """The operand of the whole Spec that it is a part of."""
+    dims: tuple[str, ...]
+    """The names of its dimensions in the whole Spec."""
+    stages: tuple[Stage, ...]
+    """The farthest first; in the last, the node's tile lies."""
+    shape: tuple[int, ...]
+    """The tile that the node works on."""
+
+    @property
+    def level(self) -> Level:
+        """Where the node finds it."""
+        return self.stages[-1].level
+
+
+def whole(spec: Spec) -> tuple[Tiles, ...]:
+    """The operands of a whole Spec, each in one piece."""
+    found = []
+    for index, operand in enumerate(spec.kind.operands):
+        dims = tuple(spec.kind.dims[d] for d in operand.dims)
+        found.append(_first(spec, index, dims))
+    return tuple(found)
+
+
+def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
+    """The tiles of the operand that an Impl's action moves; None if it moves none."""
+    action = impl.action
+    if not isinstance(action, Move):
+        return None
+    index = [t.name for t in tiles].index(action.operand)
+    before = tiles[index]
+    source = impl.spec.tensors[index]
+    dest = action.destination(source, target)
+    stage = Stage(
+        action.level,
+        action.layout,
+        before.shape,
+        amount(dest, before.shape),
+        copies(source, dest),
+    )
+    return dataclasses.replace(before, stages=(*before.stages, stage))
+
+
+def amount(tensor: TensorSpec, shape: tuple[int, ...]) -> int:
+    """The registers or cache lines that a tile takes; 0 in GL."""
+    match tensor.level:
+        case Level.GL:
+            return 0
+        case Level.VRF:
+            return int(tensor.registers(shape))
+        case Level.L1 | Level.L2:
+            return int(tensor.lines(shape))
+
+
+def below(
+    impl: Impl, branch: Branch, tiles: tuple[Tiles, ...], after: Tiles | None
+) -> tuple[Tiles, ...]:
+    """The tiles of the operands of a hole.
+
+    Args:
+        tiles: those of the Impl, by operand.
+        after: those of the operand that its action moved.
+    """
+    spec = branch.impl.spec
+    known = {t.name: t for t in tiles}
+    if after is not None:
+        before, known[after.name] = known[after.name], after
+        if spec.kind != impl.spec.kind and isinstance(spec.kind, MoveKind):
+            ends = (before, after) if branch.role == "prologue" else (after, before)
+            known = dict(zip(("src", "dst"), ends, strict=True))
+    found = []
+    for index, operand in enumerate(spec.kind.operands):
+        tile = known.get(operand.name)
+        if tile is None:
+            dims = tuple(spec.kind.dims[d] for d in operand.dims)
+            found.append(_first(spec, index, dims))
+        else:
+            shape = spec.shape(index)
+            found.append(dataclasses.replace(tile, name=operand.name, shape=shape))
+    return tuple(found)
+
+
+def _first(spec: Spec, index: int, dims: tuple[str, ...]) -> Tiles:
+    tensor, shape = spec.tensors[index], spec.shape(index)
+    name = spec.kind.operands[index].name
+    stage = Stage(tensor.level, tensor.layout, shape, 0, is_copy=False)
+    return Tiles(name, name, dims, (stage,), shape)

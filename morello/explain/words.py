@@ -1,0 +1,84 @@
+"""Numbers with their units, and programs in a few words."""
+
+import dataclasses
+
+from morello.search import Impl
+from morello.spec import Spec
+
+MILLI = 1000
+"""Millicycles of a cycle."""
+
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Clock:
+    """Turns millicycles into text."""
+
+    gigahertz: float
+    """The clock at which cycles are given as time."""
+
+    def cycles(self, cost: int) -> str:
+        """Cycles, to a tenth below a hundred: ``2,310,220 cycles``."""
+        return f"{cycle_count(cost)} cycles"
+
+    def micros(self, cost: int) -> str:
+        """The time at the clock: ``12.3 µs``; nanoseconds, ms or s where they fit."""
+        seconds = cost / MILLI / (self.gigahertz * 1e9)
+        units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+        scale, unit = next((u for u in units if seconds >= u[0]), units[-1])
+        return f"{seconds / scale:.3g} {unit}" if seconds else "0 ns"
+
+
+def cycle_count(cost: int) -> str:
+    """Cycles without their unit."""
+    cycles = cost / MILLI
+    return f"{cycles:,.0f}" if cycles >= 100 or cost % MILLI == 0 else f"{cycles:.1f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, to a tenth; what is not nothing is not shown as nothing."""
+    return "<0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
+
+
+def excess(part: int, whole: int) -> str:
+    """How much more, in percent of the whole: ``tie``, ``+0.3%``, ``4.1 times``."""
+    if part == 0:
+        return "tie"
+    ratio = part / whole if whole else float("inf")
+    if ratio < 0.0005:
+        return "+<0.1%"
+    if ratio < 10:
+        return f"+{100 * ratio:.1f}%"
+    return f"{1 + ratio:,.0f} times"
+
+
+def sizes(shape: tuple[int, ...]) -> str:
+    """A shape: ``6x16``."""
+    return "x".join(map(str, shape))
+
+
+def short_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without its leading dimensions of size 1, but for the last two."""
+    lead = 0
+    while lead < len(shape) - 2 and shape[lead] == 1:
+        lead += 1
+    return shape[lead:]
+
+
+def title(spec: Spec) -> str:
+    """A Spec's kind and sizes: ``matmul 512x512x512``."""
+    lead = 0
+    while lead < spec.kind.optional_dims and spec.sizes[lead] == 1:
+        lead += 1
+    return f"{spec.kind.label} {sizes(spec.sizes[lead:])}"
+
+
+def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
+    """The actions that follow the first one, along the costliest holes."""
+    found: list[str] = []
+    while impl.branches and len(found) < count:
+        impl = max(impl.branches, key=lambda b: b.times * b.impl.cost).impl
+        found.append(str(impl.action))
+    return tuple(found)
