@@ -27,11 +27,15 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 @functools.cache
-def _library() -> ctypes.CDLL | None:
-    """The bindings' library of C functions, or None where one of them is missing."""
+def _library() -> ctypes.PyDLL | None:
+    """The bindings' library of C functions, or None where one of them is missing.
+
+    Calls keep the GIL: diagnostics reach handlers in Python while a function runs, and
+    the bindings take it that the GIL is held then.
+    """
     for folder in importlib.import_module(f"{BACKEND}._mlir_libs").__path__:
         for path in sorted(Path(folder).glob("lib*CAPI*.so")):
-            library = ctypes.CDLL(str(path))
+            library = ctypes.PyDLL(str(path))
             if all(hasattr(library, name) for name in _SIGNATURES):
                 for name, (result, arguments) in _SIGNATURES.items():
                     function = getattr(library, name)
