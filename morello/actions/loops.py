@@ -1,6 +1,7 @@
 """Loops over tiles: what `Tile` and `Split` have in common."""
 
 import dataclasses
+from functools import lru_cache
 
 from morello.actions.base import Child, Expansion
 from morello.spec import SpecKey
@@ -43,6 +44,7 @@ def expand_loop(
     return Expansion(conditions, cost, (main, remainder))
 
 
+@lru_cache(maxsize=65536)
 def tile_key(key: SpecKey, dim: int) -> SpecKey:
     """The key of tiles along ``dim``: operands that have it are tiles from now on."""
     tensors = tuple(

@@ -9,9 +9,12 @@ and on a reduction that overwrites its output.
 What is left of a cache is one coordinate where no operand can move there any more.
 """
 
+import bisect
 import dataclasses
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from morello.actions.move import relayout_levels
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
@@ -152,38 +155,33 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
     for index, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        if dim not in operand.dims:
-            continue
-        if tensor.contiguous:
+        if dim in operand.dims and tensor.level is not Level.GL:
+            own = key.operand_sizes(index, sizes)
+            lying = _lying(tensor, own, operand.dims.index(dim), room[tensor.level])
+            axis = axis[: bisect.bisect_right(axis, lying)]
+        if dim in operand.dims and tensor.contiguous:
             axis = _whole(axis, sizes[dim])
-        full = tuple(a[-1] for a in key.operand_sizes(index, sizes))
-        if not _lies_whole(tensor, full, room):
-            place = operand.dims.index(dim)
-            axis = tuple(n for n in axis if _lies(tensor, place, n, room))
     return axis
+
+
+@lru_cache(maxsize=65536)
+def _lying(tensor: TensorSpec, axes: tuple[Axis, ...], dim: int, room: int) -> int:
+    """The greatest size that a tile can have at its level; 0 if none.
+
+    A tile of an operand that lay there as one gapless array may have any: that took
+    fewer lines than the rows of the tile seem to.
+    """
+    if tensor.level is not Level.VRF and not tensor.layout.is_packed:
+        gapless = dataclasses.replace(tensor, contiguous=True)
+        if gapless.lines(tuple(axis[-1] for axis in axes)) <= room:
+            return axes[dim][-1]
+    amount = tensor.registers if tensor.level is Level.VRF else tensor.lines
+    sizes: list[Any] = [1] * len(axes)
+    sizes[dim] = np.asarray(axes[dim], np.int64)
+    fit = int(np.count_nonzero(amount(tuple(sizes)) <= room))
+    return axes[dim][fit - 1] if fit else 0
 
 
 def _whole(axis: Axis, full: Axis) -> Axis:
     """The full size alone, if it is still on the axis."""
     return axis[-1:] if axis[-1:] == full[-1:] else ()
-
-
-def _lies_whole(tensor: TensorSpec, full: tuple[int, ...], room: Limits) -> bool:
-    """Whether a tile may be of an operand that lay at its level as one gapless array.
-
-    That took fewer lines than the rows of its tiles seem to.
-    """
-    if tensor.level is Level.GL:
-        return True
-    if tensor.level is Level.VRF or tensor.layout.is_packed:
-        return False
-    gapless = dataclasses.replace(tensor, contiguous=True)
-    return bool(gapless.lines(full) <= room[tensor.level])
-
-
-def _lies(tensor: TensorSpec, place: int, size: int, room: Limits) -> bool:
-    """Whether a tile could ever be at its level, whatever its other sizes are."""
-    sizes = (1,) * place + (size,) + (1,) * (tensor.rank - place - 1)
-    in_registers = tensor.level is Level.VRF
-    taken = tensor.registers(sizes) if in_registers else tensor.lines(sizes)
-    return bool(taken <= room[tensor.level])

@@ -10,12 +10,14 @@ Functions that take sizes work on integers and, elementwise, on integer arrays.
 """
 
 import dataclasses
+import functools
 import re
 from typing import Any
 
 import numpy as np
 
 from morello.errors import SpecError
+from morello.spec.hashing import HashedOnce
 
 LINE_BYTES = 64
 """Bytes of a cache line on every x86 this project targets."""
@@ -43,11 +45,28 @@ def ceil_div(a: Any, b: Any) -> Any:
     return -(-a // b)
 
 
+_Factor = tuple[int, int]
+"""A dimension and its pack, of which it counts the packs; or -1 and a number."""
+
+
+def _product(factors: tuple[_Factor, ...], sizes: tuple[Any, ...], start: Any) -> Any:
+    for dim, pack in factors:
+        if dim < 0:
+            start = start * pack
+        elif pack == 1:
+            start = start * sizes[dim]
+        else:
+            start = start * ceil_div(sizes[dim], pack)
+    return start
+
+
 @dataclasses.dataclass(frozen=True, order=True)
-class Layout:
+class Layout(HashedOnce):
     """An order of physical dimensions, outermost first."""
 
     dims: tuple[PhysicalDim, ...]
+
+    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         whole = [d.dim for d in self.dims if not d.pack]
@@ -104,12 +123,12 @@ class Layout:
     def __str__(self) -> str:
         return "[" + ",".join(map(str, self.dims)) + "]"
 
-    @property
+    @functools.cached_property
     def rank(self) -> int:
         """The number of logical dimensions."""
         return sum(not d.pack for d in self.dims)
 
-    @property
+    @functools.cached_property
     def is_row_major(self) -> bool:
         """Whether it is the layout of a C-contiguous array."""
         return self == Layout.row_major(self.rank)
@@ -121,9 +140,13 @@ class Layout:
 
     def pack(self, dim: int) -> int:
         """The pack of a logical dimension; 1 where it has none."""
-        return next((d.pack for d in self.dims if d.pack and d.dim == dim), 1)
+        return self._packs.get(dim, 1)
 
-    @property
+    @functools.cached_property
+    def _packs(self) -> dict[int, int]:
+        return {d.dim: d.pack for d in self.dims if d.pack}
+
+    @functools.cached_property
     def is_packed(self) -> bool:
         """Whether any dimension is packed."""
         return any(d.pack for d in self.dims)
@@ -179,19 +202,17 @@ class Layout:
         Nothing is assumed of the strides between whole dimensions, since a tile may
         lie in a larger array, but a pack and the dimension around it are together.
         """
+        outer, inner = self._factors
+        return _product(outer, sizes, 1), _product(inner, sizes, itemsize)
+
+    @functools.cached_property
+    def _factors(self) -> tuple[tuple[_Factor, ...], tuple[_Factor, ...]]:
+        """The physical dimensions around a run, and those that are one."""
+        factors = tuple(
+            (-1, d.pack) if d.pack else (d.dim, self.pack(d.dim)) for d in self.dims
+        )
         inner = 2 if self.dims[-1].pack and len(self.dims) > 1 else 1
-        run: Any = itemsize
-        count: Any = 1
-        for place, d in enumerate(self.dims):
-            if d.pack:
-                extent: Any = d.pack
-            else:
-                extent = ceil_div(sizes[d.dim], self.pack(d.dim))
-            if place >= len(self.dims) - inner:
-                run = run * extent
-            else:
-                count = count * extent
-        return count, run
+        return factors[:-inner], factors[-inner:]
 
     def bytes(self, sizes: tuple[Any, ...], itemsize: int) -> Any:
         """The bytes of a tile, the padding of its last packs included."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.hashing import HashedOnce
 from morello.spec.kind import Array, Kind
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
@@ -20,12 +21,14 @@ MAX_BYTES = 1 << 46
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class SpecKey:
+class SpecKey(HashedOnce):
     """What Specs of one table share: everything but sizes and limits."""
 
     kind: Kind
     tensors: tuple[TensorSpec, ...]
     serial: bool = True
+
+    __hash__ = HashedOnce.__hash__
 
     def __str__(self) -> str:
         forms = " ".join(map(str, self.tensors))

@@ -7,6 +7,7 @@ from typing import Any
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.hashing import HashedOnce
 from morello.spec.layout import LINE_BYTES, Layout, ceil_div
 
 
@@ -51,7 +52,7 @@ _TEXT = re.compile(
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class TensorSpec:
+class TensorSpec(HashedOnce):
     """The form of one operand.
 
     Text: ``f32@L1[0,1,2]``, ``f32@GL[0,1]!`` (contiguous), ``f32@VRF[0,1,2]v8``.
@@ -65,6 +66,8 @@ class TensorSpec:
     tiled; of packed layouts only the panels are known to be gapless."""
     vector_width: int = 0
     """Elements a register, for operands in `Level.VRF`; 0 elsewhere."""
+
+    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         in_registers = self.level is Level.VRF
