@@ -47,7 +47,9 @@ class Node:
     own_share: float
     """The same of ``own`` times ``runs``; of all nodes together they make 1."""
     tiles: tuple[Tiles, ...]
-    """Of each operand."""
+    """Of each operand, as the node finds them."""
+    moved: Tiles | None
+    """Of the operand that its action moves: the last stage is where it is brought."""
     memory: tuple[Use, ...]
     """Each counted memory, nearest first."""
     alternatives: Alternatives | None
@@ -78,8 +80,9 @@ class Explanation:
         return self.root.impl.cost
 
     def hottest(self) -> Node:
-        """The node whose own work costs most: most often the microkernel."""
-        return max(self.root.walk(), key=lambda node: node.own_share)
+        """The kernel whose runs cost most: of the nodes without any below."""
+        leaves = (node for node in self.root.walk() if not node.children)
+        return max(leaves, key=lambda node: node.share)
 
 
 def explain(spec: Spec, solver: Solver, request: Request | None = None) -> Explanation:
@@ -145,6 +148,7 @@ class _Builder:
             self._share(seat.runs * impl.cost),
             self._share(seat.runs * own),
             seat.tiles,
+            after,
             memory,
             alternatives,
             same_as if same_as != number else None,

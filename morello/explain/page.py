@@ -75,8 +75,10 @@ class _Page:
             "<h2>The program</h2>\n<p class=soft>Each line is one decision: the hole "
             "it fills and how often it runs for each run of the line above, what is "
             "computed there, and the action. The bar is its share of the whole cost, "
-            "the dark part its own work.</p>\n<div class='panel scroll'>"
-            f"<div class=tree>{_HEAD}{self._node(root)}</div></div>\n"
+            "the dark part its own work. A click on a line shows memories, tiles and "
+            "alternatives there; the arrow folds what is below.</p>\n"
+            "<div class='panel scroll'><div class=tree>"
+            f"{_HEAD}{self._node(root)}</div></div>\n"
         )
 
     def _header(self, name: str) -> str:
@@ -127,11 +129,11 @@ class _Page:
     def _tiles(self) -> str:
         hot = self.hottest
         return (
-            f"<h2>Tiles in memory at the hottest node</h2>\n<p class=soft>Node "
-            f"{hot.number}, {escape(title(hot.impl.spec))}, runs {hot.runs:,} times. "
+            f"<h2>Tiles in memory at the hottest kernel</h2>\n<p class=soft>Node "
+            f"{hot.number}, {escape(title(hot.impl.spec))}, runs {_often(hot.runs)}. "
             "Each frame is the tile that was brought to a memory, within the one that "
             "it was cut from; sides are on a logarithmic scale.</p>\n"
-            f"<div class=panel>{tiles(hot, self.hues, 190)}"
+            f"<div class=panel>{tiles(hot, self.hues, 150)}"
             f"<h3>What the model says each memory holds</h3>"
             f"{memory(hot, self.hues)}{KEY}</div>\n"
         )
@@ -150,18 +152,20 @@ class _Page:
         )
 
     def _node(self, node: Node) -> str:
-        row = self._row(node)
-        info = self._info(node)
-        if not node.children or (node.same_as is not None):
-            mark = f'<details class="node leaf" id="n{node.number}">'
-            return f"{mark}<summary>{row}</summary>{info}</details>"
-        is_open = " open" if node.share >= _OPEN_SHARE else ""
-        kids = "".join(self._node(child) for child in node.children)
-        return (
-            f'<details class=node id="n{node.number}"{is_open}><summary>{row}</summary>'
-            f"<details class=info><summary>memory, tiles, alternatives</summary>"
-            f"{info}</details><div class=kids>{kids}</div></details>"
+        more = (
+            f"<details class=more><summary>{self._row(node)}</summary>"
+            f"{self._info(node)}</details>"
         )
+        kids = ""
+        if node.children and node.same_as is None:
+            is_open = " open" if node.share >= _OPEN_SHARE else ""
+            inner = "".join(self._node(child) for child in node.children)
+            kids = (
+                f"<details class=kids{is_open}><summary "
+                f'aria-label="below node {node.number}"></summary>'
+                f"<div>{inner}</div></details>"
+            )
+        return f'<div class=node id="n{node.number}">{more}{kids}</div>'
 
     def _row(self, node: Node) -> str:
         role = f"<i>{escape(node.role)} {node.times:,}{TIMES}</i> " if node.role else ""
@@ -180,24 +184,24 @@ class _Page:
             f"{role}{escape(title(node.impl.spec))} "
             f"<code>{escape(str(node.impl.action))}</code>{again}</span>"
             f"<span class=lv>{chips}</span><span class=rn>{node.runs:,}</span>"
-            f"<span class=cy>{cycle_count(node.impl.cost)}</span><span class=sh>"
-            f'<div class=both><div class=own style="width:{100 * node.own_share:.2f}%">'
-            f'</div><div style="width:{below:.2f}%"></div></div>'
-            f"<span>{percent(node.share)}</span></span></span>"
+            f"<span class=cy>{cycle_count(node.impl.cost)}</span>"
+            f"<span class=sh>{percent(node.share)}</span><span class=meter>"
+            f'<span class=own style="width:{100 * node.own_share:.2f}%"></span>'
+            f'<span style="width:{below:.2f}%"></span></span></span>'
         )
 
     def _info(self, node: Node) -> str:
         own = (
             f"Its own work: {self.clock.cycles(node.own)} a run, "
             f"{percent(node.own_share)} of the whole. All its runs with what is below: "
-            f"{self.clock.cycles(node.total)}, {self.clock.micros(node.total)}."
+            f"{self.clock.cycles(node.total)} ({self.clock.micros(node.total)})."
         )
         ways = ""
         if node.alternatives is not None:
             ways = f"<h3>Alternatives</h3>{self._ways(node.alternatives)}"
         return (
             f'<div class="panel"><p>{own}</p>{memory(node, self.hues)}'
-            f"<h3>Tiles</h3>{tiles(node, self.hues, 120)}"
+            f"<h3>Tiles</h3>{tiles(node, self.hues, 110)}"
             f"<div class=scroll>{ways}</div></div>"
         )
 
@@ -205,8 +209,8 @@ class _Page:
 _HEAD = (
     "<div class=head><span class=row><span class=what>decision</span>"
     "<span class=lv>operands in</span><span class=rn>runs</span>"
-    "<span class=cy>cycles a run</span><span class=sh>share of the cost</span></span>"
-    "</div>"
+    "<span class=cy>cycles a run</span><span class=sh>share</span>"
+    "<span style='width:84px'></span></span></div>"
 )
 
 
@@ -215,12 +219,18 @@ def _searched(found: Explanation) -> str:
     return f"out of {statistics.specs:,} Specs in {statistics.tables:,} tables"
 
 
+def _often(runs: int) -> str:
+    return "once" if runs == 1 else f"{runs:,} times"
+
+
 def _next_best(found: Alternatives) -> tuple[str, str]:
     if not found.rejected:
         return "no other way", "to begin: only one action leads to a program"
     best = found.rejected[0]
     if best.excess == 0:
-        return f"{found.ties} tied", "other first actions cost exactly the same"
+        if found.ties == 1:
+            return "a tie", "another first action costs exactly the same"
+        return f"{found.ties} ties", "other first actions cost exactly the same"
     more = excess(best.excess, found.chosen.cost)
     return more, f"the next best first action, {escape(str(best.action))}"
 

@@ -14,6 +14,7 @@ from morello.explain.memory import Held, Use
 from morello.explain.model import Node
 from morello.explain.tiles import Stage, Tiles
 from morello.explain.words import TIMES, short_shape, sizes
+from morello.spec import Level
 
 _INSET = 5.0
 """Pixels between a frame and the one within it."""
@@ -39,19 +40,25 @@ class Hues:
 
 def tiles(node: Node, hues: Hues, side: int) -> str:
     """A figure for each operand of a node, ``side`` pixels wide and high at most."""
-    figures = "".join(_figure(t, hues.of(t.origin), side) for t in node.tiles)
+    figures = "".join(
+        _figure(t, node.moved, hues.of(t.origin), side) for t in node.tiles
+    )
     return f'<div class="tiles">{figures}</div>'
 
 
-def _figure(found: Tiles, hue: str, side: int) -> str:
+def _figure(found: Tiles, moved: Tiles | None, hue: str, side: int) -> str:
+    is_moved = moved is not None and moved.name == found.name
+    found = moved if moved is not None and is_moved else found
     shape = short_shape(found.shape)
     dims = TIMES.join(found.dims[len(found.dims) - len(shape) :])
     name = escape(found.name)
     if found.origin != found.name:
         name = f"{name} <span class=soft>of</span> {escape(found.origin)}"
     steps = "".join(_stage(s, hue, index) for index, s in enumerate(found.stages))
-    if found.shape != found.stages[-1].shape:
-        steps += f'<li><b class="now"></b>here {_shape(found.shape)}</li>'
+    if is_moved:
+        steps += "<li class=soft>brought there at this node</li>"
+    elif found.shape != found.stages[-1].shape:
+        steps += f'<li><b class="now"></b>used here {_shape(found.shape)}</li>'
     return (
         f"<figure>{_svg(found, hue, side)}<figcaption><b>{name}</b> "
         f"<span class=soft>{escape(dims)}</span><ol>{steps}</ol></figcaption></figure>"
@@ -61,9 +68,9 @@ def _figure(found: Tiles, hue: str, side: int) -> str:
 def _stage(stage: Stage, hue: str, index: int) -> str:
     parts = [f"{stage.level} {_shape(stage.shape)}"]
     if stage.amount:
-        unit = "registers" if stage.level.name == "VRF" else "lines"
+        unit = "registers" if stage.level is Level.VRF else "lines"
         parts.append(f"{stage.amount:,} {unit}")
-    if stage.is_copy:
+    if stage.is_copy and stage.level is not Level.VRF:
         parts.append(f"copy {stage.layout}")
     elif index == 0 and not stage.layout.is_row_major:
         parts.append(str(stage.layout))
@@ -173,7 +180,7 @@ def _part(held: Held, use: Use, hues: Hues, mark: str) -> str:
 
 def _strength(use: Use) -> str:
     """The strength of the colour: not so strong that it hides a label."""
-    return "L1" if use.level.name == "VRF" else use.level.name
+    return "L1" if use.level is Level.VRF else use.level.name
 
 
 def _width(amount: int, use: Use) -> str:

@@ -18,7 +18,7 @@ STYLE = """\
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; padding: 24px 28px 64px; max-width: 1240px;
+  margin: 0 auto; padding: 24px 28px 64px; max-width: 1280px;
   background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
 }
@@ -27,14 +27,14 @@ h2 { font-size: 18px; margin: 36px 0 4px; }
 h3 { font-size: 14px; margin: 18px 0 6px; }
 p { margin: 4px 0 10px; max-width: 78ch; }
 .soft { color: var(--soft); }
-code, .num, .tree summary { font-variant-numeric: tabular-nums; }
+code, .num, .card b, .row { font-variant-numeric: tabular-nums; }
 code { font: 13px/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .cards { display: flex; flex-wrap: wrap; gap: 12px; margin: 18px 0 0; }
 .card {
-  flex: 1 1 200px; background: var(--card); border: 1px solid var(--line);
+  flex: 1 1 190px; background: var(--card); border: 1px solid var(--line);
   border-radius: 8px; padding: 12px 16px;
 }
-.card b { display: block; font-size: 21px; line-height: 1.3; }
+.card b { display: block; font-size: 20px; line-height: 1.35; white-space: nowrap; }
 .card span { color: var(--soft); font-size: 13px; }
 .panel {
   background: var(--card); border: 1px solid var(--line); border-radius: 8px;
@@ -44,7 +44,7 @@ code { font: 13px/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 
 .work { width: 100%; border-collapse: collapse; }
 .work td { padding: 3px 10px 3px 0; white-space: nowrap; }
-.work td.wide { width: 60%; padding-right: 0; }
+.work td.wide { width: 60%; min-width: 140px; padding-right: 0; }
 .work td.num { text-align: right; }
 .gauge { height: 12px; border-radius: 3px; background: var(--bar); min-width: 2px; }
 
@@ -57,41 +57,38 @@ table.ways { border-collapse: collapse; font-size: 14px; }
 .ways code + code::before { content: "\\203a\\00a0"; color: var(--soft); }
 .ways code + code { color: var(--soft); margin-left: .6ch; }
 
-.tree { font-size: 14px; min-width: 940px; }
-.tree details { margin: 0; }
-.tree .node > .kids { padding-left: 15px; margin-left: 7px;
+.tree { font-size: 14px; min-width: 900px; }
+.node { position: relative; }
+.node summary { cursor: pointer; border-radius: 5px; list-style: none; }
+.node summary::-webkit-details-marker { display: none; }
+.node summary:focus-visible { outline: 2px solid var(--bar); }
+.node > .more > summary { padding: 1px 4px 1px 18px; }
+.node > .more > summary:hover { background: var(--hover); }
+.node > .more[open] > summary { background: var(--hover); }
+.node > .kids > summary { position: absolute; left: 0; top: 1px; width: 17px;
+  text-align: center; color: var(--soft); font-size: 11px; line-height: 21px; }
+.node > .kids > summary::before { content: "\\25b6"; }
+.node > .kids[open] > summary::before { content: "\\25bc"; }
+.node > .kids > summary:hover { color: var(--ink); }
+.node > .kids > div { margin-left: 8px; padding-left: 6px;
   border-left: 1px solid var(--line); }
-.tree .leaf { margin-left: 0; }
-.tree summary { cursor: pointer; border-radius: 5px; padding: 1px 4px; }
-.tree summary:hover { background: var(--hover); }
-.tree summary:focus-visible { outline: 2px solid var(--bar); }
-.row { display: inline-flex; width: calc(100% - 18px); gap: 10px;
-  align-items: baseline; vertical-align: top; }
-.row .what { flex: 1 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis;
-  white-space: nowrap; }
+.more .panel { margin: 4px 0 12px 18px; background: var(--paper); }
+.row { display: flex; gap: 10px; align-items: baseline; }
+.row .what { flex: 1 1 auto; min-width: 0; }
 .row .what i { font-style: normal; color: var(--soft); }
-.row .id { flex: none; min-width: 26px; color: var(--soft); font-size: 12px; }
-.row .lv { flex: none; width: 104px; }
-.row .cy { flex: none; width: 96px; text-align: right; }
-.row .rn { flex: none; width: 84px; text-align: right; }
-.row .sh { flex: none; width: 152px; display: flex; gap: 8px; align-items: center; }
-.row .sh span { width: 48px; text-align: right; }
-.row .sh div { flex: 1; height: 9px; border-radius: 2px; background: var(--hover);
-  overflow: hidden; }
-.row .sh div div { background: var(--bar); opacity: .5; }
-.row .sh div div.own { opacity: 1; }
-.row .sh .both { display: flex; }
-.head { padding: 0 4px 4px; border-bottom: 1px solid var(--line); margin-bottom: 4px;
-  color: var(--soft); font-size: 12px; }
-.head .row { width: 100%; padding-left: 18px; }
+.row .id { flex: none; min-width: 22px; color: var(--soft); font-size: 12px; }
+.row .lv { flex: none; width: 98px; }
+.row .cy { flex: none; width: 92px; text-align: right; }
+.row .rn { flex: none; width: 64px; text-align: right; }
+.row .sh { flex: none; width: 60px; text-align: right; }
+.row .meter { flex: none; width: 84px; height: 9px; border-radius: 2px;
+  background: var(--line); display: flex; overflow: hidden; align-self: center; }
+.meter span { background: var(--bar); opacity: .42; }
+.meter .own { opacity: 1; }
+.head { padding: 0 4px 4px 18px; border-bottom: 1px solid var(--line);
+  margin-bottom: 4px; color: var(--soft); font-size: 12px; }
 .chip { display: inline-block; padding: 0 5px; margin-right: 3px; border-radius: 4px;
   font-size: 11.5px; line-height: 18px; color: var(--ink); }
-.info { margin: 1px 0 2px 20px; }
-.info > summary { color: var(--soft); font-size: 12.5px; display: inline-block; }
-.info > summary::before { content: "+ "; }
-.info[open] > summary::before { content: "\\2212  "; }
-.info > summary::-webkit-details-marker { display: none; }
-.info .panel { margin: 4px 0 12px; background: var(--paper); }
 
 .memory { display: grid; grid-template-columns: 40px minmax(180px, 1fr) auto;
   gap: 6px 12px; align-items: center; }
@@ -112,19 +109,21 @@ table.ways { border-collapse: collapse; font-size: 14px; }
   margin-right: 6px; border: 1px solid var(--line); }
 .key .mark { box-shadow: inset 0 0 0 2px var(--ink); }
 
-.tiles { display: flex; flex-wrap: wrap; gap: 16px 32px; margin: 4px 0 6px; }
+.tiles { display: grid; gap: 16px 28px; margin: 4px 0 6px;
+  grid-template-columns: repeat(auto-fit, minmax(310px, 1fr)); }
 .tiles figure { margin: 0; display: flex; gap: 14px; align-items: flex-start; }
 .tiles figcaption { font-size: 13px; }
 .tiles figcaption > b { font-size: 14px; }
 .tiles ol { list-style: none; margin: 4px 0 0; padding: 0; }
-.tiles li { white-space: nowrap; }
-.tiles li b { display: inline-block; width: 13px; height: 13px; border-radius: 3px;
-  margin-right: 7px; vertical-align: -2px; border: 1.5px solid transparent; }
+.tiles li { padding-left: 20px; text-indent: -20px; }
+.tiles li b { text-indent: 0; display: inline-block; width: 13px; height: 13px;
+  border-radius: 3px; margin-right: 7px; vertical-align: -2px;
+  border: 1.5px solid transparent; }
 .tiles li b.now { border: 1.5px dashed var(--ink); }
 svg { display: block; flex: none; }
 svg rect { stroke-width: 1.3; }
 svg rect.now { fill: none; stroke: var(--ink); stroke-dasharray: 3 2.4; }
-@media print { .info { display: none; } body { max-width: none; } }
+@media print { body { max-width: none; } }
 """
 
 

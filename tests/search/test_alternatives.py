@@ -98,6 +98,6 @@ def test_the_parts_of_an_alternative_add_up() -> None:
 
 
 def test_a_goal_without_a_program_is_refused() -> None:
-    spec = parse_spec("matmul:8x8x8:u8,s8,s32", AVX2.limits)
+    spec = parse_spec("matmul:1x1x1:u8,s8,s32:l2=0", AVX2.limits)
     with pytest.raises(SearchError, match="no program exists"):
         Explorer(Solver(AVX2), spec)

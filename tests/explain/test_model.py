@@ -1,0 +1,102 @@
+"""The model of an explanation: costs add up, tiles and memories follow the program."""
+
+import pytest
+
+from morello.explain import Explanation, Request, as_page, as_text, explain
+from morello.explain.memory import LEVELS
+from morello.explain.words import Clock
+from morello.search import Solver
+from morello.spec import Level, parse_spec
+from morello.targets import AVX2
+
+SPECS = (
+    "matmul:7x5x17:f32:l1=128:l2=0",
+    "max:20x17:f32",
+    "move:24x17:f32:dst=[1,0]",
+    "fill:3x5x70:s32",
+    "matmul_accum:6x4x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@VRFv8",
+)
+
+
+@pytest.fixture(scope="module", params=SPECS)
+def found(request: pytest.FixtureRequest) -> Explanation:
+    """One explanation, with alternatives everywhere."""
+    spec = parse_spec(request.param, AVX2.limits)
+    return explain(spec, Solver(AVX2), Request(None))
+
+
+def test_costs_add_up(found: Explanation) -> None:
+    nodes = list(found.root.walk())
+    assert [n.number for n in nodes] == list(range(len(nodes)))
+    assert sum(n.own * n.runs for n in nodes) == found.cost == found.root.total
+    assert sum(n.own_share for n in nodes) == pytest.approx(1)
+    for node in nodes:
+        below = sum(child.total for child in node.children)
+        assert node.total == node.own * node.runs + below
+        assert all(c.runs == node.runs * c.times for c in node.children)
+    leaves = [n for n in nodes if not n.children]
+    assert found.hottest().share == max(n.own_share for n in leaves)
+
+
+def test_tiles_are_the_operands(found: Explanation) -> None:
+    for node in found.root.walk():
+        spec = node.impl.spec
+        assert [t.name for t in node.tiles] == [o.name for o in spec.kind.operands]
+        for index, tiles in enumerate(node.tiles):
+            assert tiles.shape == spec.shape(index)
+            assert tiles.level is spec.tensors[index].level
+            assert tiles.stages[-1].layout == spec.tensors[index].layout
+            levels = [s.level for s in tiles.stages]
+            assert levels == sorted(levels, reverse=True)
+            for outer, inner in zip(tiles.stages, tiles.stages[1:], strict=False):
+                assert all(map(int.__ge__, outer.shape, inner.shape))
+
+
+def test_origins_are_operands_of_the_whole(found: Explanation) -> None:
+    names = {o.name for o in found.spec.kind.operands}
+    assert {t.origin for n in found.root.walk() for t in n.tiles} == names
+
+
+def test_memories_are_the_limits(found: Explanation) -> None:
+    for node in found.root.walk():
+        limits = node.impl.spec.limits
+        assert [use.level for use in node.memory] == list(LEVELS)
+        for use in node.memory:
+            assert use.free == limits[use.level]
+            assert use.capacity == found.spec.limits[use.level]
+            held = sum(h.amount for h in use.held)
+            own = use.taken.amount if use.taken else 0
+            assert held + own + use.rounded + use.left == use.capacity
+            assert use.level is not Level.VRF or use.rounded == 0
+            holes = [child.impl.spec.limits[use.level] for child in node.children]
+            assert use.left == min(holes, default=use.free)
+
+
+def test_alternatives_are_where_they_were_asked_for() -> None:
+    spec = parse_spec("move:100x75:f32:dst=[1,0]", AVX2.limits)
+    solver = Solver(AVX2)
+    total = sum(1 for _ in explain(spec, solver).root.walk())
+    assert total > 6
+    for request, expected in (
+        (Request(), lambda n: n.depth == 0),
+        (Request(2), lambda n: n.depth <= 2),
+        (Request(0, frozenset({3, 5})), lambda n: n.number in (0, 3, 5)),
+        (Request(None), lambda n: True),
+    ):
+        for node in explain(spec, solver, request).root.walk():
+            assert (node.alternatives is not None) == expected(node)
+
+
+def test_a_repeated_program_names_the_first() -> None:
+    spec = parse_spec("move:150x117:f32:dst=[1,0]", AVX2.limits)
+    found = explain(spec, Solver(AVX2))
+    nodes = list(found.root.walk())
+    repeated = [n for n in nodes if n.same_as is not None]
+    assert any(n.children for n in repeated)
+    assert len({n.impl for n in nodes}) == len(nodes) - len(repeated)
+    for node in repeated:
+        assert nodes[node.same_as or 0].impl == node.impl
+        assert (node.same_as or 0) < node.number
+    folded = next(n for n in repeated if n.children)
+    assert f"as node {folded.same_as}" in as_text(found, Clock(3.0), 0)
+    assert f'<a href="#n{folded.same_as}">' in as_page(found, Clock(3.0), 0)

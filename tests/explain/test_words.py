@@ -1,0 +1,60 @@
+"""Numbers and their units."""
+
+import pytest
+
+from morello.explain.words import (
+    Clock,
+    cycle_count,
+    excess,
+    percent,
+    short_shape,
+    title,
+)
+from morello.spec import parse_spec
+from morello.targets import AVX2
+
+
+def test_cycles_are_a_thousandth_of_a_cost() -> None:
+    assert cycle_count(2_310_220_000) == "2,310,220"
+    assert cycle_count(62_500) == "62.5"
+    assert cycle_count(6_000) == "6"
+    assert cycle_count(0) == "0"
+    assert Clock(3).cycles(99_950) == "100.0 cycles"
+
+
+@pytest.mark.parametrize(
+    ("cost", "clock", "text"),
+    [
+        (3_000, 3.0, "1 ns"),
+        (3_000_000, 3.0, "1 µs"),
+        (10_438_160_000, 3.0, "3.48 ms"),
+        (10_438_160_000, 1.0, "10.4 ms"),
+        (10**13, 5.0, "2 s"),
+        (0, 3.0, "0 ns"),
+    ],
+)
+def test_times_are_at_a_clock(cost: int, clock: float, text: str) -> None:
+    assert Clock(clock).micros(cost) == text
+
+
+def test_shares_and_excesses() -> None:
+    assert [percent(s) for s in (0, 0.0001, 0.0005, 0.5, 1)] == [
+        "0.0%",
+        "<0.1%",
+        "0.1%",
+        "50.0%",
+        "100.0%",
+    ]
+    assert excess(0, 100) == "tie"
+    assert excess(1, 10_000) == "+<0.1%"
+    assert excess(3, 100) == "+3.0%"
+    assert excess(9_900, 100) == "100 times"
+
+
+def test_shapes_leave_the_batch_out() -> None:
+    assert short_shape((1, 6, 16)) == (6, 16)
+    assert short_shape((1, 1, 1)) == (1, 1)
+    assert short_shape((2, 6, 16)) == (2, 6, 16)
+    assert short_shape((7,)) == (7,)
+    assert title(parse_spec("matmul:2x3x4:f32", AVX2.limits)) == "matmul 2x3x4"
+    assert title(parse_spec("matmul:5x2x3x4:f32", AVX2.limits)) == "matmul 5x2x3x4"

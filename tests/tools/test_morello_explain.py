@@ -1,0 +1,109 @@
+"""``morello explain``: text, HTML and JSON, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from morello.search import Solver
+from morello.spec import parse_spec
+from morello.targets import AVX2
+from morello.tools.morello import main
+
+SPEC = "max:20x17:f32"
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_text(capsys: Capture) -> None:
+    assert main(["explain", SPEC, "--top", "3"]) == 0
+    out, err = capsys.readouterr()
+    impl = Solver(AVX2).solve(parse_spec(SPEC, AVX2.limits)).impl
+    lines = out.splitlines()
+    assert lines[0] == "max:20x17:f32 on avx2"
+    assert f"{impl.cost / 1000:,.0f} cycles" in lines[1]
+    for node in impl.walk():
+        assert f": {node.action}" in out
+    assert out.count("alternatives at node") == 1
+    assert "  chosen  " in out
+    assert err == ""
+
+
+def test_alternatives_at_more_nodes(capsys: Capture) -> None:
+    assert main(["explain", SPEC, "--depth", "1", "--at", "4"]) == 0
+    out = capsys.readouterr().out
+    found = [line for line in out.splitlines() if line.startswith("alternatives at")]
+    assert [line.split(",")[0] for line in found] == [
+        f"alternatives at node {n}" for n in (0, 1, 4)
+    ]
+
+
+def test_json(capsys: Capture) -> None:
+    assert main(["explain", SPEC, "--json", "--ghz", "2", "--top", "4"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    assert found["spec"] == SPEC
+    assert found["cost"] == found["program"]["cost"]
+    assert found["microseconds"] == pytest.approx(found["cost"] / 2e6)
+    rejected = found["program"]["alternatives"]["rejected"]
+    assert len(rejected) == 4
+    for way in rejected:
+        assert way["cost"] - way["excess"] == found["cost"]
+    costs, pending = 0, [found["program"]]
+    while pending:
+        node = pending.pop()
+        costs += node["own_cost"] * node["runs"]
+        pending += node["children"]
+    assert costs == found["cost"]
+
+
+def test_html_file_and_json_together(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "max.html"
+    assert main(["explain", SPEC, "--html", str(path), "--json"]) == 0
+    assert path.read_text().startswith("<!doctype html>")
+    data = json.loads(capsys.readouterr().out)
+    assert data["program"]["children"][0]["alternatives"] is not None
+    assert main(["explain", SPEC, "--html", str(path)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_same_every_time(capsys: Capture) -> None:
+    texts = []
+    for _ in range(2):
+        assert main(["explain", SPEC, "--html", "-"]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["max:0x3:f32"], 1, "size 0 of dimension"),
+        (["matmul:1x1x1:u8,s8,s32:l2=0"], 1, "no program exists"),
+        (["fill:7", "--at", "99"], 2, "argument --at: the program has no node 99"),
+        (["fill:7", "--ghz", "0"], 2, "'0' is not a clock in GHz"),
+        (["fill:7", "--ghz", "nan"], 2, "'nan' is not a clock in GHz"),
+        (["fill:7", "--depth", "-1"], 2, "'-1' is not an integer"),
+        (["fill:7", "--top", "many"], 2, "'many' is not an integer"),
+        (["fill:7", "--target", "vax"], 2, "argument --target"),
+        (["fill:7", "--html", "/nowhere/x.html"], 2, "/nowhere/x.html: cannot write"),
+        (["fill:7", "--html", "-", "--json"], 2, "both write to the standard output"),
+    ],
+)
+def test_refusals(
+    arguments: list[str], code: int, message: str, capsys: Capture
+) -> None:
+    assert main(["explain", *arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.startswith("morello: error: ")
+    assert err.count("\n") == 1
+
+
+def test_a_refusal_leaves_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("before")
+    assert main(["explain", "fill:7", "--at", "99", "--html", str(path)]) == 2
+    assert path.read_text() == "before"
