@@ -63,6 +63,7 @@ IMPORTS = {
     "kernels": {"spec", "targets"},
     "actions": {"spec", "targets", "kernels"},
     "search": {"spec", "targets", "actions"},
+    "explain": {"spec", "targets", "actions", "search"},
     "dialect": {"spec", "targets", "kernels", "actions", "mlir"},
     "passes": {"spec", "targets", "kernels", "actions", "search", "dialect", "mlir"},
     "jit": {"targets", "passes", "mlir"},
