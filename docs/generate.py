@@ -157,6 +157,14 @@ def _commands() -> str:
     return "\n\n".join(parts)
 
 
+def _explanation() -> str:
+    """The tree and the alternatives; what the search did depends on how it works."""
+    text = _tool("morello", "explain", EXAMPLE, "--top", "4", "--at", "3")
+    header, *parts = text.split("\n\n")
+    kept = "\n".join(header.splitlines()[:3])
+    return _fenced("\n\n".join([kept, *parts]), "text")
+
+
 PIECES: dict[str, Callable[[], str]] = {
     "spec": lambda: _fenced(spec(), "mlir"),
     "tree": lambda: _fenced(str(_impl()), "text"),
@@ -166,6 +174,7 @@ PIECES: dict[str, Callable[[], str]] = {
     "actions": _actions,
     "kernels": _kernels,
     "commands": _commands,
+    "explanation": _explanation,
 }
 """The generated pieces, by name."""
 
