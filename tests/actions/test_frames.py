@@ -106,7 +106,7 @@ def test_rewrites_make_progress(seed: int) -> None:
             for level in (Level.VRF, Level.L1, Level.L2):
                 assert hole.spec.limits[level] <= spec.limits[level]
             assert max(hole.spec.sizes) <= max(spec.sizes)
-            assert hole.spec.serial == spec.serial
+            assert hole.spec.serial or not spec.serial
 
 
 def test_expanding_changes_nothing() -> None:

@@ -96,4 +96,5 @@ def random_goal(rng: random.Random, kind: Kind) -> Spec:
         random_form(rng, dtype, len(operand.dims), level)
         for operand, level in zip(kind.operands, levels, strict=True)
     )
-    return Spec(kind, random_sizes(rng, kind), forms, random_limits(rng))
+    sizes, limits = random_sizes(rng, kind), random_limits(rng)
+    return Spec(kind, sizes, forms, limits, serial=rng.random() < 0.8)

@@ -1,0 +1,45 @@
+"""The search's cost with parallel loops is the optimum by enumeration."""
+
+import dataclasses
+
+import pytest
+
+from morello.actions import TileParallel
+from morello.search import Solver
+from morello.spec import parse_spec
+from morello.targets import AVX2, Target
+from tests.search.agreement import Agreement, compare
+from tests.search.brute_force import BruteForce
+
+GOALS = (
+    "move:5x9",
+    "move:12x7:s32:dst=[1,0]",
+    "fill:33x6",
+    "max:11x5",
+    "max_accum:6x13:s32",
+    "matmul:5x2x9",
+    "matmul_accum:7x3x4",
+    "matmul:2x3x2x8:s32",
+)
+
+
+def with_threads(threads: int, fork: int) -> Target:
+    """A target whose parallel loops are cheap enough to be chosen for small Specs."""
+    units = dataclasses.replace(AVX2.coefficients, fork=fork)
+    return dataclasses.replace(AVX2, threads=threads, coefficients=units)
+
+
+@pytest.mark.parametrize(("threads", "fork"), [(2, 10), (3, 5000), (4, 8000000)])
+def test_the_optimum_with_threads(threads: int, fork: int) -> None:
+    target = with_threads(threads, fork)
+    solver, brute = Solver(target), BruteForce(target)
+    found = Agreement()
+    chosen = 0
+    for text in GOALS:
+        spec = dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
+        compare(spec, solver, brute, found)
+        program = solver.solve(spec).impl.walk()
+        chosen += any(isinstance(impl.action, TileParallel) for impl in program)
+    assert found.mismatches == []
+    assert sum(found.goals.values()) == len(GOALS)
+    assert (chosen > 0) == (fork < AVX2.coefficients.fork)
