@@ -11,7 +11,7 @@ from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
 from morello.spec import Spec
-from morello.targets import Target
+from morello.targets import Target, print_target
 
 
 def spec_of(op: Any) -> Spec:
@@ -83,7 +83,7 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
     with ir.Location.current or ir.Location.unknown():
         module = ir.Module.create()
         if target is not None:
-            text = ir.StringAttr.get(target.name)
+            text = ir.StringAttr.get(print_target(target))
             module.operation.attributes[TARGET_ATTRIBUTE] = text
         types = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
         with ir.InsertionPoint(module.body):

@@ -1,11 +1,14 @@
 """From a Spec to a kernel that runs in this process: `compile`."""
 
+import dataclasses
 import time
+import warnings
 from typing import Any
 
 from morello.errors import CompileError
 from morello.jit.engine import compile_llvm
 from morello.jit.function import NativeFunction
+from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
 from morello.search import best_program
 from morello.spec import Spec, parse_spec
@@ -36,10 +39,14 @@ def compile(
     machine = find_target(target) if isinstance(target, str) else target
     wanted = parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
     _check(wanted, threads, schedule)
+    threads = _available(threads)
+    if threads > 1:
+        machine = dataclasses.replace(machine, threads=threads)
+        wanted = dataclasses.replace(wanted, serial=False)
     start = time.perf_counter()
     solution = None if schedule is not None else best_program(wanted, machine)
     searched = time.perf_counter()
-    stages = build_stages(wanted, machine, threads, schedule, solution)
+    stages = build_stages(wanted, machine, schedule, solution)
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
     function = NativeFunction(
@@ -47,6 +54,19 @@ def compile(
     )
     times = Times(searched - start, time.perf_counter() - searched)
     return Kernel(stages, function, engine, times)
+
+
+def _available(threads: int) -> int:
+    """``threads``, or 1 with a warning where there is no OpenMP runtime."""
+    if threads > 1 and not load_openmp():
+        warnings.warn(
+            "no OpenMP runtime was found, so the kernel has one thread; install the "
+            "package intel-openmp",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return 1
+    return threads
 
 
 def _check(spec: Any, threads: Any, schedule: Any) -> None:

@@ -51,8 +51,12 @@ class Kernel:
 
     @property
     def threads(self) -> int:
-        """The most threads that a call may use."""
-        return self._stages.threads
+        """How many threads a call uses."""
+        return self._stages.target.threads if self._is_parallel else 1
+
+    @property
+    def _is_parallel(self) -> bool:
+        return "omp.parallel" in self._stages.mlir
 
     @property
     def schedule(self) -> str:

@@ -24,7 +24,8 @@ SYNTHESIZE = "builtin.module(morello-synthesize)"
 """The search, as a pipeline."""
 
 LOWER = (
-    "builtin.module(morello-apply-schedule,morello-lower-kernels,morello-plan-memory)"
+    "builtin.module(morello-apply-schedule,morello-lower-kernels,"
+    "morello-plan-memory,morello-parallelize)"
 )
 """From a module with a schedule to loops and vectors."""
 
@@ -35,7 +36,6 @@ class Stages:
 
     spec: Spec
     target: Target
-    threads: int
     name: str
     schedule: str
     mlir: str
@@ -49,7 +49,6 @@ class Stages:
 def build_stages(
     spec: Spec,
     target: Target,
-    threads: int,
     schedule: str | None,
     solution: Solution | None,
 ) -> Stages:
@@ -81,9 +80,7 @@ def build_stages(
         cost = price_of(function)
         mlir = str(module)
         llvm = lower_to_llvm_text(module)
-    return Stages(
-        spec, target, threads, name, text, mlir, llvm, workspace, cost, solution
-    )
+    return Stages(spec, target, name, text, mlir, llvm, workspace, cost, solution)
 
 
 def spec_module(spec: Spec, target: Target) -> ir.Module:

@@ -16,12 +16,13 @@ from morello.dialect.transform.move import MOVE
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.split import SPLIT
 from morello.dialect.transform.tile import TILE
+from morello.dialect.transform.tile_parallel import TILE_PARALLEL
 from morello.dialect.transform.to_accum import TO_ACCUM
 from morello.errors import ScheduleError
 from morello.mlir import ir
 
 ACTION_OPS: dict[str, ActionOp] = {
-    row.action.name: row for row in (TILE, SPLIT, MOVE, TO_ACCUM, SELECT)
+    row.action.name: row for row in (TILE, TILE_PARALLEL, SPLIT, MOVE, TO_ACCUM, SELECT)
 }
 """The op of each action, by the action's name."""
 

@@ -15,12 +15,12 @@ def build_loop(site: Site, dim: int, size: int) -> Left:
     left = {}
     main, rest = site.hole("main"), site.hole("remainder")
     if main is not None and main.times == 1:
-        left["main"] = _tile(site, dim, main.spec, Start(0))
+        left["main"] = build_tile(site, dim, main.spec, Start(0))
     elif main is not None:
         left["main"] = _looped(site, dim, main.spec, main.times)
     if rest is not None:
         covered = main.times * size if main is not None else 0
-        left["remainder"] = _tile(site, dim, rest.spec, Start(covered))
+        left["remainder"] = build_tile(site, dim, rest.spec, Start(covered))
     return left
 
 
@@ -29,12 +29,12 @@ def _looped(site: Site, dim: int, spec: Spec, trips: int) -> ir.Operation:
     step = spec.sizes[dim]
     loop = scf.ForOp(index(0), index(trips * step), index(step))
     with ir.InsertionPoint(loop.body):
-        child = _tile(site, dim, spec, Start(0, loop.induction_variable))
+        child = build_tile(site, dim, spec, Start(0, loop.induction_variable))
         scf.YieldOp([])
     return child
 
 
-def _tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
+def build_tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
     """The child Spec on tiles that begin at ``start`` of the dimension."""
     operands = []
     for i, (memref, operand) in enumerate(

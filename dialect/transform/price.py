@@ -9,6 +9,9 @@ from morello.mlir import ir
 COST_ATTRIBUTE = "morello.cost"
 """On a function: the millicycles of a call, as far as its Specs are scheduled."""
 
+TRIPS_ATTRIBUTE = "morello.trips"
+"""On a loop whose bounds depend on the thread: the trips of the busiest one."""
+
 
 def charge(op: ir.Operation, cost: int) -> None:
     """Add the cost of rewriting ``op``, once for each time that it runs."""
@@ -28,12 +31,17 @@ def price_of(function: ir.Operation) -> int:
 
 
 def runs(op: ir.Operation) -> int:
-    """How often an op runs in a call: the product of the trips of its loops."""
+    """How often an op runs in a call: the product of the trips of its loops.
+
+    Iterations of a parallel loop run at the same time and count once.
+    """
     count = 1
     parent = op.parent
     while parent is not None:
         loop = parent.operation
-        if loop.name == "scf.for":
+        if TRIPS_ATTRIBUTE in loop.attributes:
+            count *= int(ir.IntegerAttr(loop.attributes[TRIPS_ATTRIBUTE]).value)
+        elif loop.name == "scf.for":
             lower, upper, step = (_constant(loop.operands[i]) for i in range(3))
             count *= -(-(upper - lower) // step)
         parent = loop.parent

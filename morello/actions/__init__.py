@@ -9,9 +9,10 @@ from morello.actions.move import Move
 from morello.actions.select import Select
 from morello.actions.split import Split
 from morello.actions.tile import Tile
+from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
 
-ACTIONS: tuple[type[Action], ...] = (Tile, Split, Move, ToAccum, Select)
+ACTIONS: tuple[type[Action], ...] = (Tile, TileParallel, Split, Move, ToAccum, Select)
 
 __all__ = [
     "ACTIONS",
@@ -24,5 +25,6 @@ __all__ = [
     "Select",
     "Split",
     "Tile",
+    "TileParallel",
     "ToAccum",
 ]

@@ -98,10 +98,17 @@ class Action(ABC):
     def loop_dim(self, key: SpecKey) -> int | None:
         """The dimension that it makes a loop over; None if it makes none.
 
-        The holes of a loop have the key `morello.actions.loops.tile_key`, and the
-        limits of the Spec.
+        The holes of a loop have the key `loop_key` and the limits of the Spec.
         """
         return None
+
+    def loop_key(self, key: SpecKey) -> SpecKey:
+        """The key of the holes of a loop.
+
+        Raises:
+            ScheduleError: the action makes no loop.
+        """
+        raise ScheduleError(f"{self.name} makes no loop")
 
     def apply(self, spec: Spec, target: Target) -> Rewrite:
         """The rewrite of one Spec.

@@ -86,7 +86,10 @@ class Move(Action):
             limits = frame.limits
         else:
             limits = target.take(frame.limits, self.level, _amount(dest, sizes))
-        body = Frame(frame.key.with_tensor(index, dest), frame.sizes, limits)
+        key = frame.key.with_tensor(index, dest)
+        if self.level is not Level.GL:  # one core's own: no threads from here on
+            key = dataclasses.replace(key, serial=True)
+        body = Frame(key, frame.sizes, limits)
         every = tuple(range(len(frame.sizes)))
         inner = Child("body", body, 1, every)
         if copies(source, dest):
@@ -229,11 +232,11 @@ def _with_copies(
     sizes = frame.operand_sizes(index)
     children = [inner]
     if operand.is_read:
-        key = SpecKey(kind, (source, dest), frame.key.serial)
+        key = SpecKey(kind, (source, dest), inner.frame.key.serial)
         load = Frame(key, sizes, inner.frame.limits)
         children.insert(0, Child("prologue", load, 1, operand.dims))
     if operand.is_written:
-        key = SpecKey(kind, (dest, source), frame.key.serial)
+        key = SpecKey(kind, (dest, source), inner.frame.key.serial)
         store = Frame(key, sizes, inner.frame.limits)
         children.append(Child("epilogue", store, 1, operand.dims))
     return tuple(children)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.loops import expand_loop
+from morello.actions.loops import expand_loop, tile_key
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.targets import Target
@@ -50,6 +50,10 @@ class Split(Action):
     def loop_dim(self, key: SpecKey) -> int | None:
         """Its dimension."""
         return key.kind.dims.index(self.dim)
+
+    def loop_key(self, key: SpecKey) -> SpecKey:
+        """That of tiles."""
+        return tile_key(key, key.kind.dims.index(self.dim))
 
     @classmethod
     def candidates(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.loops import expand_loop, registers_hold
+from morello.actions.loops import expand_loop, registers_hold, tile_key
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.targets import Target
@@ -34,7 +34,7 @@ class Tile(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """See `expand_loop`; holes ``main`` and ``remainder``."""
         kind = frame.key.kind
-        legal = _dims(frame.key)
+        legal = tiled_dims(frame.key)
         if self.dim not in legal:
             reason = (
                 f"'{self.dim}' is not a dimension of the output of {kind.label} "
@@ -49,17 +49,22 @@ class Tile(Action):
         """Its dimension."""
         return key.kind.dims.index(self.dim)
 
+    def loop_key(self, key: SpecKey) -> SpecKey:
+        """That of tiles."""
+        return tile_key(key, key.kind.dims.index(self.dim))
+
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Tile"]:
         """Every size that an axis has, but its last, on every legal dimension."""
-        for dim in _dims(key):
+        for dim in tiled_dims(key):
             for size in axes[key.kind.dims.index(dim)][:-1]:
                 yield cls(dim, size)
 
 
-def _dims(key: SpecKey) -> tuple[str, ...]:
+def tiled_dims(key: SpecKey) -> tuple[str, ...]:
+    """The dimensions that tiles can be made of: of the output, outside registers."""
     return tuple(
         name
         for i, name in enumerate(key.kind.dims)

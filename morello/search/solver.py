@@ -16,17 +16,20 @@ from typing import Any
 import numpy as np
 
 from morello.actions import ACTIONS, Action, Child, Expansion
-from morello.actions.loops import tile_key
 from morello.errors import SearchError
 from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
 from morello.search.gather import look_up, positions
 from morello.search.impl import Branch, Impl
+from morello.search.layers import Layers
+from morello.search.packed import Packed
+from morello.search.shelf import Shelf
 from morello.search.slices import Slices
 from morello.search.sweep import plan_axis, sweep
 from morello.search.table import (
     COST_BOUND,
     NO_ACTION,
+    Costs,
     Floats,
     Table,
     TableId,
@@ -59,22 +62,28 @@ class Solver:
     """Finds the best program of a Spec on a target.
 
     Tables are kept for as long as the solver lives: a second Spec with the same sizes
-    and limits costs nothing.
+    and limits costs nothing. With a database, tables that it has are not solved, and
+    those that are solved are stored in it at once.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, database: Layers | None = None) -> None:
         self.target = target
+        self.database = database
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
 
     def tables(self, spec: Spec) -> tuple[Table, ...]:
         """The tables solved so far for goals with the limits of ``spec``."""
-        return tuple(self.run_of(spec).tables.values())
+        return tuple(self.run_of(spec).shelf)
 
     def run_of(self, spec: Spec) -> "_Run":
         """The tables of goals with the limits of ``spec``, to be read."""
         room = ax.room(spec)
         limits = spec.limits.replace(Level.VRF, room.vrf)
-        return self._runs.setdefault((limits, room), _Run(limits, room, self.target))
+        found = self._runs.get((limits, room))
+        if found is None:
+            shelf = Shelf(self.target, limits, room, self.database)
+            found = self._runs[limits, room] = _Run(limits, room, self.target, shelf)
+        return found
 
     def goal_table(self, spec: Spec) -> TableId:
         """The table that a goal is looked up in."""
@@ -92,30 +101,39 @@ class Solver:
         _check_registers(spec, self.target)
         run = self.run_of(spec)
         before = run.points
-        table = run.table(self.goal_table(spec))
-        impl = run.program(spec, table)
+        with run.shelf.working():
+            impl = run.program(spec, run.entry(self.goal_table(spec)))
         elapsed = time.perf_counter() - start
-        return Solution(impl, Statistics(len(run.tables), run.points - before, elapsed))
+        return Solution(impl, Statistics(len(run.shelf), run.points - before, elapsed))
 
 
 @lru_cache(maxsize=256)
-def best_program(spec: Spec, target: Target) -> Solution:
+def best_program(
+    spec: Spec, target: Target, database: Layers | None = None
+) -> Solution:
     """The best program of ``spec`` on ``target``; programs are kept, tables are not.
+
+    Args:
+        spec: what to compute.
+        target: the machine.
+        database: where tables are looked for, and stored when they are solved.
 
     Raises:
         SearchError: no program exists.
     """
-    return Solver(target).solve(spec)
+    return Solver(target, database).solve(spec)
 
 
 class _Run:
     """The tables of all goals with one set of limits."""
 
-    def __init__(self, limits: Limits, room: Limits, target: Target) -> None:
+    def __init__(
+        self, limits: Limits, room: Limits, target: Target, shelf: Shelf
+    ) -> None:
         self.limits = limits
         self.room = room
         self.target = target
-        self.tables: dict[TableId, Table] = {}
+        self.shelf = shelf
         self.points = 0
         self._boxes: dict[TableId, Box] = {}
         self._pending: set[TableId] = set()
@@ -123,17 +141,36 @@ class _Run:
 
     def table(self, identity: TableId) -> Table:
         """The solved table, solving it and what it needs first if it is new."""
-        found = self.tables.get(identity)
-        if found is not None:
-            return found
+        self._ensure(identity)
+        return self.shelf.table(identity)
+
+    def costs(self, identity: TableId) -> Costs:
+        """Its costs alone."""
+        self._ensure(identity)
+        return self.shelf.costs(identity)
+
+    def entry(self, identity: TableId) -> Packed:
+        """The same table as boxes."""
+        self._ensure(identity)
+        return self.shelf.entry(identity)
+
+    def _ensure(self, identity: TableId) -> None:
+        if identity in self.shelf:
+            return
+        box = self.box(identity)
+        if self.shelf.fetch(identity, box, lambda: self.candidates(identity)):
+            return
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
         self._pending.add(identity)
         solved = _TableSolver(self, identity).solve()
         self._pending.discard(identity)
-        self.tables[identity] = solved
+        self.shelf.put(solved)
         self.points += solved.costs.size
-        return solved
+
+    def candidates(self, identity: TableId) -> tuple[Action, ...]:
+        """The actions that are tried on the Specs of a table."""
+        return _candidates(identity.key, identity.sizes, self.target)
 
     def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
         """The table of a goal."""
@@ -144,6 +181,15 @@ class _Run:
         """The table that a hole of a parent's table is looked up in."""
         sizes = tuple(parent.sizes[d] for d in child.dims)
         return TableId(child.frame.key, sizes, self.free(child.frame.key, parent))
+
+    def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
+        """The same for a hole of any action: loops may stay in their table."""
+        if action.loop_dim(parent.key) is None:
+            return self.child_id(parent, child)
+        key = action.loop_key(parent.key)
+        if key == parent.key:
+            return parent
+        return TableId(key, parent.sizes, self.free(key, parent))
 
     def free(self, key: SpecKey, parent: TableId) -> Free:
         """Which limits may differ from the goal's in a hole with this key.
@@ -176,7 +222,7 @@ class _Run:
             self._boxes[identity] = found
         return found
 
-    def program(self, spec: Spec, table: Table) -> Impl:
+    def program(self, spec: Spec, table: Table | Packed) -> Impl:
         """The best program of a Spec of a table.
 
         Raises:
@@ -185,21 +231,19 @@ class _Run:
         known = self._impls.get((table.id, spec))
         if known is not None:
             return known
-        point = table.point(spec.sizes, spec.limits)
-        if point is None or table.decisions[point] == NO_ACTION:
+        found = table.look_up(spec.sizes, spec.limits)
+        if found is None:
             raise SearchError(
                 f"no program exists for {spec}", _remedy(spec, self.target)
             )
-        decision = int(table.decisions[point])
-        action = table.actions[decision]
+        action, cost = found
         branches = []
-        children = action.expand(Frame.of(spec), self.target).children
-        tables = table.holes.get(decision, (table.id,) * len(children))
-        for child, identity in zip(children, tables, strict=True):
+        for child in action.expand(Frame.of(spec), self.target).children:
             if int(child.times):
-                impl = self.program(child.frame.spec(), self.tables[identity])
+                below = self.entry(self.hole_id(table.id, action, child))
+                impl = self.program(child.frame.spec(), below)
                 branches.append(Branch(child.role, int(child.times), impl))
-        impl = Impl(spec, action, int(table.costs[point]), tuple(branches))
+        impl = Impl(spec, action, cost, tuple(branches))
         self._impls[table.id, spec] = impl
         return impl
 
@@ -240,10 +284,9 @@ class _TableSolver:
         self.box = run.box(identity)
         self.costs = np.full(self.box.shape, np.inf)
         self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
-        self.holes: dict[int, tuple[TableId, ...]] = {}
 
     def solve(self) -> Table:
-        actions = _candidates(self.key, self.id.sizes, self.target)
+        actions = self.run.candidates(self.id)
         if self.costs.size:
             self._settle(actions)
         finite = self.costs[np.isfinite(self.costs)]
@@ -253,23 +296,24 @@ class _TableSolver:
                 f"than can be counted exactly",
                 "use smaller sizes",
             )
-        return Table(self.id, self.box, actions, self.costs, self.decisions, self.holes)
+        return Table(self.id, self.box, actions, self.costs, self.decisions)
 
     def _settle(self, actions: tuple[Action, ...]) -> None:
         frame = frame_of(self.key, self.box, self.run.limits)
-        loops: dict[int, dict[int, Action]] = {}
+        loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
         for index, action in enumerate(actions):
             dim = action.loop_dim(self.key)
             if dim is None:
                 self._gather(index, action, frame)
             else:
-                loops.setdefault(dim, {})[index] = action
+                group = dim, action.loop_key(self.key)
+                loops.setdefault(group, {})[index] = action
         own = {}
-        for dim, found in loops.items():
-            if tile_key(self.key, dim) == self.key:
+        for (dim, key), found in loops.items():
+            if key == self.key:
                 own[dim] = found
             else:
-                self._loop_below(dim, found)
+                self._loop_below(dim, key, found)
         self._loop_within(own)
 
     def _loop_within(self, loops: dict[int, dict[int, Action]]) -> None:
@@ -295,11 +339,10 @@ class _TableSolver:
             changed = any(results) and len(plans) > 1
         slices.write_back(self.costs, self.decisions)
 
-    def _loop_below(self, dim: int, loops: dict[int, Action]) -> None:
+    def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key: an operand stops being contiguous."""
-        key = tile_key(self.key, dim)
         identity = TableId(key, self.id.sizes, self.run.free(key, self.id))
-        table = self.run.table(identity)
+        table = self.run.costs(identity)
         if not table.costs.size:
             return
         plan = plan_axis(
@@ -319,7 +362,6 @@ class _TableSolver:
             plan,
             np.asarray(list(loops), np.int32),
         )
-        self.holes.update(dict.fromkeys(loops, (identity, identity)))
 
     def _gather(self, index: int, action: Action, frame: Frame) -> None:
         """Try an action whose holes are in other tables, everywhere at once."""
@@ -340,11 +382,10 @@ class _TableSolver:
         axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
         total: Any = np.asarray(expansion.cost, np.float64)
         for child, identity in zip(expansion.children, identities, strict=True):
-            table = self.run.table(identity)
+            table = self.run.costs(identity)
             if not table.costs.size:
                 return
             total = total + look_up(table, part, axes, child.frame)
-        self.holes[index] = identities
         self._improve(index, np.where(legal, total, np.inf), window)
 
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
@@ -401,7 +442,7 @@ def _restrict(frame: Frame, window: tuple[int, ...]) -> Frame:
     return Frame(frame.key, sizes, frame.limits.replace(Level.VRF, left))
 
 
-def _aligned(table: Table, box: Box, dim: int) -> Floats:
+def _aligned(table: Costs, box: Box, dim: int) -> Floats:
     """A table's costs at the coordinates of another box, on all axes but ``dim``."""
     costs = table.costs
     for place, (theirs, ours) in enumerate(zip(table.box.axes, box.axes, strict=True)):

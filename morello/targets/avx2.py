@@ -9,6 +9,7 @@ COEFFICIENTS = Coefficients(
     strided_factor=2,
     loop_trip=1000,
     loop_setup=2000,
+    fork=8000000,
     kernel_setup=20000,
     fma=500,
     fma_latency=4800,

@@ -20,6 +20,8 @@ class Coefficients:
     """One trip of a loop, beside its body."""
     loop_setup: int
     """Entering and leaving a loop, or a remainder's straight code."""
+    fork: int
+    """Starting the threads of a parallel loop, and waiting for the last."""
     kernel_setup: int
     """Entering and leaving a kernel: addresses, and chains that fill and drain."""
     fma: int

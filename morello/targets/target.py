@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.errors import TargetError
 from morello.spec.dtypes import Dtype
 from morello.spec.limits import Limits, cache_classes, snap_down
 from morello.spec.tensor import Level
@@ -39,6 +40,18 @@ class Target:
     coefficients: Coefficients
     kernels: tuple[str, ...]
     """The kernels that it can run, by name."""
+    threads: int = 1
+    """How many threads a parallel loop has."""
+
+    def __post_init__(self) -> None:
+        for name in ("registers", "vector_bytes", "l1_lines", "l1_ways", "l2_lines"):
+            if getattr(self, name) < 1:
+                raise TargetError(f"the target '{self.name}' has no {name}")
+        if self.threads < 1:
+            raise TargetError(
+                f"the target '{self.name}' has {self.threads} threads",
+                "give at least 1",
+            )
 
     @property
     def limits(self) -> Limits:

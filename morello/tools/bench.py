@@ -84,7 +84,7 @@ def main(options: BenchOptions) -> int:
     if verdict.holds:
         with progress(f"timing {request.text}"):
             samples, core_peak = _measure(trial, kernel, output, options.seconds)
-    found = _measurement(request.text, kernel, samples, core_peak)
+    found = _measurement(request.text, kernel, options.threads, samples, core_peak)
     if options.json:
         write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
     if not verdict.holds:
@@ -113,7 +113,7 @@ def _measure(
             peaks.append(measure_fma_peak(dtype, _PEAK_SECONDS))
 
     arguments = tuple(trial.arguments())
-    with pinned(threads_used(kernel) == 1):
+    with pinned(kernel.threads == 1):
         measure_peak()  # compiles the loop, too
         samples = sample(kernel, arguments, measure_peak, seconds)
     if not kernel.spec.kind.accumulates and not trial.agree(arguments[-1], output):
@@ -137,11 +137,6 @@ def peak_dtype(spec: Spec) -> str | None:
     return "s32" if set(spec.dtypes) == {Dtype.S32} else None
 
 
-def threads_used(kernel: Kernel) -> int:
-    """The threads that a call runs on: one, unless the Spec allows parallel loops."""
-    return 1 if kernel.spec.serial else kernel.threads
-
-
 def operand_bytes(spec: Spec) -> int:
     """Bytes that any program must read and write, padding left out."""
     total = 0
@@ -154,20 +149,24 @@ def operand_bytes(spec: Spec) -> int:
 
 
 def _measurement(
-    text: str, kernel: Kernel, samples: Samples | None, core_peak: float | None
+    text: str,
+    kernel: Kernel,
+    threads: int,
+    samples: Samples | None,
+    core_peak: float | None,
 ) -> Measurement:
     spec = kernel.spec
     best = samples.best if samples else None
     median = samples.median if samples else None
-    cores = min(kernel.threads, len(os.sched_getaffinity(0)))
+    cores = min(threads, len(os.sched_getaffinity(0)))
     peak = core_peak * cores if core_peak is not None else None
     gflops = _rate(spec.flops, best)
     return Measurement(
         spec=text,
         target=kernel.target.name,
         cpu=host().cpu,
-        threads=kernel.threads,
-        threads_used=threads_used(kernel),
+        threads=threads,
+        threads_used=kernel.threads,
         best_s=best,
         median_s=median,
         samples=len(samples.seconds) if samples else 0,

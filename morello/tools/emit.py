@@ -45,6 +45,6 @@ def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working():
         stages = build_stages(
-            request.spec, request.target, 1, request.schedule, solution=None
+            request.spec, request.target, request.schedule, solution=None
         )
     return stages.schedule if stage == "schedule" else stages.mlir

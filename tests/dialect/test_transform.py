@@ -5,7 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.actions import (
+    ACTIONS,
+    Action,
+    Move,
+    Select,
+    Split,
+    Tile,
+    TileParallel,
+    ToAccum,
+)
 from morello.dialect import load
 from morello.dialect.transform import (
     ACTION_OPS,
@@ -22,6 +31,7 @@ SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 
 EXAMPLES: tuple[Action, ...] = (
     Tile("m", 48),
+    TileParallel("m", 48),
     Split("k", 256),
     Move("rhs", Level.L1, Layout.parse("[0,2,1,2p16]")),
     ToAccum(),

@@ -1,0 +1,77 @@
+// morello_transform.tile_parallel: before and after, and refusals.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
+
+#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// Seven tiles of 14 rows for three threads, then two rows. Thread t begins with tile
+// 7 * t / 3; the busiest has three.
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME: [[OUT:%.+]]: memref<100x8xf32>)
+// CHECK: scf.parallel ([[T:%.+]]) = (%{{.+}}) to (%c3) step (%{{.+}}) {
+// CHECK: [[P:%.+]] = arith.muli [[T]], %c7
+// CHECK: [[Q:%.+]] = arith.divui [[P]], %c3
+// CHECK: [[LOW:%.+]] = arith.muli [[Q]], %c14
+// CHECK: [[NEXT:%.+]] = arith.addi [[T]], %{{.+}}
+// CHECK: [[R:%.+]] = arith.muli [[NEXT]], %c7
+// CHECK: [[S:%.+]] = arith.divui [[R]], %c3
+// CHECK: [[HIGH:%.+]] = arith.muli [[S]], %c14
+// CHECK: scf.for [[I:%.+]] = [[LOW]] to [[HIGH]] step %c14
+// CHECK: [[TILE:%.+]] = memref.subview [[OUT]][[[I]], 0] [14, 8] [1, 1]
+// CHECK: "morello.fill"([[TILE]])
+// CHECK-SAME: main, serial = true, sizes = array<i64: 14, 8>
+// CHECK: {morello.trips = 3 : i64}
+// CHECK: scf.reduce
+// CHECK: [[REST:%.+]] = memref.subview [[OUT]][98, 0] [2, 8] [1, 1]
+// CHECK: "morello.fill"([[REST]])
+// CHECK-SAME: remainder, serial = true, sizes = array<i64: 2, 8>
+// CHECK-NOT: transform
+module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
+func.func @f(%out: memref<100x8xf32>) {
+  "morello.fill"(%out) {limits = #limits, serial = false, sizes = array<i64: 100, 8>, tensors = [#g2], value = "zero"} : (memref<100x8xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:2 = "morello_transform.tile_parallel"(%0) {dim = "d0", size = 14 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "main" : !transform.any_op
+  transform.annotate %r#1 "remainder" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
+func.func @f(%out: memref<100x8xf32>) {
+  "morello.fill"(%out) {limits = #limits, serial = true, sizes = array<i64: 100, 8>, tensors = [#g2], value = "zero"} : (memref<100x8xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error @+1 {{the Spec is serial: parallel loops are forbidden in it}}
+  %r:2 = "morello_transform.tile_parallel"(%0) {dim = "d0", size = 14 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.yield
+}
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+module attributes {transform.with_named_sequence, morello.target = "avx2{threads=many}"} {
+func.func @f(%out: memref<100x8xf32>) {
+  "morello.fill"(%out) {limits = #limits, serial = false, sizes = array<i64: 100, 8>, tensors = [#g2], value = "zero"} : (memref<100x8xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error @+1 {{'threads=many' in the target 'avx2{threads=many}' gives no number}}
+  %r:2 = "morello_transform.tile_parallel"(%0) {dim = "d0", size = 14 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.yield
+}
+}

@@ -1,0 +1,111 @@
+"""TileParallel: tiles of one dimension, shared out among the threads.
+
+Before::
+
+    matmul(m=100, …)
+
+After ``TileParallel("m", 24)`` on two threads::
+
+    for each thread, at the same time:
+        for its two tiles:  matmul(m=24, …)    # main
+    matmul(m=4, …)                             # remainder
+
+Each thread gets neighbouring tiles, as many as any other or one less.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+from morello.actions.base import Action, Expansion
+from morello.actions.loops import expand_loop, tile_key
+from morello.actions.tile import tiled_dims
+from morello.spec import Level, SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class TileParallel(Action):
+    """A parallel loop over tiles of ``size`` along ``dim``, then the remainder.
+
+    It stands outside of every private memory, and what it leaves is serial.
+    """
+
+    name: ClassVar[str] = "tile_parallel"
+    dim: str
+    """The dimension's name, one that the output has."""
+    size: int
+    """The size of a tile, smaller than the dimension."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``main``, as often as the busiest thread runs it, and ``remainder``.
+
+        cost = ceil(trips / threads) · (main + loop_trip) + loop_setup + fork
+        + remainder (+ loop_setup).
+        """
+        kind = frame.key.kind
+        refusal = self._refusal(frame.key, target)
+        if refusal:
+            return Expansion((Condition(False, refusal),), 0)
+        dim = kind.dims.index(self.dim)
+        serial = expand_loop(frame, dim, self.size, target)
+        main, remainder = (
+            dataclasses.replace(
+                child,
+                frame=dataclasses.replace(child.frame, key=self.loop_key(frame.key)),
+            )
+            for child in serial.children
+        )
+        trips = main.times
+        rounds = -(-trips // target.threads)
+        units = target.coefficients
+        saved = (trips - rounds) * units.loop_trip
+        conditions = (
+            *serial.conditions,
+            Condition(
+                trips > 1, lambda: f"tiles of {self.size} leave nothing to share"
+            ),
+        )
+        shared = dataclasses.replace(main, times=rounds)
+        return Expansion(
+            conditions, serial.cost - saved + units.fork, (shared, remainder)
+        )
+
+    def _refusal(self, key: SpecKey, target: Target) -> str:
+        """Why no size is legal; empty if some may be."""
+        if key.serial:
+            return "the Spec is serial: parallel loops are forbidden in it"
+        if target.threads < 2:
+            return "the target has one thread"
+        if any(tensor.level is not Level.GL for tensor in key.tensors):
+            return "an operand is in a memory of one core: loop over threads before"
+        legal = tiled_dims(key)
+        if self.dim not in legal:
+            return (
+                f"'{self.dim}' is not a dimension of the output of {key.kind.label}; "
+                f"those are: {', '.join(legal) or 'none'}"
+            )
+        return ""
+
+    def loop_dim(self, key: SpecKey) -> int | None:
+        """Its dimension."""
+        return key.kind.dims.index(self.dim)
+
+    def loop_key(self, key: SpecKey) -> SpecKey:
+        """That of tiles, serial."""
+        return dataclasses.replace(tile_key(key, self._dim(key)), serial=True)
+
+    def _dim(self, key: SpecKey) -> int:
+        return key.kind.dims.index(self.dim)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["TileParallel"]:
+        """Every size that an axis has, but its last, on every legal dimension."""
+        for dim in tiled_dims(key):
+            for size in axes[key.kind.dims.index(dim)][:-1]:
+                action = cls(dim, size)
+                if not action._refusal(key, target):
+                    yield action

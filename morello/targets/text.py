@@ -1,0 +1,95 @@
+"""The text form of a target: ``avx2``, or ``avx2{threads=2,fork=1000}``.
+
+The name is that of a known target; in braces stand the numbers that differ from it, of
+the target itself or of its coefficients. So a module can name any target.
+"""
+
+import dataclasses
+import re
+from typing import Any
+
+from morello.errors import TargetError
+from morello.targets.avx2 import AVX2
+from morello.targets.coefficients import Coefficients
+from morello.targets.target import Target
+
+TARGETS = {target.name: target for target in (AVX2,)}
+"""The known targets, by name."""
+
+_TEXT = re.compile(r"(?P<name>[\w.-]+)(?:\{(?P<changes>[^{}]*)\})?")
+
+_OWN = tuple(f.name for f in dataclasses.fields(Target) if f.type is int)
+_COEFFICIENTS = tuple(f.name for f in dataclasses.fields(Coefficients))
+
+
+def find_target(text: str) -> Target:
+    """The target written ``text``.
+
+    Raises:
+        TargetError: no target has this name, or a change cannot be read or made.
+    """
+    match = _TEXT.fullmatch(text.strip())
+    if match is None or match["name"] not in TARGETS:
+        raise TargetError(
+            f"unknown target '{text}'",
+            f"use one of {', '.join(TARGETS)}, with changes in braces if wanted: "
+            "avx2{threads=2}",
+        )
+    target = TARGETS[match["name"]]
+    changes = _changes(text, match["changes"] or "")
+    if not changes:
+        return target
+    own = {name: value for name, value in changes.items() if name in _OWN}
+    units = {name: value for name, value in changes.items() if name not in _OWN}
+    coefficients = dataclasses.replace(target.coefficients, **units)
+    values: dict[str, Any] = {"coefficients": coefficients, **own}
+    return dataclasses.replace(target, **values)
+
+
+def print_target(target: Target) -> str:
+    """The text that `find_target` reads back.
+
+    Raises:
+        TargetError: it differs from the known target of its name in more than numbers.
+    """
+    known = TARGETS.get(target.name)
+    if known is None:
+        raise TargetError(
+            f"the target '{target.name}' is not known",
+            f"derive it from one of {', '.join(TARGETS)} with dataclasses.replace",
+        )
+    pairs = [
+        *((name, target, known) for name in _OWN),
+        *((name, target.coefficients, known.coefficients) for name in _COEFFICIENTS),
+    ]
+    changes = [
+        f"{name}={getattr(mine, name)}"
+        for name, mine, theirs in pairs
+        if getattr(mine, name) != getattr(theirs, name)
+    ]
+    text = f"{target.name}{{{','.join(changes)}}}" if changes else target.name
+    if find_target(text) != target:
+        raise TargetError(
+            f"the target '{target.name}' differs from the known one in more than "
+            "numbers",
+            "give it kernels, cpu and features of the known one",
+        )
+    return text
+
+
+def _changes(text: str, changes: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for change in filter(None, changes.split(",")):
+        name, _, value = (part.strip() for part in change.partition("="))
+        if name not in _OWN and name not in _COEFFICIENTS:
+            raise TargetError(
+                f"the target '{text}' has no number '{name}'",
+                f"those are {', '.join((*_OWN, *_COEFFICIENTS))}",
+            )
+        if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in found:
+            raise TargetError(
+                f"'{change}' in the target '{text}' gives no number",
+                "write each once, as name=number",
+            )
+        found[name] = int(value)
+    return found

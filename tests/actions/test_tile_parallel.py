@@ -1,0 +1,112 @@
+"""`TileParallel`: where it applies, what it leaves, what it costs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from morello.actions import Tile, TileParallel
+from morello.errors import ScheduleError
+from morello.spec import Spec, parse_spec
+from morello.spec.frame import Frame
+from morello.targets import AVX2
+
+FOUR = dataclasses.replace(AVX2, threads=4)
+
+
+def parallel(text: str) -> Spec:
+    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
+
+
+def test_the_busiest_thread_counts() -> None:
+    spec = parallel("matmul:100x8x16")
+    rewrite = TileParallel("m", 9).apply(spec, FOUR)
+    main, rest = rewrite.holes
+    assert (main.role, main.times, main.spec.sizes) == ("main", 3, (1, 9, 8, 16))
+    assert (rest.role, rest.times, rest.spec.sizes) == ("remainder", 1, (1, 1, 8, 16))
+    assert main.spec.serial
+    assert rest.spec.serial
+    units = AVX2.coefficients
+    assert rewrite.cost == 3 * units.loop_trip + 2 * units.loop_setup + units.fork
+
+
+def test_tiles_are_those_of_a_serial_loop() -> None:
+    spec = parallel("matmul:100x8x16")
+    shared = TileParallel("n", 4).apply(spec, FOUR).holes
+    serial = Tile("n", 4).apply(dataclasses.replace(spec, serial=True), FOUR).holes
+    assert [h.spec for h in shared] == [h.spec for h in serial]
+
+
+def test_frames_agree_with_single_specs() -> None:
+    spec = parallel("matmul:100x8x16")
+    extents = np.arange(1, 101)
+    frame = Frame(spec.key, (1, extents, 8, 16), spec.limits)
+    expansion = TileParallel("m", 6).expand(frame, FOUR)
+    legal = np.ones(100, bool)
+    for condition in expansion.conditions:
+        legal &= condition.holds
+    assert list(np.flatnonzero(legal) + 1) == list(range(12, 101))
+    for extent in range(12, 101):
+        single = TileParallel("m", 6).apply(
+            dataclasses.replace(spec, sizes=(1, extent, 8, 16)), FOUR
+        )
+        assert expansion.children[0].times[extent - 1] == single.holes[0].times
+        assert expansion.cost[extent - 1] == single.cost
+
+
+@pytest.mark.parametrize(
+    ("spec", "action", "target", "message"),
+    [
+        (
+            parse_spec("matmul:8x8x8", AVX2.limits),
+            TileParallel("m", 4),
+            FOUR,
+            "the Spec is serial: parallel loops are forbidden in it",
+        ),
+        (
+            parallel("matmul:8x8x8"),
+            TileParallel("m", 4),
+            AVX2,
+            "the target has one thread",
+        ),
+        (
+            parallel("matmul:8x8x8:rhs=[0,1,2]@L2"),
+            TileParallel("m", 4),
+            FOUR,
+            "an operand is in a memory of one core",
+        ),
+        (
+            parallel("matmul:8x8x8"),
+            TileParallel("k", 4),
+            FOUR,
+            "'k' is not a dimension of the output of matmul; those are: b, m, n",
+        ),
+        (
+            parallel("matmul:7x8x8"),
+            TileParallel("m", 4),
+            FOUR,
+            "tiles of 4 leave nothing to share",
+        ),
+        (
+            parallel("matmul:7x8x8"),
+            TileParallel("m", 9),
+            FOUR,
+            "size 9 is not smaller than m = 7",
+        ),
+    ],
+)
+def test_what_is_refused(
+    spec: Spec, action: TileParallel, target: object, message: str
+) -> None:
+    with pytest.raises(ScheduleError, match=message):
+        action.apply(spec, target)  # type: ignore[arg-type]
+
+
+def test_nothing_is_tried_where_nothing_is_legal() -> None:
+    axes = ((1,), (1, 2, 4, 8), (8,), (1, 2, 4, 8))
+    spec = parallel("matmul:8x8x8")
+    tried = set(TileParallel.candidates(spec.key, axes, FOUR))
+    assert tried == {TileParallel(d, s) for d in "mn" for s in (1, 2, 4)}
+    serial = dataclasses.replace(spec, serial=True)
+    assert not list(TileParallel.candidates(serial.key, axes, FOUR))
+    assert not list(TileParallel.candidates(spec.key, axes, AVX2))

@@ -1,0 +1,56 @@
+"""The text form of targets."""
+
+import dataclasses
+
+import pytest
+
+from morello.errors import TargetError
+from morello.targets import AVX2, Target, find_target, print_target
+
+
+def test_a_known_target_is_its_name() -> None:
+    assert print_target(AVX2) == "avx2"
+    assert find_target(" avx2 ") == AVX2
+    assert find_target("avx2{}") == AVX2
+
+
+@pytest.mark.parametrize(
+    "text", ["avx2{threads=2}", "avx2{l1_lines=256,threads=3,fork=1000}"]
+)
+def test_changes_are_read_and_printed(text: str) -> None:
+    target = find_target(text)
+    assert target != AVX2
+    assert print_target(target) == text
+    assert find_target(print_target(target)) == target
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vax", "unknown target 'vax'; use one of avx2"),
+        ("avx2{", "unknown target"),
+        ("avx2{speed=3}", "has no number 'speed'; those are registers, "),
+        ("avx2{fork=fast}", "'fork=fast' in the target .* gives no number"),
+        ("avx2{fork=1,fork=2}", "'fork=2' in the target .* gives no number"),
+        ("avx2{threads=0}", "has 0 threads; give at least 1"),
+        ("avx2{registers=0}", "has no registers"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TargetError, match=message):
+        find_target(text)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (dataclasses.replace(AVX2, name="mine"), "the target 'mine' is not known"),
+        (
+            dataclasses.replace(AVX2, kernels=("fill_rows",)),
+            "differs from the known one in more than numbers",
+        ),
+    ],
+)
+def test_a_target_that_has_no_text(target: Target, message: str) -> None:
+    with pytest.raises(TargetError, match=message):
+        print_target(target)

@@ -1,0 +1,116 @@
+"""Kernels with several threads: exact, balanced, and safe to call from anywhere."""
+
+import concurrent.futures
+import dataclasses
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import morello
+from morello.jit import openmp
+from morello.kernel import Kernel
+from morello.spec import Array
+from morello.targets import AVX2
+
+SPECS = (
+    "matmul:49x8x24",
+    "matmul:3x20x6x9:s32",
+    "matmul_accum:32x4x16",
+    "move:130x67:f32:dst=[1,0]",
+    "max:101x77",
+    "fill:211x33:s32",
+)
+
+CHEAP_FORK = dataclasses.replace(
+    AVX2, coefficients=dataclasses.replace(AVX2.coefficients, fork=1000)
+)
+"""With this cost of a fork even small Specs are shared out."""
+
+
+def arguments(kernel: Kernel, seed: int) -> tuple[list[Array], Array]:
+    """Inputs for a kernel, the initial output last, and the definition's output."""
+    spec = kernel.spec
+    given = spec.random(np.random.default_rng(seed))
+    expected = spec.to_physical(len(spec.tensors) - 1, spec.evaluate(*given))
+    arrays = [spec.to_physical(i, a) for i, a in enumerate(given)]
+    if not spec.kind.accumulates:
+        arrays.append(np.full(expected.shape, 77, expected.dtype))
+    return arrays, expected
+
+
+def check(kernel: Kernel, seed: int) -> None:
+    arrays, expected = arguments(kernel, seed)
+    kernel(*arrays[:-1], out=arrays[-1])
+    assert arrays[-1].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("text", SPECS)
+def test_threads_give_the_bits_of_the_definition(text: str, threads: int) -> None:
+    kernel = morello.compile(text, target=CHEAP_FORK, threads=threads)
+    assert kernel.threads == threads
+    assert "__kmpc_fork_call" in kernel.llvm
+    for seed in range(3):
+        check(kernel, seed)
+
+
+def test_a_small_spec_is_not_worth_a_fork() -> None:
+    kernel = morello.compile("fill:4x4", threads=2)
+    assert kernel.threads == 1
+    assert "omp" not in kernel.mlir
+    check(kernel, 0)
+
+
+def test_the_price_of_the_schedule_is_the_cost_of_the_search() -> None:
+    kernel = morello.compile("matmul:49x8x24", target=CHEAP_FORK, threads=2)
+    assert kernel.solution is not None
+    assert kernel.cost() == kernel.solution.impl.cost
+    again = morello.compile(
+        "matmul:49x8x24", target=CHEAP_FORK, threads=2, schedule=kernel.schedule
+    )
+    assert again.object == kernel.object
+
+
+def test_many_python_threads_may_call_one_kernel() -> None:
+    kernel = morello.compile("matmul:49x8x24", target=CHEAP_FORK, threads=2)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda seed: check(kernel, seed), range(40)))
+
+
+def test_a_kernel_works_after_a_fork() -> None:
+    code = (
+        "import os, dataclasses, morello\n"
+        "from tests.test_parallel import CHEAP_FORK, check\n"
+        "kernel = morello.compile('max:101x77', target=CHEAP_FORK, threads=2)\n"
+        "check(kernel, 0)\n"
+        "child = os.fork()\n"
+        "check(kernel, 1)\n"
+        "if child == 0: os._exit(0)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        timeout=120,
+        cwd=os.fspath(os.path.dirname(os.path.dirname(__file__))),  # noqa: PTH120
+    )
+
+
+def test_without_a_runtime_there_is_a_warning_and_one_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("morello.compiler.load_openmp", lambda: False)
+    with pytest.warns(RuntimeWarning, match="no OpenMP runtime was found"):
+        kernel = morello.compile("max:101x77", target=CHEAP_FORK, threads=2)
+    assert kernel.threads == 1
+    check(kernel, 0)
+
+
+def test_the_runtime_is_found_and_loaded() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert openmp.load_openmp()
