@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from morello.search.axes import ANY, Axis
-from morello.search.table import Floats, Integers, Table
+from morello.search.table import Costs, Floats, Integers
 from morello.spec.frame import Frame
 
 
@@ -21,7 +21,7 @@ def positions(axis: Axis, values: Axis) -> tuple[Integers, bool]:
 
 
 def look_up(
-    table: Table, parent: Frame, axes: tuple[Axis, ...], child: Frame
+    table: Costs, parent: Frame, axes: tuple[Axis, ...], child: Frame
 ) -> Floats:
     """The costs in ``table`` of the Specs of a hole.
 

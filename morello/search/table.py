@@ -43,24 +43,65 @@ class Table:
     """Millicycles; infinite where no program exists."""
     decisions: np.ndarray[Any, np.dtype[np.int32]]
     """The index of the best action; `NO_ACTION` where there is none."""
-    holes: dict[int, tuple["TableId", ...]]
-    """For the actions that leave the table: where each child is looked up."""
 
     def point(self, sizes: tuple[int, ...], limits: Limits) -> tuple[int, ...] | None:
-        """The indices of a Spec; None if it is outside the box.
+        """The indices of a Spec; None if it is outside the box."""
+        return position(self.box, sizes, limits)
 
-        What is left of the registers is not looked at where an operand occupies them.
-        """
-        values = (*sizes, limits.vrf, limits.l1, limits.l2)
-        found = []
-        for axis, value in zip(self.box.axes, values, strict=True):
-            if axis == (ANY,):
-                found.append(0)
-            elif value in axis:
-                found.append(axis.index(value))
-            else:
-                return None
-        return tuple(found)
+    def look_up(
+        self, sizes: tuple[int, ...], limits: Limits
+    ) -> tuple[Action, int] | None:
+        """The decision for a Spec and its cost; None where it has no program."""
+        point = self.point(sizes, limits)
+        if point is None or self.decisions[point] == NO_ACTION:
+            return None
+        return self.actions[self.decisions[point]], int(self.costs[point])
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """The costs alone: what other tables are solved from."""
+
+    box: Box
+    costs: Floats
+
+
+def position(
+    box: Box, sizes: tuple[int, ...], limits: Limits
+) -> tuple[int, ...] | None:
+    """The indices of a Spec in a box; None if it is outside.
+
+    What is left of the registers is not looked at where an operand occupies them.
+    """
+    values = (*sizes, limits.vrf, limits.l1, limits.l2)
+    found = []
+    for axis, value in zip(box.axes, values, strict=True):
+        if axis == (ANY,):
+            found.append(0)
+        elif value in axis:
+            found.append(axis.index(value))
+        else:
+            return None
+    return tuple(found)
+
+
+def spec_at(
+    key: SpecKey, box: Box, point: tuple[int, ...], limits: Limits
+) -> tuple[tuple[int, ...], Limits]:
+    """The sizes and limits of a point: what `position` maps to it.
+
+    A limit that does not matter is that of ``limits``; what operands in registers leave
+    of those follows from their sizes.
+    """
+    values = [axis[i] for axis, i in zip(box.axes, point, strict=True)]
+    sizes, left = tuple(values[:-3]), values[-3:]
+    given = (
+        max(limits.vrf - int(registers_taken(key, sizes)), 0),
+        limits.l1,
+        limits.l2,
+    )
+    known = (g if v == ANY else v for g, v in zip(given, left, strict=True))
+    return sizes, Limits(*known)
 
 
 def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:

@@ -1,7 +1,7 @@
 """A2: programs that the search finds, of every kind, against both oracles.
 
-A search of matmul solves thousands of smaller Specs on its way; `part` takes the
-program of any of them out of the solved tables.
+A search of matmul solves thousands of smaller Specs on its way; the program of any of
+them is read from the solved tables.
 """
 
 import dataclasses
@@ -12,10 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.search import Solver
-from morello.search.impl import Branch, Impl
-from morello.search.table import NO_ACTION, Table, TableId
+from morello.search.impl import Impl
+from morello.search.table import NO_ACTION, Table
 from morello.spec import Dtype, Level, Matmul, Spec, argument_tensor
-from morello.spec.frame import Frame
 from morello.spec.layout import Layout
 from morello.targets import AVX2
 from tests.quality.bounds import check_bound, is_bounded
@@ -63,10 +62,11 @@ def searched(seed: int) -> Impl:
 
 @dataclasses.dataclass(frozen=True)
 class Solved:
-    """A goal and all tables that its search solved."""
+    """A goal and what its search solved."""
 
     goal: Spec
-    tables: dict[TableId, Table]
+    solver: Solver
+    tables: tuple[Table, ...]
 
 
 @functools.lru_cache(maxsize=1)
@@ -79,7 +79,7 @@ def _solved(number: int) -> Solved:
     goal = Spec(Matmul(False), (b, m, k, n), (rows,) * 3, AVX2.limits)
     solver = Solver(AVX2)
     solver.solve(goal)
-    return Solved(goal, {table.id: table for table in solver.tables(goal)})
+    return Solved(goal, solver, solver.tables(goal))
 
 
 def _random_part(number: int, rng: random.Random) -> Impl:
@@ -87,7 +87,7 @@ def _random_part(number: int, rng: random.Random) -> Impl:
     solved = _solved(number)
     roots = [
         table
-        for table in solved.tables.values()
+        for table in solved.tables
         if isinstance(table.id.key.kind, Matmul)
         and all(t.level is Level.GL for t in table.id.key.tensors)
         and table.costs.size
@@ -98,20 +98,4 @@ def _random_part(number: int, rng: random.Random) -> Impl:
         spec = Spec(table.id.key.kind, sizes, table.id.key.tensors, AVX2.limits)
         point = table.point(spec.sizes, spec.limits)
         if point is not None and table.decisions[point] != NO_ACTION:
-            return part(spec, table, solved.tables)
-
-
-def part(spec: Spec, table: Table, tables: dict[TableId, Table]) -> Impl:
-    """The program of a Spec of a solved table."""
-    point = table.point(spec.sizes, spec.limits)
-    assert point is not None, f"{spec} is not in its table"
-    decision = int(table.decisions[point])
-    action = table.actions[decision]
-    children = action.expand(Frame.of(spec), AVX2).children
-    own = (table.id,) * len(children)
-    branches = []
-    for child, identity in zip(children, table.holes.get(decision, own), strict=True):
-        if int(child.times):
-            impl = part(child.frame.spec(), tables[identity], tables)
-            branches.append(Branch(child.role, int(child.times), impl))
-    return Impl(spec, action, int(table.costs[point]), tuple(branches))
+            return solved.solver.run_of(solved.goal).program(spec, table)

@@ -1,0 +1,237 @@
+"""Tables as boxes: neighbours that share a decision, or whose costs are affine, merge.
+
+A box is a half-open range of positions on every axis of a table. Two lists describe a
+table. `LabelBoxes` hold decisions: the first box that has a point decides; a point that
+none has, has no program. `CostBoxes` hold costs, exactly: equal along the limits, and
+affine in the size along every line of each other axis, so that the costs at a box's
+corners give all. Boxes of costs may overlap: they agree.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from morello.search.axes import ANY, Axis, Box
+from morello.search.growth import native
+from morello.search.table import NO_ACTION, Floats, Integers
+
+Words = np.ndarray[Any, np.dtype[np.int32]]
+
+_OVER = 256
+"""Boxes of decisions grow over others by slabs of up to so many points: more finds few
+boxes less, and takes long."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelBoxes:
+    """Decisions of a table.
+
+    Args:
+        shape: of the table.
+        ends: for each box, its first positions and those after its last: n x 2 x rank.
+        labels: the decision of each box.
+    """
+
+    shape: tuple[int, ...]
+    ends: Words
+    labels: Words
+
+    @classmethod
+    def of(cls, labels: Words) -> "LabelBoxes":
+        """The boxes of a dense array; negative labels are left out."""
+        dense = np.ascontiguousarray(labels, np.int32)
+        work = _Work(dense.shape)
+        boxes, found = work.collect(
+            "cover_labels", dense, (work.order, *work.cursors), (_OVER,), ()
+        )
+        return cls(dense.shape, boxes, found)
+
+    def at(self, point: tuple[int, ...]) -> int:
+        """The label of a point, `NO_ACTION` if no box has it."""
+        hits = _hits(self.ends, point)
+        return int(self.labels[hits[0]]) if hits.size else NO_ACTION
+
+    def expand(self) -> Words:
+        """The dense array."""
+        dense = np.full(self.shape, NO_ACTION, np.int32)
+        work = _Work(self.shape)
+        arrays = (dense, work.strides, *work.cursors)
+        native()["paint_labels"](
+            *map(_address, arrays),
+            work.rank,
+            _address(self.ends),
+            _address(self.labels),
+            len(self.labels),
+        )
+        return dense
+
+
+@dataclasses.dataclass(frozen=True)
+class CostBoxes:
+    """Costs of a table.
+
+    Args:
+        axes: the coordinates of each axis.
+        dims: how many of them, the first, are sizes; along those costs are affine.
+        ends: as in `LabelBoxes`.
+        corners: the cost at both ends of each size axis, the last fastest: n x 2^dims.
+    """
+
+    axes: tuple[Axis, ...]
+    dims: int
+    ends: Words
+    corners: Integers
+
+    @classmethod
+    def of(cls, costs: Floats, box: Box) -> "CostBoxes":
+        """The boxes of the dense costs of a box; infinite ones are left out."""
+        dense = np.where(np.isfinite(costs), costs, -1.0)
+        dims = len(box.sizes)
+        work = _Work(dense.shape)
+        scale = _Scale.of(box.axes, dims)
+        ends, _ = work.collect(
+            "cover_costs", dense, (work.cost_order(dims), *work.cursors), (), scale.all
+        )
+        return cls(box.axes, dims, ends, _corners(dense, ends, dims))
+
+    def at(self, point: tuple[int, ...]) -> float:
+        """The cost of a point; infinite if no box has it."""
+        hits = _hits(self.ends, point)
+        if not hits.size:
+            return float("inf")
+        lo, hi = self.ends[hits[0]].tolist()
+        values = [int(v) for v in self.corners[hits[0]]]
+        for dim in reversed(range(self.dims)):
+            axis = self.axes[dim]
+            first, last, here = axis[lo[dim]], axis[hi[dim] - 1], axis[point[dim]]
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [
+                a + (b - a) * (here - first) // max(last - first, 1) for a, b in pairs
+            ]
+        return float(values[0])
+
+    def expand(self) -> Floats:
+        """The dense array."""
+        dense = np.full(tuple(map(len, self.axes)), np.inf)
+        work = _Work(dense.shape)
+        scale = _Scale.of(self.axes, self.dims)
+        arrays = (dense, *scale.all, work.strides, *work.cursors)
+        native()["paint_costs"](
+            *map(_address, arrays),
+            work.rank,
+            _address(self.ends),
+            _address(self.corners),
+            1 << self.dims,
+            len(self.ends),
+        )
+        return dense
+
+    @property
+    def varying(self) -> Integers:
+        """For each box, the size axes along which its costs differ: a bit each, the
+        last axis the lowest."""
+        grid = self.corners.reshape(-1, *(2,) * self.dims)
+        masks = np.zeros(len(grid), np.int64)
+        for dim in range(self.dims):
+            low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
+            differs = (low != high).reshape(len(grid), -1).any(axis=1)
+            masks |= differs.astype(np.int64) << (self.dims - 1 - dim)
+        return masks
+
+    @property
+    def numbers(self) -> int:
+        """How many costs tell all: those at the ends of axes where they differ."""
+        return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
+
+
+def _hits(ends: Words, point: tuple[int, ...]) -> Integers:
+    place = np.asarray(point, np.int32)
+    inside = (ends[:, 0] <= place) & (place < ends[:, 1])
+    return np.flatnonzero(inside.all(axis=1))
+
+
+def _corners(dense: Floats, ends: Words, dims: int) -> Integers:
+    first, last = ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64) - 1
+    columns = []
+    for corner in range(1 << dims):
+        bits = [(corner >> (dims - 1 - k)) & 1 for k in range(dims)]
+        place = [last[:, k] if bit else first[:, k] for k, bit in enumerate(bits)]
+        place += [first[:, k] for k in range(dims, dense.ndim)]
+        columns.append(dense[tuple(place)])
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scale:
+    """The coordinates of all axes, one after another, for machine code."""
+
+    coordinates: Integers
+    starts: Integers
+    is_affine: np.ndarray[Any, np.dtype[np.int8]]
+
+    @classmethod
+    def of(cls, axes: tuple[Axis, ...], dims: int) -> "_Scale":
+        starts = np.cumsum([0, *map(len, axes)], dtype=np.int64)
+        coordinates = np.asarray([c for axis in axes for c in axis], np.int64)
+        affine = [d < dims and axis != (ANY,) for d, axis in enumerate(axes)]
+        affine[:dims] = [True] * dims
+        return cls(coordinates, starts, np.asarray(affine, np.int8))
+
+    @property
+    def all(self) -> tuple[Any, ...]:
+        return (self.coordinates, self.starts, self.is_affine)
+
+
+class _Work:
+    """What machine code needs beside a dense array."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.rank = len(shape)
+        self.points = int(np.prod(shape, dtype=np.int64))
+        self.shape = np.asarray(shape, np.int64)
+        steps = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)
+        self.strides = np.ascontiguousarray(steps[::-1])
+        self.cursors = tuple(np.zeros(self.rank, np.int64) for _ in range(3))
+
+    @property
+    def order(self) -> Integers:
+        """How boxes of decisions grow: along the sizes, then the limits."""
+        return np.arange(self.rank)
+
+    def cost_order(self, dims: int) -> Integers:
+        """The same for costs: limits, where neighbours are mostly equal, then sizes."""
+        return np.asarray([*range(self.rank)[: dims - 1 : -1], *range(dims)], np.int64)
+
+    def collect(
+        self,
+        name: str,
+        dense: np.ndarray[Any, Any],
+        arrays: tuple[Any, ...],
+        numbers: tuple[int, ...],
+        scale: tuple[Any, ...],
+    ) -> tuple[Words, Words]:
+        """Call a function that covers an array, with more room until it is enough."""
+        room = 1024
+        while True:
+            ends = np.empty((room, 2, self.rank), np.int32)
+            labels = np.empty(room, np.int32)
+            covered = np.zeros(dense.shape, np.int8)
+            before = (dense, covered, self.shape, self.strides, *arrays)
+            after = (ends,) if scale else (ends, labels)
+            count = native()[name](
+                *map(_address, before),
+                self.rank,
+                self.points,
+                *map(_address, scale),
+                *numbers,
+                room,
+                *map(_address, after),
+            )
+            if count >= 0:
+                return ends[:count].copy(), labels[:count].copy()
+            room *= 8
+
+
+def _address(array: Any) -> int:
+    return int(array.ctypes.data)

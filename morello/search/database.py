@@ -1,0 +1,340 @@
+"""Solved tables on disk: one SQLite file, one row a table.
+
+Rows are never changed: a key says everything that a table depends on, so two writers of
+one key write the same. A row carries a checksum of its key and contents; one that does
+not match is as good as missing. Readers and writers of one file, in any number of
+processes, do not disturb each other (write-ahead log). A process that is killed leaves
+every row whose `Database.put` had returned.
+
+`Database` is one file and raises; `morello.search.layers` puts files over each other
+and goes on without a file that fails.
+"""
+
+import dataclasses
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from morello.errors import MorelloError
+
+FORMAT = 1
+"""The version of the file's tables and of the bytes of a row."""
+
+APPLICATION = 0x4D6F7265
+"""What SQLite's header says of the file: ours (``More``)."""
+
+BUSY_SECONDS = 60.0
+"""How long a writer waits for the others."""
+
+_SCHEMA = """
+CREATE TABLE tables (
+    key BLOB PRIMARY KEY,
+    name TEXT NOT NULL,
+    family TEXT NOT NULL,
+    points INTEGER NOT NULL,
+    boxes INTEGER NOT NULL,
+    cost_boxes INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    checksum BLOB NOT NULL
+) WITHOUT ROWID
+"""
+
+
+class DatabaseError(MorelloError):
+    """A database that cannot be opened, read or written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One table at rest."""
+
+    key: bytes
+    """A hash of all that the table depends on."""
+    name: str
+    """The key of its Specs, for people."""
+    family: str
+    """The target and the version of the space, as text: what `gc` goes by."""
+    points: int
+    boxes: int
+    """Of decisions."""
+    cost_boxes: int
+    data: bytes
+
+    @property
+    def checksum(self) -> bytes:
+        """Of everything in the row."""
+        numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
+        parts = (self.key, self.name.encode(), self.family.encode(), numbers, self.data)
+        state = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            state.update(len(part).to_bytes(8, "little"))
+            state.update(part)
+        return state.digest()
+
+
+class Database:
+    """A database file; safe to share between threads, and after a fork.
+
+    Args:
+        path: the file; it and its folder are made if they are not there.
+        is_writable: else the file must exist and is not touched.
+
+    Raises:
+        DatabaseError: the file is not a database of this version, or cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, is_writable: bool = True) -> None:
+        self.path = path
+        self.is_writable = is_writable
+        self._lock = threading.RLock()
+        self._process = 0
+        self._connection: sqlite3.Connection | None = None
+        with self._reporting():
+            self._connected()
+
+    def get(self, key: bytes) -> Row | None:
+        """The row of a key; None if there is none, or it is damaged.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute(f"{_SELECT} WHERE key = ?", (key,))
+            row, checksum = _row(found.fetchone())
+        return row if row is not None and row.checksum == checksum else None
+
+    def put(self, row: Row) -> None:
+        """Store a row; when this returns, the row outlives the process.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        self.put_all((row,))
+
+    def put_all(self, rows: tuple[Row, ...]) -> int:
+        """Store rows, all or none, and answer how many are new.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            before = connection.total_changes
+            for row in rows:
+                connection.execute(_INSERT, (*dataclasses.astuple(row), row.checksum))
+            return connection.total_changes - before
+
+    def rows(self) -> Iterator[tuple[Row, bool]]:
+        """Every row by key, and whether it is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            for values in self._connected().execute(f"{_SELECT} ORDER BY key"):
+                row, checksum = _row(values)
+                if row is not None:
+                    yield row, row.checksum == checksum
+
+    def delete(self, keys: tuple[bytes, ...]) -> None:
+        """Take rows out, and give their space back.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting():
+            with self._writing() as connection:
+                connection.executemany(
+                    "DELETE FROM tables WHERE key = ?", [(key,) for key in keys]
+                )
+            self._connected().execute("VACUUM")
+
+    def check(self) -> tuple[str, ...]:
+        """What SQLite finds wrong with the file; nothing if it is sound.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute("PRAGMA integrity_check").fetchall()
+        return tuple(text for (text,) in found if text != "ok")
+
+    def close(self) -> None:
+        """Close the file; a later use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection of this process: one must not cross a fork."""
+        with self._lock:
+            if self._connection is None or self._process != os.getpid():
+                self._connection = connect(self.path, self.is_writable)
+                self._process = os.getpid()
+            return self._connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError, OverflowError) as error:
+                raise _error(self.path, error) from error
+
+
+_COLUMNS = "key, name, family, points, boxes, cost_boxes, data, checksum"
+_SELECT = f"SELECT {_COLUMNS} FROM tables"
+_INSERT = f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
+    """Open a file, and make it a database of ours if it is new.
+
+    Raises:
+        DatabaseError: the file is another program's or another version's.
+        sqlite3.Error, OSError: it cannot be opened.
+    """
+    if is_writable:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = _open(path, "mode=rwc")
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+    return _open_to_read(path)
+
+
+def _open(path: Path, query: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?{query}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """A file in a folder that may not be written has no place for the shared memory of
+    the log: it is read as one that nobody changes."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    for query in ("mode=ro", "mode=ro&immutable=1"):
+        connection = _open(path, query)
+        try:
+            _check_header(connection, path)
+        except sqlite3.OperationalError:
+            connection.close()
+            if "immutable" in query:
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise FileNotFoundError(f"{path} cannot be opened")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Check the header, or write it where the file is empty."""
+    if _is_empty(connection):
+        _patiently(connection, "PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if _is_empty(connection):
+            connection.execute(_SCHEMA)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    _check_header(connection, path)
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _patiently(connection: sqlite3.Connection, statement: str) -> None:
+    """Changing the journal does not wait for others by itself."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    count: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    return not (count or version or application)
+
+
+def _check_header(connection: sqlite3.Connection, path: Path) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise DatabaseError(
+            f"{path} is not a database of Morello",
+            "give the path of another file with --db or MORELLO_DB",
+        )
+    if version != FORMAT:
+        age = "a newer" if version > FORMAT else "an older"
+        raise DatabaseError(
+            f"the database {path} is from {age} version of Morello: it has format "
+            f"{version}, this version has {FORMAT}",
+            "move it away, or give another path with --db or MORELLO_DB",
+        )
+    connection.execute("SELECT key FROM tables LIMIT 1")
+
+
+def _row(values: tuple[object, ...] | None) -> tuple[Row | None, bytes]:
+    """A row and its checksum; no row if its values are not of the right types."""
+    kinds = (bytes, str, str, int, int, int, bytes, bytes)
+    if values is None or not all(map(isinstance, values, kinds)):
+        return None, b""
+    *fields, checksum = values
+    return Row(*fields), checksum  # type: ignore[arg-type, return-value]
+
+
+def _error(path: Path, error: Exception) -> DatabaseError:
+    """What a person should know of an error of SQLite or the system."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+    match code:
+        case sqlite3.SQLITE_FULL:
+            remedy = "free space on its disk"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            remedy = "check that the file and its folder may be written"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            remedy = "another process holds it; try again when that has ended"
+        case _ if code in damaged or isinstance(
+            error, (OverflowError, sqlite3.DataError)
+        ):
+            remedy = (
+                "the file is damaged or another program's: move it away, or rescue "
+                "what is whole with 'morello db export'"
+            )
+        case _:
+            remedy = "check the disk, or give another path with --db or MORELLO_DB"
+    return DatabaseError(f"the database {path} cannot be used: {error}", remedy)

@@ -1,0 +1,61 @@
+"""The key of a table on disk: everything that its contents depend on.
+
+That is the Specs (key, axes, limits), the target with all its fields, and the program:
+the search, the actions, the kernels and the kinds. Of the program it is the source that
+counts: whoever edits a cost finds no table that was made before.
+"""
+
+import functools
+import hashlib
+from pathlib import Path
+
+import morello
+from morello._version import __version__
+from morello.actions import ACTIONS
+from morello.search.database import FORMAT
+from morello.search.table import TableId
+from morello.spec import Limits
+from morello.targets import Target
+
+_PARTS = ("spec", "actions", "kernels", "targets", "search")
+"""The packages whose source decides what is in a table."""
+
+
+@functools.cache
+def space() -> str:
+    """What the answers of this program depend on, beside target and Spec."""
+    state = hashlib.blake2b(f"{FORMAT} {__version__}".encode(), digest_size=12)
+    for action in ACTIONS:
+        state.update(f"{action.__module__}.{action.__qualname__}\n".encode())
+    root = Path(morello.__file__).parent
+    for part in _PARTS:
+        for path in sorted((root / part).glob("*.py")):
+            state.update(f"{part}/{path.name}\n".encode())
+            state.update(path.read_bytes())
+    return state.hexdigest()
+
+
+def family(target: Target) -> str:
+    """The version of the space and the target: rows of others are never read."""
+    fields = hashlib.blake2b(repr(target).encode(), digest_size=12).hexdigest()
+    return f"{__version__} {space()} {target.name} {fields}"
+
+
+def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
+    """The key of a table's row, 32 bytes.
+
+    Args:
+        identity: which table.
+        limits: of the goal whose search it belongs to.
+        room: what one operand of that goal may take.
+        kin: its `family`.
+    """
+    parts = (
+        str(identity.key),
+        repr(identity.sizes),
+        repr(identity.free),
+        str(limits),
+        str(room),
+        kin,
+    )
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()

@@ -1,0 +1,134 @@
+"""Databases over each other, and what to do when one fails.
+
+`open_database` reads what a person asked for: a path, several, or none. The first is
+read and written, the others are only read. A file that is not ours is refused when it
+is opened; a disk that is full, gone or read-only is not: there is one warning, and the
+search goes on without it.
+"""
+
+import os
+import warnings
+from pathlib import Path
+
+from morello.search.database import Database, DatabaseError, Row
+
+VARIABLE = "MORELLO_DB"
+"""The environment variable that names the databases."""
+
+NONE = "none"
+"""What to write for no database at all."""
+
+
+class DatabaseWarning(UserWarning):
+    """A database that the search goes on without."""
+
+
+class Layers:
+    """Databases, the first of which is written.
+
+    Args:
+        top: the file that is read and written; None if it failed.
+        below: files that are read where those before them have no row.
+    """
+
+    def __init__(self, top: Database | None, below: tuple[Database, ...] = ()) -> None:
+        self.top = top
+        self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
+
+    def get(self, key: bytes) -> Row | None:
+        """The row of a key from the first database that has it whole."""
+        for database in self.readable:
+            try:
+                found = database.get(key)
+            except DatabaseError as error:
+                self._lose(database, error)
+            else:
+                if found is not None:
+                    return found
+        return None
+
+    def put(self, row: Row) -> None:
+        """Store a row, if there is a database that can be written."""
+        if self.top is None:
+            return
+        try:
+            self.top.put(row)
+        except DatabaseError as error:
+            warn(error, "what is solved is not stored")
+            self.top = None
+
+    def close(self) -> None:
+        """Close every file."""
+        for database in self.readable:
+            database.close()
+
+    def _lose(self, database: Database, error: DatabaseError) -> None:
+        warn(error, "the search goes on without it")
+        self.readable = tuple(d for d in self.readable if d is not database)
+        if database is self.top:
+            self.top = None
+
+
+def warn(error: DatabaseError, consequence: str) -> None:
+    """Say once what is wrong with a database and what follows from it."""
+    warnings.warn(f"{error} ({consequence})", DatabaseWarning, stacklevel=2)
+
+
+def default_path() -> Path:
+    """Where the tools keep what they have solved (the XDG rules).
+
+    A relative ``XDG_DATA_HOME`` is invalid by those rules and is not looked at.
+    """
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not home.is_absolute():
+        home = Path.home() / ".local" / "share"
+    return home / "morello" / "tables.sqlite"
+
+
+def open_database(
+    wanted: "str | Path | Layers | None" = None, *, default: Path | None = None
+) -> Layers | None:
+    """The databases that a call should use.
+
+    Args:
+        wanted: a path; several with ``:`` between them, of which the first is written
+            and the others are read; ``none``; or databases that are open. Nothing
+            means what ``MORELLO_DB`` says.
+        default: the path if that says nothing.
+
+    Returns:
+        None if there is to be no database.
+
+    Raises:
+        DatabaseError: a file is not a database of this version.
+    """
+    if isinstance(wanted, Layers):
+        return wanted
+    text = str(wanted) if wanted else os.environ.get(VARIABLE, "")
+    if text == NONE:
+        return None
+    paths = [Path(p).expanduser() for p in text.split(os.pathsep) if p]
+    if not paths and default is not None:
+        paths = [default]
+    if not paths:
+        return None
+    return _open(paths[0], paths[1:])
+
+
+def _open(top: Path, below: list[Path]) -> Layers:
+    opened = [_try(path, is_writable=False) for path in below]
+    return Layers(_top(top), tuple(d for d in opened if d is not None))
+
+
+def _top(path: Path) -> Database | None:
+    return _try(path, is_writable=True)
+
+
+def _try(path: Path, *, is_writable: bool) -> Database | None:
+    try:
+        return Database(path, is_writable=is_writable)
+    except DatabaseError as error:
+        if error.__cause__ is None:
+            raise  # not ours: what is in the file must not be touched
+        warn(error, "the search goes on without it")
+        return None

@@ -1,0 +1,164 @@
+"""Where solved tables are kept: as boxes, on disk too, and dense while they are read.
+
+A table that is put here is packed by a second thread while the search goes on (machine
+code lets go of Python's lock), and written to the database. Its dense arrays stay until
+the room for those is needed; later they are made again from the boxes.
+"""
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from morello.actions import Action
+from morello.search.axes import Box
+from morello.search.codec import CodecError, decode, encode
+from morello.search.database import Row
+from morello.search.identity import family, row_key
+from morello.search.layers import Layers
+from morello.search.packed import Packed
+from morello.search.table import Costs, Table, TableId
+from morello.spec import Limits
+from morello.targets import Target
+
+DENSE_BYTES = 192 << 20
+"""The room for dense arrays."""
+
+
+class Shelf:
+    """The tables of one run.
+
+    Args:
+        target: what they are solved for.
+        limits: of the goals.
+        room: what one operand of a goal may take.
+        database: where tables are looked for and stored; None for nowhere.
+    """
+
+    def __init__(
+        self, target: Target, limits: Limits, room: Limits, database: Layers | None
+    ) -> None:
+        self.limits = limits
+        self.room = room
+        self.database = database
+        self.read = 0
+        """How many tables came from the database."""
+        self._family = family(target) if database else ""
+        self._packed: dict[TableId, Packed | Future[Packed]] = {}
+        self._dense: OrderedDict[TableId, Costs] = OrderedDict()
+        self._bytes = 0
+        self._worker: ThreadPoolExecutor | None = None
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __iter__(self) -> Iterator[Table]:
+        """Every table, dense."""
+        for identity in tuple(self._packed):
+            yield self.table(identity)
+
+    def packed(self) -> Iterator[Packed]:
+        """Every table, as boxes."""
+        for identity in tuple(self._packed):
+            yield self.entry(identity)
+
+    def __contains__(self, identity: TableId) -> bool:
+        return identity in self._packed
+
+    def table(self, identity: TableId) -> Table:
+        """A table that is here, dense."""
+        return self.entry(identity).expand()
+
+    def costs(self, identity: TableId) -> Costs:
+        """The costs of a table that is here, dense."""
+        found = self._dense.get(identity)
+        if found is not None:
+            self._dense.move_to_end(identity)
+            return found
+        packed = self.entry(identity)
+        costs = Costs(packed.box, packed.costs.expand())
+        self._hold(identity, costs)
+        return costs
+
+    def entry(self, identity: TableId) -> Packed:
+        """A table that is here, as boxes."""
+        found = self._packed[identity]
+        if isinstance(found, Future):
+            found = self._packed[identity] = found.result()
+        return found
+
+    def fetch(
+        self, identity: TableId, box: Box, actions: Callable[[], tuple[Action, ...]]
+    ) -> bool:
+        """Look for a table in the database; whether it is here now.
+
+        One that is damaged counts as missing.
+
+        Args:
+            identity: which.
+            box: its box.
+            actions: gives the candidates on its key.
+        """
+        if self.database is None:
+            return False
+        row = self.database.get(self._key(identity))
+        if row is None:
+            return False
+        try:
+            self._packed[identity] = decode(row.data, identity, box, actions())
+        except CodecError:
+            return False
+        self.read += 1
+        return True
+
+    def put(self, table: Table) -> None:
+        """Keep a table that was solved."""
+        if self._worker is None:
+            self._packed[table.id] = self._pack(table)
+        else:
+            self._packed[table.id] = self._worker.submit(self._pack, table)
+        self._hold(table.id, Costs(table.box, table.costs))
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Pack in a second thread meanwhile; at the end all is packed and stored."""
+        if self._worker is not None:
+            yield
+            return
+        with ThreadPoolExecutor(1, "morello-pack") as self._worker:
+            try:
+                yield
+            finally:
+                self._settle()
+                self._worker = None
+
+    def _settle(self) -> None:
+        for identity in tuple(self._packed):
+            self.entry(identity)
+
+    def _pack(self, table: Table) -> Packed:
+        packed = Packed.of(table)
+        if self.database is not None and self.database.top is not None:
+            row = Row(
+                self._key(table.id),
+                str(table.id.key),
+                self._family,
+                packed.points,
+                len(packed.decisions.labels),
+                len(packed.costs.ends),
+                encode(packed),
+            )
+            self.database.put(row)
+        return packed
+
+    def _key(self, identity: TableId) -> bytes:
+        return row_key(identity, self.limits, self.room, self._family)
+
+    def _hold(self, identity: TableId, costs: Costs) -> None:
+        """Keep dense arrays, and let go of those that were not read for longest."""
+        self._dense[identity] = costs
+        self._bytes += costs.costs.nbytes
+        while self._bytes > DENSE_BYTES and len(self._dense) > 1:
+            oldest, gone = self._dense.popitem(last=False)
+            self.entry(oldest)  # its arrays are packed before they go
+            self._bytes -= gone.costs.nbytes
