@@ -90,7 +90,7 @@ def spec_module(spec: Spec, target: Target) -> ir.Module:
 
 def function_name(spec: Spec, target: Target) -> str:
     """The name of the function of a Spec: its text, in letters of a C name."""
-    text = print_spec(spec, target.limits)
+    text = print_spec(dataclasses.replace(spec, serial=True), target.limits)
     return "".join(c if c.isalnum() else "_" for c in text).rstrip("_")
 
 

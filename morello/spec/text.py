@@ -3,7 +3,8 @@
 ``kind:sizes[:dtypes][:option=value]…`` where sizes are joined by ``x`` and dtypes by
 commas (one for all operands, or one each; ``f32`` if left out). Options name an operand
 to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``), a limit
-(``l1=256``), or what the kind defines (``value=lowest`` of fill).
+(``l1=256``), ``serial=false`` to allow parallel loops, or what the kind defines
+(``value=lowest`` of fill).
 """
 
 import dataclasses
@@ -44,15 +45,16 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     sizes = _complete_sizes(text, kind, given)
     tensors = _tensors(kind, kind.dtypes(dtypes), options)
     limits = _limits(limits, options)
+    serial = _serial(options)
     if options:
-        names = [o.name for o in kind.operands] + ["vrf", "l1", "l2"]
+        names = [*(o.name for o in kind.operands), "vrf", "l1", "l2", "serial"]
         if isinstance(kind, Fill):
             names.append("value")
         raise SpecError(
             f"unknown option '{next(iter(options))}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}",
         )
-    return Spec(kind, sizes, tensors, limits)
+    return Spec(kind, sizes, tensors, limits, serial)
 
 
 def print_spec(spec: Spec, limits: Limits) -> str:
@@ -78,6 +80,8 @@ def print_spec(spec: Spec, limits: Limits) -> str:
     for name in ("vrf", "l1", "l2"):
         if getattr(spec.limits, name) != getattr(limits, name):
             parts.append(f"{name}={getattr(spec.limits, name)}")
+    if not spec.serial:
+        parts.append("serial=false")
     return ":".join(parts)
 
 
@@ -173,3 +177,10 @@ def _limits(limits: Limits, options: dict[str, str]) -> Limits:
                 )
             limits = dataclasses.replace(limits, **{name: int(value)})
     return limits
+
+
+def _serial(options: dict[str, str]) -> bool:
+    value = options.pop("serial", "true")
+    if value not in ("true", "false"):
+        raise SpecError(f"option serial={value}", "write serial=true or serial=false")
+    return value == "true"

@@ -48,6 +48,7 @@ def test_any_text_is_a_spec_or_is_refused(text: str) -> None:
         "max:3x4:s32:src=[1,0]",
         "max_accum:3x4:f32:vrf=4:l1=0:l2=1",
         "fill:9:bf16:value=lowest:out=[0,0oe4]@L2",
+        "matmul:8x8x8:f32:serial=false",
     ],
 )
 def test_the_shortest_text_is_printed(text: str) -> None:
@@ -94,6 +95,7 @@ def test_options() -> None:
             "max:4x4:f32:rhs=[0]",
             "unknown option 'rhs' .*max has the options src, out, v",
         ),
+        ("fill:4:serial=maybe", "serial=maybe; write serial=true or serial=false"),
         ("fill:4:f32:size=3", "unknown option 'size' .* has the options out, .*value"),
         ("max:4x4:f32:src=0,1", "'0,1' is not a form of the operand 'src'; write a"),
         ("max:4x4:f32:src=[0,1]@L7", "unknown memory level 'L7'"),
