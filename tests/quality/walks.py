@@ -21,7 +21,7 @@ BUDGET = 24
 MAX_TRIES = 400
 """Actions tried, those that led nowhere included."""
 
-MAX_NODES = 64
+MAX_NODES = 48
 """Nodes of a program's tree: each becomes code."""
 
 MAX_LEAVES = 300_000
