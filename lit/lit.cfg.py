@@ -49,6 +49,7 @@ config.environment["PYTHONPATH"] = os.pathsep.join(
 for variable in ("HOME", "XDG_CACHE_HOME", "MORELLO_DB"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
+config.environment.setdefault("MORELLO_DB", "none")
 config.substitutions += [
     (r"%morello-opt", limited(sys.executable, "-m", "morello.tools.morello_opt")),
     (r"%morello", limited(sys.executable, "-m", "morello.tools.morello")),

@@ -3,6 +3,7 @@
 import dataclasses
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 from morello.errors import CompileError
@@ -11,6 +12,7 @@ from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
 from morello.search import best_program
+from morello.search.layers import Layers, open_database
 from morello.spec import Spec, parse_spec
 from morello.stages import build_stages
 from morello.targets import Target, find_target
@@ -22,6 +24,7 @@ def compile(
     target: str | Target = "avx2",
     threads: int = 1,
     schedule: str | None = None,
+    db: str | Path | Layers | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -31,10 +34,14 @@ def compile(
         threads: the most threads that a call may use, at least 1.
         schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
             to be used instead of a search.
+        db: the database that what is solved is read from and stored in: a path, several
+            with ``:`` between them (the first is written), or ``none``. If it is left
+            out, ``MORELLO_DB`` says; without that there is none.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: what is wrong
             with an argument, or why no kernel can be made.
+        DatabaseError: a database is another program's or another version's file.
     """
     machine = find_target(target) if isinstance(target, str) else target
     wanted = parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
@@ -44,7 +51,9 @@ def compile(
         machine = dataclasses.replace(machine, threads=threads)
         wanted = dataclasses.replace(wanted, serial=False)
     start = time.perf_counter()
-    solution = None if schedule is not None else best_program(wanted, machine)
+    solution = None
+    if schedule is None:
+        solution = best_program(wanted, machine, open_database(db))
     searched = time.perf_counter()
     stages = build_stages(wanted, machine, schedule, solution)
     features = ",".join(f"+{feature}" for feature in machine.features)

@@ -13,6 +13,7 @@ from morello.passes.apply_schedule import ENTRY
 from morello.passes.base import Pass, PassFailure, option
 from morello.passes.schedule_builder import Goal, build_schedule
 from morello.search import Impl, best_program
+from morello.search.layers import open_database
 from morello.targets import Target, find_target
 
 
@@ -49,7 +50,7 @@ class Synthesize(Pass):
     def _solve(self, op: ir.Operation) -> Impl:
         try:
             target: Target = find_target(self.target) if self.target else target_of(op)
-            return best_program(spec_of(op), target).impl
+            return best_program(spec_of(op), target, open_database()).impl
         except MorelloError as error:
             raise PassFailure(op.location, str(error)) from error
 

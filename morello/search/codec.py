@@ -6,6 +6,7 @@ it: a table for other axes, or with actions that are not candidates, is refused.
 """
 
 import json
+import math
 import struct
 import zlib
 from typing import Any
@@ -96,6 +97,24 @@ def _decode(
     _check(box, decisions.ends, len(labels))
     _check(box, costs.ends, len(corners))
     return Packed(identity, box, actions, decisions, costs)
+
+
+def summary(data: bytes) -> tuple[int, int, int]:
+    """Of the bytes of a table: its points, boxes of decisions and boxes of costs.
+
+    Raises:
+        CodecError: the bytes are damaged.
+    """
+    try:
+        raw = zlib.decompress(data)
+        start = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
+        header = json.loads(raw[_LENGTH.size : start])
+        points = math.prod(len(axis) for axis in header["axes"])
+        return points, int(header["counts"][1]), int(header["counts"][3])
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise CodecError(str(error)) from error
+    except zlib.error as error:
+        raise CodecError(str(error)) from error
 
 
 _NONE = np.empty(0, np.int32)

@@ -196,9 +196,12 @@ class Database:
         with self._lock:
             try:
                 yield
-            except (sqlite3.Error, OSError, OverflowError) as error:
+            except (sqlite3.Error, OSError, *_DAMAGE) as error:
                 raise _error(self.path, error) from error
 
+
+_DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
+"""What Python makes of values and messages that are damaged."""
 
 _COLUMNS = "key, name, family, points, boxes, cost_boxes, data, checksum"
 _SELECT = f"SELECT {_COLUMNS} FROM tables"
@@ -328,9 +331,9 @@ def _error(path: Path, error: Exception) -> DatabaseError:
             remedy = "check that the file and its folder may be written"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             remedy = "another process holds it; try again when that has ended"
-        case _ if code in damaged or isinstance(
-            error, (OverflowError, sqlite3.DataError)
-        ):
+        case 0 if isinstance(error, OSError):
+            remedy = "check that the file and its folder may be read and written"
+        case _ if code in damaged or isinstance(error, _DAMAGE):
             remedy = (
                 "the file is damaged or another program's: move it away, or rescue "
                 "what is whole with 'morello db export'"

@@ -9,8 +9,6 @@ import functools
 import hashlib
 from pathlib import Path
 
-import morello
-from morello._version import __version__
 from morello.actions import ACTIONS
 from morello.search.database import FORMAT
 from morello.search.table import TableId
@@ -24,10 +22,11 @@ _PARTS = ("spec", "actions", "kernels", "targets", "search")
 @functools.cache
 def space() -> str:
     """What the answers of this program depend on, beside target and Spec."""
-    state = hashlib.blake2b(f"{FORMAT} {__version__}".encode(), digest_size=12)
+    root = Path(__file__).parent.parent
+    state = hashlib.blake2b(f"{FORMAT}\n".encode(), digest_size=12)
+    state.update((root / "_version.py").read_bytes())
     for action in ACTIONS:
         state.update(f"{action.__module__}.{action.__qualname__}\n".encode())
-    root = Path(morello.__file__).parent
     for part in _PARTS:
         for path in sorted((root / part).glob("*.py")):
             state.update(f"{part}/{path.name}\n".encode())
@@ -38,7 +37,7 @@ def space() -> str:
 def family(target: Target) -> str:
     """The version of the space and the target: rows of others are never read."""
     fields = hashlib.blake2b(repr(target).encode(), digest_size=12).hexdigest()
-    return f"{__version__} {space()} {target.name} {fields}"
+    return f"{space()} {target.name} {fields}"
 
 
 def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:

@@ -6,7 +6,9 @@ is opened; a disk that is full, gone or read-only is not: there is one warning, 
 search goes on without it.
 """
 
+import functools
 import os
+import threading
 import warnings
 from pathlib import Path
 
@@ -33,6 +35,8 @@ class Layers:
 
     def __init__(self, top: Database | None, below: tuple[Database, ...] = ()) -> None:
         self.top = top
+        self._lock = threading.Lock()
+        self._failed: set[Path] = set()
         self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
 
     def get(self, key: bytes) -> Row | None:
@@ -49,12 +53,13 @@ class Layers:
 
     def put(self, row: Row) -> None:
         """Store a row, if there is a database that can be written."""
-        if self.top is None:
+        top = self.top  # another thread may lose it meanwhile
+        if top is None:
             return
         try:
-            self.top.put(row)
+            top.put(row)
         except DatabaseError as error:
-            warn(error, "what is solved is not stored")
+            self._warn(top, error, "what is solved is not stored")
             self.top = None
 
     def close(self) -> None:
@@ -63,10 +68,17 @@ class Layers:
             database.close()
 
     def _lose(self, database: Database, error: DatabaseError) -> None:
-        warn(error, "the search goes on without it")
+        self._warn(database, error, "the search goes on without it")
         self.readable = tuple(d for d in self.readable if d is not database)
         if database is self.top:
             self.top = None
+
+    def _warn(self, database: Database, error: DatabaseError, consequence: str) -> None:
+        with self._lock:
+            is_new = database.path not in self._failed
+            self._failed.add(database.path)
+        if is_new:
+            warn(error, consequence)
 
 
 def warn(error: DatabaseError, consequence: str) -> None:
@@ -104,24 +116,29 @@ def open_database(
     """
     if isinstance(wanted, Layers):
         return wanted
+    paths = named_paths(wanted)
+    if paths == () and default is not None:
+        paths = (default,)
+    return _open(paths) if paths else None
+
+
+def named_paths(wanted: str | Path | None) -> tuple[Path, ...] | None:
+    """The files that a person or ``MORELLO_DB`` names; None if it is to be none."""
     text = str(wanted) if wanted else os.environ.get(VARIABLE, "")
     if text == NONE:
         return None
-    paths = [Path(p).expanduser() for p in text.split(os.pathsep) if p]
-    if not paths and default is not None:
-        paths = [default]
-    if not paths:
-        return None
-    return _open(paths[0], paths[1:])
+    return tuple(Path(p).expanduser() for p in text.split(os.pathsep) if p)
 
 
-def _open(top: Path, below: list[Path]) -> Layers:
-    opened = [_try(path, is_writable=False) for path in below]
-    return Layers(_top(top), tuple(d for d in opened if d is not None))
-
-
-def _top(path: Path) -> Database | None:
-    return _try(path, is_writable=True)
+@functools.lru_cache(maxsize=64)
+def _open(paths: tuple[Path, ...]) -> Layers:
+    """Open once a process: what fails is said once."""
+    below = [_try(path, is_writable=False) for path in paths[1:]]
+    top = _try(paths[0], is_writable=True) or _try_to_read(paths[0])
+    if top is not None and not top.is_writable:
+        below.insert(0, top)
+        top = None
+    return Layers(top, tuple(d for d in below if d is not None))
 
 
 def _try(path: Path, *, is_writable: bool) -> Database | None:
@@ -130,5 +147,16 @@ def _try(path: Path, *, is_writable: bool) -> Database | None:
     except DatabaseError as error:
         if error.__cause__ is None:
             raise  # not ours: what is in the file must not be touched
-        warn(error, "the search goes on without it")
+        consequence = (
+            "what is solved is not stored" if is_writable else "it is not read"
+        )
+        warn(error, consequence)
         return None
+
+
+def _try_to_read(path: Path) -> Database | None:
+    """A file that cannot be written may yet be read."""
+    try:
+        return Database(path, is_writable=False)
+    except DatabaseError:
+        return None  # the reason was said when it was opened to be written

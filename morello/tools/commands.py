@@ -44,6 +44,15 @@ def _threads() -> Any:
     )
 
 
+def _db() -> Any:
+    return flag(
+        "the database of what was solved: a path, several with ':' between them (the "
+        "first is written, the others are read), or 'none' (default: what MORELLO_DB "
+        "says, else tables.sqlite in the folder morello of XDG_DATA_HOME)",
+        metavar="PATH",
+    )
+
+
 def _seed() -> Any:
     return flag(
         "of the random inputs (default: 0)",
@@ -74,6 +83,7 @@ class RunOptions:
     threads: int = _threads()
     schedule: str | None = _schedule()
     target: str = _target()
+    db: str | None = _db()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +102,7 @@ class BenchOptions:
     seed: int = _seed()
     schedule: str | None = _schedule()
     target: str = _target()
+    db: str | None = _db()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,6 +124,7 @@ class EmitOptions:
     )
     schedule: str | None = _schedule()
     target: str = _target()
+    db: str | None = _db()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +162,19 @@ class ExplainOptions:
         parse=gigahertz,
     )
     target: str = _target()
+    db: str | None = _db()
+
+
+@dataclasses.dataclass(frozen=True)
+class DbOptions:
+    """The command line of ``morello db``."""
+
+    action: str = positional("info, verify, export, import, merge or gc", "ACTION")
+    files: tuple[str, ...] = positional(
+        "the files of import, export or merge", "FILE", repeats=True
+    )
+    db: str | None = _db()
+    json: bool = flag("info: print one JSON object, on one line", default=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -243,6 +268,25 @@ examples:
       a page with pictures of what lies in which memory, and alternatives everywhere
 """
 
+_DB = """\
+actions:
+  info             where the database is, and how many tables, Specs and boxes it has
+  verify           check the file, the checksum of every row, and its boxes
+  export FILE      copy every whole row to a new database, from a damaged one too
+  import FILE...   add the rows of other databases
+  merge FILE...    the same; it says how many rows each brought
+  gc               take out rows of other versions and damaged ones, and shrink the file
+
+A row is read only by the version and for the target that it was made with. Deleting the
+file is safe: everything in it can be solved again.
+
+examples:
+  morello db info
+  morello db verify --db tables.sqlite
+  morello db merge other.sqlite
+      into the database that 'run' and 'bench' use
+"""
+
 COMMANDS = {
     command.name: command
     for command in (
@@ -266,6 +310,13 @@ COMMANDS = {
             EmitOptions,
             _EMIT,
             "morello.tools.emit",
+        ),
+        Command(
+            "db",
+            "look after the database of what was solved",
+            DbOptions,
+            _DB,
+            "morello.tools.db",
         ),
         Command(
             "explain",

@@ -2,6 +2,7 @@
 
 from morello.dialect import load
 from morello.mlir import ir
+from morello.search import best_program
 from morello.stages import build_stages, spec_module
 from morello.tools.commands import EmitOptions
 from morello.tools.input_output import UsageError, check_output, write_output
@@ -19,7 +20,7 @@ def main(options: EmitOptions) -> int:
         raise UsageError(
             "the stage 'spec' comes before a schedule", "leave --schedule out"
         )
-    request = Request.read(options.spec, options.target, options.schedule)
+    request = Request.read(options.spec, options.target, options.schedule, options.db)
     text = _text(request, options.stage)
     write_output(options.output, text if text.endswith("\n") else f"{text}\n")
     return 0
@@ -44,7 +45,8 @@ def _text(request: Request, stage: str) -> str:
 def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working():
-        stages = build_stages(
-            request.spec, request.target, request.schedule, solution=None
-        )
+        solution = None
+        if request.schedule is None:
+            solution = best_program(request.spec, request.target, request.database())
+        stages = build_stages(request.spec, request.target, request.schedule, solution)
     return stages.schedule if stage == "schedule" else stages.mlir

@@ -33,9 +33,11 @@ def main(options: ExplainOptions) -> int:
         )
     if options.html is not None:
         check_output(options.html)
-    request = Request.read(options.spec, options.target, None)
+    request = Request.read(options.spec, options.target, None, options.db)
     with request.working():
-        found = explain(request.spec, Solver(request.target), _wanted(options))
+        found = explain(
+            request.spec, Solver(request.target, request.database()), _wanted(options)
+        )
     _check_nodes(options.at, found)
     clock = Clock(options.ghz)
     if options.html is not None:

@@ -28,9 +28,9 @@ class _Flag:
     repeats: bool
 
 
-def positional(help: str, metavar: str) -> Any:
-    """A field that is a word without a flag."""
-    row = _Flag(help, metavar, str, None, "", True, True, False)
+def positional(help: str, metavar: str, *, repeats: bool = False) -> Any:
+    """A field that is a word without a flag, or with ``repeats`` any number of them."""
+    row = _Flag(help, metavar, str, None, "", True, True, repeats)
     return dataclasses.field(metadata={_KEY: row})
 
 
@@ -68,7 +68,8 @@ def _add(
     parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", row: _Flag
 ) -> None:
     if row.is_positional:
-        parser.add_argument(field.name, metavar=row.metavar, help=row.help)
+        count = "*" if row.repeats else None
+        parser.add_argument(field.name, metavar=row.metavar, help=row.help, nargs=count)
         return
     names = [n for n in (row.short, f"--{field.name.replace('_', '-')}") if n]
     if field.default is False:

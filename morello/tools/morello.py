@@ -6,8 +6,9 @@ Read `main` first, then `commands.py`: its rows are the subcommands. Exit codes:
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from morello._version import __version__
 from morello.errors import MorelloError
@@ -59,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return _run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:
         return INTERRUPTED
     except UsageError as error:
@@ -68,6 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report(error, REFUSED)
     except MemoryError as error:
         return _report(f"out of memory: {error or 'no more can be had'}", REFUSED)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """A warning as one line, without the place in the source that it comes from."""
+    sys.stderr.write(f"morello: warning: {message}\n")
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from morello.compiler import compile as compile_spec
 from morello.errors import CompileError, ScheduleError, TargetError
 from morello.kernel import Kernel
+from morello.search.layers import NONE, Layers, default_path, open_database
 from morello.spec import Spec, parse_spec, print_spec
 from morello.targets import Target, find_target
 from morello.tools.input_output import UsageError, input_name, read_input
@@ -21,11 +22,15 @@ class Request:
     target: Target
     schedule: str | None
     """The text of a module to be used instead of a search."""
+    db: str | None = None
+    """The databases, as ``--db`` gives them."""
     source: str = ""
     """Where the schedule was read, for locations in errors."""
 
     @classmethod
-    def read(cls, spec: str, target: str, schedule: str | None) -> "Request":
+    def read(
+        cls, spec: str, target: str, schedule: str | None, db: str | None = None
+    ) -> "Request":
         """The Spec and target written so, and the schedule in a file.
 
         Raises:
@@ -39,7 +44,7 @@ class Request:
             raise UsageError(f"argument --target: {error.what}", error.remedy) from None
         wanted = parse_spec(spec, machine.limits)
         text = None if schedule is None else read_input(schedule)
-        return cls(wanted, machine, text, input_name(schedule or ""))
+        return cls(wanted, machine, text, db, input_name(schedule or ""))
 
     @property
     def text(self) -> str:
@@ -62,6 +67,14 @@ class Request:
             what = error.what.replace('"-":', f"{self.source}:")
             raise type(error)(what, error.remedy) from error
 
+    def database(self) -> Layers | None:
+        """The databases that the command uses; None for none.
+
+        Raises:
+            DatabaseError: a file is not a database of this version.
+        """
+        return open_database(self.db, default=default_path())
+
     def compile(self, threads: int = 1) -> Kernel:
         """The kernel.
 
@@ -70,5 +83,9 @@ class Request:
         """
         with self.working():
             return compile_spec(
-                self.spec, target=self.target, threads=threads, schedule=self.schedule
+                self.spec,
+                target=self.target,
+                threads=threads,
+                schedule=self.schedule,
+                db=self.database() or NONE,
             )

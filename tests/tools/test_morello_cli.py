@@ -21,7 +21,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 COMMAND = [sys.executable, "-m", "morello"]
 
 USAGE = {
-    "": "no command; use one of run, bench, emit; morello --help",
+    "": "no command; use one of run, bench, emit",
     "runn fill:3": "argument COMMAND: invalid choice: 'runn'",
     "run": "the following arguments are required: SPEC; morello run --help",
     "run fill:3 fill:4": "unknown flag or one Spec too many: fill:4",

@@ -1,0 +1,228 @@
+"""``morello db``: look after the database of what was solved."""
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from morello.errors import MorelloError
+from morello.search.codec import CodecError, summary
+from morello.search.database import Database, DatabaseError, Row
+from morello.search.identity import space
+from morello.search.layers import NONE, VARIABLE, default_path, named_paths
+from morello.tools.commands import DbOptions
+from morello.tools.input_output import UsageError, write_output
+from morello.tools.table import table
+
+_BATCH = 64
+"""Rows that are copied in one transaction."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    """What ``--json`` prints of a database."""
+
+    path: str
+    bytes: int
+    """Of the file."""
+    tables: int
+    current: int
+    """Tables that this version of Morello can read, for any target."""
+    damaged: int
+    """Rows whose checksum is wrong."""
+    specs: int
+    """Points of all tables."""
+    boxes: int
+    """Of decisions."""
+    cost_boxes: int
+    compression_decisions: float | None
+    """Specs a box of decisions."""
+    compression: float | None
+    """Specs a box, of decisions and of costs together."""
+
+
+def main(options: DbOptions) -> int:
+    """Do what the command line says.
+
+    Returns:
+        0; or 1 if ``verify`` finds something wrong.
+
+    Raises:
+        MorelloError: a file that cannot be used.
+    """
+    if options.action not in _ACTIONS:
+        names = ", ".join(_ACTIONS)
+        raise UsageError(f"there is no 'db {options.action}'", f"use one of {names}")
+    takes_files = options.action in ("export", "import", "merge")
+    if bool(options.files) != takes_files:
+        need = "needs a FILE" if takes_files else "takes no FILE"
+        raise UsageError(f"'db {options.action}' {need}", "see morello db --help")
+    return _ACTIONS[options.action](_path(options), options)
+
+
+def _path(options: DbOptions) -> Path:
+    paths = named_paths(options.db)
+    if paths is None:
+        raise UsageError(
+            f"--db or {VARIABLE} says '{NONE}': there is no database",
+            "give its path with --db",
+        )
+    return paths[0] if paths else default_path()
+
+
+def info(path: Path) -> Info:
+    """What is in a database; nothing if there is no file."""
+    if not path.exists():
+        return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None)
+    tables = current = damaged = points = boxes = cost_boxes = 0
+    with _opened(path) as database:
+        for row, is_whole in database.rows():
+            tables += 1
+            damaged += not is_whole
+            current += _is_current(row)
+            points += row.points
+            boxes += row.boxes
+            cost_boxes += row.cost_boxes
+    return Info(
+        str(path),
+        path.stat().st_size,
+        tables,
+        current,
+        damaged,
+        points,
+        boxes,
+        cost_boxes,
+        points / boxes if boxes else None,
+        points / (boxes + cost_boxes) if boxes else None,
+    )
+
+
+def _info(path: Path, options: DbOptions) -> int:
+    found = info(path)
+    if options.json:
+        write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
+        return 0
+    old = found.tables - found.current
+    rows = [
+        ("path", found.path if found.bytes else f"{found.path} (no such file yet)"),
+        ("size", f"{found.bytes / 1e6:.2f} MB"),
+        ("tables", f"{found.tables:,}, {old:,} of other versions"),
+        ("damaged", f"{found.damaged:,}"),
+        ("Specs", f"{found.specs:,}"),
+        ("boxes", f"{found.boxes:,} of decisions, {found.cost_boxes:,} of costs"),
+    ]
+    if found.compression is not None and found.compression_decisions is not None:
+        rows.append(
+            (
+                "Specs a box",
+                f"{found.compression_decisions:.0f} with decisions only, "
+                f"{found.compression:.0f} with costs",
+            )
+        )
+    write_output("-", table(*rows))
+    return 0
+
+
+def _verify(path: Path, options: DbOptions) -> int:
+    wrong = []
+    rows = 0
+    with _opened(path) as database:
+        wrong += [f"file: {text}" for text in database.check()]
+        for row, is_whole in database.rows():
+            rows += 1
+            reason = _fault(row) if is_whole else "the checksum is wrong"
+            if reason:
+                wrong.append(f"{row.key.hex()[:16]} {row.name}: {reason}")
+    lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
+    write_output("-", "\n".join(lines) + "\n")
+    return 1 if wrong else 0
+
+
+def _fault(row: Row) -> str:
+    """What is wrong with the contents of a row whose checksum is right."""
+    try:
+        found = summary(row.data)
+    except CodecError as error:
+        return str(error)
+    wanted = (row.points, row.boxes, row.cost_boxes)
+    return "" if found == wanted else f"it says {wanted} but has {found}"
+
+
+def _export(path: Path, options: DbOptions) -> int:
+    if len(options.files) != 1:
+        raise UsageError("'db export' makes one file", "give one FILE")
+    target = Path(options.files[0])
+    if target.exists():
+        raise DatabaseError(f"{target} exists", "give the name of a new file")
+    new, damaged = _copy(path, target)
+    lost = f", {damaged} damaged left out" if damaged else ""
+    write_output("-", f"{target}: {new} tables{lost}\n")
+    return 0
+
+
+def _import(path: Path, options: DbOptions) -> int:
+    for name in options.files:
+        new, damaged = _copy(Path(name), path)
+        lost = f", {damaged} damaged left out" if damaged else ""
+        write_output("-", f"{name}: {new} new tables{lost}\n")
+    return 0
+
+
+def _gc(path: Path, options: DbOptions) -> int:
+    with _opened(path, is_writable=True) as database:
+        unused = tuple(
+            row.key
+            for row, is_whole in database.rows()
+            if not is_whole or not _is_current(row)
+        )
+        before = path.stat().st_size
+        database.delete(unused)
+        database.close()
+    saved = before - path.stat().st_size
+    write_output("-", f"{path}: {len(unused)} tables out, {saved / 1e6:.2f} MB less\n")
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[Path, DbOptions], int]] = {
+    "info": _info,
+    "verify": _verify,
+    "export": _export,
+    "import": _import,
+    "merge": _import,
+    "gc": _gc,
+}
+
+
+def _is_current(row: Row) -> bool:
+    return space() in row.family.split()
+
+
+def _copy(source: Path, target: Path) -> tuple[int, int]:
+    """Copy every whole row; how many are new, and how many were damaged."""
+    new = damaged = 0
+    with _opened(source) as old, _opened(target, is_writable=True) as database:
+        batch: list[Row] = []
+        try:
+            for row, is_whole in old.rows():
+                damaged += not is_whole
+                if is_whole:
+                    batch.append(row)
+                if len(batch) == _BATCH:
+                    new += database.put_all(tuple(batch))
+                    batch.clear()
+        except MorelloError as error:
+            if not new and not batch:
+                raise
+            write_output("-", f"{source}: what follows cannot be read: {error.what}\n")
+        new += database.put_all(tuple(batch))
+    return new, damaged
+
+
+@contextlib.contextmanager
+def _opened(path: Path, *, is_writable: bool = False) -> Iterator[Database]:
+    database = Database(path, is_writable=is_writable)
+    try:
+        yield database
+    finally:
+        database.close()

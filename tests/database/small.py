@@ -1,0 +1,41 @@
+"""Goals whose tables are few and small, and what a test asks of their answers."""
+
+from pathlib import Path
+
+from morello.search import Solver
+from morello.search.database import Database, Row
+from morello.search.layers import Layers
+from morello.spec import Spec, parse_spec
+from morello.targets import AVX2
+
+TEXTS = ("move:7x9:f32", "fill:12x5:f32", "max:6x10:f32")
+"""Goals of a few tables each."""
+
+
+def spec(text: str) -> Spec:
+    """The Spec that a text stands for."""
+    return parse_spec(text, AVX2.limits)
+
+
+def cold(text: str) -> str:
+    """The program of a goal, found without a database."""
+    return program(text, None)
+
+
+def program(text: str, database: Layers | None) -> str:
+    """The program of a goal as text, costs and all; a new solver each time."""
+    return str(Solver(AVX2, database).solve(spec(text)).impl)
+
+
+def filled(path: Path, text: str = TEXTS[0]) -> Layers:
+    """A database that has the tables of a goal."""
+    layers = Layers(Database(path))
+    program(text, layers)
+    return layers
+
+
+def row(number: int, writer: int = 0) -> Row:
+    """A row with contents of its own, as a program of ours would not write it."""
+    key = f"{writer}:{number}".encode().ljust(32, b".")
+    data = bytes((number * 7 + i) % 251 for i in range(40 + number % 60))
+    return Row(key, f"row {number}", "family", number, 1, 2, data)

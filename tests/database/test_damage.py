@@ -1,0 +1,114 @@
+"""Damaged and foreign files: a miss or an error that names the file; the program that a
+search finds is always the right one (D4)."""
+
+import random
+import shutil
+import sqlite3
+import warnings
+from pathlib import Path
+
+import pytest
+
+from morello.search.database import Database, DatabaseError
+from morello.search.layers import DatabaseWarning, Layers, open_database
+from tests.database.small import TEXTS, cold, filled, program
+
+MUTATIONS = 500
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "tables.sqlite"
+    filled(path).close()
+    return path
+
+
+def _mutate(data: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(data)
+    match rng.randrange(4):
+        case 0:
+            for _ in range(rng.choice((1, 8, 200))):
+                place = rng.randrange(len(changed))
+                changed[place] ^= 1 << rng.randrange(8)
+        case 1:
+            del changed[rng.randrange(len(changed)) :]
+        case 2:
+            start = rng.randrange(len(changed))
+            length = rng.randrange(1, 4096)
+            changed[start : start + length] = rng.randbytes(length)
+        case _:
+            start = rng.randrange(len(changed))
+            length = rng.randrange(1, 4096)
+            changed[start : start + length] = bytes(length)
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_a_damaged_file_never_changes_a_program(
+    whole: Path, tmp_path: Path, part: int
+) -> None:
+    wanted = cold(TEXTS[0])
+    data = whole.read_bytes()
+    for number in range(MUTATIONS // 10):
+        seed = part * MUTATIONS // 10 + number
+        path = tmp_path / f"{seed}.sqlite"
+        path.write_bytes(_mutate(data, random.Random(seed)))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            layers = _opened(path)
+            assert program(TEXTS[0], layers) == wanted, f"seed {seed}"
+        assert all(str(path) in str(w.message) for w in said), f"seed {seed}"
+        assert all(w.category is DatabaseWarning for w in said), f"seed {seed}"
+        assert len(said) <= 2, f"seed {seed}"
+        if layers is not None:
+            layers.close()
+
+
+def _opened(path: Path) -> Layers | None:
+    """The database; None if it is refused, by an error that names it and says what to
+    do."""
+    refused: DatabaseError | None = None
+    layers = None
+    try:
+        layers = open_database(path)
+    except DatabaseError as error:
+        refused = error
+    if refused is not None:
+        assert str(path) in refused.what
+        assert refused.remedy
+    return layers
+
+
+def test_a_row_with_another_contents_is_a_miss(whole: Path, tmp_path: Path) -> None:
+    """Contents of one table under the key of another, with a checksum that is wrong."""
+    path = tmp_path / "tables.sqlite"
+    shutil.copy(whole, path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE tables SET data = (SELECT data FROM tables ORDER BY points LIMIT 1)"
+        )
+    connection.close()
+    database = Database(path)
+    assert not all(is_whole for _, is_whole in list(database.rows())[1:])
+    assert program(TEXTS[0], Layers(database)) == cold(TEXTS[0])
+
+
+def test_another_programs_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError, match="is not a database of Morello") as caught:
+        open_database(path)
+    assert "--db" in caught.value.remedy
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader,\n" * 100)
+    with pytest.warns(DatabaseWarning, match="not a database"):
+        layers = open_database(path)
+    assert program(TEXTS[1], layers) == cold(TEXTS[1])
+    assert path.read_text() == "Dear reader,\n" * 100

@@ -1,0 +1,174 @@
+"""Rows on disk: what is put is got, by any process, and outlives a killed one (D1, D5).
+
+Writers are child processes that import only `morello.search.database`'s needs and say
+on a pipe which rows were stored.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from morello.search.database import FORMAT, Database, DatabaseError, Row
+from tests.database.small import row
+
+KILLS = 100
+WRITERS, ROWS = 8, 500
+
+_WRITE = """
+import sys
+from pathlib import Path
+from morello.search.database import Database
+from tests.database.small import row
+writer, count = int(sys.argv[2]), int(sys.argv[3])
+database = Database(Path(sys.argv[1]))
+for number in range(count):
+    database.put(row(number, writer))
+    if sys.argv[4] == "share":
+        database.put(row(number, 99))
+        assert database.get(row(number // 2, writer).key) is not None
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path / "folder" / "tables.sqlite")
+
+
+def test_a_row_is_got_as_it_was_put(database: Database) -> None:
+    assert database.get(row(1).key) is None
+    database.put(row(1))
+    database.put(row(1))
+    assert database.put_all((row(1), row(2))) == 1
+    assert database.get(row(1).key) == row(1)
+    database.close()
+    assert database.get(row(2).key) == row(2)
+    assert [(r, whole) for r, whole in Database(database.path).rows()] == [
+        (row(1), True),
+        (row(2), True),
+    ]
+    assert database.check() == ()
+
+
+def test_the_first_row_of_a_key_stays(database: Database) -> None:
+    database.put(row(1))
+    other = Row(row(1).key, "other", "family", 0, 0, 0, b"")
+    database.put(other)
+    assert database.get(row(1).key) == row(1)
+
+
+def test_a_deleted_row_is_gone(database: Database) -> None:
+    database.put_all((row(1), row(2)))
+    database.delete((row(1).key,))
+    assert database.get(row(1).key) is None
+    assert database.get(row(2).key) == row(2)
+
+
+def test_a_child_may_use_the_parents_database(database: Database) -> None:
+    database.put(row(1))
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            database.put(row(2))
+            os._exit(0 if database.get(row(1).key) == row(1) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert database.get(row(2).key) == row(2)
+
+
+def test_a_database_that_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "tables.sqlite"
+    Database(path).put(row(1))
+    reader = Database(path, is_writable=False)
+    assert reader.get(row(1).key) == row(1)
+    with pytest.raises(DatabaseError, match="readonly"):
+        reader.put(row(2))
+    with pytest.raises(DatabaseError, match=r"there is no file .*none\.sqlite"):
+        Database(tmp_path / "none.sqlite", is_writable=False)
+
+
+def test_a_database_in_a_folder_without_writing_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "shipped" / "tables.sqlite"
+    writer = Database(path)
+    writer.put(row(1))
+    writer.close()
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        assert Database(path, is_writable=False).get(row(1).key) == row(1)
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_other_versions_are_named(tmp_path: Path) -> None:
+    for version, age in ((FORMAT + 1, "a newer"), (FORMAT - 1, "an older")):
+        path = tmp_path / f"{version}.sqlite"
+        database = Database(path)
+        database._connected().execute(f"PRAGMA user_version = {version}")
+        database.close()
+        with pytest.raises(DatabaseError, match=f"{path} is from {age} version"):
+            Database(path)
+
+
+def test_killed_writers_lose_nothing_that_they_acknowledged(tmp_path: Path) -> None:
+    """D1: one file, a hundred writers killed one after another."""
+    path = tmp_path / "tables.sqlite"
+    Database(path).close()
+    for kill in range(KILLS):
+        acknowledged = _write_until_killed(path, kill)
+        found = {r.key: r for r, whole in Database(path).rows() if whole}
+        for number in range(acknowledged):
+            assert found[row(number, kill).key] == row(number, kill), f"kill {kill}"
+    whole = list(Database(path).rows())
+    assert all(is_whole for _, is_whole in whole)
+    allowed = {row(n, kill).key for kill in range(KILLS) for n in range(2000)}
+    assert {r.key for r, _ in whole} <= allowed
+    assert Database(path).check() == ()
+
+
+def _write_until_killed(path: Path, kill: int) -> int:
+    """Rows that a forked writer said were stored before it was killed."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            database = Database(path)
+            for number in range(2000):
+                database.put(row(number, kill))
+                os.write(write, b".")
+        os._exit(0)
+    os.close(write)
+    os.read(read, 1)
+    time.sleep(0.0002 * (kill % 37))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    acknowledged = 1
+    while part := os.read(read, 4096):
+        acknowledged += len(part)
+    os.close(read)
+    return acknowledged
+
+
+def test_processes_share_a_file(tmp_path: Path) -> None:
+    """D5: eight writers make the file together, and write rows of their own and some
+    that all write."""
+    path = tmp_path / "new" / "tables.sqlite"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WRITE, str(path), str(w), str(ROWS), "share"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for w in range(WRITERS)
+    ]
+    for writer in writers:
+        _, errors = writer.communicate(timeout=120)
+        assert (writer.returncode, errors) == (0, "")
+    found = {r.key: r for r, whole in Database(path).rows() if whole}
+    wanted = [row(n, w) for w in (*range(WRITERS), 99) for n in range(ROWS)]
+    assert found == {r.key: r for r in wanted}

@@ -1,0 +1,112 @@
+"""A disk that fails: the search answers all the same, with one warning (D3)."""
+
+import sqlite3
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from morello.search import database as module
+from morello.search.database import Database
+from morello.search.layers import DatabaseWarning, Layers, open_database
+from tests.database.small import TEXTS, cold, filled, program
+
+FAULTS = {
+    "database or disk is full": sqlite3.SQLITE_FULL,
+    "disk I/O error": sqlite3.SQLITE_IOERR,
+    "attempt to write a readonly database": sqlite3.SQLITE_READONLY,
+    "database is locked": sqlite3.SQLITE_BUSY,
+    "unable to open database file": sqlite3.SQLITE_CANTOPEN,
+}
+POINTS = 12
+"""The statement that fails: the first, the second, …"""
+
+
+class Failing:
+    """A connection whose statements fail from the nth on."""
+
+    def __init__(self, inner: sqlite3.Connection, after: int, fault: str) -> None:
+        self.inner = inner
+        self.left = after
+        self.fault = fault
+
+    def execute(self, *arguments: Any) -> Any:
+        if self.left == 0:
+            error = sqlite3.OperationalError(self.fault)
+            error.sqlite_errorcode = FAULTS[self.fault]
+            raise error
+        self.left -= 1
+        return self.inner.execute(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def _answer(
+    layers: Callable[[], Layers | None], text: str = TEXTS[1]
+) -> tuple[str, list[str]]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = program(text, layers())
+    assert all(w.category is DatabaseWarning for w in said)
+    return found, [str(w.message) for w in said]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_statement_that_fails_costs_one_warning(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = cold(TEXTS[1])
+    real = module.connect
+    for after in range(POINTS):
+        path = tmp_path / f"{after}.sqlite"
+
+        def connect(path: Path, is_writable: bool, after: int = after) -> Any:
+            return Failing(real(path, is_writable), after, fault)
+
+        monkeypatch.setattr(module, "connect", connect)
+        found, said = _answer(lambda path=path: Layers(Database(path)))  # type: ignore[misc]
+        assert found == wanted, f"after {after}"
+        assert len(said) == 1, f"after {after}: {said}"
+        assert str(path) in said[0]
+        assert fault in said[0]
+
+
+def test_a_real_limit_of_space(tmp_path: Path) -> None:
+    database = Database(tmp_path / "tables.sqlite")
+    database._connected().execute("PRAGMA max_page_count = 1")
+    found, said = _answer(lambda: Layers(database), TEXTS[0])
+    assert found == cold(TEXTS[0])
+    assert len(said) == 1
+    assert "free space on its disk" in said[0]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "tables.sqlite"
+    found, said = _answer(lambda: open_database(path))
+    assert found == cold(TEXTS[1])
+    assert len(said) == 1
+    assert str(path) in said[0]
+    assert "may be read and written" in said[0]
+
+
+def test_a_layer_that_is_missing(tmp_path: Path) -> None:
+    top, below = tmp_path / "top.sqlite", tmp_path / "below.sqlite"
+    found, said = _answer(lambda: open_database(f"{top}:{below}"))
+    assert found == cold(TEXTS[1])
+    assert said == [text for text in said if str(below) in text]
+    assert len(said) == 1
+    assert len(list(Database(top).rows())) > 1
+
+
+def test_a_lower_layer_is_read_and_not_written(tmp_path: Path) -> None:
+    below = tmp_path / "below.sqlite"
+    filled(below, TEXTS[1]).close()
+    before = below.read_bytes()
+    found, said = _answer(lambda: open_database(f"{tmp_path / 'top.sqlite'}:{below}"))
+    assert (found, said) == (cold(TEXTS[1]), [])
+    assert list(Database(tmp_path / "top.sqlite").rows()) == []
+    assert below.read_bytes() == before

@@ -1,0 +1,101 @@
+"""However a table comes, it gives the same program: cold, warm, half-filled, merged,
+reopened; and rows of another target or space are never read."""
+
+import dataclasses
+import random
+from pathlib import Path
+
+import pytest
+
+from morello.search import Solver, identity
+from morello.search.database import Database
+from morello.search.layers import Layers, default_path, named_paths, open_database
+from morello.targets import AVX2
+from tests.database.small import TEXTS, cold, filled, program, spec
+
+MATMUL = "matmul:5x4x9:f32"
+
+
+@pytest.mark.parametrize("text", [*TEXTS, MATMUL])
+def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> None:
+    wanted = cold(text)
+    layers = filled(tmp_path / "a.sqlite", text)
+    assert program(text, layers) == wanted
+    assert layers.top is not None
+    rows = [r for r, _ in layers.top.rows()]
+    rng = random.Random(text)
+    for trial in range(6):
+        kept = tuple(rng.sample(rows, rng.randrange(len(rows))))
+        half = Database(tmp_path / f"half {trial}.sqlite")
+        half.put_all(kept)
+        assert program(text, Layers(half)) == wanted
+        rest = Database(tmp_path / f"rest {trial}.sqlite")
+        rest.put_all(tuple(r for r in rows if r not in kept))
+        upper = Layers(Database(tmp_path / f"top {trial}.sqlite"), (half, rest))
+        assert program(text, upper) == wanted
+    layers.close()
+    assert program(text, Layers(Database(tmp_path / "a.sqlite"))) == wanted
+
+
+def test_a_warm_search_solves_nothing(tmp_path: Path) -> None:
+    layers = filled(tmp_path / "a.sqlite", MATMUL)
+    found = Solver(AVX2, layers).solve(spec(MATMUL))
+    assert found.statistics.specs == 0
+    assert found.statistics.tables < len(list(Solver(AVX2).tables(spec(MATMUL)))) or 1
+    assert layers.top is not None
+    before = len(list(layers.top.rows()))
+    program(MATMUL, layers)
+    assert len(list(layers.top.rows())) == before
+
+
+def test_stored_rows_are_the_solved_tables_to_the_byte(tmp_path: Path) -> None:
+    first, second = (filled(tmp_path / n, MATMUL) for n in ("a.sqlite", "b.sqlite"))
+    assert first.top is not None
+    assert second.top is not None
+    assert list(first.top.rows()) == list(second.top.rows())
+
+
+def test_another_target_finds_no_rows(tmp_path: Path) -> None:
+    dear = dataclasses.replace(AVX2.coefficients, store=AVX2.coefficients.store * 3)
+    other = dataclasses.replace(AVX2, coefficients=dear)
+    layers = filled(tmp_path / "a.sqlite")
+    found = Solver(other, layers).solve(spec(TEXTS[0]))
+    assert found.statistics.specs > 0
+    assert found.impl == Solver(other).solve(spec(TEXTS[0])).impl
+
+
+def test_another_space_finds_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = filled(tmp_path / "a.sqlite")
+    monkeypatch.setattr(identity, "space", lambda: "another")
+    assert Solver(AVX2, layers).solve(spec(TEXTS[0])).statistics.specs > 0
+
+
+def test_other_limits_find_no_rows(tmp_path: Path) -> None:
+    layers = filled(tmp_path / "a.sqlite")
+    less = dataclasses.replace(
+        spec(TEXTS[0]), limits=dataclasses.replace(AVX2.limits, l1=64)
+    )
+    found = Solver(AVX2, layers).solve(less)
+    assert found.statistics.specs > 0
+    assert found.impl == Solver(AVX2).solve(less).impl
+
+
+def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_path() == tmp_path / "morello" / "tables.sqlite"
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_path() == tmp_path / ".local/share/morello/tables.sqlite"
+    monkeypatch.setenv("MORELLO_DB", "none")
+    assert open_database() is None
+    assert open_database(default=tmp_path / "x") is None
+    monkeypatch.setenv("MORELLO_DB", f"a:~/b:{tmp_path}")
+    assert named_paths(None) == (Path("a"), tmp_path / "b", tmp_path)
+    assert named_paths("c") == (Path("c"),)
+    monkeypatch.delenv("MORELLO_DB")
+    assert open_database() is None
+    found = open_database(default=tmp_path / "x")
+    assert found is not None
+    assert (found.top is not None and found.top.path) == tmp_path / "x"
