@@ -131,11 +131,11 @@ class CostBoxes:
     def varying(self) -> Integers:
         """For each box, the size axes along which its costs differ: a bit each, the
         last axis the lowest."""
-        grid = self.corners.reshape(-1, *(2,) * self.dims)
+        grid = self.corners.reshape(len(self.corners), *(2,) * self.dims)
         masks = np.zeros(len(grid), np.int64)
         for dim in range(self.dims):
             low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
-            differs = (low != high).reshape(len(grid), -1).any(axis=1)
+            differs = np.any(low != high, axis=tuple(range(1, self.dims)))
             masks |= differs.astype(np.int64) << (self.dims - 1 - dim)
         return masks
 

@@ -1,0 +1,145 @@
+"""``morello db``: what it prints, what it refuses, and what is in the files after."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from morello.search.database import Database
+from morello.tools.morello import main
+from tests.database.small import filled, row
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "tables.sqlite"
+    filled(found).close()
+    return found
+
+
+def _spoil(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE tables SET points = points + 1 WHERE key = "
+            "(SELECT min(key) FROM tables)"
+        )
+    connection.close()
+
+
+def _info(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    capsys.readouterr()
+    assert main(["db", "info", "--json", "--db", str(path)]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_info(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = _info(path, capsys)
+    assert found["tables"] == found["current"] == len(list(Database(path).rows()))
+    assert found["damaged"] == 0
+    assert main(["db", "info", "--db", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert str(path) in text
+    assert "with decisions only" in text
+
+
+def test_info_of_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "none.sqlite"
+    assert _info(path, capsys)["tables"] == 0
+    assert not path.exists()
+
+
+def test_verify(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["db", "verify", "--db", str(path)]) == 0
+    assert "0 faults" in capsys.readouterr().out
+    _spoil(path)
+    assert main(["db", "verify", "--db", str(path)]) == 1
+    assert "the checksum is wrong" in capsys.readouterr().out
+    Database(path).put(row(5))
+    assert main(["db", "verify", "--db", str(path)]) == 1
+    assert "2 faults" in capsys.readouterr().out
+
+
+def test_export_and_merge(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy, third = tmp_path / "copy.sqlite", tmp_path / "third.sqlite"
+    whole = {r.key: r for r, _ in Database(path).rows()}
+    assert main(["db", "export", str(copy), "--db", str(path)]) == 0
+    assert {r.key: r for r, _ in Database(copy).rows()} == whole
+    Database(third).put(row(5))
+    merge = ["db", "merge", str(third), str(path), "--db", str(copy)]
+    capsys.readouterr()
+    assert main(merge) == 0
+    assert [f"{third}: 1 new tables", f"{path}: 0 new tables"] == (
+        capsys.readouterr().out.splitlines()
+    )
+    assert len(list(Database(copy).rows())) == len(whole) + 1
+    _spoil(path)
+    assert main(["db", "import", str(path), "--db", str(tmp_path / "new.sqlite")]) == 0
+    assert "1 damaged left out" in capsys.readouterr().out
+
+
+def test_gc_keeps_what_this_version_reads(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = len(list(Database(path).rows()))
+    Database(path).put(row(5))
+    _spoil(path)
+    assert main(["db", "gc", "--db", str(path)]) == 0
+    assert "2 tables out" in capsys.readouterr().out
+    left = _info(path, capsys)
+    assert left["tables"] == left["current"] == rows - 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("look", 2, "there is no 'db look'"),
+        ("info FILE", 2, "'db info' takes no FILE"),
+        ("export", 2, "'db export' needs a FILE"),
+        ("export a b --db x", 2, "'db export' makes one file"),
+        ("info --db none", 2, "there is no database"),
+        ("verify --db /nowhere/x", 1, "there is no file /nowhere/x"),
+    ],
+)
+def test_refusals(
+    words: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["db", *words.split()]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_export_does_not_overwrite(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["db", "export", str(path), "--db", str(path)]) == 1
+    assert f"{path} exists" in capsys.readouterr().err
+
+
+def test_a_database_is_used_by_the_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new.sqlite"
+    emit = ["emit", "fill:9x3:f32", "--stage", "schedule", "--db", str(path)]
+    assert main(emit) == 0
+    first = capsys.readouterr().out
+    stored = _info(path, capsys)["tables"]
+    assert stored != 0
+    assert main(emit) == 0
+    assert capsys.readouterr().out == first
+    assert _info(path, capsys)["tables"] == stored
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_database_that_fails_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "x.sqlite"
+    emit = ["emit", "fill:9x3:f32", "--stage", "schedule", "--db", str(path)]
+    assert main(emit) == 0
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 1
+    assert errors[0].startswith(f"morello: warning: the database {path} cannot be used")
