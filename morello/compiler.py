@@ -11,7 +11,7 @@ from morello.jit.engine import compile_llvm
 from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
-from morello.search import best_program
+from morello.search import Solution, best_program
 from morello.search.layers import Layers, open_database
 from morello.spec import Spec, parse_spec
 from morello.stages import build_stages
@@ -51,11 +51,13 @@ def compile(
         machine = dataclasses.replace(machine, threads=threads)
         wanted = dataclasses.replace(wanted, serial=False)
     start = time.perf_counter()
-    solution = None
+    program: str | Solution
     if schedule is None:
-        solution = best_program(wanted, machine, open_database(db))
+        program = best_program(wanted, machine, open_database(db))
+    else:
+        program = schedule
     searched = time.perf_counter()
-    stages = build_stages(wanted, machine, schedule, solution)
+    stages = build_stages(wanted, machine, program)
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
     function = NativeFunction(

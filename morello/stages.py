@@ -11,17 +11,15 @@ from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.transform.price import price_of
-from morello.errors import CompileError, MorelloError, ScheduleError
+from morello.errors import ScheduleError
 from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
 from morello.passes.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
+from morello.passes.synthesize import add_schedule
 from morello.search import Solution
 from morello.spec import Spec, print_spec
 from morello.targets import Target
-
-SYNTHESIZE = "builtin.module(morello-synthesize)"
-"""The search, as a pipeline."""
 
 LOWER = (
     "builtin.module(morello-apply-schedule,morello-lower-kernels,"
@@ -49,14 +47,12 @@ class Stages:
 def build_stages(
     spec: Spec,
     target: Target,
-    schedule: str | None,
-    solution: Solution | None,
+    program: Solution | str,
 ) -> Stages:
     """Every stage of the way for ``spec``.
 
     Args:
-        schedule: a module with the Spec and its schedule; None to search one.
-        solution: what the search found, to be kept with the stages.
+        program: what the search found; or a module with the Spec and its schedule.
 
     Raises:
         ScheduleError: the given schedule cannot be read, is for another Spec, or does
@@ -65,16 +61,17 @@ def build_stages(
     """
     with ir.Context() as context, ir.Location.unknown():
         load(context)
-        if schedule is None:
-            module = spec_module(spec, target)
-            _run(SYNTHESIZE, module, CompileError)
-            text = str(module)
-        else:
-            module = _parse(schedule)
+        if isinstance(program, str):
+            text, solution = program, None
+            module = _parse(text)
             _check_goal(module, spec)
-            text = schedule
+        else:
+            solution, impl = program, program.impl
+            module = spec_module(spec, target)
+            add_schedule(module.operation, lambda op: impl)
+            text = str(module)
         name = _function(module)
-        _run(LOWER, module, ScheduleError)
+        _lower(module)
         function = next(_functions(module))
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         cost = price_of(function)
@@ -94,11 +91,11 @@ def function_name(spec: Spec, target: Target) -> str:
     return "".join(c if c.isalnum() else "_" for c in text).rstrip("_")
 
 
-def _run(pipeline: str, module: ir.Module, error_class: type[MorelloError]) -> None:
+def _lower(module: ir.Module) -> None:
     try:
-        Pipeline.parse(pipeline).run(module.operation)
+        Pipeline.parse(LOWER).run(module.operation)
     except ir.MLIRError as error:
-        raise error_class(_message(error)) from error
+        raise ScheduleError(_message(error)) from error
 
 
 def _message(error: ir.MLIRError) -> str:

@@ -1,12 +1,13 @@
 """`morello-synthesize`: find the best program of every Spec, as a schedule."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import ClassVar
 
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.dialect.ops import SPEC_OPS
-from morello.dialect.target import target_of
+from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.errors import MorelloError
 from morello.mlir import ir
 from morello.passes.apply_schedule import ENTRY
@@ -14,7 +15,7 @@ from morello.passes.base import Pass, PassFailure, option
 from morello.passes.schedule_builder import Goal, build_schedule
 from morello.search import Impl, best_program
 from morello.search.layers import open_database
-from morello.targets import Target, find_target
+from morello.targets import find_target
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Synthesize(Pass):
     """Search the best program of every Spec op and add it as a schedule.
 
     Before: a module with Spec ops and no schedule. After: the same ops, each marked
-    with ``morello.id``, and named sequences that ``morello-apply-schedule`` runs.
-    Refuses: a module without Spec ops, one that has a schedule, and a Spec that has no
+    with ``morello.id``, and named sequences that ``morello-apply-schedule`` runs; the
+    target, if the option gives one, is recorded in the module. Refuses: a module without Spec ops, one that has a schedule, and a Spec that has no
     program on the target.
     """
 
@@ -44,15 +45,33 @@ class Synthesize(Pass):
             PassFailure: at the op that is refused.
         """
         load(module.context)
-        ops = _spec_ops(module)
-        build_schedule(module, [Goal(op, self._solve(op)) for op in ops])
+        if self.target:
+            with module.context:
+                text = ir.StringAttr.get(self.target)
+                module.attributes[TARGET_ATTRIBUTE] = text
+        add_schedule(module, _best)
 
-    def _solve(self, op: ir.Operation) -> Impl:
-        try:
-            target: Target = find_target(self.target) if self.target else target_of(op)
-            return best_program(spec_of(op), target, open_database()).impl
-        except MorelloError as error:
-            raise PassFailure(op.location, str(error)) from error
+
+def add_schedule(module: ir.Operation, program: Callable[[ir.Operation], Impl]) -> None:
+    """Add the schedule of every Spec op of ``module``, given the program of each.
+
+    Raises:
+        PassFailure: there are no Spec ops, or there is a schedule.
+    """
+    ops = _spec_ops(module)
+    build_schedule(module, [Goal(op, program(op)) for op in ops])
+
+
+def _best(op: ir.Operation) -> Impl:
+    """The best program of a Spec op.
+
+    Raises:
+        PassFailure: it has none.
+    """
+    try:
+        return best_program(spec_of(op), target_of(op), open_database()).impl
+    except MorelloError as error:
+        raise PassFailure(op.location, str(error)) from error
 
 
 def _spec_ops(module: ir.Operation) -> list[ir.Operation]:

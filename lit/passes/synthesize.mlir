@@ -9,7 +9,7 @@
 
 // Two ops of one Spec: each is marked and matched by its own mark; the program has a
 // name and is included twice.
-// CHECK: module attributes {transform.with_named_sequence} {
+// CHECK: module attributes {{.*}}transform.with_named_sequence} {
 // CHECK: "morello.fill"(%{{.*}}) {limits = {{.*}}, morello.id = 0 : i64,
 // CHECK: "morello.fill"(%{{.*}}) {limits = {{.*}}, morello.id = 1 : i64,
 // CHECK: transform.named_sequence @[[NAME:fill_8]](%{{.*}}: !transform.any_op {transform.consumed}) {

@@ -2,7 +2,7 @@
 
 from morello.dialect import load
 from morello.mlir import ir
-from morello.search import best_program
+from morello.search import Solution, best_program
 from morello.stages import build_stages, spec_module
 from morello.tools.commands import EmitOptions
 from morello.tools.input_output import UsageError, check_output, write_output
@@ -45,8 +45,10 @@ def _text(request: Request, stage: str) -> str:
 def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working():
-        solution = None
+        program: str | Solution
         if request.schedule is None:
-            solution = best_program(request.spec, request.target, request.database())
-        stages = build_stages(request.spec, request.target, request.schedule, solution)
+            program = best_program(request.spec, request.target, request.database())
+        else:
+            program = request.schedule
+        stages = build_stages(request.spec, request.target, program)
     return stages.schedule if stage == "schedule" else stages.mlir
