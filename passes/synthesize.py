@@ -24,8 +24,9 @@ class Synthesize(Pass):
 
     Before: a module with Spec ops and no schedule. After: the same ops, each marked
     with ``morello.id``, and named sequences that ``morello-apply-schedule`` runs; the
-    target, if the option gives one, is recorded in the module. Refuses: a module without Spec ops, one that has a schedule, and a Spec that has no
-    program on the target.
+    target, if the option gives one, is recorded in the module. Refuses: a module
+    without Spec ops, one that has a schedule, and a Spec that has no program on the
+    target.
     """
 
     name: ClassVar[str] = "morello-synthesize"
