@@ -163,8 +163,10 @@ class _Run:
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
         self._pending.add(identity)
-        solved = _TableSolver(self, identity).solve()
-        self._pending.discard(identity)
+        try:
+            solved = _TableSolver(self, identity).solve()
+        finally:  # a search that is interrupted may be taken up again
+            self._pending.discard(identity)
         self.shelf.put(solved)
         self.points += solved.costs.size
 

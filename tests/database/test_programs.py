@@ -10,6 +10,8 @@ import pytest
 from morello.search import Solver, identity
 from morello.search.database import Database
 from morello.search.layers import Layers, default_path, named_paths, open_database
+from morello.search.shelf import Shelf
+from morello.search.table import Table
 from morello.targets import AVX2
 from tests.database.small import TEXTS, cold, filled, program, spec
 
@@ -99,3 +101,31 @@ def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     found = open_database(default=tmp_path / "x")
     assert found is not None
     assert (found.top is not None and found.top.path) == tmp_path / "x"
+
+
+def test_an_interrupted_search_keeps_what_it_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever table is being solved, those before it are stored; the search can be
+    taken up by the same solver and by another."""
+    wanted = cold(MATMUL)
+    put = Shelf.put
+    for stop in (1, 7, 20):
+        left = [stop]
+
+        def interrupted(shelf: Shelf, table: Table, left: list[int] = left) -> None:
+            put(shelf, table)
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+
+        layers = Layers(Database(tmp_path / f"{stop}.sqlite"))
+        solver = Solver(AVX2, layers)
+        monkeypatch.setattr(Shelf, "put", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solver.solve(spec(MATMUL))
+        monkeypatch.setattr(Shelf, "put", put)
+        assert layers.top is not None
+        assert len(list(layers.top.rows())) == stop
+        assert program(MATMUL, layers) == wanted
+        assert str(solver.solve(spec(MATMUL)).impl) == wanted
