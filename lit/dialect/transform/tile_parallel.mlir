@@ -63,6 +63,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 #g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
+// expected-error @+1 {{'threads=many' in the target 'avx2{threads=many}' gives no number}}
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=many}"} {
 func.func @f(%out: memref<100x8xf32>) {
   "morello.fill"(%out) {limits = #limits, serial = false, sizes = array<i64: 100, 8>, tensors = [#g2], value = "zero"} : (memref<100x8xf32>) -> ()
@@ -70,7 +71,6 @@ func.func @f(%out: memref<100x8xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error @+1 {{'threads=many' in the target 'avx2{threads=many}' gives no number}}
   %r:2 = "morello_transform.tile_parallel"(%0) {dim = "d0", size = 14 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
