@@ -1,14 +1,16 @@
 """A packed table as bytes, and back.
 
-A header of JSON, its length before it, then arrays of little-endian integers, all
-deflated. What is read is checked against what is expected before anything is made of
-it: a table for other axes, or with actions that are not candidates, is refused.
+Two parts, of decisions and of costs: each has a header of JSON, then arrays of
+little-endian integers, and is deflated. What is read is checked before anything is made
+of it: a table for other axes, or with actions that are not candidates, is refused.
 """
 
+import contextlib
 import json
 import math
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,30 +33,69 @@ class CodecError(ValueError):
 def encode(table: Packed) -> bytes:
     """The bytes of a table."""
     used, labels = np.unique(table.decisions.labels, return_inverse=True)
-    varying = table.costs.varying
-    arrays = (
+    decisions = _part(
+        {
+            "axes": [list(axis) for axis in table.box.axes],
+            "actions": [[n, str(table.actions[n])] for n in used.tolist()],
+        },
         table.decisions.ends.astype("<u2"),
         labels.astype("<u2"),
+    )
+    varying = table.costs.varying
+    costs = _part(
+        {},
         table.costs.ends.astype("<u2"),
         varying.astype("<u2"),
         table.costs.corners[_told(varying, table.costs.dims)].astype("<i8"),
     )
-    header = {
-        "axes": [list(axis) for axis in table.box.axes],
-        "actions": [str(table.actions[label]) for label in used.tolist()],
-        "counts": [array.size for array in arrays],
-    }
-    text = json.dumps(header, separators=(",", ":")).encode()
+    return _LENGTH.pack(len(decisions)) + decisions + costs
+
+
+def _part(header: dict[str, Any], *arrays: Any) -> bytes:
+    described = {**header, "counts": [array.size for array in arrays]}
+    text = json.dumps(described, separators=(",", ":")).encode()
     body = b"".join(array.tobytes() for array in arrays)
     return zlib.compress(_LENGTH.pack(len(text)) + text + body, _LEVEL)
+
+
+def _read(data: bytes, kinds: tuple[str, ...]) -> tuple[dict[str, Any], list[Any]]:
+    """The header of a part, and its arrays."""
+    raw = zlib.decompress(data)
+    start = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
+    header = json.loads(raw[_LENGTH.size : start])
+    arrays = []
+    for kind, count in zip(kinds, header["counts"], strict=True):
+        arrays.append(np.frombuffer(raw, kind, count, start))
+        start += arrays[-1].nbytes
+    if start != len(raw):
+        raise CodecError("the length is wrong")
+    return header, arrays
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """The parts of decisions and of costs."""
+    end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
+    return data[_LENGTH.size : end], data[end:]
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise CodecError(str(error)) from error
+    except zlib.error as error:
+        raise CodecError(str(error)) from error
 
 
 def decode(
     data: bytes, identity: TableId, box: Box, actions: tuple[Action, ...]
 ) -> Packed:
-    """The table in ``data``.
+    """The table in ``data``; its costs are read when they are first asked for, and may
+    be refused then.
 
     Args:
+        data: what `encode` gave.
         identity: of the table that is expected.
         box: its box.
         actions: the candidates on its key.
@@ -62,41 +103,28 @@ def decode(
     Raises:
         CodecError: the bytes are damaged or another table's.
     """
-    try:
-        return _decode(data, identity, box, actions)
-    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
-        raise CodecError(str(error)) from error
-    except zlib.error as error:
-        raise CodecError(str(error)) from error
+    with _refusing():
+        first, second = _split(data)
+        header, (ends, labels) = _read(first, ("<u2", "<u2"))
+        if header["axes"] != [list(axis) for axis in box.axes]:
+            raise CodecError("the axes are others")
+        if any(str(actions[n]) != text for n, text in header["actions"]):
+            raise CodecError("the actions are others")
+        known = np.asarray([n for n, _ in header["actions"]], np.int32)
+        chosen = known[labels] if known.size else _NONE
+        decisions = LabelBoxes(box.shape, _ends(ends, box), chosen)
+        _check(box, decisions.ends, len(labels))
+    return Packed(identity, box, actions, decisions, lambda: _costs(second, box))
 
 
-def _decode(
-    data: bytes, identity: TableId, box: Box, actions: tuple[Action, ...]
-) -> Packed:
-    raw = zlib.decompress(data)
-    start = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
-    header = json.loads(raw[_LENGTH.size : start])
-    if header["axes"] != [list(axis) for axis in box.axes]:
-        raise CodecError("the axes are others")
-    rank, dims = len(box.axes), len(box.sizes)
-    kinds = ("<u2", "<u2", "<u2", "<u2", "<i8")
-    arrays = []
-    for kind, count in zip(kinds, header["counts"], strict=True):
-        arrays.append(np.frombuffer(raw, kind, count, start))
-        start += arrays[-1].nbytes
-    if start != len(raw):
-        raise CodecError("the length is wrong")
-    ends, labels, cost_ends, varying, told = arrays
-    places = {str(action): i for i, action in enumerate(actions)}
-    known = np.asarray([places[text] for text in header["actions"]], np.int32)
-    decisions = LabelBoxes(
-        box.shape, _ends(ends, rank), known[labels] if known.size else _NONE
-    )
-    corners = _corners(varying.astype(np.int64), told, dims)
-    costs = CostBoxes(box.axes, dims, _ends(cost_ends, rank), corners)
-    _check(box, decisions.ends, len(labels))
-    _check(box, costs.ends, len(corners))
-    return Packed(identity, box, actions, decisions, costs)
+def _costs(data: bytes, box: Box) -> CostBoxes:
+    with _refusing():
+        _, (ends, varying, told) = _read(data, ("<u2", "<u2", "<i8"))
+        dims = len(box.sizes)
+        corners = _corners(varying.astype(np.int64), told, dims)
+        costs = CostBoxes(box.axes, dims, _ends(ends, box), corners)
+        _check(box, costs.ends, len(corners))
+        return costs
 
 
 def summary(data: bytes) -> tuple[int, int, int]:
@@ -105,23 +133,19 @@ def summary(data: bytes) -> tuple[int, int, int]:
     Raises:
         CodecError: the bytes are damaged.
     """
-    try:
-        raw = zlib.decompress(data)
-        start = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
-        header = json.loads(raw[_LENGTH.size : start])
+    with _refusing():
+        first, second = _split(data)
+        header, (_, labels) = _read(first, ("<u2", "<u2"))
+        _, (_, varying, _) = _read(second, ("<u2", "<u2", "<i8"))
         points = math.prod(len(axis) for axis in header["axes"])
-        return points, int(header["counts"][1]), int(header["counts"][3])
-    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
-        raise CodecError(str(error)) from error
-    except zlib.error as error:
-        raise CodecError(str(error)) from error
+        return points, len(labels), len(varying)
 
 
 _NONE = np.empty(0, np.int32)
 
 
-def _ends(flat: Any, rank: int) -> Any:
-    return np.ascontiguousarray(flat.reshape(-1, 2, rank), np.int32)
+def _ends(flat: Any, box: Box) -> Any:
+    return np.ascontiguousarray(flat.reshape(-1, 2, len(box.axes)), np.int32)
 
 
 def _check(box: Box, ends: Any, count: int) -> None:

@@ -1,12 +1,14 @@
 """A solved table at rest: boxes, from which a decision is read or dense arrays made."""
 
 import dataclasses
+import math
+from collections.abc import Callable
 from functools import cached_property
 
 from morello.actions import Action
 from morello.search.axes import Box
 from morello.search.compress import CostBoxes, LabelBoxes
-from morello.search.table import Table, TableId, position
+from morello.search.table import NO_ACTION, Table, TableId, position
 from morello.spec import Limits
 
 
@@ -19,17 +21,19 @@ class Packed:
     actions: tuple[Action, ...]
     """What decisions index."""
     decisions: LabelBoxes
-    costs: CostBoxes
+    read_costs: Callable[[], CostBoxes]
+    """Gives the costs: programs are found without, and reading them takes long."""
 
     @classmethod
     def of(cls, table: Table) -> "Packed":
         """The boxes of a table; `expand` gives the very same arrays back."""
+        costs = CostBoxes.of(table.costs, table.box)
         return cls(
             table.id,
             table.box,
             table.actions,
             LabelBoxes.of(table.decisions),
-            CostBoxes.of(table.costs, table.box),
+            lambda: costs,
         )
 
     def expand(self) -> Table:
@@ -42,15 +46,22 @@ class Packed:
             self.decisions.expand(),
         )
 
-    def look_up(
-        self, sizes: tuple[int, ...], limits: Limits
-    ) -> tuple[Action, int] | None:
-        """The decision for a Spec and its cost; None where it has no program."""
+    def decision(self, sizes: tuple[int, ...], limits: Limits) -> Action | None:
+        """The decision for a Spec; None where it has no program."""
         point = position(self.box, sizes, limits)
-        label = -1 if point is None else self.decisions.at(point)
-        if point is None or label < 0:
-            return None
-        return self.actions[label], int(self.costs.at(point))
+        label = NO_ACTION if point is None else self.decisions.at(point)
+        return None if label == NO_ACTION else self.actions[label]
+
+    def cost(self, sizes: tuple[int, ...], limits: Limits) -> int | None:
+        """The cost of a Spec; None where it has no program."""
+        point = position(self.box, sizes, limits)
+        cost = math.inf if point is None else self.costs.at(point)
+        return None if math.isinf(cost) else int(cost)
+
+    @cached_property
+    def costs(self) -> CostBoxes:
+        """The boxes of costs."""
+        return self.read_costs()
 
     @cached_property
     def points(self) -> int:

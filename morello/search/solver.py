@@ -233,18 +233,20 @@ class _Run:
         known = self._impls.get((table.id, spec))
         if known is not None:
             return known
-        found = table.look_up(spec.sizes, spec.limits)
-        if found is None:
+        action = table.decision(spec.sizes, spec.limits)
+        if action is None:
             raise SearchError(
                 f"no program exists for {spec}", _remedy(spec, self.target)
             )
-        action, cost = found
         branches = []
-        for child in action.expand(Frame.of(spec), self.target).children:
-            if int(child.times):
+        expansion = action.expand(Frame.of(spec), self.target)
+        cost = int(expansion.cost)
+        for child in expansion.children:
+            if times := int(child.times):
                 below = self.entry(self.hole_id(table.id, action, child))
                 impl = self.program(child.frame.spec(), below)
-                branches.append(Branch(child.role, int(child.times), impl))
+                branches.append(Branch(child.role, times, impl))
+                cost += times * impl.cost
         impl = Impl(spec, action, cost, tuple(branches))
         self._impls[table.id, spec] = impl
         return impl

@@ -48,14 +48,12 @@ class Table:
         """The indices of a Spec; None if it is outside the box."""
         return position(self.box, sizes, limits)
 
-    def look_up(
-        self, sizes: tuple[int, ...], limits: Limits
-    ) -> tuple[Action, int] | None:
-        """The decision for a Spec and its cost; None where it has no program."""
+    def decision(self, sizes: tuple[int, ...], limits: Limits) -> Action | None:
+        """The decision for a Spec; None where it has no program."""
         point = self.point(sizes, limits)
         if point is None or self.decisions[point] == NO_ACTION:
             return None
-        return self.actions[self.decisions[point]], int(self.costs[point])
+        return self.actions[int(self.decisions[point])]
 
 
 @dataclasses.dataclass(frozen=True)

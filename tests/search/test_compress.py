@@ -163,7 +163,9 @@ def test_lookups_read_the_boxes(tables: tuple[Table, ...]) -> None:
             if index % 997:
                 continue
             sizes, left = spec_at(table.id.key, table.box, point, AVX2.limits)
-            assert packed.look_up(sizes, left) == table.look_up(sizes, left)
+            assert packed.decision(sizes, left) == table.decision(sizes, left)
+            cost = table.costs[point]
+            assert packed.cost(sizes, left) == (cost if np.isfinite(cost) else None)
 
 
 def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
@@ -176,7 +178,7 @@ def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
         decode(data, table.id, table.box, table.actions[:1])
     for broken in (b"", data[:-4], b"x" + data):
         with pytest.raises(CodecError):
-            decode(broken, table.id, table.box, table.actions)
+            decode(broken, table.id, table.box, table.actions).expand()
         with pytest.raises(CodecError):
             summary(broken)
 
