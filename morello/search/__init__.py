@@ -1,8 +1,9 @@
 """The search: the best program of a Spec, by dynamic programming over whole tables.
 
 Read `solver.py` first, then `axes.py` (the coordinates of a table), `table.py`,
-`sweep.py` (loops), and `impl.py` (a program as a tree of decisions). Nothing here knows
-of MLIR.
+`sweep.py` (loops), and `impl.py` (a program as a tree of decisions). Solved tables are
+kept by `shelf.py` as boxes (`packed.py`, `compress.py`) and on disk (`layers.py`,
+`database.py`). Nothing here knows of MLIR.
 """
 
 from morello.search.alternatives import Alternative, Alternatives, Explorer, Place

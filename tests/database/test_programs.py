@@ -43,9 +43,9 @@ def test_a_warm_search_solves_nothing(tmp_path: Path) -> None:
     layers = filled(tmp_path / "a.sqlite", MATMUL)
     found = Solver(AVX2, layers).solve(spec(MATMUL))
     assert found.statistics.specs == 0
-    assert found.statistics.tables < len(list(Solver(AVX2).tables(spec(MATMUL)))) or 1
     assert layers.top is not None
     before = len(list(layers.top.rows()))
+    assert 0 < found.statistics.tables < before
     program(MATMUL, layers)
     assert len(list(layers.top.rows())) == before
 

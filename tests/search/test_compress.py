@@ -14,7 +14,7 @@ from morello.search.compress import CostBoxes, LabelBoxes
 from morello.search.native_python import UnsupportedError, compile_native
 from morello.search.packed import Packed
 from morello.search.table import Table, TableId, position, spec_at
-from morello.spec import parse_spec
+from morello.spec import Spec, parse_spec
 from morello.targets import AVX2
 
 OPERATIONS = 50_000
@@ -166,6 +166,24 @@ def test_lookups_read_the_boxes(tables: tuple[Table, ...]) -> None:
             assert packed.decision(sizes, left) == table.decision(sizes, left)
             cost = table.costs[point]
             assert packed.cost(sizes, left) == (cost if np.isfinite(cost) else None)
+
+
+def test_a_program_costs_what_its_table_says(
+    solver: Solver, tables: tuple[Table, ...]
+) -> None:
+    run = solver.run_of(parse_spec(GOAL, AVX2.limits))
+    rng = random.Random(2)
+    checked = 0
+    for table in tables:
+        for _ in range(10 if table.costs.size else 0):
+            point = tuple(rng.randrange(extent) for extent in table.box.shape)
+            sizes, left = spec_at(table.id.key, table.box, point, run.limits)
+            if np.isfinite(table.costs[point]):
+                key = table.id.key
+                spec = Spec(key.kind, sizes, key.tensors, left, key.serial)
+                assert run.program(spec, table).cost == table.costs[point]
+                checked += 1
+    assert checked > 500
 
 
 def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
