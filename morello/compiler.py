@@ -11,7 +11,7 @@ from morello.jit.engine import compile_llvm
 from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
-from morello.search import Solution, best_program
+from morello.search import Patience, Solution, best_program
 from morello.search.layers import Layers, open_database
 from morello.spec import Spec, parse_spec
 from morello.stages import build_stages
@@ -25,6 +25,7 @@ def compile(
     threads: int = 1,
     schedule: str | None = None,
     db: str | Path | Layers | None = None,
+    time_limit: float | Patience | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -37,6 +38,9 @@ def compile(
         db: the database that what is solved is read from and stored in: a path, several
             with ``:`` between them (the first is written), or ``none``. If it is left
             out, ``MORELLO_DB`` says; without that there is none.
+        time_limit: seconds after which the search stops, and a smaller space is
+            searched in about a second (then ``Kernel.solution.complete`` is false); or
+            a `Patience`, which can say more.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: what is wrong
@@ -53,7 +57,10 @@ def compile(
     start = time.perf_counter()
     program: str | Solution
     if schedule is None:
-        program = best_program(wanted, machine, open_database(db))
+        patience = time_limit
+        if not isinstance(patience, Patience):
+            patience = Patience(patience)
+        program = best_program(wanted, machine, open_database(db), patience)
     else:
         program = schedule
     searched = time.perf_counter()

@@ -144,7 +144,8 @@ def _panels(key: SpecKey, operand: int, target: Target) -> tuple[Layout, ...]:
     None either for what computes nothing: packing it is more work than the Spec is.
     """
     layout = key.tensors[operand].layout
-    if layout.is_packed or isinstance(key.kind, (MoveKind, Fill)):
+    settled = layout.is_packed or isinstance(key.kind, (MoveKind, Fill))
+    if settled or not target.relayouts:
         return ()
     wanted = {
         panels: None

@@ -10,7 +10,7 @@ since every loop goes to smaller points.
 import bisect
 import dataclasses
 import time
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,13 @@ class Solution:
 
     impl: Impl
     statistics: Statistics
+    complete: bool = True
+    """Whether the whole space was searched; if not, there may be a better program."""
+
+
+Watch = Callable[[Statistics], None]
+"""Told of a search before each table that is solved; what it raises ends the search,
+and every table that was solved by then is kept."""
 
 
 class Solver:
@@ -66,9 +73,15 @@ class Solver:
     those that are solved are stored in it at once.
     """
 
-    def __init__(self, target: Target, database: Layers | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        database: Layers | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.target = target
         self.database = database
+        self.watch = watch
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
 
     def tables(self, spec: Spec) -> tuple[Table, ...]:
@@ -82,7 +95,8 @@ class Solver:
         found = self._runs.get((limits, room))
         if found is None:
             shelf = Shelf(self.target, limits, room, self.database)
-            found = self._runs[limits, room] = _Run(limits, room, self.target, shelf)
+            found = _Run(limits, room, self.target, shelf, self.watch)
+            self._runs[limits, room] = found
         return found
 
     def goal_table(self, spec: Spec) -> TableId:
@@ -107,29 +121,19 @@ class Solver:
         return Solution(impl, Statistics(len(run.shelf), run.points - before, elapsed))
 
 
-@lru_cache(maxsize=256)
-def best_program(
-    spec: Spec, target: Target, database: Layers | None = None
-) -> Solution:
-    """The best program of ``spec`` on ``target``; programs are kept, tables are not.
-
-    Args:
-        spec: what to compute.
-        target: the machine.
-        database: where tables are looked for, and stored when they are solved.
-
-    Raises:
-        SearchError: no program exists.
-    """
-    return Solver(target, database).solve(spec)
-
-
 class _Run:
     """The tables of all goals with one set of limits."""
 
     def __init__(
-        self, limits: Limits, room: Limits, target: Target, shelf: Shelf
+        self,
+        limits: Limits,
+        room: Limits,
+        target: Target,
+        shelf: Shelf,
+        watch: Watch | None = None,
     ) -> None:
+        self.watch = watch
+        self.start = time.perf_counter()
         self.limits = limits
         self.room = room
         self.target = target
@@ -162,6 +166,9 @@ class _Run:
             return
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
+        if self.watch is not None:
+            elapsed = time.perf_counter() - self.start
+            self.watch(Statistics(len(self.shelf), self.points, elapsed))
         self._pending.add(identity)
         try:
             solved = _TableSolver(self, identity).solve()

@@ -42,6 +42,9 @@ class Target:
     """The kernels that it can run, by name."""
     threads: int = 1
     """How many threads a parallel loop has."""
+    relayouts: bool = True
+    """Whether operands may take other layouts. Without, programs are slower, and found
+    in about a second."""
 
     def __post_init__(self) -> None:
         for name in ("registers", "vector_bytes", "l1_lines", "l1_ways", "l2_lines"):

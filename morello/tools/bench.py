@@ -75,7 +75,9 @@ def main(options: BenchOptions) -> int:
         MorelloError: what is refused; or a kernel that is wrong. ``--json`` prints an
             object in the second case too, without times.
     """
-    request = Request.read(options.spec, options.target, options.schedule, options.db)
+    request = Request.read(
+        options.spec, options.target, options.schedule, options.db, options.time_limit
+    )
     trial = Trial.make(request.spec, options.seed, {})
     kernel = request.compile(options.threads)
     output = trial.run(kernel)

@@ -44,6 +44,15 @@ def _threads() -> Any:
     )
 
 
+def _time_limit() -> Any:
+    return flag(
+        "stop the search after this long, or at Ctrl-C, and take the best program of a "
+        "smaller space, which takes about a second (default: never)",
+        metavar="SECONDS",
+        parse=seconds,
+    )
+
+
 def _db() -> Any:
     return flag(
         "the database of what was solved: a path, several with ':' between them (the "
@@ -84,6 +93,7 @@ class RunOptions:
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
+    time_limit: float | None = _time_limit()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +113,7 @@ class BenchOptions:
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
+    time_limit: float | None = _time_limit()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +136,7 @@ class EmitOptions:
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
+    time_limit: float | None = _time_limit()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,9 @@ def main(options: EmitOptions) -> int:
         raise UsageError(
             "the stage 'spec' comes before a schedule", "leave --schedule out"
         )
-    request = Request.read(options.spec, options.target, options.schedule, options.db)
+    request = Request.read(
+        options.spec, options.target, options.schedule, options.db, options.time_limit
+    )
     text = _text(request, options.stage)
     write_output(options.output, text if text.endswith("\n") else f"{text}\n")
     return 0
@@ -44,11 +46,15 @@ def _text(request: Request, stage: str) -> str:
 
 def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
-    with request.working():
+    with request.working() as show:
         program: str | Solution
         if request.schedule is None:
-            program = best_program(request.spec, request.target, request.database())
+            patience = request.patience(show)
+            program = best_program(
+                request.spec, request.target, request.database(), patience
+            )
         else:
             program = request.schedule
         stages = build_stages(request.spec, request.target, program)
+    request.tell(stages.solution)
     return stages.schedule if stage == "schedule" else stages.mlir

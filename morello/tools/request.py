@@ -2,16 +2,18 @@
 
 import contextlib
 import dataclasses
+import sys
 from collections.abc import Iterator
 
 from morello.compiler import compile as compile_spec
 from morello.errors import CompileError, ScheduleError, TargetError
 from morello.kernel import Kernel
+from morello.search import Patience, Solution, Statistics
 from morello.search.layers import NONE, Layers, default_path, open_database
 from morello.spec import Spec, parse_spec, print_spec
 from morello.targets import Target, find_target
 from morello.tools.input_output import UsageError, input_name, read_input
-from morello.tools.progress import progress
+from morello.tools.progress import Show, progress
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,10 +28,17 @@ class Request:
     """The databases, as ``--db`` gives them."""
     source: str = ""
     """Where the schedule was read, for locations in errors."""
+    time_limit: float | None = None
+    """Seconds after which the search stops."""
 
     @classmethod
     def read(
-        cls, spec: str, target: str, schedule: str | None, db: str | None = None
+        cls,
+        spec: str,
+        target: str,
+        schedule: str | None,
+        db: str | None = None,
+        time_limit: float | None = None,
     ) -> "Request":
         """The Spec and target written so, and the schedule in a file.
 
@@ -44,7 +53,8 @@ class Request:
             raise UsageError(f"argument --target: {error.what}", error.remedy) from None
         wanted = parse_spec(spec, machine.limits)
         text = None if schedule is None else read_input(schedule)
-        return cls(wanted, machine, text, db, input_name(schedule or ""))
+        source = input_name(schedule or "")
+        return cls(wanted, machine, text, db, source, time_limit)
 
     @property
     def text(self) -> str:
@@ -52,15 +62,15 @@ class Request:
         return print_spec(self.spec, self.target.limits)
 
     @contextlib.contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self) -> Iterator[Show]:
         """Show a person who waits what is going on; name the schedule's file in errors.
 
         MLIR calls the text that it parses ``"-"``.
         """
         verb = "compiling" if self.schedule is not None else "searching for"
         try:
-            with progress(f"{verb} {self.text}"):
-                yield
+            with progress(f"{verb} {self.text}") as show:
+                yield show
         except (ScheduleError, CompileError) as error:
             if self.schedule is None:
                 raise
@@ -81,11 +91,31 @@ class Request:
         Raises:
             MorelloError: what cannot be compiled, and why.
         """
-        with self.working():
-            return compile_spec(
+        with self.working() as show:
+            kernel = compile_spec(
                 self.spec,
                 target=self.target,
                 threads=threads,
                 schedule=self.schedule,
                 db=self.database() or NONE,
+                time_limit=self.patience(show),
+            )
+        self.tell(kernel.solution)
+        return kernel
+
+    def patience(self, show: Show) -> Patience:
+        """When the search of the command stops: at the limit, and at Ctrl-C."""
+
+        def watch(found: Statistics) -> None:
+            million = found.specs / 1e6
+            show(f"{found.tables} tables, {million:.1f} M Specs, {found.seconds:.1f} s")
+
+        return Patience(self.time_limit, interruptible=True, watch=watch)
+
+    def tell(self, solution: Solution | None) -> None:
+        """Say on the standard error that a search was stopped, if it was."""
+        if solution is not None and not solution.complete:
+            sys.stderr.write(
+                f"morello: the search for {self.text} was stopped; this is the best "
+                "program that changes no layouts\n"
             )

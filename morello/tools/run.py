@@ -23,7 +23,9 @@ def main(options: RunOptions) -> int:
         MorelloError: what is refused; or an output that is not the definition's, which
             is written nowhere.
     """
-    request = Request.read(options.spec, options.target, options.schedule, options.db)
+    request = Request.read(
+        options.spec, options.target, options.schedule, options.db, options.time_limit
+    )
     given = _read_inputs(request.spec, options.input)
     if options.output is not None:
         check_output(options.output)

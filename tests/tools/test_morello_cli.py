@@ -192,3 +192,38 @@ def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
     assert b"searching for fill:3x5:f32" in seen
     assert seen.endswith(b"\r\033[K")
     assert b"Traceback" not in seen
+
+
+def test_an_interrupt_of_the_search_ends_it_and_not_the_command() -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "emit", "matmul:96x80x64:f32", "--stage", "schedule"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=ENVIRONMENT,
+    )
+    os.close(theirs)
+    seen = b""
+    while b" tables, " not in seen:
+        seen += os.read(ours, 1024)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    seen += os.read(ours, 4096)
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"morello_transform.select" in out
+    assert b"the search for matmul:96x80x64:f32 was stopped" in seen
+    assert b"Traceback" not in seen
+
+
+def test_a_time_limit_gives_a_program_of_the_smaller_space() -> None:
+    done = subprocess.run(
+        [*COMMAND, "run", "matmul:96x80x72:f32", "--time-limit", "0.01"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "exact" in done.stdout
+    assert "the search for matmul:96x80x72:f32 was stopped" in done.stderr

@@ -1,0 +1,111 @@
+"""The best program of a Spec, or in a hurry a good one.
+
+`best_program` searches the whole space, unless it is stopped: by a time limit, or by
+Ctrl-C where the caller says so. Then the smaller space without other layouts is
+searched, which takes about a second, and the solution says that it is not complete.
+Tables that were solved by then are in the database, if there is one, and the next
+search goes on from them.
+"""
+
+import dataclasses
+import time
+from collections import OrderedDict
+
+from morello.errors import MorelloError
+from morello.search.layers import Layers
+from morello.search.solver import Solution, Solver, Statistics, Watch
+from morello.spec import Spec
+from morello.targets import Target
+
+_KEPT = 256
+"""How many solutions are remembered; their tables are not."""
+
+_Question = tuple[Spec, Target, Layers | None]
+_known: OrderedDict[_Question, Solution] = OrderedDict()
+
+
+class SearchStoppedError(MorelloError):
+    """The search was stopped before it had seen the whole space."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Patience:
+    """When to stop, and whom to tell how far a search is.
+
+    Args:
+        seconds: after how long; None for never.
+        interruptible: whether Ctrl-C stops the search and not the caller.
+        watch: told before each table.
+    """
+
+    seconds: float | None = None
+    interruptible: bool = False
+    watch: Watch | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not self.seconds >= 0:
+            raise MorelloError(
+                f"a time limit of {self.seconds} seconds", "give a number from 0 on"
+            )
+
+
+def best_program(
+    spec: Spec,
+    target: Target,
+    database: Layers | None = None,
+    patience: Patience | None = None,
+) -> Solution:
+    """The best program of ``spec`` on ``target``; programs are kept, tables are not.
+
+    Args:
+        spec: what to compute.
+        target: the machine.
+        database: where tables are looked for, and stored when they are solved.
+        patience: when to stop; None to search the whole space.
+
+    Raises:
+        SearchError: no program exists.
+    """
+    question = (spec, target, database)
+    found = _known.get(question)
+    if found is not None:
+        return found
+    found = _search(spec, target, database, patience or Patience())
+    if found.complete:
+        _known[question] = found
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
+    return found
+
+
+def _search(
+    spec: Spec, target: Target, database: Layers | None, patience: Patience
+) -> Solution:
+    start = time.perf_counter()
+    stops = (
+        (SearchStoppedError, KeyboardInterrupt)
+        if patience.interruptible
+        else (SearchStoppedError,)
+    )
+    try:
+        return Solver(target, database, _watch(patience)).solve(spec)
+    except stops:
+        smaller = dataclasses.replace(target, relayouts=False)
+        found = Solver(smaller).solve(spec)
+    elapsed = time.perf_counter() - start
+    statistics = dataclasses.replace(found.statistics, seconds=elapsed)
+    return dataclasses.replace(found, statistics=statistics, complete=False)
+
+
+def _watch(patience: Patience) -> Watch:
+    start = time.monotonic()
+
+    def watch(statistics: Statistics) -> None:
+        if patience.watch is not None:
+            patience.watch(statistics)
+        if patience.seconds is None:
+            return
+        if time.monotonic() - start >= patience.seconds:
+            raise SearchStoppedError(f"no more than {patience.seconds} seconds")
+
+    return watch

@@ -1,0 +1,81 @@
+"""A search that is stopped still gives a legal program, and says so."""
+
+import dataclasses
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from morello.errors import MorelloError
+from morello.search import Patience, Solver, Statistics, best_program
+from morello.search.layers import open_database
+from morello.spec import parse_spec
+from morello.targets import AVX2
+
+SPEC = parse_spec("matmul:8x8x16:f32", AVX2.limits)
+STOPS = 20
+
+
+def test_no_time_at_all_gives_the_best_of_the_smaller_space() -> None:
+    found = best_program(SPEC, AVX2, patience=Patience(0.0))
+    smaller = dataclasses.replace(AVX2, relayouts=False)
+    assert not found.complete
+    assert found.impl == Solver(smaller).solve(SPEC).impl
+    assert all("[0,2,1,2p" not in str(i.action) for i in found.impl.walk())
+
+
+def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
+    found = best_program(SPEC, AVX2, patience=Patience(600.0))
+    assert found.complete
+    assert found.impl == Solver(AVX2).solve(SPEC).impl
+    start = time.perf_counter()
+    assert best_program(SPEC, AVX2, patience=Patience(0.0)) is found
+    assert time.perf_counter() - start < 0.1
+
+
+@pytest.mark.parametrize("seed", range(STOPS))
+def test_an_interrupt_at_any_table_leaves_a_whole_database(
+    seed: int, tmp_path: Path
+) -> None:
+    spec = parse_spec(f"max:{seed + 3}x40:f32", AVX2.limits)
+    left = random.Random(seed).randrange(12)
+
+    def watch(statistics: Statistics) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+
+    path = str(tmp_path / "tables.sqlite")
+    stopped = best_program(
+        spec, AVX2, open_database(path), Patience(interruptible=True, watch=watch)
+    )
+    assert not stopped.complete
+    best = Solver(AVX2).solve(spec).impl
+    assert stopped.impl.cost >= best.cost
+    again = Solver(AVX2, open_database(path)).solve(spec)
+    assert again.impl == best
+
+
+def test_an_interrupt_is_the_callers_unless_it_says_otherwise() -> None:
+    def watch(statistics: Statistics) -> None:
+        raise KeyboardInterrupt
+
+    spec = parse_spec("max:61x40:f32", AVX2.limits)
+    with pytest.raises(KeyboardInterrupt):
+        best_program(spec, AVX2, patience=Patience(watch=watch))
+
+
+def test_the_watcher_is_told_how_far_the_search_is() -> None:
+    told: list[Statistics] = []
+    spec = parse_spec("max:62x40:f32", AVX2.limits)
+    best_program(spec, AVX2, patience=Patience(watch=told.append))
+    assert [s.tables for s in told] == sorted(s.tables for s in told)
+    assert told[-1].specs > told[0].specs == 0
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_a_time_limit_is_a_time(seconds: float) -> None:
+    with pytest.raises(MorelloError, match=r"a time limit of .* seconds; give"):
+        Patience(seconds)
