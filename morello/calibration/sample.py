@@ -1,0 +1,181 @@
+"""Programs of a Spec from all over the space, good ones and bad ones: `Sampler`.
+
+A walk goes down from the goal. At some Specs it takes the best decision; at others
+every action that applies is priced with the best programs of its holes, and one is
+drawn. Its boldness says how many Specs are others, its temperature how much dearer than
+the best a decision may be. So a sample holds programs that differ from the optimum in
+one decision, and others that have little in common with it.
+"""
+
+import dataclasses
+import math
+import random
+from collections.abc import Iterator
+
+from morello.actions import Action, Child, Expansion
+from morello.errors import SearchError
+from morello.search import Branch, Impl, Solver
+from morello.search.table import TableId
+from morello.spec import Spec
+from morello.spec.frame import Frame
+from morello.targets import Target
+
+WALKS = tuple(
+    (boldness, temperature)
+    for temperature in (0.02, 0.1, 0.3, 1.0)
+    for boldness in (0.1, 0.3, 0.8)
+)
+"""The kinds of walks, in turn: how likely a decision is drawn; and the temperature: one
+that costs e times the best is e^(1/temperature) times less likely than it."""
+
+MAX_NODES = 64
+"""Nodes of a program's tree: each becomes code."""
+
+MAX_EXCESS = 20.0
+"""How many times the cost of the best a program of a sample may have."""
+
+_TRIES = 20
+"""Walks for each program that is wanted, until no more new ones are looked for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """A Spec in a table."""
+
+    spec: Spec
+    table: TableId
+
+
+@dataclasses.dataclass(frozen=True)
+class _Way:
+    """An action at a place, its holes, and the least cost of beginning so."""
+
+    action: Action
+    holes: tuple[tuple[Child, _Place], ...]
+    cost: int
+
+
+class Sampler:
+    """Draws programs of one goal.
+
+    Args:
+        spec: the goal.
+        target: prices and space.
+        rng: what is drawn follows from its state alone.
+
+    Raises:
+        SearchError: the goal has no program.
+    """
+
+    def __init__(self, spec: Spec, target: Target, rng: random.Random) -> None:
+        solver = Solver(target)
+        self.best = solver.solve(spec).impl
+        self._target = target
+        self._rng = rng
+        self._run = solver.run_of(spec)
+        self._root = _Place(spec, solver.goal_table(spec))
+        self._ways: dict[_Place, tuple[_Way, ...]] = {}
+
+    def programs(self, count: int) -> tuple[Impl, ...]:
+        """Up to ``count`` different programs, the best first; fewer if few are met."""
+        found = {str(self.best): self.best}
+        for turn in range(_TRIES * count):
+            if len(found) >= count:
+                break
+            impl = self._walk(*WALKS[turn % len(WALKS)])
+            if impl is not None and impl.cost <= MAX_EXCESS * self.best.cost:
+                found.setdefault(str(impl), impl)
+        return tuple(found.values())[:count]
+
+    def _walk(self, boldness: float, temperature: float) -> Impl | None:
+        """A program; None if it has become too long."""
+        known: dict[Spec, Impl] = {}  # a schedule has one program for each Spec
+        room = MAX_NODES
+
+        def visit(place: _Place) -> Impl | None:
+            nonlocal room
+            room -= _nodes(known[place.spec]) if place.spec in known else 1
+            if room < 0 or place.spec in known:
+                return known[place.spec] if room >= 0 else None
+            if self._rng.random() < boldness:
+                way = self._draw(self._ways_at(place), temperature)
+            else:
+                way = self._best_way(place)
+            branches = []
+            for child, hole in way.holes:
+                impl = visit(hole)
+                if impl is None:
+                    return None
+                branches.append(Branch(child.role, int(child.times), impl))
+            rewrite = way.action.apply(place.spec, self._target)
+            cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
+            found = Impl(place.spec, way.action, cost, tuple(branches))
+            known[place.spec] = found
+            return found
+
+        return visit(self._root)
+
+    def _best_way(self, place: _Place) -> _Way:
+        best = self._run.program(place.spec, self._run.entry(place.table))
+        expansion = best.action.expand(Frame.of(place.spec), self._target)
+        holes = self._holes(place, best.action, expansion)
+        return _Way(best.action, holes, best.cost)
+
+    def _draw(self, ways: tuple[_Way, ...], temperature: float) -> _Way:
+        least = max(1, min(way.cost for way in ways))
+        weights = [(max(1, way.cost) / least) ** (-1 / temperature) for way in ways]
+        return self._rng.choices(ways, weights)[0]
+
+    def _ways_at(self, place: _Place) -> tuple[_Way, ...]:
+        if place not in self._ways:
+            self._ways[place] = tuple(self._expand(place))
+        return self._ways[place]
+
+    def _expand(self, place: _Place) -> Iterator[_Way]:
+        for action in self._run.candidates(place.table):
+            expansion = action.expand(Frame.of(place.spec), self._target)
+            if expansion.refusal():
+                continue
+            holes = self._holes(place, action, expansion)
+            cost: float = int(expansion.cost)
+            for child, hole in holes:
+                cost += int(child.times) * self._least(hole)
+            if math.isfinite(cost):
+                yield _Way(action, holes, int(cost))
+
+    def _holes(
+        self, place: _Place, action: Action, expansion: Expansion
+    ) -> tuple[tuple[Child, _Place], ...]:
+        return tuple(
+            (
+                child,
+                _Place(
+                    child.frame.spec(), self._run.hole_id(place.table, action, child)
+                ),
+            )
+            for child in expansion.children
+            if int(child.times)
+        )
+
+    def _least(self, place: _Place) -> float:
+        """The cost of the best program; infinite if there is none."""
+        try:
+            return self._run.program(place.spec, self._run.entry(place.table)).cost
+        except SearchError:
+            return math.inf
+
+
+def perturbed(target: Target, rng: random.Random, spread: float = 2.0) -> Target:
+    """The target with each cost multiplied by a random factor up to ``spread``."""
+    numbers = {}
+    for field in dataclasses.fields(target.coefficients):
+        if field.name != "strided_factor":
+            factor = spread ** rng.uniform(-1, 1)
+            value = getattr(target.coefficients, field.name)
+            numbers[field.name] = max(1, round(value * factor))
+    coefficients = dataclasses.replace(target.coefficients, **numbers)
+    return dataclasses.replace(target, coefficients=coefficients)
+
+
+def _nodes(impl: Impl) -> int:
+    return sum(1 for _ in impl.walk())
