@@ -34,7 +34,8 @@ def compile(
         target: the machine to compile for.
         threads: the most threads that a call may use, at least 1.
         schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
-            to be used instead of a search.
+            to be used instead of a search. It may leave Specs: their programs are
+            searched, and `Kernel.schedule` is then the complete schedule.
         db: the database that what is solved is read from and stored in: a path, several
             with ``:`` between them (the first is written), or ``none``. If it is left
             out, ``MORELLO_DB`` says; without that there is none.
@@ -55,23 +56,44 @@ def compile(
         machine = dataclasses.replace(machine, threads=threads)
         wanted = dataclasses.replace(wanted, serial=False)
     start = time.perf_counter()
-    program: str | Solution
-    if schedule is None:
-        patience = time_limit
-        if not isinstance(patience, Patience):
-            patience = Patience(patience)
-        program = best_program(wanted, machine, open_database(db), patience)
-    else:
-        program = schedule
-    searched = time.perf_counter()
-    stages = build_stages(wanted, machine, program)
+    search = Searches(db, time_limit)
+    program = search(wanted, machine) if schedule is None else schedule
+    stages = build_stages(wanted, machine, program, search)
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
     function = NativeFunction(
         engine, stages.name, parameters(wanted), stages.workspace_bytes
     )
-    times = Times(searched - start, time.perf_counter() - searched)
-    return Kernel(stages, function, engine, times)
+    elapsed = time.perf_counter() - start
+    return Kernel(
+        stages, function, engine, Times(search.seconds, elapsed - search.seconds)
+    )
+
+
+class Searches:
+    """The searches that one kernel needs, and the time that they take together.
+
+    Args:
+        db: as `compile` takes it.
+        time_limit: of each search.
+    """
+
+    def __init__(
+        self, db: str | Path | Layers | None, time_limit: float | Patience | None
+    ) -> None:
+        self._db = db
+        self._patience = (
+            time_limit if isinstance(time_limit, Patience) else Patience(time_limit)
+        )
+        self.seconds = 0.0
+        """What was spent so far."""
+
+    def __call__(self, spec: Spec, target: Target) -> Solution:
+        """The best program of a Spec."""
+        start = time.perf_counter()
+        found = best_program(spec, target, open_database(self._db), self._patience)
+        self.seconds += time.perf_counter() - start
+        return found
 
 
 def _available(threads: int) -> int:

@@ -60,7 +60,7 @@ class Kernel:
 
     @property
     def schedule(self) -> str:
-        """The module that holds the Spec and its schedule."""
+        """The module that holds the Spec and its complete schedule."""
         return self._stages.schedule
 
     @property
@@ -92,6 +92,11 @@ class Kernel:
     def solution(self) -> Solution | None:
         """What the search found and did; None if the schedule was given."""
         return self._stages.solution
+
+    @property
+    def filled(self) -> tuple[Solution, ...]:
+        """What the search found for the Specs that the given schedule left."""
+        return self._stages.filled
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

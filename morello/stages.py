@@ -5,19 +5,22 @@ search or given), the loops and vectors that the schedule makes, and the LLVM IR
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.ops import SPEC_OPS
+from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
 from morello.errors import ScheduleError
 from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
+from morello.passes.base import PassFailure
+from morello.passes.fill_schedule import fill_schedule
 from morello.passes.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
-from morello.search import Solution
+from morello.search import Impl, Solution
 from morello.spec import Spec, print_spec
 from morello.targets import Target
 
@@ -42,29 +45,43 @@ class Stages:
     cost: int
     """Millicycles of a call by the cost model, added up while the schedule ran."""
     solution: Solution | None
+    filled: tuple[Solution, ...] = ()
+    """What the search found for the Specs that a given schedule leaves."""
+
+
+Search = Callable[[Spec, Target], Solution]
+"""Finds the program of a Spec on a target."""
 
 
 def build_stages(
     spec: Spec,
     target: Target,
     program: Solution | str,
+    search: Search | None = None,
 ) -> Stages:
     """Every stage of the way for ``spec``.
 
     Args:
         program: what the search found; or a module with the Spec and its schedule.
+        search: finds programs of the Specs that a given schedule leaves; None to refuse
+            a schedule that leaves any.
 
     Raises:
-        ScheduleError: the given schedule cannot be read, is for another Spec, or does
-            not apply.
+        ScheduleError: the given schedule cannot be read, is for another Spec, does not
+            apply, or leaves a Spec that cannot be filled.
         CompileError: a stage cannot be lowered.
+        SearchError: a Spec that the schedule leaves has no program.
     """
+    filled: tuple[Solution, ...] = ()
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         if isinstance(program, str):
             text, solution = program, None
             module = _parse(text)
             _check_goal(module, spec)
+            if search is not None:
+                filled = _fill(module, search)
+                text = str(module) if filled else program
         else:
             solution, impl = program, program.impl
             module = spec_module(spec, target)
@@ -77,7 +94,9 @@ def build_stages(
         cost = price_of(function)
         mlir = str(module)
         llvm = lower_to_llvm_text(module)
-    return Stages(spec, target, name, text, mlir, llvm, workspace, cost, solution)
+    return Stages(
+        spec, target, name, text, mlir, llvm, workspace, cost, solution, filled
+    )
 
 
 def spec_module(spec: Spec, target: Target) -> ir.Module:
@@ -91,6 +110,21 @@ def function_name(spec: Spec, target: Target) -> str:
     return "".join(c if c.isalnum() else "_" for c in text).rstrip("_")
 
 
+def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
+    """Complete the schedule of a module; what was found for it."""
+    found: list[Solution] = []
+
+    def program(op: ir.Operation) -> Impl:
+        found.append(search(spec_of(op), target_of(op)))
+        return found[-1].impl
+
+    try:
+        fill_schedule(module.operation, program)
+    except PassFailure as error:
+        raise ScheduleError(f"{_place(error.location)}: {error}") from error
+    return tuple(found)
+
+
 def _lower(module: ir.Module) -> None:
     try:
         Pipeline.parse(LOWER).run(module.operation)
@@ -101,9 +135,12 @@ def _lower(module: ir.Module) -> None:
 def _message(error: ir.MLIRError) -> str:
     found = []
     for diagnostic in error.error_diagnostics:
-        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
-        found.append(f"{place}: {diagnostic.message}")
+        found.append(f"{_place(diagnostic.location)}: {diagnostic.message}")
     return "; ".join(found) or str(error)
+
+
+def _place(location: ir.Location) -> str:
+    return str(location).removeprefix("loc(").removesuffix(")")
 
 
 def _parse(schedule: str) -> ir.Module:

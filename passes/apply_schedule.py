@@ -66,9 +66,9 @@ class ApplySchedule(Pass):
         """
         load(module.context)
         with module.context:
-            entry = _entry(module)
+            entry = entry_sequence(module)
             self._set_target(module)
-            _interpret(module, entry)
+            interpret(module, entry)
             _erase_schedule(module)
 
     def _set_target(self, module: ir.Operation) -> None:
@@ -89,7 +89,7 @@ class ApplySchedule(Pass):
             module.attributes[TARGET_ATTRIBUTE] = ir.StringAttr.get(self.target)
 
 
-def _sequences(module: ir.Operation) -> dict[str, ir.Operation]:
+def named_sequences(module: ir.Operation) -> dict[str, ir.Operation]:
     """The named sequences of the module, by name."""
     return {
         ir.StringAttr(op.attributes["sym_name"]).value: op.operation
@@ -98,13 +98,13 @@ def _sequences(module: ir.Operation) -> dict[str, ir.Operation]:
     }
 
 
-def _entry(module: ir.Operation) -> ir.Operation:
+def entry_sequence(module: ir.Operation) -> ir.Operation:
     """The sequence to run.
 
     Raises:
         PassFailure: there is none, or it does not take one handle to the module.
     """
-    sequences = _sequences(module)
+    sequences = named_sequences(module)
     if ENTRY not in sequences:
         found = ", ".join(f"@{name}" for name in sequences)
         raise PassFailure(
@@ -127,7 +127,7 @@ def _entry(module: ir.Operation) -> ir.Operation:
     return entry
 
 
-def _interpret(module: ir.Operation, entry: ir.Operation) -> None:
+def interpret(module: ir.Operation, entry: ir.Operation) -> None:
     """Run the schedule.
 
     Raises:
@@ -144,7 +144,7 @@ def _interpret(module: ir.Operation, entry: ir.Operation) -> None:
 
 
 def _erase_schedule(module: ir.Operation) -> None:
-    for sequence in _sequences(module).values():
+    for sequence in named_sequences(module).values():
         sequence.erase()
     if MARK in module.attributes:
         del module.attributes[MARK]

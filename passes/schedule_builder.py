@@ -1,17 +1,18 @@
 """From programs to a schedule: a transform script that makes them.
 
-`build_schedule` is the entry point. A program that is used in several places becomes a
+`build_schedule` writes a schedule, `continue_schedule` goes on with a given one. A program that is used in several places becomes a
 named sequence of its own, which is included there.
 """
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from morello.actions import Select
 from morello.dialect.transform import build_action_op, roles_of
 from morello.mlir import dialect, ir
-from morello.passes.apply_schedule import ENTRY, MARK
+from morello.passes.apply_schedule import ENTRY, MARK, named_sequences
 from morello.search import Impl
 from morello.spec import Spec
 
@@ -29,20 +30,36 @@ class Goal:
     impl: Impl
 
 
+@dataclasses.dataclass(frozen=True)
+class Hole:
+    """A handle in a schedule to Spec ops that have no program yet, and their program."""
+
+    handle: ir.Value
+    block: ir.Block
+    """Where the handle is defined; its terminator stays the last op."""
+    impl: Impl
+
+
 def build_schedule(module: ir.Operation, goals: Sequence[Goal]) -> None:
     """Mark the Spec ops of ``goals`` and append their schedule to ``module``."""
     with module.context, ir.Location.unknown():
         module.attributes[MARK] = ir.UnitAttr.get()
-        builder = _Builder(module, _shared(goals))
-        for goal in goals:
-            builder.define_below(goal.impl)
+        builder = _Builder(module, [goal.impl for goal in goals])
         builder.entry(goals)
 
 
-def _shared(goals: Sequence[Goal]) -> set[Spec]:
+def continue_schedule(module: ir.Operation, holes: Sequence[Hole]) -> None:
+    """Append to the schedule of ``module`` what makes the programs of ``holes``."""
+    with module.context, ir.Location.unknown():
+        builder = _Builder(module, [hole.impl for hole in holes])
+        for hole in holes:
+            builder.fill(hole)
+
+
+def _shared(impls: Sequence[Impl]) -> set[Spec]:
     """The Specs whose programs are used in several places and are worth a name."""
     uses: collections.Counter[Spec] = collections.Counter()
-    pending = [goal.impl for goal in goals]
+    pending = list(impls)
     seen: set[Spec] = set()
     while pending:
         impl = pending.pop()
@@ -50,7 +67,7 @@ def _shared(goals: Sequence[Goal]) -> set[Spec]:
         if impl.spec not in seen:
             seen.add(impl.spec)
             pending.extend(b.impl for b in impl.branches)
-    programs = {i.spec: i for g in goals for i in _distinct(g.impl)}
+    programs = {below.spec: below for impl in impls for below in _distinct(impl)}
     return {
         spec
         for spec, count in uses.items()
@@ -74,16 +91,26 @@ def _distinct(impl: Impl) -> list[Impl]:
 
 
 class _Builder:
-    """Writes named sequences at the end of a module."""
+    """Writes named sequences at the end of a module, first those of shared programs."""
 
-    def __init__(self, module: ir.Operation, shared: set[Spec]) -> None:
+    def __init__(self, module: ir.Operation, impls: Sequence[Impl]) -> None:
         self.block = module.regions[0].blocks[0]
-        self.shared = shared
+        self.shared = _shared(impls)
         self.names: dict[Spec, str] = {}
-        self.taken: collections.Counter[str] = collections.Counter()
+        self.taken = set(named_sequences(module))
         self.handle = transform.AnyOpType.get()
+        for impl in impls:
+            self._define_below(impl)
 
-    def define_below(self, impl: Impl) -> None:
+    def fill(self, hole: Hole) -> None:
+        """The program of a hole, at the end of the block of its handle."""
+        with ir.InsertionPoint.at_block_terminator(hole.block):
+            handle = hole.handle
+            if handle.type != self.handle:
+                handle = transform.CastOp(self.handle, handle).results[0]
+            self._place(hole.impl, handle)
+
+    def _define_below(self, impl: Impl) -> None:
         """A named sequence for each shared program, those that it includes first."""
         for node in _distinct(impl):
             if node.spec in self.shared and node.spec not in self.names:
@@ -115,9 +142,11 @@ class _Builder:
 
     def _name(self, spec: Spec) -> str:
         base = f"{spec.kind.label}_{'x'.join(map(str, spec.sizes))}"
-        self.taken[base] += 1
-        count = self.taken[base]
-        return base if count == 1 else f"{base}_{count}"
+        later = (f"{base}_{count}" for count in itertools.count(2))
+        names = itertools.chain([base], later)
+        name = next(name for name in names if name not in self.taken)
+        self.taken.add(name)
+        return name
 
     def _sequence(self, name: str, effect: str) -> ir.Block:
         """An empty named sequence that takes one handle."""

@@ -1,4 +1,7 @@
-"""`morello-synthesize`: find the best program of every Spec, as a schedule."""
+"""`morello-synthesize`: find the best program of every Spec, as a schedule.
+
+With ``fill=true`` a schedule that is there is kept, and what it leaves gets programs.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,8 +13,9 @@ from morello.dialect.ops import SPEC_OPS
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.errors import MorelloError
 from morello.mlir import ir
-from morello.passes.apply_schedule import ENTRY
+from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
+from morello.passes.fill_schedule import fill_schedule
 from morello.passes.schedule_builder import Goal, build_schedule
 from morello.search import Impl, best_program
 from morello.search.layers import open_database
@@ -24,9 +28,11 @@ class Synthesize(Pass):
 
     Before: a module with Spec ops and no schedule. After: the same ops, each marked
     with ``morello.id``, and named sequences that ``morello-apply-schedule`` runs; the
-    target, if the option gives one, is recorded in the module. Refuses: a module
-    without Spec ops, one that has a schedule, and a Spec that has no program on the
-    target.
+    target, if the option gives one, is recorded in the module. With ``fill`` the module
+    may have a schedule: it is kept, and the programs of the Specs that it leaves are
+    appended to it, where their handles are defined. Refuses: a module without Spec ops;
+    one that has a schedule, without ``fill``; a Spec that has no program on the target,
+    or that the schedule leaves without a handle to go on from.
     """
 
     name: ClassVar[str] = "morello-synthesize"
@@ -34,6 +40,8 @@ class Synthesize(Pass):
     target: str = option(
         "", "name of the target; that of the module, or else avx2, if empty"
     )
+
+    fill: bool = option(False, "keep a schedule that is there, and search what it leaves")
 
     def __post_init__(self) -> None:
         if self.target:
@@ -50,7 +58,10 @@ class Synthesize(Pass):
             with module.context:
                 text = ir.StringAttr.get(self.target)
                 module.attributes[TARGET_ATTRIBUTE] = text
-        add_schedule(module, _best)
+        if self.fill and ENTRY in named_sequences(module):
+            fill_schedule(module, _best)
+        else:
+            add_schedule(module, _best)
 
 
 def add_schedule(module: ir.Operation, program: Callable[[ir.Operation], Impl]) -> None:
@@ -97,7 +108,8 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
     if schedules:
         raise PassFailure(
             schedules[0].location,
-            "the module has a schedule; run morello-apply-schedule or erase it",
+            "the module has a schedule; run morello-apply-schedule, erase it, or give "
+            "the option fill=true",
         )
     if not found:
         raise PassFailure(

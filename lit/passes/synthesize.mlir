@@ -63,7 +63,7 @@ module attributes {transform.with_named_sequence} {
     "morello.fill"(%a) {value = "zero", limits = #limits, serial = true, sizes = array<i64: 8>, tensors = [#g1]} : (memref<8xf32>) -> ()
     return
   }
-  // expected-error@+1 {{the module has a schedule; run morello-apply-schedule or erase it}}
+  // expected-error@+1 {{the module has a schedule; run morello-apply-schedule, erase it, or give the option fill=true}}
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
     transform.yield
   }

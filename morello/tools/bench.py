@@ -179,7 +179,7 @@ def _measurement(
         peak_gflops=peak,
         peak_gflops_core=core_peak,
         fraction_of_peak=gflops / peak if gflops and peak else None,
-        search_s=kernel.times.search if kernel.solution is not None else None,
+        search_s=kernel.times.search if kernel.solution or kernel.filled else None,
         compile_s=kernel.times.compile,
         cost=kernel.cost(),
         workspace_bytes=kernel.workspace_bytes,

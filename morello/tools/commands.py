@@ -24,13 +24,19 @@ _SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
 
 
 def _target() -> Any:
-    return flag("the machine to compile for", default="avx2", metavar="NAME")
+    return flag(
+        "the machine to compile for: a name, with numbers in braces if wanted, or "
+        "@FILE for a file that 'morello calibrate' wrote (default: avx2)",
+        default="avx2",
+        metavar="NAME",
+    )
 
 
 def _schedule() -> Any:
     return flag(
         "a module with the Spec and its schedule, as 'emit --stage schedule' prints "
-        "it, to be used instead of a search; - is the standard input",
+        "it, to be used instead of a search; what it leaves is searched; - is the "
+        "standard input",
         metavar="FILE",
     )
 
@@ -190,6 +196,38 @@ class DbOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class CalibrateOptions:
+    """The command line of ``morello calibrate``."""
+
+    quick: bool = flag(
+        "a few small Specs and programs: seconds, for a look", default=False
+    )
+    programs: int | None = flag(
+        "programs of each Spec (default: 20; 4 with --quick)",
+        metavar="N",
+        parse=whole_number(1),
+    )
+    seconds: float = flag(
+        "how long each program is timed (default: 0.05)",
+        default=0.05,
+        metavar="S",
+        parse=seconds,
+    )
+    output: str | None = flag(
+        "write a target file, which --target @FILE reads; - is the standard output",
+        metavar="FILE",
+        short="-o",
+    )
+    seed: int = flag(
+        "of the programs that are drawn (default: 0)",
+        default=0,
+        metavar="N",
+        parse=whole_number(0),
+    )
+    target: str = _target()
+
+
+@dataclasses.dataclass(frozen=True)
 class Command:
     """A subcommand: ``options`` are its flags, ``module`` has its ``main(options)``."""
 
@@ -221,7 +259,7 @@ examples:
   morello run move:7x9:f32:dst=[1,0] --seed 3
       a transpose
   morello run matmul:8x8x8:f32 --schedule my.mlir
-      run a schedule written by hand
+      run a schedule written by hand; the search fills what it leaves
 """
 
 _BENCH = """\
@@ -261,6 +299,8 @@ examples:
       the search as a pass
   morello emit matmul:8x8x8:f32 --stage asm --schedule mm.mlir
       the code of a schedule that was edited by hand
+  morello emit matmul:8x8x8:f32 --stage schedule --schedule begun.mlir
+      go on with a schedule that was begun by hand
 """
 
 _EXPLAIN = """\
@@ -297,6 +337,20 @@ examples:
   morello db verify --db tables.sqlite
   morello db merge other.sqlite
       into the database that 'run' and 'bench' use
+"""
+
+_CALIBRATE = """\
+Programs of Specs of every kind, with operands in every memory, are drawn from all over
+the space and timed on one core. The costs are those that explain the times best, by
+relative error, in non-negative least squares. What no program pays for stays as it is;
+so does the cost of threads, since all of this is on one core. Let the machine rest
+meanwhile.
+
+examples:
+  morello calibrate -o here.target
+      some minutes; then:
+  morello bench matmul:512x512x512:f32 --target @here.target
+  morello calibrate --quick
 """
 
 COMMANDS = {
@@ -336,6 +390,13 @@ COMMANDS = {
             ExplainOptions,
             _EXPLAIN,
             "morello.tools.explain",
+        ),
+        Command(
+            "calibrate",
+            "measure the costs of the search's model on this machine",
+            CalibrateOptions,
+            _CALIBRATE,
+            "morello.tools.calibrate",
         ),
     )
 }

@@ -1,8 +1,10 @@
 """``morello emit``: print a stage on the way from a Spec to machine code."""
 
+from morello.compiler import Searches
 from morello.dialect import load
 from morello.mlir import ir
-from morello.search import Solution, best_program
+from morello.search import Solution
+from morello.search.layers import NONE
 from morello.stages import build_stages, spec_module
 from morello.tools.commands import EmitOptions
 from morello.tools.input_output import UsageError, check_output, write_output
@@ -47,14 +49,10 @@ def _text(request: Request, stage: str) -> str:
 def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working() as show:
-        program: str | Solution
-        if request.schedule is None:
-            patience = request.patience(show)
-            program = best_program(
-                request.spec, request.target, request.database(), patience
-            )
-        else:
-            program = request.schedule
-        stages = build_stages(request.spec, request.target, program)
-    request.tell(stages.solution)
+        search = Searches(request.database() or NONE, request.patience(show))
+        program: str | Solution | None = request.schedule
+        if program is None:
+            program = search(request.spec, request.target)
+        stages = build_stages(request.spec, request.target, program, search)
+    request.tell(stages.solution, *stages.filled)
     return stages.schedule if stage == "schedule" else stages.mlir

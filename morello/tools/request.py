@@ -23,7 +23,7 @@ class Request:
     spec: Spec
     target: Target
     schedule: str | None
-    """The text of a module to be used instead of a search."""
+    """The text of a module to be used instead of a search, which fills what is left."""
     db: str | None = None
     """The databases, as ``--db`` gives them."""
     source: str = ""
@@ -100,7 +100,7 @@ class Request:
                 db=self.database() or NONE,
                 time_limit=self.patience(show),
             )
-        self.tell(kernel.solution)
+        self.tell(kernel.solution, *kernel.filled)
         return kernel
 
     def patience(self, show: Show) -> Patience:
@@ -112,9 +112,9 @@ class Request:
 
         return Patience(self.time_limit, interruptible=True, watch=watch)
 
-    def tell(self, solution: Solution | None) -> None:
-        """Say on the standard error that a search was stopped, if it was."""
-        if solution is not None and not solution.complete:
+    def tell(self, *solutions: Solution | None) -> None:
+        """Say on the standard error that a search was stopped, if one was."""
+        if any(found is not None and not found.complete for found in solutions):
             sys.stderr.write(
                 f"morello: the search for {self.text} was stopped; this is the best "
                 "program that changes no layouts\n"

@@ -20,7 +20,9 @@ def time_text(seconds: float) -> str:
 def made_from(kernel: Kernel) -> str:
     """How a kernel came to be, what it took, and what the cost model says of it."""
     found = "from the given schedule"
-    if kernel.solution is not None:
+    if kernel.filled:
+        found += f", filled in {time_text(kernel.times.search)}"
+    elif kernel.solution is not None:
         found = f"found in {time_text(kernel.times.search)}"
     compiled = f"compiled in {time_text(kernel.times.compile)}"
     return f"{found}, {compiled}, predicted to take {kernel.cost() / 1000:.0f} cycles"
