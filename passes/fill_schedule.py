@@ -70,9 +70,7 @@ def fill_schedule(module: ir.Operation, program: Callable[[ir.Operation], Impl])
     return len(holes)
 
 
-def _left(
-    copy: ir.Operation, handles: list[_Handle]
-) -> dict[int, list[ir.Operation]]:
+def _left(copy: ir.Operation, handles: list[_Handle]) -> dict[int, list[ir.Operation]]:
     """The Spec ops that the schedule leaves, by the handle to go on from.
 
     Of several the last is taken: handles are in the order in which they are defined.

@@ -41,7 +41,9 @@ class Synthesize(Pass):
         "", "name of the target; that of the module, or else avx2, if empty"
     )
 
-    fill: bool = option(False, "keep a schedule that is there, and search what it leaves")
+    fill: bool = option(
+        False, "keep a schedule that is there, and search what it leaves"
+    )
 
     def __post_init__(self) -> None:
         if self.target:
