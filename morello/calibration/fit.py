@@ -70,7 +70,8 @@ def fit(measured: Sequence[Measured], target: Target, ridge: float = RIDGE) -> F
             f"{len(measured)} programs were measured, and some have no time",
             "measure at least one program, each with more than 0 cycles",
         )
-    factors = sorted({*STRIDED, target.coefficients.strided_factor})
+    # The target's own first: it is taken where no program shows a difference.
+    factors = dict.fromkeys((target.coefficients.strided_factor, *STRIDED))
     starts = [
         with_coefficients(
             target, dataclasses.replace(target.coefficients, strided_factor=factor)

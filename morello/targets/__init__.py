@@ -1,8 +1,8 @@
 """Targets: what the search and the code generator know of a machine.
 
 `target.py` says what a target is, `coefficients.py` what its costs are; `avx2.py` is
-one; `text.py` lists them in `TARGETS` and gives them their text form; `host.py` says
-what the machine at hand has.
+one; `text.py` lists them in `TARGETS` and gives them their text form, `file.py` reads
+it from a file; `host.py` says what the machine at hand has.
 """
 
 from morello.targets.avx2 import AVX2

@@ -1,7 +1,8 @@
 """The text form of a target: ``avx2``, or ``avx2{threads=2,fork=1000}``.
 
 The name is that of a known target; in braces stand the numbers that differ from it, of
-the target itself or of its coefficients. So a module can name any target.
+the target itself or of its coefficients. So a module can name any target. ``@FILE`` is
+the target that a file holds in this form.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ from typing import Any
 from morello.errors import TargetError
 from morello.targets.avx2 import AVX2
 from morello.targets.coefficients import Coefficients
+from morello.targets.file import read_target_file
 from morello.targets.target import Target
 
 TARGETS = {target.name: target for target in (AVX2,)}
@@ -23,17 +25,29 @@ _COEFFICIENTS = tuple(f.name for f in dataclasses.fields(Coefficients))
 
 
 def find_target(text: str) -> Target:
-    """The target written ``text``.
+    """The target written ``text``; or, for ``@FILE``, the one written in a file.
 
     Raises:
-        TargetError: no target has this name, or a change cannot be read or made.
+        TargetError: no target has this name, a change cannot be read or made, or the
+            file cannot be read.
     """
+    text = text.strip()
+    if not text.startswith("@"):
+        return _parse(text)
+    held = read_target_file(text[1:])
+    try:
+        return _parse(held)
+    except TargetError as error:
+        raise TargetError(f"{text[1:]}: {error.what}", error.remedy) from None
+
+
+def _parse(text: str) -> Target:
     match = _TEXT.fullmatch(text.strip())
     if match is None or match["name"] not in TARGETS:
         raise TargetError(
             f"unknown target '{text}'",
             f"use one of {', '.join(TARGETS)}, with changes in braces if wanted: "
-            "avx2{threads=2}",
+            "avx2{threads=2}; or @FILE for a file that holds one",
         )
     target = TARGETS[match["name"]]
     changes = _changes(text, match["changes"] or "")

@@ -1,0 +1,53 @@
+"""The Specs whose programs are measured: of every kind, from every memory.
+
+Operands are where the model says that they are: those in L1 and L2 fit there and are
+warm, those in GL together are larger than L2.
+"""
+
+from morello.spec import Spec, parse_spec
+from morello.targets import Target
+
+_L1_MATMUL = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
+_L2_MATMUL = "lhs=[0,1,2]@L2:rhs=[0,1,2]@L2:out=[0,1,2]@L2"
+
+IN_L1 = (
+    f"matmul_accum:6x192x16:f32:{_L1_MATMUL}",
+    f"matmul_accum:7x19x21:f32:{_L1_MATMUL}",
+    f"matmul_accum:24x32x24:s32:{_L1_MATMUL}",
+    f"matmul:1x256x16:f32:{_L1_MATMUL}",
+    "move:8x64:f32:src=[0,1]@L1:dst=[0,1]@L1",
+    "move:32x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
+    "move:6x192:f32:src=[0,1]@L1:dst=[0,1,0p6]@L1",
+    "fill:3000:f32:out=[0]@L1",
+    "max:16x100:f32:src=[0,1]@L1:out=[0]@L1",
+    "max:32x48:f32:src=[1,0]@L1:out=[0]@L1",
+)
+IN_L2 = (
+    f"matmul:192x160x128:f32:{_L2_MATMUL}",
+    "move:200x300:f32:src=[0,1]@L2:dst=[1,0]@L2",
+    "move:256x256:f32:src=[0,1]@L2:dst=[0,1]@L2",
+    "max:300x300:f32:src=[0,1]@L2:out=[0]@L2",
+)
+IN_GL = (
+    "matmul:512x512x512:f32",
+    "matmul:700x300x1300:f32",
+    "matmul:1x2048x1024:f32",
+    "move:2048x2048:f32",
+    "move:1500x1000:f32:dst=[1,0]",
+    "max:2048x2048:f32",
+    "fill:4000000:f32",
+)
+ALL = (*IN_L1, *IN_L2, *IN_GL)
+
+QUICK = (
+    f"matmul_accum:6x40x16:f32:{_L1_MATMUL}",
+    "move:16x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
+    "max:16x100:f32:src=[0,1]@L1:out=[0]@L1",
+    "fill:1000:f32:out=[0]@L1",
+)
+"""A few that take seconds: for a look at what the command does."""
+
+
+def specs(texts: tuple[str, ...], target: Target) -> tuple[Spec, ...]:
+    """The Specs, within what a target has."""
+    return tuple(parse_spec(text, target.limits) for text in texts)

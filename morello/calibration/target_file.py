@@ -1,0 +1,46 @@
+"""The file that a calibration leaves: a target's text form, and where it comes from."""
+
+import datetime
+import platform
+from pathlib import Path
+
+from morello._version import __version__
+from morello.calibration.calibrate import Calibration
+from morello.targets import print_target
+from morello.targets.host import host
+
+
+def machine() -> str:
+    """This machine: the name of its processor, LLVM's name for it, its caches."""
+    here = host()
+    caches = ", ".join(f"L{c.level} {c.size >> 10} KiB" for c in here.caches)
+    return f"{_model()} ({here.cpu}; {here.cores} cores; {caches or 'caches unknown'})"
+
+
+def target_file(found: Calibration, command: str) -> str:
+    """The text of a target file, which ``--target @FILE`` reads."""
+    fitted = found.fit
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    lines = [
+        f"written by: {command} (morello {__version__})",
+        f"date: {now}",
+        f"machine: {machine()} at {found.gigahertz:.2f} GHz",
+        f"fitted to {len(found.measured)} programs; median relative error "
+        f"{fitted.median_before:.1%} before, {fitted.median_after:.1%} after",
+        "costs in 1/1000 cycle; read it with --target @FILE",
+    ]
+    head = "".join(f"# {line}\n" for line in lines)
+    return f"{head}{print_target(fitted.after)}\n"
+
+
+def _model() -> str:
+    """The processor as Linux names it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.machine()
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()

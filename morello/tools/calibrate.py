@@ -1,0 +1,73 @@
+"""``morello calibrate``: measure the costs of the model on this machine.
+
+Read `main`; the work is in `morello.calibration`.
+"""
+
+import shlex
+from collections.abc import Iterator
+
+from morello.calibration.calibrate import Calibration, Plan, calibrate
+from morello.calibration.reprice import FITTED
+from morello.calibration.specs import ALL, QUICK, specs
+from morello.calibration.target_file import target_file
+from morello.errors import TargetError
+from morello.targets import find_target
+from morello.tools.commands import CalibrateOptions
+from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.progress import progress
+
+_PROGRAMS = 20
+_QUICK_PROGRAMS = 4
+
+
+def main(options: CalibrateOptions) -> int:
+    """Do what the command line says.
+
+    Returns:
+        0.
+
+    Raises:
+        UsageError: no such target, or the file cannot be written.
+        MorelloError: this machine cannot run the target.
+    """
+    try:
+        target = find_target(options.target)
+    except TargetError as error:
+        raise UsageError(f"argument --target: {error.what}", error.remedy) from None
+    if options.output is not None:
+        check_output(options.output)
+    programs = options.programs or (_QUICK_PROGRAMS if options.quick else _PROGRAMS)
+    plan = Plan(programs, options.seconds, options.seed)
+    goals = specs(QUICK if options.quick else ALL, target)
+    with progress("calibrating") as show:
+        found = calibrate(goals, target, plan, show)
+    if options.output != "-":
+        write_output("-", "\n".join(_report(found)) + "\n")
+    if options.output is not None:
+        write_output(options.output, target_file(found, _command(options, programs)))
+    return 0
+
+
+def _command(options: CalibrateOptions, programs: int) -> str:
+    words = ["morello", "calibrate"]
+    words += ["--quick"] * options.quick
+    words += ["--programs", str(programs), "--seconds", f"{options.seconds:g}"]
+    words += ["--seed", str(options.seed), "--target", options.target]
+    return shlex.join(words)
+
+
+def _report(found: Calibration) -> Iterator[str]:
+    fitted = found.fit
+    yield f"{'millicycles':<26}{'before':>10}{'after':>10}"
+    for name in (*FITTED, "strided_factor"):
+        before = getattr(fitted.before.coefficients, name)
+        after = getattr(fitted.after.coefficients, name)
+        label = f"{name} (no unit)" if name not in FITTED else name
+        stays = name in FITTED and name not in fitted.seen
+        note = "  no program pays for it" if stays else ""
+        yield f"{label:<26}{before:>10}{after:>10}{note}"
+    yield ""
+    yield (
+        f"{len(found.measured)} programs at {found.gigahertz:.2f} GHz; median relative "
+        f"error {fitted.median_before:.1%} before, {fitted.median_after:.1%} after"
+    )
