@@ -1,0 +1,120 @@
+"""``python -m benchmarks.cost_model [--spec SPEC]… [--samples N] [-o FOLDER]``."""
+
+import argparse
+import datetime
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.cost_model.measure import measure
+from benchmarks.cost_model.report import Origin, write
+from morello.calibration.calibrate import Plan
+from morello.calibration.target_file import machine
+from morello.errors import MorelloError
+from morello.targets import find_target, print_target
+from morello.tools.flags import seconds, whole_number
+
+SPECS = (
+    "matmul:1024x1024x1024:f32",
+    "matmul:512x512x512:f32",
+    "matmul:256x256x256:f32:rhs=[0,2,1]",
+    "matmul:64x64x64:f32",
+    "matmul:100x37x53:f32",
+    "matmul:700x300x1300:f32",
+    "matmul:1x2048x1024:f32",
+    "matmul:2048x16x2048:f32",
+    "matmul:16x2048x16:f32",
+    "matmul:192x192x192:s32",
+    "move:1024x1024:f32",
+    "move:1000x1000:f32:dst=[1,0]",
+    "max:1000x1000:f32",
+    "max:1000x1000:f32:src=[1,0]",
+    "fill:1000000:f32",
+)
+"""Large, small, odd, skinny and memory-bound ones, of every kind."""
+
+QUICK = ("move:16x24:f32:dst=[1,0]", "max:20x17:f32", "fill:1000:f32")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and write; 0, or 2 for a wrong command line."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = _parser().parse_args(words)
+    samples = options.samples or (8 if options.quick else 200)
+    specs = options.spec or (QUICK if options.quick else SPECS)
+    command = shlex.join(["python", "-m", "benchmarks.cost_model", *words])
+    load = os.getloadavg()[0]
+    found = []
+    try:
+        target = find_target(options.target)
+        text = print_target(target)
+        for spec in specs:
+            start = time.perf_counter()
+            plan = Plan(samples, options.seconds, options.seed)
+            found.append(measure(spec, target, plan))
+            _tell(f"{spec}: {time.perf_counter() - start:.0f} s")
+            origin = Origin(command, commit(), machine(), _now(), text, load)
+            page = write(options.output, found, origin)  # what there is, if it ends
+    except (MorelloError, OSError) as error:
+        _tell(f"error: {error}")
+        return 2
+    sys.stdout.write(page.read_text())
+    return 0
+
+
+def commit() -> str:
+    """The commit of the checkout, with ``+`` if files differ from it."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"cost_model: {line}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.cost_model",
+        description="Compare the cost model with measured times.",
+    )
+    parser.add_argument(
+        "--spec", action="append", help="a Spec; may be repeated (default: 15 of them)"
+    )
+    parser.add_argument(
+        "--samples",
+        type=whole_number(1),
+        help="programs of each (default: 200; 8 with --quick)",
+    )
+    parser.add_argument(
+        "--seconds", type=seconds, default=0.02, help="how long each is timed"
+    )
+    parser.add_argument("--seed", type=whole_number(0), default=0)
+    parser.add_argument("--target", default="avx2", help="a name, or @FILE")
+    parser.add_argument("--quick", action="store_true", help="tiny Specs: seconds")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=ROOT / "benchmarks" / "results"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""The cost of a program under other coefficients is what the search would say."""
+
+import random
+
+import numpy as np
+import pytest
+
+from morello.calibration.reprice import FITTED, Prices, decisions, reprice
+from morello.calibration.sample import MAX_EXCESS, MAX_NODES, Sampler, perturbed
+from morello.search import Impl, Solver
+from morello.spec import parse_spec
+from morello.targets import AVX2, Target, find_target
+
+L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
+TEXTS = (
+    f"matmul_accum:7x20x17:f32:{L1}",
+    f"matmul:5x12x9:s32:{L1}",
+    "move:24x40:f32:dst=[1,0]",
+    "max:20x17:f32",
+    "fill:1000:f32:value=lowest",
+)
+
+
+def solve(text: str, target: Target) -> Impl:
+    return Solver(target).solve(parse_spec(text, target.limits)).impl
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_its_own_coefficients_give_the_cost_of_the_search(text: str) -> None:
+    impl = solve(text, AVX2)
+    assert reprice(impl, AVX2) == impl
+    assert Prices(AVX2).cost(impl) == impl.cost
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_other_coefficients_give_the_cost_of_another_search(text: str) -> None:
+    other = perturbed(AVX2, random.Random(text))
+    assert other != AVX2
+    here, there = solve(text, AVX2), solve(text, other)
+    assert reprice(there, AVX2).cost == Prices(AVX2).cost(there) >= here.cost
+    assert reprice(here, other).cost == Prices(other).cost(here) >= there.cost
+    assert reprice(reprice(there, AVX2), other) == there
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_decisions_are_counted_as_often_as_they_run(text: str) -> None:
+    impl = solve(text, AVX2)
+    own = sum(
+        runs * (action.apply(spec, AVX2).cost)
+        for (spec, action), runs in decisions(impl).items()
+    )
+    assert own == impl.cost
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_slopes_give_the_cost(text: str) -> None:
+    """A cost is of degree 1 in the coefficients: slopes times those add up to it."""
+    # Values without ties: where two parts of a kernel bind alike a slope is a mean.
+    target = find_target("avx2{fma=507,load=491,store=1013,fma_latency=4801}")
+    impl = solve(text, target)
+    values = [getattr(target.coefficients, name) for name in FITTED]
+    slopes = Prices(target).slopes(impl)
+    assert (slopes >= 0).all()
+    assert float(slopes @ np.array(values)) == pytest.approx(impl.cost, rel=0.01)
+
+
+def test_a_slope_is_how_often_a_cost_is_paid() -> None:
+    impl = solve("fill:1000:f32", AVX2)
+    slopes = dict(zip(FITTED, Prices(AVX2).slopes(impl), strict=True))
+    # 125 vectors, and lines that go out of L1 and L2.
+    assert slopes["store"] == pytest.approx(125)
+    assert slopes["line_gl"] >= 1
+    assert slopes["fma"] == slopes["shuffle"] == slopes["fork"] == 0
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_samples_are_legal_different_and_priced(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    programs = Sampler(spec, AVX2, random.Random(0)).programs(12)
+    assert programs[0] == Solver(AVX2).solve(spec).impl
+    assert 3 <= len(programs) <= 12
+    assert len({str(impl) for impl in programs}) == len(programs)
+    for impl in programs:
+        assert impl.spec == spec
+        assert reprice(impl, AVX2) == impl  # every action applies
+        assert programs[0].cost <= impl.cost <= MAX_EXCESS * programs[0].cost
+        assert sum(1 for _ in impl.walk()) <= MAX_NODES
+
+
+def test_samples_follow_from_the_seed() -> None:
+    spec = parse_spec(TEXTS[2], AVX2.limits)
+    one, two, three = (
+        Sampler(spec, AVX2, random.Random(seed)).programs(10) for seed in (1, 1, 2)
+    )
+    assert one == two != three
