@@ -1,7 +1,8 @@
 """From programs to a schedule: a transform script that makes them.
 
-`build_schedule` writes a schedule, `continue_schedule` goes on with a given one. A program that is used in several places becomes a
-named sequence of its own, which is included there.
+`build_schedule` writes a schedule, `continue_schedule` goes on with a given one. A
+program that is used in several places becomes a named sequence of its own, which is
+included there.
 """
 
 import collections
@@ -32,7 +33,7 @@ class Goal:
 
 @dataclasses.dataclass(frozen=True)
 class Hole:
-    """A handle in a schedule to Spec ops that have no program yet, and their program."""
+    """A handle to Spec ops that a schedule leaves, and their program."""
 
     handle: ir.Value
     block: ir.Block

@@ -3,7 +3,8 @@
 Read `solver.py` first, and `anytime.py`, how it is called; then `axes.py` (the
 coordinates of a table), `table.py`, `sweep.py` (loops), and `impl.py` (a program as a
 tree of decisions). Solved tables are kept by `shelf.py` as boxes (`packed.py`,
-`compress.py`) and on disk (`layers.py`, `database.py`). Nothing here knows of MLIR.
+`compress.py`) and on disk (`layers.py`, `database.py`). `counting.py` says how many
+programs there are. Nothing here knows of MLIR.
 """
 
 from morello.search.alternatives import Alternative, Alternatives, Explorer, Place

@@ -11,7 +11,7 @@ import bisect
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -171,7 +171,7 @@ class _Run:
             self.watch(Statistics(len(self.shelf), self.points, elapsed))
         self._pending.add(identity)
         try:
-            solved = _TableSolver(self, identity).solve()
+            solved = TableSolver(self, identity).solve()
         finally:  # a search that is interrupted may be taken up again
             self._pending.discard(identity)
         self.shelf.put(solved)
@@ -284,10 +284,32 @@ def _remedy(spec: Spec, target: Target) -> str:
     )
 
 
-class _TableSolver:
-    """Solves one table."""
+class Tables(Protocol):
+    """What one table is solved from."""
 
-    def __init__(self, run: _Run, identity: TableId) -> None:
+    target: Target
+    limits: Limits
+
+    def box(self, identity: TableId) -> Box:
+        """The box of a table."""
+
+    def candidates(self, identity: TableId) -> tuple[Action, ...]:
+        """The actions that are tried on the Specs of a table."""
+
+    def child_id(self, parent: TableId, child: Child) -> TableId:
+        """The table that a hole of a parent's table is looked up in."""
+
+    def free(self, key: SpecKey, parent: TableId) -> Free:
+        """Which limits may differ from the goal's in a hole with this key."""
+
+    def costs(self, identity: TableId) -> Costs:
+        """The costs of a table."""
+
+
+class TableSolver:
+    """Solves one table; what counting programs does otherwise is a method."""
+
+    def __init__(self, run: Tables, identity: TableId) -> None:
         self.run = run
         self.id = identity
         self.key = identity.key
@@ -297,6 +319,7 @@ class _TableSolver:
         self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
 
     def solve(self) -> Table:
+        """The table, once every table that it needs is solved."""
         actions = self.run.candidates(self.id)
         if self.costs.size:
             self._settle(actions)
@@ -364,7 +387,7 @@ class _TableSolver:
             tuple(loops.values()),
             self.target,
         )
-        below = np.ascontiguousarray(_aligned(table, self.box, dim))
+        below = np.ascontiguousarray(aligned(table, self.box, dim))
         sweep(
             self.costs,
             self.decisions,
@@ -391,13 +414,17 @@ class _TableSolver:
             expansion = action.expand(part, self.target)
             legal = _legal(expansion)
         axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
-        total: Any = np.asarray(expansion.cost, np.float64)
+        total: Any = self._own(expansion)
         for child, identity in zip(expansion.children, identities, strict=True):
             table = self.run.costs(identity)
             if not table.costs.size:
                 return
             total = total + look_up(table, part, axes, child.frame)
         self._improve(index, np.where(legal, total, np.inf), window)
+
+    def _own(self, expansion: Expansion) -> Floats:
+        """What an action costs by itself."""
+        return np.asarray(expansion.cost, np.float64)
 
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
         part = tuple(slice(0, extent) for extent in window)
@@ -453,7 +480,7 @@ def _restrict(frame: Frame, window: tuple[int, ...]) -> Frame:
     return Frame(frame.key, sizes, frame.limits.replace(Level.VRF, left))
 
 
-def _aligned(table: Costs, box: Box, dim: int) -> Floats:
+def aligned(table: Costs, box: Box, dim: int) -> Floats:
     """A table's costs at the coordinates of another box, on all axes but ``dim``."""
     costs = table.costs
     for place, (theirs, ours) in enumerate(zip(table.box.axes, box.axes, strict=True)):

@@ -172,6 +172,10 @@ class ExplainOptions:
         "write one self-contained HTML page instead of text; - is the standard output",
         metavar="FILE",
     )
+    count: bool = flag(
+        "count the programs of the space, too: about as long as a search from nothing",
+        default=False,
+    )
     json: bool = flag("print one JSON object, on one line", default=False)
     ghz: float = flag(
         "the clock at which cycles are shown as time (default: 3)",
@@ -316,6 +320,8 @@ examples:
       the program, and what else it could have begun with
   morello explain matmul:512x512x512:f32 --at 7 --at 20 --top 20
       more alternatives, at two more nodes
+  morello explain matmul:512x512x512:f32 --count
+      how many programs there are, of which this is the best
   morello explain matmul:512x512x512:f32 --html mm.html
       a page with pictures of what lies in which memory, and alternatives everywhere
 """

@@ -107,3 +107,17 @@ def test_a_refusal_leaves_the_file(tmp_path: Path) -> None:
     path.write_text("before")
     assert main(["explain", "fill:7", "--at", "99", "--html", str(path)]) == 2
     assert path.read_text() == "before"
+
+
+def test_programs_are_counted_on_request(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["explain", "fill:4:f32", "--count"]) == 0
+    assert capsys.readouterr().out.endswith("\nprograms in the space: 93\n")
+    assert main(["explain", "max:16x16:f32", "--count", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["programs_log10"] > 100
+    page = str(tmp_path / "page.html")
+    assert main(["explain", "max:16x16:f32", "--count", "--html", page]) == 0
+    power = data["programs_log10"]
+    assert capsys.readouterr().out == f"programs in the space: 10^{power:.1f}\n"
+    assert main(["explain", "fill:4:f32", "--json"]) == 0
+    assert "programs_log10" not in json.loads(capsys.readouterr().out)

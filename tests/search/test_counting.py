@@ -1,0 +1,127 @@
+"""The number of programs is that of an enumeration."""
+
+import dataclasses
+import itertools
+import math
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from morello.actions import ACTIONS
+from morello.search.counting import count_programs
+from morello.spec import Spec, SpecKey, parse_spec
+from morello.spec.frame import Frame
+from morello.targets import AVX2, Target
+from tests.search.brute_force import Axes, ladder_sizes, plain_frame
+from tests.search.goals import KINDS, random_goal
+
+BUDGET = 1500
+"""Specs below a random goal; of larger ones another is drawn."""
+
+GOALS = 30
+
+CORES = dataclasses.replace(AVX2, threads=2)
+
+
+class Enumeration:
+    """Every program of a Spec: counted exactly, or listed."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.counts: dict[tuple[SpecKey, Axes, object], int] = {}
+
+    def count(self, spec: Spec) -> int:
+        """How many programs there are."""
+        return self._count(Frame.of(spec), tuple(map(ladder_sizes, spec.sizes)))
+
+    def _count(self, frame: Frame, axes: Axes) -> int:
+        key = frame.key, axes, (frame.sizes, frame.limits)
+        if key not in self.counts:
+            if len(self.counts) > BUDGET:
+                raise OverflowError
+            self.counts[key] = sum(
+                math.prod(self._count(hole, below) for hole, below in holes)
+                for _, holes in self._choices(frame, axes)
+            )
+        return self.counts[key]
+
+    def programs(self, spec: Spec) -> Iterator[str]:
+        """Every one of them, as text."""
+        axes = tuple(map(ladder_sizes, spec.sizes))
+        return self._programs(Frame.of(spec), axes)
+
+    def _programs(self, frame: Frame, axes: Axes) -> Iterator[str]:
+        for name, holes in self._choices(frame, axes):
+            parts = [list(self._programs(hole, below)) for hole, below in holes]
+            for chosen in itertools.product(*parts):
+                yield f"{name}[{';'.join(chosen)}]"
+
+    def _choices(
+        self, frame: Frame, axes: Axes
+    ) -> Iterator[tuple[str, list[tuple[Frame, Axes]]]]:
+        """Each action that applies, and the holes that it leaves."""
+        actions = (
+            a for kind in ACTIONS for a in kind.candidates(frame.key, axes, self.target)
+        )
+        for action in actions:
+            expansion = action.expand(frame, self.target)
+            if not all(bool(c.holds) for c in expansion.conditions):
+                continue
+            holes = [
+                (plain_frame(child.frame), tuple(axes[d] for d in child.dims))
+                for child in expansion.children
+                if int(child.times)
+            ]
+            if all(
+                size in axis
+                for hole, below in holes
+                for size, axis in zip(hole.sizes, below, strict=True)
+            ):
+                yield str(action), holes
+
+
+def goals() -> list[Spec]:
+    """Small goals of every kind, some of them not serial."""
+    rng = random.Random(5)
+    found: list[Spec] = []
+    while len(found) < GOALS:
+        goal = random_goal(rng, KINDS[len(found) % len(KINDS)])
+        try:
+            Enumeration(CORES).count(goal)
+        except OverflowError:
+            continue
+        found.append(goal)
+    return found
+
+
+def test_small_counts_are_exact() -> None:
+    kinds, largest = set(), 0
+    for goal in goals():
+        exact = Enumeration(CORES).count(goal)
+        found = count_programs(goal, CORES)
+        if not exact:
+            assert found == -math.inf, goal
+            continue
+        kinds.add(goal.kind.label)
+        largest = max(largest, exact)
+        assert math.isclose(found, math.log2(exact), rel_tol=1e-12, abs_tol=1e-12), goal
+        if exact < 1 << 40:
+            assert round(2**found) == exact, goal
+    assert len(kinds) >= 4
+    assert largest > 1 << 60
+
+
+@pytest.mark.parametrize(
+    "text", ["fill:2:f32", "fill:4:f32", "fill:2x2:s32:l2=0", "move:2:f32:l2=0"]
+)
+def test_each_counted_program_is_another(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    programs = list(Enumeration(AVX2).programs(spec))
+    assert len(set(programs)) == len(programs) > 1
+    assert round(2 ** count_programs(spec, AVX2)) == len(programs)
+
+
+def test_a_spec_without_a_program_has_none() -> None:
+    spec = parse_spec("matmul:2x2x2:bf16,bf16,f32", AVX2.limits)
+    assert count_programs(spec, AVX2) == -math.inf
