@@ -1,6 +1,5 @@
 """From a Spec to a kernel that runs in this process: `compile`."""
 
-import dataclasses
 import time
 import warnings
 from pathlib import Path
@@ -12,6 +11,7 @@ from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
 from morello.search import Patience, Solution, best_program
+from morello.search.anytime import parallel_goal
 from morello.search.layers import Layers, open_database
 from morello.spec import Spec, parse_spec
 from morello.stages import build_stages
@@ -51,10 +51,7 @@ def compile(
     machine = find_target(target) if isinstance(target, str) else target
     wanted = parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
     _check(wanted, threads, schedule)
-    threads = _available(threads)
-    if threads > 1:
-        machine = dataclasses.replace(machine, threads=threads)
-        wanted = dataclasses.replace(wanted, serial=False)
+    wanted, machine = parallel_goal(wanted, machine, _available(threads))
     start = time.perf_counter()
     search = Searches(db, time_limit)
     program = search(wanted, machine) if schedule is None else schedule

@@ -78,6 +78,14 @@ def best_program(
     return found
 
 
+def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Target]:
+    """What is searched for ``spec`` where a call may use so many threads."""
+    if threads == 1:
+        return spec, target
+    goal = dataclasses.replace(spec, serial=False)
+    return goal, dataclasses.replace(target, threads=threads)
+
+
 def _search(
     spec: Spec, target: Target, database: Layers | None, patience: Patience
 ) -> Solution:

@@ -200,6 +200,25 @@ class DbOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class PrecomputeOptions:
+    """The command line of ``morello precompute``."""
+
+    specs: tuple[str, ...] = positional(
+        "what to solve; {64,128} and {16..64..16} stand for each of their members",
+        "SPEC",
+        repeats=True,
+    )
+    jobs: int | None = flag(
+        "how many processes (default: one for each core); each may take some GB",
+        metavar="N",
+        parse=whole_number(1),
+    )
+    threads: int = _threads()
+    target: str = _target()
+    db: str | None = _db()
+
+
+@dataclasses.dataclass(frozen=True)
 class CalibrateOptions:
     """The command line of ``morello calibrate``."""
 
@@ -345,12 +364,26 @@ examples:
       into the database that 'run' and 'bench' use
 """
 
+_PRECOMPUTE = """\
+Every Spec is searched, the largest first, and every table is stored the moment that it
+is solved. What the database has is not solved again: after Ctrl-C, or a crash, the same
+command goes on where it stopped. A Spec that has no program is reported, the others are
+still solved, and the exit code is 1. --threads is part of what is solved: give what
+'run' and 'bench' will be given.
+
+examples:
+  morello precompute 'matmul:{64,128,256}x{64,128}x64:f32'
+      six Specs, into the database that 'run' and 'bench' use
+  morello precompute 'max:{1..64}x1000:f32' move:512x512:f32:dst=[1,0] --jobs 2
+  morello precompute 'matmul:{256..1024..256}x512x512:f32' --db shipped.sqlite
+"""
+
 _CALIBRATE = """\
 Programs of Specs of every kind, with operands in every memory, are drawn from all over
-the space and timed on one core. The costs are those that explain the times best, by
-relative error, in non-negative least squares. What no program pays for stays as it is;
-so does the cost of threads, since all of this is on one core. Let the machine rest
-meanwhile.
+the space and timed on one core. The costs are those that explain the times best: least
+squares of the logarithms of predicted over measured time, none negative. What no
+program pays for stays as it is; so does the cost of threads, since all of this is on
+one core. Let the machine rest meanwhile.
 
 examples:
   morello calibrate -o here.target
@@ -389,6 +422,13 @@ COMMANDS = {
             DbOptions,
             _DB,
             "morello.tools.db",
+        ),
+        Command(
+            "precompute",
+            "fill the database for a family of Specs",
+            PrecomputeOptions,
+            _PRECOMPUTE,
+            "morello.tools.precompute",
         ),
         Command(
             "explain",

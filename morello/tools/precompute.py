@@ -1,0 +1,122 @@
+"""``morello precompute``: fill the database for a family of Specs."""
+
+import contextlib
+import os
+import sys
+import time
+
+from morello.errors import MorelloError
+from morello.search.layers import NONE, default_path, named_paths, open_database
+from morello.spec import Spec, parse_spec, print_spec
+from morello.targets import Target, find_target
+from morello.tools.braces import expand_braces
+from morello.tools.commands import PrecomputeOptions
+from morello.tools.input_output import UsageError, write_output
+from morello.tools.progress import progress
+from morello.tools.table import time_text
+from morello.tools.workers import Done, Job, solve_all
+
+
+def main(options: PrecomputeOptions) -> int:
+    """Do what the command line says.
+
+    Returns:
+        0; or 1 if a Spec could not be solved.
+
+    Raises:
+        MorelloError: what is refused; then nothing was begun.
+        KeyboardInterrupt: what was solved until then is stored.
+    """
+    jobs = _jobs(options)
+    count = options.jobs or len(os.sched_getaffinity(0))
+    start = time.perf_counter()
+    results: list[Done] = []
+    try:
+        with (
+            progress(f"solving {len(jobs)} Specs") as show,
+            contextlib.closing(solve_all(jobs, count)) as found,
+        ):
+            for done in found:
+                results.append(done)
+                _tell(done)
+                left = len(jobs) - len(results)
+                show(f"{left} left, {time.perf_counter() - start:.0f} s")
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"morello: interrupted after {len(results)} of {len(jobs)} Specs; what was "
+            "solved is stored, and the same command goes on from there\n"
+        )
+        raise
+    write_output("-", _summary(results, time.perf_counter() - start))
+    return 1 if any(done.error for done in results) else 0
+
+
+def _jobs(options: PrecomputeOptions) -> list[Job]:
+    """The searches to be made, the largest first, so that none is left for the end.
+
+    Raises:
+        UsageError: no Spec, no such target, or no database.
+        SpecError: the text of a Spec is refused.
+        MorelloError: the database cannot be written.
+    """
+    if not options.specs:
+        raise UsageError("no SPEC is given", "see morello precompute --help")
+    target = find_target(options.target)
+    database = _database(options.db)
+    texts = [text for family in options.specs for text in expand_braces(family)]
+    specs = {print_spec(s, target.limits): s for s in _parsed(texts, target)}
+    largest = sorted(specs, key=lambda text: -_volume(specs[text].sizes))
+    return [Job(text, options.target, options.threads, database) for text in largest]
+
+
+def _parsed(texts: list[str], target: Target) -> list[Spec]:
+    return [parse_spec(text, target.limits) for text in texts]
+
+
+def _volume(sizes: tuple[int, ...]) -> int:
+    volume = 1
+    for size in sizes:
+        volume *= size
+    return volume
+
+
+def _database(wanted: str | None) -> str:
+    """The databases to be used, as text.
+
+    Raises:
+        UsageError: there is to be none.
+        MorelloError: the first cannot be written.
+    """
+    paths = named_paths(wanted)
+    if paths is None:
+        raise UsageError(
+            f"--db or MORELLO_DB says '{NONE}': there is no database to fill",
+            "give its path with --db",
+        )
+    paths = paths or (default_path(),)
+    text = os.pathsep.join(map(str, paths))
+    layers = open_database(text)
+    if layers is None or layers.top is None:
+        raise MorelloError(f"{paths[0]} cannot be written", "give another with --db")
+    return text
+
+
+def _tell(done: Done) -> None:
+    """A line for a Spec that is finished."""
+    if done.error:
+        sys.stderr.write(f"morello: error: {done.job.spec}: {done.error}\n")
+        return
+    took = time_text(done.seconds)
+    how = f"solved in {took}" if done.solved else f"was there, read in {took}"
+    write_output("-", f"{done.job.spec}  {how}, {done.cost / 1000:,.0f} cycles\n")
+
+
+def _summary(results: list[Done], seconds: float) -> str:
+    failed = sum(bool(done.error) for done in results)
+    new = sum(done.solved > 0 for done in results)
+    there = len(results) - failed - new
+    points = sum(done.solved for done in results)
+    return (
+        f"{len(results)} Specs in {time_text(seconds)}: {new} solved ({points:,} Specs "
+        f"below them), {there} were there, {failed} failed\n"
+    )

@@ -1,0 +1,176 @@
+"""Searches in processes of their own: `solve_all`.
+
+Each process has one Spec at a time and stores what it solves in the database. They
+leave Ctrl-C to the process that started them, which ends them; what they had stored
+stays. One that dies fails its Spec, and another takes its place.
+"""
+
+import contextlib
+import dataclasses
+import multiprocessing
+import signal
+import time
+import warnings
+from collections import deque
+from collections.abc import Generator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from morello.errors import MorelloError
+from morello.search import Solver
+from morello.search.anytime import parallel_goal
+from morello.search.layers import open_database
+from morello.spec import parse_spec
+from morello.targets import find_target
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A search to be made."""
+
+    spec: str
+    target: str
+    threads: int
+    db: str
+    """The databases, as ``--db`` gives them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """A search that has ended."""
+
+    job: Job
+    seconds: float
+    tables: int = 0
+    solved: int = 0
+    """Specs that were solved; 0 if everything was in the database."""
+    cost: int = 0
+    """Millicycles of the best program."""
+    error: str = ""
+    """What went wrong; empty if nothing did."""
+
+
+@dataclasses.dataclass
+class _Worker:
+    process: SpawnProcess
+    pipe: Connection
+    job: Job
+    start: float
+
+
+def solve_all(jobs: Sequence[Job], processes: int) -> Generator[Done, None, None]:
+    """The results of ``jobs``, as they come, by at most so many processes at a time.
+
+    Closing the iterator ends the processes.
+    """
+    waiting = deque(jobs)
+    workers: list[_Worker] = []
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < processes:
+                workers.append(_start(waiting.popleft()))
+            ready = wait([worker.pipe for worker in workers])
+            for worker in [w for w in workers if w.pipe in ready]:
+                done = _receive(worker)
+                if waiting and not _has_died(done, worker):
+                    _hand(worker, waiting.popleft())
+                else:
+                    workers.remove(worker)
+                    _stop(worker)
+                yield done
+    finally:
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            _stop(worker)
+
+
+def _start(job: Job) -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()  # so that a process that dies is the end of the pipe
+    worker = _Worker(process, ours, job, 0.0)
+    _hand(worker, job)
+    return worker
+
+
+def _hand(worker: _Worker, job: Job) -> None:
+    worker.job, worker.start = job, time.perf_counter()
+    with contextlib.suppress(BrokenPipeError):  # it has died: `_receive` will see it
+        worker.pipe.send(job)
+
+
+def _receive(worker: _Worker) -> Done:
+    """What a process sends; an error if it has died."""
+    try:
+        found = worker.pipe.recv()
+    except (EOFError, ConnectionResetError):
+        worker.process.join()
+        code = worker.process.exitcode
+        return Done(
+            worker.job,
+            time.perf_counter() - worker.start,
+            error=f"its process ended with {_ending(code)}",
+        )
+    if not isinstance(found, Done):
+        raise TypeError(f"a process sends {found!r}")
+    return found
+
+
+def _ending(code: int | None) -> str:
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        hint = " (out of memory? use fewer --jobs)" if name == "SIGKILL" else ""
+        return f"{name}{hint}"
+    return f"exit code {code}"
+
+
+def _has_died(done: Done, worker: _Worker) -> bool:
+    return bool(done.error) and worker.process.exitcode is not None
+
+
+def _stop(worker: _Worker) -> None:
+    worker.pipe.close()  # the end of the pipe ends a process that waits
+    worker.process.join()
+
+
+def _work(pipe: Connection) -> None:
+    """What a process does: a job after another, until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")  # of the database: said by who started this
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:
+            return
+        done = solve(job)
+        try:
+            pipe.send(done)
+        except BrokenPipeError:
+            return
+
+
+def solve(job: Job) -> Done:
+    """Do a job in this process."""
+    start = time.perf_counter()
+    try:
+        target = find_target(job.target)
+        spec = parse_spec(job.spec, target.limits)
+        goal, machine = parallel_goal(spec, target, job.threads)
+        database = open_database(job.db)
+        found = Solver(machine, database).solve(goal)
+    except MorelloError as error:
+        return Done(job, time.perf_counter() - start, error=str(error))
+    except MemoryError:
+        return Done(job, time.perf_counter() - start, error="out of memory")
+    is_lost = database is None or database.top is None
+    return Done(
+        job,
+        time.perf_counter() - start,
+        found.statistics.tables,
+        found.statistics.specs,
+        found.impl.cost,
+        "solved, but the database cannot be written" if is_lost else "",
+    )

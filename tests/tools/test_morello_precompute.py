@@ -1,0 +1,186 @@
+"""``morello precompute``: families, resuming, Ctrl-C, processes that die."""
+
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+from morello.search.database import Database
+from morello.tools.braces import expand_braces
+from morello.tools.input_output import UsageError
+from morello.tools.morello import main
+from morello.tools.workers import Done, Job, solve, solve_all
+from tests.database.small import TEXTS, cold
+
+Capture = pytest.CaptureFixture[str]
+
+FAMILY = "fill:{4..20..8}x{5,7}:f32"
+
+
+def contents(path: Path) -> dict[bytes, bytes]:
+    """Every row of a database."""
+    database = Database(path, is_writable=False)
+    rows = {row.key: row.data for row, is_whole in database.rows() if is_whole}
+    database.close()
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fill:4", ["fill:4"]),
+        ("{a, b}{1,2}", ["a1", "a2", "b1", "b2"]),
+        ("x{8..10}", ["x8", "x9", "x10"]),
+        ("{64..200..64}:f32", ["64:f32", "128:f32", "192:f32"]),
+        ("move:7:src=[0,1]", ["move:7:src=[0,1]"]),
+    ],
+)
+def test_braces(text: str, expected: list[str]) -> None:
+    assert list(expand_braces(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{1,2",
+        "1}",
+        "{1,{2,3}}",
+        "{}",
+        "{1,}",
+        "{3..1}",
+        "{1..9..0}",
+        "{1..99999999}",
+        "{1..999}{1..999}",
+    ],
+)
+def test_braces_that_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        expand_braces(text)
+
+
+def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) -> None:
+    paths = [tmp_path / "one.sqlite", tmp_path / "two.sqlite"]
+    for jobs, path in enumerate(paths, 1):
+        arguments = ["precompute", FAMILY, "fill:4x5", "--jobs", str(jobs)]
+        assert main([*arguments, "--db", str(path)]) == 0
+        out = capsys.readouterr().out
+        assert out.count("solved in") == 6
+        assert re.search(
+            r"^6 Specs in .*: 6 solved .* 0 were there, 0 failed$", out, re.M
+        )
+    assert contents(paths[0]) == contents(paths[1])
+    assert main([*arguments, "--db", str(paths[1])]) == 0
+    out = capsys.readouterr().out
+    assert out.count("was there") == 6
+    assert "0 solved (0 Specs below them), 6 were there, 0 failed" in out
+
+
+def test_threads_are_part_of_what_is_solved(tmp_path: Path, capsys: Capture) -> None:
+    arguments = ["precompute", "fill:20x5", "--db", str(tmp_path / "x.sqlite")]
+    for threads in ("1", "2"):
+        assert main([*arguments, "--threads", threads]) == 0
+        assert "1 solved" in capsys.readouterr().out
+
+
+def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -> None:
+    path = str(tmp_path / "x.sqlite")
+    specs = ["fill:9", "matmul_accum:2x2x2:bf16,bf16,f32:l2=0:l1=0"]
+    assert main(["precompute", *specs, "--db", path]) == 1
+    out, err = capsys.readouterr()
+    assert "1 solved" in out
+    assert "1 failed" in out
+    assert "no program exists" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "no SPEC is given"),
+        (["fill:4", "--db", "none"], 2, "there is no database to fill"),
+        (["fill:{4"], 2, "braces that do not pair"),
+        (["fill:{4,0}"], 1, "size 0"),
+        (["fill:4", "--jobs", "0"], 2, "'0' is not an integer from 1 up"),
+        (["fill:4", "--target", "vax"], 1, "unknown target 'vax'"),
+    ],
+)
+def test_refusals(
+    arguments: list[str], code: int, message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "x.sqlite"
+    if "--db" not in arguments:
+        arguments = [*arguments, "--db", str(path)]
+    assert main(["precompute", *arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert not path.exists() or not contents(path)
+
+
+def test_a_database_that_cannot_be_written_is_refused(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "x.sqlite"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert main(["precompute", "fill:4", "--db", str(path)]) == 1
+        assert f"{path} cannot be written" in capsys.readouterr().err
+        done = solve(Job("fill:4", "avx2", 1, str(path)))
+    assert done.error == "solved, but the database cannot be written"
+
+
+def test_a_process_that_dies_fails_its_spec_alone(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.sqlite")
+    slow = Job("matmul:64x64x64:f32", "avx2", 1, path)
+    quick = Job(TEXTS[0], "avx2", 1, path)
+    killer = threading.Thread(target=_kill_a_child)
+    killer.start()
+    found: list[Done] = list(solve_all([slow, quick], 1))
+    killer.join()
+    assert [done.job for done in found] == [slow, quick]
+    assert found[0].error.startswith("its process ended with SIGKILL (out of memory?")
+    assert not found[1].error
+    assert f"[{found[1].cost}]" in cold(TEXTS[0]).splitlines()[0]
+
+
+def _kill_a_child() -> None:
+    """Kill the process that searches, when there is one."""
+    while not multiprocessing.active_children():
+        time.sleep(0.05)
+    time.sleep(1)
+    for child in multiprocessing.active_children():
+        os.kill(child.pid or 0, signal.SIGKILL)
+
+
+def test_ctrl_c_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.sqlite")
+    command = [sys.executable, "-m", "morello", "precompute", "max:{30..90}x70:f32"]
+    running = subprocess.Popen(
+        [*command, "--db", path, "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert running.stdout is not None
+    lines = [running.stdout.readline() for _ in range(3)]
+    os.killpg(running.pid, signal.SIGINT)
+    start = time.monotonic()
+    out, err = running.communicate(timeout=30)
+    assert time.monotonic() - start < 5
+    assert running.returncode == 130, err
+    assert re.search(r"interrupted after \d+ of 61 Specs; what was solved is", err)
+    assert "Traceback" not in err
+    solved = [line.split()[0] for line in [*lines, *out.splitlines(True)] if line]
+    assert main(["db", "verify", "--db", path]) == 0
+    for spec in solved:
+        done = solve(Job(spec, "avx2", 1, path))
+        assert not done.solved, f"{spec} was not stored"
