@@ -1,0 +1,157 @@
+"""Golden costs (C7): what the best programs of 200 Specs cost.
+
+    python -m tests.search.golden            # search all and compare: two minutes
+    python -m tests.search.golden --write    # after a change that is meant
+
+``golden_costs.tsv`` has a line a Spec: its target, its text, and the cost of its best
+program in millicycles. A commit that changes it says why. The file is the only place
+where costs stand as numbers: what else the tests know of them are laws.
+"""
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from morello.search import Solver
+from morello.spec import parse_spec
+from morello.targets import find_target
+
+FILE = Path(__file__).with_name("golden_costs.tsv")
+
+REMEDY = (
+    "if the model of costs, the space or a kernel was meant to change, run\n"
+    "    python -m tests.search.golden --write\n"
+    "and say in the commit why costs changed; if not, the search is wrong"
+)
+
+ONE, TWO = "avx2", "avx2{threads=2}"
+
+NEAR = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Goal:
+    """A Spec and the target that it is searched for."""
+
+    target: str
+    spec: str
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether its search takes some hundredths of a second."""
+        return "matmul" not in self.spec
+
+
+def goals() -> tuple[Goal, ...]:
+    """The 200 Specs; the same on every call."""
+    found = [Goal(ONE, spec) for spec in (*_simple(), *_products())]
+    found += [Goal(TWO, f"{spec}:serial=false") for spec in _shared()]
+    return tuple(sorted(set(found)))
+
+
+def _simple() -> Iterator[str]:
+    """Fill, move and max: 144 of them."""
+    for size in (1, 7, 8, 33, 256, 1000):
+        yield f"fill:{size}:f32"
+        yield f"fill:{size}x{size}:s32"
+        yield f"fill:2x{size}x17:f32"
+        yield f"max:{size}x1:f32"
+        yield f"max:{size}x100:f32"
+        yield f"max:3x{size}:s32"
+        yield f"max_accum:{size}x65:f32"
+        yield f"max_accum:5x{size}:f32:l1=64"
+        yield f"move:{size}:f32"
+        yield f"move:{size}x{size}:f32"
+        yield f"move:{size}x{size}:f32:dst=[1,0]"
+        yield f"move:{size}x12:f32:src=[1,0]"
+        yield f"move:6x{size}:s32:l2=64"
+        yield f"move:2x{size}x48:f32:dst=[0,2,1,2p16]"
+        yield f"move:2x48x{size}:f32:src=[0,2,1]"
+        yield f"move:{size}x9:f32:dst=[0,1]@L1"
+    for size in (2, 3, 16, 31, 64, 100, 127, 512):
+        yield f"fill:{size}x3x5:f32:vrf=4"
+        yield f"max:{size}x{size}:f32"
+        yield f"max:{size}x{size}:f32:lhs=[1,0]".replace("lhs", "src")
+        yield f"move:{size}x{size + 1}:f32:dst=[0,1]@L2"
+        yield f"move:1x{size}x96:f32:dst=[0,1,2,1p6]"
+        yield f"max_accum:{size}x8:s32"
+
+
+def _products() -> Iterator[str]:
+    """Matmuls, mostly small: 46 of them."""
+    for sizes in ("1x1x1", "4x4x8", "6x16x16", "5x7x9", "12x8x32", "3x40x1"):
+        yield f"matmul_accum:{sizes}:f32:l2=0:{NEAR}"
+        yield f"matmul_accum:{sizes}:s32:l2=0:{NEAR}"
+        yield f"matmul:{sizes}:f32:l2=0:{NEAR}"
+        yield f"matmul_accum:{sizes}:f32:l1=64:l2=0:{NEAR}"
+    for sizes in ("2x2x2", "8x8x8", "7x13x17", "16x16x16", "64x64x64", "100x37x53"):
+        yield f"matmul:{sizes}:f32"
+        yield f"matmul_accum:{sizes}:s32"
+    for sizes in ("256x256x256", "300x200x100", "512x512x512", "1000x1000x1000"):
+        yield f"matmul:{sizes}:f32"
+    for sizes in ("1x512x512", "512x512x1", "2048x8x8", "8x2048x8"):
+        yield f"matmul:{sizes}:f32"
+    yield "matmul:32x32x32:f32:rhs=[0,2,1]"
+    yield "matmul:3x20x20x20:f32"
+
+
+def _shared() -> Iterator[str]:
+    """For two threads: 10 of them."""
+    for size in (64, 1000):
+        yield f"fill:{size}x{size}:f32"
+        yield f"max:{size}x{size}:f32"
+        yield f"move:{size}x{size}:f32:dst=[1,0]"
+    yield "move:4096:f32"
+    yield "max:2x100000:f32"
+    yield "matmul:64x64x64:f32"
+    yield "matmul:256x256x256:f32"
+
+
+def search(some: Iterable[Goal]) -> Iterator[tuple[Goal, int]]:
+    """The cost of the best program of each."""
+    for goal in some:
+        target = find_target(goal.target)
+        spec = parse_spec(goal.spec, target.limits)
+        yield goal, Solver(target).solve(spec).impl.cost
+
+
+def read() -> dict[Goal, int]:
+    """The golden costs."""
+    rows = (line.split("\t") for line in FILE.read_text().splitlines())
+    return {Goal(target, spec): int(cost) for target, spec, cost in rows}
+
+
+def compare(some: Iterable[Goal]) -> list[str]:
+    """What differs from the golden costs, a line a Spec."""
+    golden = read()
+    return [
+        f"{goal.spec} on {goal.target}: golden {golden.get(goal)}, found {cost}"
+        for goal, cost in search(some)
+        if golden.get(goal) != cost
+    ]
+
+
+def main() -> int:
+    """Run; the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write the file anew")
+    start = time.process_time()
+    if parser.parse_args().write:
+        rows = [f"{g.target}\t{g.spec}\t{cost}\n" for g, cost in search(goals())]
+        FILE.write_text("".join(rows))
+        print(f"{FILE.name}: {len(rows)} Specs, {time.process_time() - start:.0f} s")
+        return 0
+    wrong = compare(goals())
+    print("\n".join([*wrong, f"{len(wrong)} of {len(goals())} costs differ"]))
+    if wrong:
+        print(REMEDY)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""The best costs of 200 Specs are as recorded (C7): see `tests/search/golden.py`."""
+
+from tests.search.golden import REMEDY, compare, goals, read
+
+SOME = ("matmul_accum:6x16x16:f32:l2=0", "matmul:5x7x9:f32:l2=0", "matmul:2x2x2:f32")
+"""Beginnings of matmuls that are searched in a second or less."""
+
+
+def test_the_file_has_every_spec() -> None:
+    golden = read()
+    assert tuple(golden) == goals()
+    assert len(golden) == 200
+    assert all(cost > 0 for cost in golden.values())
+
+
+def test_costs_have_not_changed() -> None:
+    some = [g for g in goals() if g.is_quick or g.spec.startswith(SOME)]
+    assert len(some) >= 150
+    wrong = compare(some)
+    assert not wrong, "\n".join([*wrong, REMEDY])
