@@ -2,7 +2,9 @@
 
 A cost is linear in the coefficients but for maxima in kernels, so it is made linear at
 the current coefficients, solved, and made linear again at what was found. Errors are
-relative: a program of a microsecond says as much as one of a millisecond.
+logarithms of predicted over measured: a program of a microsecond says as much as one of
+a millisecond, and half of its time is as wrong as twice its time. (With errors relative
+to the measured time alone, coefficients fall to what makes every prediction too low.)
 """
 
 import dataclasses
@@ -11,15 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.calibration.nnls import nnls
-from morello.calibration.reprice import FITTED, Prices, Vector, with_coefficients
+from morello.calibration.reprice import FITTED, Ledger, Vector, with_coefficients
 from morello.errors import MorelloError
 from morello.search import Impl
 from morello.targets import Target
 
 ROUNDS = 6
 RIDGE = 0.02
-"""Weight of a coefficient's relative change against the mean squared relative error:
-those that no program shows stay what they were."""
+"""Weight of the logarithm of a coefficient's change against the mean squared error.
+What no program shows stays what it was, and nothing falls to nearly nothing because a
+few programs are quicker than it says."""
 
 FLOOR = 0.25
 """No coefficient falls to less than this part of its value in one round."""
@@ -70,45 +73,44 @@ def fit(measured: Sequence[Measured], target: Target, ridge: float = RIDGE) -> F
             f"{len(measured)} programs were measured, and some have no time",
             "measure at least one program, each with more than 0 cycles",
         )
-    # The target's own first: it is taken where no program shows a difference.
-    factors = dict.fromkeys((target.coefficients.strided_factor, *STRIDED))
-    starts = [
-        with_coefficients(
-            target, dataclasses.replace(target.coefficients, strided_factor=factor)
-        )
-        for factor in factors
-    ]
-    ways = [_descend(measured, start, ridge) for start in starts]
     objective = _Objective(measured, target, ridge)
+    own = _descend(target, objective)
+    others = [
+        with_coefficients(
+            own, dataclasses.replace(own.coefficients, strided_factor=factor)
+        )
+        for factor in STRIDED
+        if factor != own.coefficients.strided_factor
+    ]
+    # Its own factor first: it is taken where no program shows a difference.
+    ways = [own, *(_descend(start, objective) for start in others)]
     after = min(ways, key=objective)
-    if objective(after) >= objective(target):
-        after = target
-    slopes = sum(Prices(target).slopes(m.impl) for m in measured)
-    seen = tuple(
-        n for n, slope in zip(FITTED, np.atleast_1d(slopes), strict=True) if slope
-    )
-    return Fit(target, after, _errors(measured, target), _errors(measured, after), seen)
-
-
-def _errors(measured: Sequence[Measured], target: Target) -> tuple[float, ...]:
-    prices = Prices(target)
-    return tuple(abs(prices.cost(m.impl) / (1000 * m.cycles) - 1) for m in measured)
+    paid = objective.ledger.slopes(target).sum(axis=0)
+    seen = tuple(name for name, slope in zip(FITTED, paid, strict=True) if slope)
+    before, now = (objective.relative_errors(t) for t in (target, after))
+    return Fit(target, after, before, now, seen)
 
 
 class _Objective:
-    """What is minimised: mean squared relative error, and changes of coefficients."""
+    """What is minimised: the mean squared error, and changes of coefficients."""
 
     def __init__(
         self, measured: Sequence[Measured], origin: Target, ridge: float
     ) -> None:
-        self.measured = measured
+        self.ledger = Ledger([m.impl for m in measured])
+        self.times = np.array([1000 * m.cycles for m in measured])
         self.origin = values(origin)
         self.ridge = ridge
 
     def __call__(self, target: Target) -> float:
-        errors = np.array(_errors(self.measured, target))
-        change = values(target) / self.origin - 1
+        errors = np.log(self.ledger.costs(target) / self.times)
+        change = np.log(values(target) / self.origin)
         return float(np.mean(errors**2) + self.ridge * np.mean(change**2))
+
+    def relative_errors(self, target: Target) -> tuple[float, ...]:
+        """|predicted / measured - 1| of each program."""
+        errors = np.abs(self.ledger.costs(target) / self.times - 1)
+        return tuple(errors.tolist())
 
 
 def values(target: Target) -> Vector:
@@ -117,11 +119,10 @@ def values(target: Target) -> Vector:
     return np.maximum(np.array(found, np.float64), 1.0)
 
 
-def _descend(measured: Sequence[Measured], start: Target, ridge: float) -> Target:
-    objective = _Objective(measured, start, ridge)
+def _descend(start: Target, objective: _Objective) -> Target:
     current, best = start, objective(start)
     for _ in range(ROUNDS):
-        aim = _solve(measured, current, objective)
+        aim = _solve(current, objective)
         for part in (1.0, 0.5, 0.25, 0.125):
             moved = values(current) + part * (aim - values(current))
             trial = _target(current, moved)
@@ -134,22 +135,16 @@ def _descend(measured: Sequence[Measured], start: Target, ridge: float) -> Targe
     return current
 
 
-def _solve(
-    measured: Sequence[Measured], current: Target, objective: _Objective
-) -> Vector:
-    """The optimum of the cost made linear at ``current``."""
-    prices = Prices(current)
-    now, origin = values(current), objective.origin
-    slopes = np.array([prices.slopes(m.impl) for m in measured])
-    costs = np.array([prices.cost(m.impl) for m in measured], np.float64)
-    times = np.array([1000 * m.cycles for m in measured])
-    weight = 1 / np.sqrt(len(measured))
+def _solve(current: Target, objective: _Objective) -> Vector:
+    """The optimum of the error made linear at ``current``."""
+    now, times = values(current), objective.times
+    slopes = objective.ledger.slopes(current)
+    costs = objective.ledger.costs(current)
+    weight = 1 / np.sqrt(len(times))
     pull = np.sqrt(objective.ridge / len(FITTED))
-    a = np.vstack(
-        [weight * slopes * now / times[:, None], pull * np.diag(now / origin)]
-    )
-    rest = 1 - (costs - slopes @ now) / times
-    b = np.concatenate([weight * rest, np.full(len(FITTED), pull)])
+    a = np.vstack([weight * slopes * now / costs[:, None], pull * np.eye(len(FITTED))])
+    rest = np.log(times / costs) + slopes @ now / costs
+    b = np.concatenate([weight * rest, pull * (1 - np.log(now / objective.origin))])
     least = np.full(len(FITTED), FLOOR)
     return now * (least + nnls(a, b - a @ least))
 

@@ -1,6 +1,7 @@
 """The cost of a program under other coefficients, and how it follows each of them."""
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,32 @@ def decisions(impl: Impl) -> dict[Decision, int]:
     return found
 
 
+class Ledger:
+    """Many programs, to be priced again and again: their decisions, found once."""
+
+    def __init__(self, impls: Sequence[Impl]) -> None:
+        places: dict[Decision, int] = {}
+        found = [decisions(impl) for impl in impls]
+        for one in found:
+            for decision in one:
+                places.setdefault(decision, len(places))
+        self._decisions = tuple(places)
+        self._runs = np.zeros((len(impls), len(places)))
+        for row, one in zip(self._runs, found, strict=True):
+            row[[places[decision] for decision in one]] = list(one.values())
+
+    def costs(self, target: Target) -> Vector:
+        """Millicycles of a call of each program; at least 1."""
+        own = np.array([_own(decision, target) for decision in self._decisions])
+        return np.asarray(np.maximum(self._runs @ own, 1.0), np.float64)
+
+    def slopes(self, target: Target) -> Vector:
+        """`Prices.slopes`, a row for each program."""
+        prices = Prices(target)
+        own = np.array([prices.slope(decision) for decision in self._decisions])
+        return np.asarray(self._runs @ own)
+
+
 class Prices:
     """Costs and their slopes on one target; what decisions share is counted once."""
 
@@ -77,6 +104,7 @@ class Prices:
             self._below.append(_with(target, name, low))
             self._widths.append(value + step - low)
         self._slopes: dict[Decision, Vector] = {}
+        self._changed: dict[range, tuple[Target, Target]] = {}
         self._costs: dict[Decision, int] = {}
 
     def cost(self, impl: Impl) -> int:
@@ -92,7 +120,7 @@ class Prices:
         """
         total = np.zeros(len(FITTED))
         for decision, runs in decisions(impl).items():
-            total += runs * self._slope(decision)
+            total += runs * self.slope(decision)
         return total
 
     def _cost(self, decision: Decision) -> int:
@@ -100,17 +128,38 @@ class Prices:
             self._costs[decision] = _own(decision, self.target)
         return self._costs[decision]
 
-    def _slope(self, decision: Decision) -> Vector:
+    def slope(self, decision: Decision) -> Vector:
+        """The same of one decision, run once."""
         if decision not in self._slopes:
-            self._slopes[decision] = np.array(
-                [
-                    (_own(decision, above) - _own(decision, below)) / width
-                    for above, below, width in zip(
-                        self._above, self._below, self._widths, strict=True
-                    )
-                ]
-            )
+            slopes = np.zeros(len(FITTED))
+            for index in self._paid(decision, range(len(FITTED))):
+                above = _own(decision, self._above[index])
+                below = _own(decision, self._below[index])
+                slopes[index] = (above - below) / self._widths[index]
+            self._slopes[decision] = slopes
         return self._slopes[decision]
+
+    def _paid(self, decision: Decision, part: range) -> Iterator[int]:
+        """The coefficients of a part that a decision pays for.
+
+        A cost never falls when coefficients grow: where none of a part shows when all
+        of it change, none is looked at. Mostly one or two are left.
+        """
+        if part not in self._changed:
+            up, down = (
+                _mixed(self.target, {FITTED[i]: way[i] for i in part})
+                for way in (self._above, self._below)
+            )
+            self._changed[part] = up, down
+        up, down = self._changed[part]
+        if _own(decision, up) == _own(decision, down):
+            return
+        if len(part) == 1:
+            yield part[0]
+            return
+        middle = len(part) // 2
+        yield from self._paid(decision, part[:middle])
+        yield from self._paid(decision, part[middle:])
 
 
 def with_coefficients(target: Target, coefficients: Coefficients) -> Target:
@@ -121,6 +170,14 @@ def with_coefficients(target: Target, coefficients: Coefficients) -> Target:
 def _with(target: Target, name: str, value: int) -> Target:
     changed = dataclasses.replace(target.coefficients, **{name: value})
     return with_coefficients(target, changed)
+
+
+def _mixed(target: Target, sources: dict[str, Target]) -> Target:
+    """The target with each of some costs as another target has it."""
+    numbers = {name: getattr(t.coefficients, name) for name, t in sources.items()}
+    return with_coefficients(
+        target, dataclasses.replace(target.coefficients, **numbers)
+    )
 
 
 def _own(decision: Decision, target: Target) -> int:

@@ -32,7 +32,7 @@ DETERMINED = ("line_gl", "loop_trip", "kernel_setup", "store")
 
 @pytest.fixture(scope="module")
 def programs() -> tuple[Impl, ...]:
-    found = [draw(parse_spec(t, AVX2.limits), AVX2, Plan(16, seed=3)) for t in SPECS]
+    found = [draw(parse_spec(t, AVX2.limits), AVX2, Plan(10, seed=3)) for t in SPECS]
     return tuple(itertools.chain(*found))
 
 
@@ -105,7 +105,7 @@ def test_what_no_program_pays_for_stays(programs: tuple[Impl, ...]) -> None:
 
 def test_the_factor_of_strided_lines_is_found() -> None:
     text = "max:64x100:f32:src=[1,0]"
-    programs = draw(parse_spec(text, AVX2.limits), AVX2, Plan(24))
+    programs = draw(parse_spec(text, AVX2.limits), AVX2, Plan(12))
     coefficients = dataclasses.replace(AVX2.coefficients, strided_factor=3)
     truth = dataclasses.replace(AVX2, coefficients=coefficients)
     prices = Prices(AVX2)
