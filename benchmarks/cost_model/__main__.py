@@ -49,17 +49,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     samples = options.samples or (8 if options.quick else 200)
     specs = options.spec or (QUICK if options.quick else SPECS)
     command = shlex.join(["python", "-m", "benchmarks.cost_model", *words])
-    load = os.getloadavg()[0]
     found = []
     try:
         target = find_target(options.target)
-        text = print_target(target)
+        load = os.getloadavg()[0]
+        origin = Origin(
+            command, commit(), machine(), _now(), print_target(target), load
+        )
         for spec in specs:
             start = time.perf_counter()
             plan = Plan(samples, options.seconds, options.seed)
             found.append(measure(spec, target, plan))
             _tell(f"{spec}: {time.perf_counter() - start:.0f} s")
-            origin = Origin(command, commit(), machine(), _now(), text, load)
             page = write(options.output, found, origin)  # what there is, if it ends
     except (MorelloError, OSError) as error:
         _tell(f"error: {error}")
