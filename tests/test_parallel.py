@@ -2,10 +2,10 @@
 
 import concurrent.futures
 import dataclasses
-import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_a_kernel_works_after_a_fork() -> None:
         [sys.executable, "-c", code],
         check=True,
         timeout=120,
-        cwd=os.fspath(os.path.dirname(os.path.dirname(__file__))),  # noqa: PTH120
+        cwd=Path(__file__).parent.parent,
     )
 
 

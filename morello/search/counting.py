@@ -14,7 +14,7 @@ import numpy as np
 
 from morello.actions import Action, Child, Expansion
 from morello.search.axes import Axis, Box, Free
-from morello.search.native import address
+from morello.search.machine_code import address
 from morello.search.native_sum import sum_function
 from morello.search.slices import Slices
 from morello.search.solver import Solver, TableSolver, aligned

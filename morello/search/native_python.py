@@ -12,15 +12,20 @@ other such functions. ``//`` and ``%`` round to zero: operands are not negative.
 """
 
 import ast
-import ctypes
 import functools
 import inspect
 import textwrap
 from collections.abc import Callable
 from typing import Any, NewType
 
-import llvmlite.binding as lb
 from llvmlite import ir
+
+from morello.search.machine_code import (
+    POINTER,
+    WORD,
+    load_engine,
+    native_function,
+)
 
 I8 = NewType("I8", list[int])
 I32 = NewType("I32", list[int])
@@ -70,30 +75,13 @@ def compile_native(*functions: Callable[..., Any]) -> dict[str, Callable[..., in
         if not isinstance(tree, ast.FunctionDef):
             raise UnsupportedError(f"{function} is not a function")
         signatures[tree.name] = _Compiler(module, tree).run()
-    engine = _engine(str(module))
+    engine = load_engine(str(module), speed_level=2)
     return {name: _callable(engine, name, kinds) for name, kinds in signatures.items()}
 
 
-def _engine(text: str) -> Any:
-    lb.initialize_native_target()
-    lb.initialize_native_asmprinter()
-    machine = lb.Target.from_default_triple().create_target_machine(
-        cpu=lb.get_host_cpu_name(), opt=3, jit=True
-    )
-    module = lb.parse_assembly(text, context=lb.create_context())
-    tuning = lb.create_pipeline_tuning_options(speed_level=2)
-    builder = lb.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    engine = lb.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    return engine
-
-
 def _callable(engine: Any, name: str, kinds: list[str]) -> Callable[..., int]:
-    types = [ctypes.c_int64 if k == "int" else ctypes.c_void_p for k in kinds]
-    native = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(engine.get_function_address(name))
-    native.engine = engine  # type: ignore[attr-defined]  # it owns the code
-    return functools.partial(native)
+    types = [WORD if kind == "int" else POINTER for kind in kinds]
+    return functools.partial(native_function(engine, name, WORD, types))
 
 
 class _Compiler:

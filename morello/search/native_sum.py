@@ -7,11 +7,10 @@ For each point p in order, and each of its limits i, with the pairs (t, r) of p:
 Terms below 2^-60 of the greatest change nothing and cost no exponential.
 """
 
-import ctypes
 import functools
 from typing import Any
 
-import llvmlite.binding as lb
+from morello.search.machine_code import POINTER, WORD, load_engine, native_function
 
 _SOURCE = """
 declare double @llvm.exp2.f64(double)
@@ -125,19 +124,5 @@ done:
 @functools.cache
 def sum_function() -> Any:
     """The compiled function, as ctypes calls it; compiled once a process."""
-    lb.initialize_native_target()
-    lb.initialize_native_asmprinter()
-    machine = lb.Target.from_default_triple().create_target_machine(
-        cpu=lb.get_host_cpu_name(), opt=3, jit=True
-    )
-    module = lb.parse_assembly(_SOURCE, context=lb.create_context())
-    tuning = lb.create_pipeline_tuning_options(speed_level=3)
-    builder = lb.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    engine = lb.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    pointer, size = ctypes.c_void_p, ctypes.c_int64
-    kinds = [pointer, pointer, size, size, pointer, pointer, pointer]
-    function = ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address("sums"))
-    function.engine = engine  # type: ignore[attr-defined]  # it owns the code
-    return function
+    kinds = [POINTER, POINTER, WORD, WORD, POINTER, POINTER, POINTER]
+    return native_function(load_engine(_SOURCE), "sums", None, kinds)

@@ -15,7 +15,8 @@ import numpy as np
 
 from morello.actions import Action
 from morello.search.axes import Axis
-from morello.search.native import address, sweep_function
+from morello.search.machine_code import address
+from morello.search.native_sweep import sweep_function
 from morello.search.table import Floats, Integers
 from morello.spec import Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame

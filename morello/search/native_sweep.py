@@ -8,8 +8,7 @@ import ctypes
 import functools
 from typing import Any
 
-import llvmlite.binding as lb
-import numpy as np
+from morello.search.machine_code import POINTER, WORD, load_engine, native_function
 
 _SOURCE = """
 define i32 @sweep(ptr %costs, ptr %decisions, ptr %below, i64 %outer, i64 %count,
@@ -134,33 +133,5 @@ done:
 @functools.cache
 def sweep_function() -> Any:
     """The compiled function, as ctypes calls it; compiled once a process."""
-    lb.initialize_native_target()
-    lb.initialize_native_asmprinter()
-    machine = lb.Target.from_default_triple().create_target_machine(
-        cpu=lb.get_host_cpu_name(), opt=3, jit=True
-    )
-    module = lb.parse_assembly(_SOURCE, context=lb.create_context())
-    tuning = lb.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = True
-    builder = lb.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    engine = lb.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    pointer, size = ctypes.c_void_p, ctypes.c_int64
-    kinds = [pointer] * 3 + [size] * 4 + [pointer] * 6
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(
-        engine.get_function_address("sweep")
-    )
-    function.engine = engine  # type: ignore[attr-defined]  # it owns the code
-    return function
-
-
-def address(array: np.ndarray[Any, Any]) -> int:
-    """Where the elements of a C-contiguous array start.
-
-    Raises:
-        ValueError: the array has gaps.
-    """
-    if not array.flags.c_contiguous:
-        raise ValueError("the sweep reads arrays without gaps")
-    return int(array.ctypes.data)
+    kinds = [POINTER] * 3 + [WORD] * 4 + [POINTER] * 6
+    return native_function(load_engine(_SOURCE), "sweep", ctypes.c_int32, kinds)
