@@ -186,15 +186,41 @@ class Layout(HashedOnce):
             array: the tensor, of any strides; its shape is the logical one.
         """
         out = np.zeros(self.physical_shape(array.shape), array.dtype)
-        out[self.index_map(tuple(np.indices(array.shape, sparse=True)))] = array
+        blocks, padded = self._blocks(out, array.shape)
+        if padded != array.shape:
+            whole = np.zeros(padded, array.dtype)
+            whole[tuple(map(slice, array.shape))] = array
+            array = whole
+        blocks[...] = array.reshape(blocks.shape)
         return out
 
     def to_logical(
         self, array: np.ndarray[Any, Any], sizes: tuple[int, ...]
     ) -> np.ndarray[Any, Any]:
         """The tensor of ``sizes`` that a physical array holds: C-contiguous."""
-        index = self.index_map(tuple(np.indices(sizes, sparse=True)))
-        return np.ascontiguousarray(array[index])
+        blocks, padded = self._blocks(array, sizes)
+        whole = blocks.reshape(padded)[tuple(map(slice, sizes))]
+        return np.ascontiguousarray(whole)
+
+    def _blocks(
+        self, physical: np.ndarray[Any, Any], sizes: tuple[int, ...]
+    ) -> tuple[np.ndarray[Any, Any], tuple[int, ...]]:
+        """A view of a physical array in logical order, and its shape when flattened.
+
+        Each logical dimension is one of the view's, or one that counts packs and then
+        those of the pack: one, or two where even and odd elements lie apart.
+        """
+        shape: list[int] = []
+        axes: dict[int, list[int]] = {d: [] for d in range(self.rank)}
+        for d, extent in zip(self.dims, self.physical_shape(sizes), strict=True):
+            at = len(shape)
+            shape += [2, extent // 2] if d.odd_even else [extent]
+            axes[d.dim] += [at + 1, at] if d.odd_even else [at]
+        order = [axis for d in range(self.rank) for axis in axes[d]]
+        padded = tuple(
+            ceil_div(size, self.pack(d)) * self.pack(d) for d, size in enumerate(sizes)
+        )
+        return physical.reshape(shape).transpose(order), padded
 
     def runs(self, sizes: tuple[Any, ...], itemsize: int) -> tuple[Any, Any]:
         """How many runs of neighbouring bytes a tile has, and the bytes of one.
