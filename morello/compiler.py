@@ -10,16 +10,16 @@ from morello.jit.engine import compile_llvm
 from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
-from morello.search import Patience, Solution, best_program
+from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.anytime import parallel_goal
 from morello.search.layers import Layers, open_database
-from morello.spec import Spec, parse_spec
+from morello.spec import OpenSpec, Spec, parse_open_spec
 from morello.stages import build_stages
 from morello.targets import Target, find_target
 
 
 def compile(
-    spec: str | Spec,
+    spec: str | Spec | OpenSpec,
     *,
     target: str | Target = "avx2",
     threads: int = 1,
@@ -30,7 +30,9 @@ def compile(
     """The fastest kernel for a Spec that the search finds.
 
     Args:
-        spec: what to compute, as a `Spec` or as text: ``matmul:512x512x512:f32``.
+        spec: what to compute, as a `Spec` or as text: ``matmul:512x512x512:f32``. An
+            operand that is packed once may leave its layout to the search:
+            ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument.
         target: the machine to compile for.
         threads: the most threads that a call may use, at least 1.
         schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
@@ -49,12 +51,18 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     machine = find_target(target) if isinstance(target, str) else target
-    wanted = parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
-    _check(wanted, threads, schedule)
-    wanted, machine = parallel_goal(wanted, machine, _available(threads))
+    goal = _goal(spec, machine)
+    _check(goal, threads, schedule)
+    parallel, machine = parallel_goal(goal.spec, machine, _available(threads))
+    goal = OpenSpec(parallel, goal.open)
     start = time.perf_counter()
     search = Searches(db, time_limit)
-    program = search(wanted, machine) if schedule is None else schedule
+    wanted = goal.spec
+    program: Solution | str
+    if schedule is not None:
+        program = schedule
+    else:
+        wanted, program = search.settle(goal, machine)
     stages = build_stages(wanted, machine, program, search)
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
@@ -62,9 +70,8 @@ def compile(
         engine, stages.name, parameters(wanted), stages.workspace_bytes
     )
     elapsed = time.perf_counter() - start
-    return Kernel(
-        stages, function, engine, Times(search.seconds, elapsed - search.seconds)
-    )
+    times = Times(search.seconds, elapsed - search.seconds)
+    return Kernel(stages, function, engine, times, goal.open)
 
 
 class Searches:
@@ -92,6 +99,30 @@ class Searches:
         self.seconds += time.perf_counter() - start
         return found
 
+    def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
+        """The same for a Spec that may leave layouts open, and the Spec with them."""
+        if goal.is_settled:
+            return goal.spec, self(goal.spec, target)
+        start = time.perf_counter()
+        found = best_settled(goal, target, open_database(self._db), self._patience)
+        self.seconds += time.perf_counter() - start
+        return found
+
+
+def _goal(spec: Any, target: Target) -> OpenSpec:
+    match spec:
+        case OpenSpec():
+            return spec
+        case Spec():
+            return OpenSpec(spec)
+        case str():
+            return parse_open_spec(spec, target.limits)
+        case _:
+            raise CompileError(
+                f"'spec' is {type(spec).__name__}, not a Spec or its text",
+                "write for example 'matmul:512x512x512:f32'",
+            )
+
 
 def _available(threads: int) -> int:
     """``threads``, or 1 with a warning where there is no OpenMP runtime."""
@@ -106,12 +137,7 @@ def _available(threads: int) -> int:
     return threads
 
 
-def _check(spec: Any, threads: Any, schedule: Any) -> None:
-    if not isinstance(spec, Spec):
-        raise CompileError(
-            f"'spec' is {type(spec).__name__}, not a Spec or its text",
-            "write for example 'matmul:512x512x512:f32'",
-        )
+def _check(goal: OpenSpec, threads: Any, schedule: Any) -> None:
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise CompileError(f"'threads' is {threads!r}", "give an integer of at least 1")
     if schedule is not None and not isinstance(schedule, str):
@@ -119,6 +145,12 @@ def _check(spec: Any, threads: Any, schedule: Any) -> None:
             f"'schedule' is {type(schedule).__name__}, not text",
             "give the text of a module, as Kernel.schedule has it",
         )
+    if schedule is not None and not goal.is_settled:
+        raise CompileError(
+            "a layout is left open, but a given schedule is for one",
+            "name the layout, as Kernel.spec of the search's kernel has it",
+        )
+    spec = goal.spec
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
         if tensor.level.name != "GL":
             raise CompileError(

@@ -6,8 +6,9 @@ from typing import Any
 from morello.jit.engine import Engine
 from morello.jit.function import NativeFunction
 from morello.jit.parameter import Parameter
+from morello.packing import pack
 from morello.search import Impl, Solution
-from morello.spec import Spec, print_spec
+from morello.spec import Array, Spec, print_spec
 from morello.stages import Stages
 from morello.targets import Target
 
@@ -31,11 +32,17 @@ class Kernel:
     """
 
     def __init__(
-        self, stages: Stages, function: NativeFunction, engine: Engine, times: Times
+        self,
+        stages: Stages,
+        function: NativeFunction,
+        engine: Engine,
+        times: Times,
+        settled: tuple[int, ...] = (),
     ) -> None:
         self._stages = stages
         self._function = function
         self._engine = engine
+        self._settled = settled
         self.times = times
         """What the search and the compilation took."""
 
@@ -43,6 +50,12 @@ class Kernel:
     def spec(self) -> Spec:
         """What it computes."""
         return self._stages.spec
+
+    @property
+    def text(self) -> str:
+        """The Spec in its shortest form, the layouts that were left open settled."""
+        serial = dataclasses.replace(self.spec, serial=True)
+        return print_spec(serial, self.target.limits)
 
     @property
     def target(self) -> Target:
@@ -120,9 +133,25 @@ class Kernel:
         """
         return self._function(*args, **kwargs)
 
+    def pack(self, array: Array, operand: str | None = None) -> Array:
+        """The argument that holds ``array`` in the layout that the kernel reads.
+
+        Args:
+            array: an input in logical order, of any strides.
+            operand: its name; may be left out where one operand has a layout that was
+                left open (``rhs=any``), or that is not row-major.
+
+        Returns:
+            A new array, to be used in any number of calls.
+
+        Raises:
+            ArgumentError: the array is not what the operand is, or it is not clear
+                which operand is meant.
+        """
+        return pack(self.spec, self._settled, array, operand)
+
     def __repr__(self) -> str:
-        text = print_spec(self.spec, self.target.limits)
-        return f"<kernel {text} for {self.target.name}>"
+        return f"<kernel {self.text} for {self.target.name}>"
 
 
 def parameters(spec: Spec) -> tuple[Parameter, ...]:

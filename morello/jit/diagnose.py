@@ -14,10 +14,19 @@ def diagnose(array: Any, parameter: Parameter) -> None:
     Raises:
         ArgumentError: names the parameter, the reason and the remedy.
     """
+    diagnose_form(array, parameter)
+    _check_memory(array, parameter)
+
+
+def diagnose_form(array: Any, parameter: Parameter) -> None:
+    """Check what an argument is, wherever and however it lies in memory.
+
+    Raises:
+        ArgumentError: names the parameter, the reason and the remedy.
+    """
     _check_kind(array, parameter)
     _check_dtype(array, parameter)
     _check_shape(array, parameter)
-    _check_memory(array, parameter)
 
 
 def _check_kind(array: Any, parameter: Parameter) -> None:

@@ -10,6 +10,7 @@ programs there are. Nothing here knows of MLIR.
 from morello.search.alternatives import Alternative, Alternatives, Explorer, Place
 from morello.search.anytime import Patience, best_program
 from morello.search.impl import Branch, Impl
+from morello.search.open_layouts import best_settled
 from morello.search.solver import Solution, Solver, Statistics
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Solver",
     "Statistics",
     "best_program",
+    "best_settled",
 ]

@@ -54,6 +54,7 @@ def best_program(
     target: Target,
     database: Layers | None = None,
     patience: Patience | None = None,
+    solver: Solver | None = None,
 ) -> Solution:
     """The best program of ``spec`` on ``target``; programs are kept, tables are not.
 
@@ -62,6 +63,8 @@ def best_program(
         target: the machine.
         database: where tables are looked for, and stored when they are solved.
         patience: when to stop; None to search the whole space.
+        solver: one for the same target, database and patience that has solved related
+            Specs, whose tables are used.
 
     Raises:
         SearchError: no program exists.
@@ -70,7 +73,10 @@ def best_program(
     found = _known.get(question)
     if found is not None:
         return found
-    found = _search(spec, target, database, patience or Patience())
+    patience = patience or Patience()
+    if solver is None:
+        solver = Solver(target, database, watch_of(patience))
+    found = _search(spec, solver, patience)
     if found.complete:
         _known[question] = found
         while len(_known) > _KEPT:
@@ -86,9 +92,7 @@ def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Targe
     return goal, dataclasses.replace(target, threads=threads)
 
 
-def _search(
-    spec: Spec, target: Target, database: Layers | None, patience: Patience
-) -> Solution:
+def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
     start = time.perf_counter()
     stops = (
         (SearchStoppedError, KeyboardInterrupt)
@@ -96,16 +100,17 @@ def _search(
         else (SearchStoppedError,)
     )
     try:
-        return Solver(target, database, _watch(patience)).solve(spec)
+        return solver.solve(spec)
     except stops:
-        smaller = dataclasses.replace(target, relayouts=False)
+        smaller = dataclasses.replace(solver.target, relayouts=False)
         found = Solver(smaller).solve(spec)
     elapsed = time.perf_counter() - start
     statistics = dataclasses.replace(found.statistics, seconds=elapsed)
     return dataclasses.replace(found, statistics=statistics, complete=False)
 
 
-def _watch(patience: Patience) -> Watch:
+def watch_of(patience: Patience) -> Watch:
+    """What a solver is watched by; the time begins now."""
     start = time.monotonic()
 
     def watch(statistics: Statistics) -> None:

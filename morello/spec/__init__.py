@@ -2,17 +2,20 @@
 
 Read `spec.py` first, then `kind.py` (what a kind of Spec defines), `tensor.py` and
 `layout.py` (how an operand lies in memory), `limits.py`, and `text.py` (the text form).
+`open_spec.py` leaves layouts to the search.
 Nothing here knows of MLIR.
 """
 
 from morello.spec.dtypes import Dtype
 from morello.spec.fill import Fill
+from morello.spec.form import Form
 from morello.spec.kind import Array, Kind, Operand
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
 from morello.spec.move import Move
+from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.spec import Spec, SpecKey, argument_tensor
 from morello.spec.tensor import Level, TensorSpec
 from morello.spec.text import parse_spec, print_spec
@@ -21,6 +24,7 @@ __all__ = [
     "Array",
     "Dtype",
     "Fill",
+    "Form",
     "Kind",
     "Layout",
     "Level",
@@ -28,12 +32,15 @@ __all__ = [
     "Matmul",
     "Max",
     "Move",
+    "OpenSpec",
     "Operand",
     "PhysicalDim",
     "Spec",
     "SpecKey",
     "TensorSpec",
     "argument_tensor",
+    "parse_open_spec",
     "parse_spec",
+    "print_open_spec",
     "print_spec",
 ]

@@ -78,15 +78,16 @@ def main(options: BenchOptions) -> int:
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )
-    trial = Trial.make(request.spec, options.seed, {})
+    trial = Trial.make(request.goal.spec, options.seed, {})
     kernel = request.compile(options.threads)
+    trial = trial.settled(kernel.spec)
     output = trial.run(kernel)
     verdict = trial.judge(output)
     samples, core_peak = None, None
     if verdict.holds:
         with progress(f"timing {request.text}"):
             samples, core_peak = _measure(trial, kernel, output, options.seconds)
-    found = _measurement(request.text, kernel, options.threads, samples, core_peak)
+    found = _measurement(kernel.text, kernel, options.threads, samples, core_peak)
     if options.json:
         write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
     if not verdict.holds:

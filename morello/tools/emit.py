@@ -50,9 +50,11 @@ def _module(request: Request, stage: str) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working() as show:
         search = Searches(request.database() or NONE, request.patience(show))
-        program: str | Solution | None = request.schedule
-        if program is None:
-            program = search(request.spec, request.target)
-        stages = build_stages(request.spec, request.target, program, search)
+        program: str | Solution
+        if request.schedule is None:
+            spec, program = search.settle(request.goal, request.target)
+        else:
+            spec, program = request.spec, request.schedule
+        stages = build_stages(spec, request.target, program, search)
     request.tell(stages.solution, *stages.filled)
     return stages.schedule if stage == "schedule" else stages.mlir

@@ -10,7 +10,7 @@ from morello.errors import CompileError, ScheduleError, TargetError
 from morello.kernel import Kernel
 from morello.search import Patience, Solution, Statistics
 from morello.search.layers import NONE, Layers, default_path, open_database
-from morello.spec import Spec, parse_spec, print_spec
+from morello.spec import OpenSpec, Spec, parse_open_spec, print_open_spec
 from morello.targets import Target, find_target
 from morello.tools.input_output import UsageError, input_name, read_input
 from morello.tools.progress import Show, progress
@@ -20,7 +20,7 @@ from morello.tools.progress import Show, progress
 class Request:
     """A Spec to be compiled, as a command line gives it."""
 
-    spec: Spec
+    goal: OpenSpec
     target: Target
     schedule: str | None
     """The text of a module to be used instead of a search, which fills what is left."""
@@ -51,7 +51,7 @@ class Request:
             machine = find_target(target)
         except TargetError as error:
             raise UsageError(f"argument --target: {error.what}", error.remedy) from None
-        wanted = parse_spec(spec, machine.limits)
+        wanted = parse_open_spec(spec, machine.limits)
         text = None if schedule is None else read_input(schedule)
         source = input_name(schedule or "")
         return cls(wanted, machine, text, db, source, time_limit)
@@ -59,7 +59,21 @@ class Request:
     @property
     def text(self) -> str:
         """The Spec in its shortest form."""
-        return print_spec(self.spec, self.target.limits)
+        return print_open_spec(self.goal, self.target.limits)
+
+    @property
+    def spec(self) -> Spec:
+        """The Spec, where it leaves no layout open.
+
+        Raises:
+            UsageError: it leaves one open.
+        """
+        if self.goal.is_settled:
+            return self.goal.spec
+        raise UsageError(
+            f"{self.text} leaves a layout open, but this needs a settled one",
+            "name the layout; 'morello run' prints the one that the search chooses",
+        )
 
     @contextlib.contextmanager
     def working(self) -> Iterator[Show]:
@@ -93,7 +107,7 @@ class Request:
         """
         with self.working() as show:
             kernel = compile_spec(
-                self.spec,
+                self.goal,
                 target=self.target,
                 threads=threads,
                 schedule=self.schedule,

@@ -26,11 +26,12 @@ def main(options: RunOptions) -> int:
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )
-    given = _read_inputs(request.spec, options.input)
+    given = _read_inputs(request.goal.spec, options.input)
     if options.output is not None:
         check_output(options.output)
-    trial = Trial.make(request.spec, options.seed, given)
+    trial = Trial.make(request.goal.spec, options.seed, given)
     kernel = request.compile(options.threads)
+    trial = trial.settled(kernel.spec)
     arguments = trial.arguments()
     start = time.perf_counter()
     kernel(*arguments)
@@ -44,8 +45,8 @@ def main(options: RunOptions) -> int:
     if options.output is not None:
         write_operand(options.output, _output(trial, given, arguments[-1]))
     summary = table(
-        ("spec", f"{request.text} on {request.target.name}"),
-        ("inputs", _sources(request.spec, options)),
+        ("spec", f"{kernel.text} on {request.target.name}"),
+        ("inputs", _sources(request.goal.spec, options)),
         ("kernel", made_from(kernel)),
         ("call", f"{time_text(elapsed)} (the first one, cold)"),
         ("result", str(verdict)),

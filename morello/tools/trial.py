@@ -38,6 +38,10 @@ class Trial:
         )
         return cls(spec, inputs, not given and not _may_round(spec))
 
+    def settled(self, spec: Spec) -> "Trial":
+        """The same trial of a Spec whose operands may have other layouts."""
+        return dataclasses.replace(self, spec=spec)
+
     def arguments(self) -> list[Array]:
         """New arrays for every operand, laid out as the kernel takes them."""
         places = _read_operands(self.spec)

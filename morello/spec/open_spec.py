@@ -1,0 +1,90 @@
+"""A Spec that leaves the layouts of constant operands to the search.
+
+Weights are packed once and used many times, so the kernel may say how they should lie.
+In text: ``rhs=any``.
+"""
+
+import dataclasses
+
+from morello.errors import SpecError
+from morello.spec.layout import Layout
+from morello.spec.limits import Limits
+from morello.spec.spec import Spec, argument_tensor
+from morello.spec.tensor import Level
+from morello.spec.text import parse_spec, print_spec
+
+_ANY = "any"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class OpenSpec:
+    """A Spec, and the operands whose layout is not settled.
+
+    Args:
+        spec: it, with open operands as C-contiguous arguments.
+        open: the open operands by number; they are read and not written.
+    """
+
+    spec: Spec
+    open: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for index in self.open:
+            operand = self.spec.kind.operands[index]
+            if operand.is_written:
+                raise SpecError(
+                    f"operand '{operand.name}' is written, so its layout cannot be "
+                    "left open",
+                    "leave open only what is packed once and read many times",
+                )
+            tensor = self.spec.tensors[index]
+            if tensor.level is not Level.GL or not tensor.layout.is_row_major:
+                raise SpecError(
+                    f"operand '{operand.name}' is open and has the form {tensor}",
+                    "give it either a layout or 'any'",
+                )
+
+    def settled(self, layouts: tuple[Layout, ...]) -> Spec:
+        """The Spec whose open operands have these layouts, in their order."""
+        tensors = list(self.spec.tensors)
+        for index, layout in zip(self.open, layouts, strict=True):
+            tensors[index] = argument_tensor(tensors[index].dtype, layout)
+        return dataclasses.replace(self.spec, tensors=tuple(tensors))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is open."""
+        return not self.open
+
+
+def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
+    """What is written ``text``: a Spec, with ``operand=any`` for what is open.
+
+    Raises:
+        SpecError: the text is not a Spec, or opens an operand that is written.
+    """
+    parts = text.strip().split(":")
+    opened = [p.removesuffix(f"={_ANY}") for p in parts if p.endswith(f"={_ANY}")]
+    settled = [p for p in parts if not p.endswith(f"={_ANY}")]
+    spec = parse_spec(":".join(settled), limits)
+    names = [operand.name for operand in spec.kind.operands]
+    given = [*opened, *(p.partition("=")[0] for p in settled)]
+    for name in opened:
+        if name not in names:
+            raise SpecError(
+                f"'{name}' in the Spec '{text}' is no operand of {spec.kind.label}",
+                f"any of these may be open: {', '.join(_readable(spec))}",
+            )
+        if given.count(name) > 1:
+            raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
+    return OpenSpec(spec, tuple(sorted(map(names.index, opened))))
+
+
+def print_open_spec(goal: OpenSpec, limits: Limits) -> str:
+    """The shortest text that `parse_open_spec` reads back."""
+    names = [f"{goal.spec.kind.operands[i].name}={_ANY}" for i in goal.open]
+    return ":".join([print_spec(goal.spec, limits), *names])
+
+
+def _readable(spec: Spec) -> list[str]:
+    return [o.name for o in spec.kind.operands if not o.is_written]

@@ -1,0 +1,93 @@
+"""Layouts that the search chooses for constant operands, and arrays packed in them."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import ArgumentError, CompileError
+from morello.search import Patience, Solver, best_program, best_settled
+from morello.spec import Spec, parse_open_spec, parse_spec
+from morello.targets import AVX2
+
+OPEN = "matmul:16x64x160:f32:rhs=any"
+FORMS = ("[0,1,2]", "[0,2,1,2p16]", "[0,2,1,2p24]")
+
+
+def settled(form: str) -> Spec:
+    return parse_spec(f"matmul:16x64x160:f32:rhs={form}", AVX2.limits)
+
+
+def test_the_choice_costs_no_more_than_any_layout() -> None:
+    spec, found = best_settled(parse_open_spec(OPEN, AVX2.limits), AVX2)
+    solver = Solver(AVX2)
+    costs = {form: solver.solve(settled(form)).impl.cost for form in FORMS}
+    assert found.complete
+    assert found.impl.cost <= min(costs.values())
+    assert found.impl.cost < costs["[0,1,2]"]
+    assert found.impl == solver.solve(spec).impl
+
+
+def test_packed_weights_are_used_again_and_again() -> None:
+    kernel = morello.compile(OPEN)
+    assert not kernel.spec.tensors[1].layout.is_row_major
+    rng = np.random.default_rng(1)
+    rhs = rng.integers(-4, 5, (64, 160)).astype(np.float32)
+    packed = kernel.pack(rhs)
+    assert packed.flags.c_contiguous
+    for turned in (np.asfortranarray(rhs), rhs[None]):
+        assert kernel.pack(turned).tobytes() == packed.tobytes()
+    for _ in range(2):
+        lhs = rng.integers(-4, 5, (16, 64)).astype(np.float32)
+        assert np.array_equal(kernel(lhs, packed), lhs @ rhs)
+
+
+def test_an_operand_is_named_where_several_are_packed() -> None:
+    kernel = morello.compile("matmul:16x64x160:f32:lhs=any:rhs=any")
+    rng = np.random.default_rng(2)
+    lhs, rhs = (rng.integers(-4, 5, s).astype(np.float32) for s in ((16, 64), (64, 160)))
+    out = kernel(kernel.pack(lhs, "lhs"), kernel.pack(rhs, operand="rhs"))
+    assert np.array_equal(out.reshape(16, 160), lhs @ rhs)
+    with pytest.raises(ArgumentError, match=r"'operand' is left out, and .* 2 have"):
+        kernel.pack(lhs)
+
+
+def test_a_given_layout_is_packed_too() -> None:
+    kernel = morello.compile("matmul:3x8x40:f32:rhs=[0,2,1]")
+    rhs = np.arange(320, dtype=np.float32).reshape(8, 40)
+    assert np.array_equal(kernel.pack(rhs), rhs.T)
+    plain = morello.compile("max:9x70")
+    with pytest.raises(ArgumentError, match="of the inputs none have layouts"):
+        plain.pack(rhs)
+
+
+@pytest.mark.parametrize(
+    ("array", "operand", "message"),
+    [
+        (np.zeros((160, 64), np.float32), None, r"'rhs' has shape \(160, 64\)"),
+        (np.zeros((64, 160)), None, "'rhs' has dtype float64"),
+        ([[1.0]], None, "'rhs' is not a NumPy array but a list"),
+        (np.zeros((64, 160), np.float32), "out", "'out', which is no input of matmul"),
+        (np.zeros((64, 160), np.float32), 3, "3, which is no input of matmul"),
+    ],
+)
+def test_what_is_refused(array: object, operand: object, message: str) -> None:
+    kernel = morello.compile(OPEN)
+    with pytest.raises(ArgumentError, match=message):
+        kernel.pack(array, operand)  # type: ignore[arg-type]
+
+
+def test_a_given_schedule_needs_settled_layouts() -> None:
+    schedule = morello.compile("matmul:16x64x160:f32").schedule
+    with pytest.raises(CompileError, match="a layout is left open"):
+        morello.compile(OPEN, schedule=schedule)
+
+
+def test_a_search_that_is_stopped_compares_what_it_has() -> None:
+    goal = parse_open_spec("matmul:16x64x176:f32:rhs=any", AVX2.limits)
+    spec, found = best_settled(goal, AVX2, patience=Patience(0.0))
+    assert spec == goal.spec
+    assert not found.complete
+    plain = dataclasses.replace(AVX2, relayouts=False)
+    assert found.impl == best_program(spec, plain).impl
