@@ -16,10 +16,12 @@ from morello.actions import Action, Child, Expansion
 from morello.search.axes import Axis, Box, Free
 from morello.search.machine_code import address
 from morello.search.native_sum import sum_function
+from morello.search.pins import Fixed
 from morello.search.slices import Slices
-from morello.search.solver import Solver, TableSolver, aligned
+from morello.search.solver import Solver
 from morello.search.sweep import Plan, plan_axis
 from morello.search.table import Costs, Floats, Integers, TableId, position
+from morello.search.table_solver import TableSolver, aligned
 from morello.spec import Spec, SpecKey
 from morello.targets import Target
 
@@ -63,6 +65,10 @@ class _Counts:
     def free(self, key: SpecKey, parent: TableId) -> Free:
         """Which limits may differ from the goal's in a hole with this key."""
         return self._run.free(key, parent)
+
+    def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
+        """None: the programs that a pin leaves out count too."""
+        return ()
 
     def costs(self, identity: TableId) -> Costs:
         """-log2 of the counts of a table."""

@@ -1,10 +1,10 @@
-"""Solved tables on disk: one SQLite file, one row a table.
+"""Solved tables on disk: one SQLite file, one row a table; and pinned schedules.
 
-Rows are never changed: a key says everything that a table depends on, so two writers of
-one key write the same. A row carries a checksum of its key and contents; one that does
-not match is as good as missing. Readers and writers of one file, in any number of
-processes, do not disturb each other (write-ahead log). A process that is killed leaves
-every row whose `Database.put` had returned.
+Rows of tables are never changed: a key says everything that a table depends on, so two
+writers of one key write the same. A row carries a checksum of its key and contents; one
+that does not match is as good as missing. Readers and writers of one file, in any
+number of processes, do not disturb each other (write-ahead log). A process that is
+killed leaves every row whose `Database.put` had returned.
 
 `Database` is one file and raises; `morello.search.layers` puts files over each other
 and goes on without a file that fails.
@@ -46,6 +46,19 @@ CREATE TABLE tables (
 """
 
 
+_PIN_SCHEMA = """
+CREATE TABLE IF NOT EXISTS pins (
+    spec TEXT NOT NULL,
+    target TEXT NOT NULL,
+    program TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (spec, target)
+) WITHOUT ROWID
+"""
+"""Made when the first schedule is pinned; until then a file has no such table."""
+
+
 class DatabaseError(MorelloError):
     """A database that cannot be opened, read or written."""
 
@@ -70,12 +83,35 @@ class Row:
     def checksum(self) -> bytes:
         """Of everything in the row."""
         numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
-        parts = (self.key, self.name.encode(), self.family.encode(), numbers, self.data)
-        state = hashlib.blake2b(digest_size=16)
-        for part in parts:
-            state.update(len(part).to_bytes(8, "little"))
-            state.update(part)
-        return state.digest()
+        name, family = self.name.encode(), self.family.encode()
+        return _checksum(self.key, name, family, numbers, self.data)
+
+
+@dataclasses.dataclass(frozen=True)
+class PinRow:
+    """A Spec whose schedule a person has fixed, at rest."""
+
+    spec: str
+    """Its text, with every limit."""
+    target: str
+    """The name of the target."""
+    program: str
+    """The decisions, as `morello.search.partial.Partial` writes them."""
+    schedule: str
+    """The module that they were read from, for people."""
+
+    @property
+    def checksum(self) -> bytes:
+        """Of everything in the row."""
+        return _checksum(*(text.encode() for text in dataclasses.astuple(self)))
+
+
+def _checksum(*parts: bytes) -> bytes:
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.digest()
 
 
 class Database:
@@ -154,6 +190,51 @@ class Database:
                 )
             self._connected().execute("VACUUM")
 
+    def pins(self) -> tuple[tuple[PinRow, bool], ...]:
+        """Every pinned schedule by Spec, and whether its row is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            connection = self._connected()
+            if not connection.execute(_HAS_PINS).fetchall():
+                return ()
+            rows = connection.execute(_SELECT_PINS).fetchall()
+        return tuple((pin, pin.checksum == checksum) for pin, checksum in _pins(rows))
+
+    def pin(self, pins: tuple[PinRow, ...], *, replace: bool) -> int:
+        """Pin schedules, all or none, and answer how many rows are new or changed.
+
+        Args:
+            pins: what to pin.
+            replace: whether to replace the schedules of Specs that are pinned already.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            connection.execute(_PIN_SCHEMA)
+            before = connection.total_changes
+            for pin in pins:
+                values = (*dataclasses.astuple(pin), pin.checksum)
+                connection.execute(_REPLACE_PIN if replace else _INSERT_PIN, values)
+            return connection.total_changes - before
+
+    def unpin(self, spec: str, target: str) -> bool:
+        """Take a pinned schedule out; whether there was one.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            connection.execute(_PIN_SCHEMA)
+            before = connection.total_changes
+            connection.execute(
+                "DELETE FROM pins WHERE spec = ? AND target = ?", (spec, target)
+            )
+            return connection.total_changes > before
+
     def check(self) -> tuple[str, ...]:
         """What SQLite finds wrong with the file; nothing if it is sound.
 
@@ -206,6 +287,12 @@ _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 _COLUMNS = "key, name, family, points, boxes, cost_boxes, data, checksum"
 _SELECT = f"SELECT {_COLUMNS} FROM tables"
 _INSERT = f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+_HAS_PINS = "SELECT 1 FROM sqlite_schema WHERE name = 'pins'"
+_PIN_COLUMNS = "spec, target, program, schedule, checksum"
+_SELECT_PINS = f"SELECT {_PIN_COLUMNS} FROM pins ORDER BY spec, target"
+_INSERT_PIN = f"INSERT OR IGNORE INTO pins ({_PIN_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
+_REPLACE_PIN = _INSERT_PIN.replace("IGNORE", "REPLACE")
 
 
 def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
@@ -318,6 +405,14 @@ def _row(values: tuple[object, ...] | None) -> tuple[Row | None, bytes]:
         return None, b""
     *fields, checksum = values
     return Row(*fields), checksum  # type: ignore[arg-type, return-value]
+
+
+def _pins(rows: list[tuple[object, ...]]) -> Iterator[tuple[PinRow, bytes]]:
+    """Pins and their checksums; a row whose values are not of the right types has none
+    that fits."""
+    for *fields, checksum in rows:
+        texts = [field if isinstance(field, str) else repr(field) for field in fields]
+        yield PinRow(*texts), checksum if isinstance(checksum, bytes) else b""
 
 
 def _error(path: Path, error: Exception) -> DatabaseError:

@@ -1,8 +1,9 @@
 """The key of a table on disk: everything that its contents depend on.
 
-That is the Specs (key, axes, limits), the target with all its fields, and the program:
-the search, the actions, the kernels and the kinds. Of the program it is the source that
-counts: whoever edits a cost finds no table that was made before.
+That is the Specs (key, axes, limits), the target with all its fields, the schedules
+that are pinned, and the program: the search, the actions, the kernels and the kinds. Of
+the program it is the source that counts: whoever edits a cost finds no table that was
+made before.
 """
 
 import functools
@@ -34,10 +35,18 @@ def space() -> str:
     return state.hexdigest()
 
 
-def family(target: Target) -> str:
-    """The version of the space and the target: rows of others are never read."""
+def family(target: Target, pins: str = "") -> str:
+    """The version of the space and the target: rows of others are never read.
+
+    Args:
+        pins: the digest of the schedules that are pinned; empty if there are none.
+    """
     fields = hashlib.blake2b(repr(target).encode(), digest_size=12).hexdigest()
-    return f"{space()} {target.name} {fields}"
+    return f"{space()} {target.name} {fields}{pins and f' {PINS}{pins}'}"
+
+
+PINS = "pins="
+"""What the digest of pinned schedules begins with in a family."""
 
 
 def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:

@@ -12,7 +12,7 @@ import threading
 import warnings
 from pathlib import Path
 
-from morello.search.database import Database, DatabaseError, Row
+from morello.search.database import Database, DatabaseError, PinRow, Row
 
 VARIABLE = "MORELLO_DB"
 """The environment variable that names the databases."""
@@ -51,6 +51,25 @@ class Layers:
                     return found
         return None
 
+    def pins(self) -> tuple[PinRow, ...]:
+        """The pinned schedules; of one Spec that of the first database that has it.
+
+        One that is damaged is left out, with a warning.
+        """
+        found: dict[tuple[str, str], PinRow] = {}
+        for database in self.readable:
+            try:
+                rows = database.pins()
+            except DatabaseError as error:
+                self._lose(database, error)
+                continue
+            for pin, is_whole in rows:
+                if is_whole:
+                    found.setdefault((pin.spec, pin.target), pin)
+                else:
+                    self._warn(database, _damaged(database, pin), "it is not respected")
+        return tuple(found.values())
+
     def put(self, row: Row) -> None:
         """Store a row, if there is a database that can be written."""
         top = self.top  # another thread may lose it meanwhile
@@ -79,6 +98,13 @@ class Layers:
             self._failed.add(database.path)
         if is_new:
             warn(error, consequence)
+
+
+def _damaged(database: Database, pin: PinRow) -> DatabaseError:
+    return DatabaseError(
+        f"the schedule that is pinned for {pin.spec} in {database.path} is damaged",
+        "pin it again with 'morello db pin'",
+    )
 
 
 def warn(error: DatabaseError, consequence: str) -> None:

@@ -33,17 +33,23 @@ class Shelf:
         limits: of the goals.
         room: what one operand of a goal may take.
         database: where tables are looked for and stored; None for nowhere.
+        pins: the digest of the schedules that are pinned.
     """
 
     def __init__(
-        self, target: Target, limits: Limits, room: Limits, database: Layers | None
+        self,
+        target: Target,
+        limits: Limits,
+        room: Limits,
+        database: Layers | None,
+        pins: str = "",
     ) -> None:
         self.limits = limits
         self.room = room
         self.database = database
         self.read = 0
         """How many tables came from the database."""
-        self._family = family(target) if database else ""
+        self._family = family(target, pins) if database else ""
         self._packed: dict[TableId, Packed | Future[Packed]] = {}
         self._dense: OrderedDict[TableId, Costs] = OrderedDict()
         self._bytes = 0

@@ -24,6 +24,7 @@ from morello.spec.limits import Limits
 from morello.targets import Target
 
 Decisions = np.ndarray[Any, np.dtype[np.int32]]
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,3 +160,31 @@ def sweep(
         address(codes),
     )
     return bool(changed)
+
+
+def sweep_around(
+    costs: Floats,
+    decisions: Decisions,
+    dim: int,
+    plan: Plan,
+    indices: Decisions,
+    fixed: Bools,
+) -> bool:
+    """The same for loops that stay in their table, of which some points are decided.
+
+    Args:
+        fixed: which; of the shape of ``costs``.
+    """
+    prices, chosen, kept = (np.moveaxis(a, dim, 0) for a in (costs, decisions, fixed))
+    changed = False
+    for here in range(len(prices)):
+        for row in range(plan.starts[here], plan.starts[here + 1]):
+            total = plan.trips[row] * prices[plan.main[row]] + plan.own[row]
+            if plan.rest[row] >= 0:
+                total = total + prices[plan.rest[row]]
+            better = (total < prices[here]) & ~kept[here]
+            if better.any():
+                changed = True
+                np.copyto(prices[here], total, where=better)
+                np.copyto(chosen[here], indices[plan.actions[row]], where=better)
+    return changed

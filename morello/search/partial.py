@@ -1,0 +1,126 @@
+"""Programs with holes: decisions that a person made, which the search completes.
+
+A `Partial` is a tree of actions without Specs: it is applied to a Spec by `complete`,
+which asks for the program of each hole. It is stored as JSON, action by action, so that
+a database can hold it and a search read it without MLIR.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+from morello.actions import ACTIONS, Action
+from morello.errors import MorelloError, ScheduleError
+from morello.search.impl import Branch, Impl
+from morello.spec import Spec
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True)
+class Partial:
+    """A decision and those below it; or a hole."""
+
+    action: Action | None = None
+    """None for a hole, whose program is the search's to choose."""
+    branches: tuple["Partial", ...] = ()
+    """One for each hole that the action leaves, in order."""
+
+    @classmethod
+    def of(cls, impl: Impl) -> "Partial":
+        """The decisions of a whole program."""
+        return cls(impl.action, tuple(cls.of(b.impl) for b in impl.branches))
+
+    @property
+    def holes(self) -> int:
+        """How many holes it has."""
+        if self.action is None:
+            return 1
+        return sum(branch.holes for branch in self.branches)
+
+    @classmethod
+    def parse(cls, text: str) -> "Partial":
+        """The decisions that `str` writes.
+
+        Raises:
+            ScheduleError: the text is not one, or has an action that this version of
+                Morello does not.
+        """
+        try:
+            return _from_data(json.loads(text))
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ScheduleError(f"a stored schedule cannot be read: {error}") from error
+
+    def __str__(self) -> str:
+        return json.dumps(_to_data(self), separators=(",", ":"))
+
+
+HOLE = Partial()
+
+
+def complete(
+    partial: Partial, spec: Spec, target: Target, fill: Callable[[Spec], Impl]
+) -> Impl:
+    """The program of ``spec`` that begins with the decisions of ``partial``.
+
+    Args:
+        partial: what is decided.
+        spec: what it is to compute.
+        target: the machine.
+        fill: gives the program of a hole.
+
+    Raises:
+        ScheduleError: an action does not apply.
+        SearchError: a hole has no program (from ``fill``).
+    """
+    if partial.action is None:
+        return fill(spec)
+    rewrite = partial.action.apply(spec, target)
+    if len(rewrite.holes) != len(partial.branches):
+        raise ScheduleError(
+            f"{partial.action} leaves {len(rewrite.holes)} holes of {spec}, but the "
+            f"schedule goes on in {len(partial.branches)}"
+        )
+    branches = tuple(
+        Branch(hole.role, hole.times, complete(below, hole.spec, target, fill))
+        for hole, below in zip(rewrite.holes, partial.branches, strict=True)
+    )
+    cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
+    return Impl(spec, partial.action, cost, branches)
+
+
+def _to_data(partial: Partial) -> Any:
+    """Null for a hole; else the action's name, its fields and its branches."""
+    action = partial.action
+    if action is None:
+        return None
+    fields = [_write(getattr(action, f.name)) for f in dataclasses.fields(action)]
+    return [action.name, fields, [_to_data(branch) for branch in partial.branches]]
+
+
+def _write(value: Any) -> Any:
+    return value if isinstance(value, (str, int)) else str(value)
+
+
+def _from_data(data: Any) -> Partial:
+    if data is None:
+        return HOLE
+    name, texts, below = data
+    actions = {action.name: action for action in ACTIONS}
+    if name not in actions:
+        raise ValueError(f"there is no action '{name}'")
+    fields = dataclasses.fields(actions[name])
+    values = [_read(f.type, text) for f, text in zip(fields, texts, strict=True)]
+    return Partial(actions[name](*values), tuple(map(_from_data, below)))
+
+
+def _read(kind: Any, text: Any) -> Any:
+    """The value of an action's field."""
+    if kind in (str, int, bool):
+        if not isinstance(text, kind):
+            raise TypeError(f"{text!r} is not of type {kind.__name__}")
+        return text
+    try:
+        return kind.parse(text)
+    except MorelloError as error:
+        raise ValueError(str(error)) from error
