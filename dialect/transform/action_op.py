@@ -27,6 +27,7 @@ from morello.dialect.target import target_of
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import field_forms, read_action, write_fields
 from morello.dialect.transform.price import charge
+from morello.dialect.transform.trace import record
 from morello.errors import MorelloError, ScheduleError
 from morello.mlir import ir
 from morello.spec import Spec
@@ -141,6 +142,7 @@ class ActionOp:
                 made = self.build(site, action)
             for role, child in made.items():
                 left[role].append(child)
+            record(site.op, action, site.rewrite, made)
             charge(site.op, site.rewrite.cost)
             rewriter.erase_op(site.op)
         for result, role in zip(op.results, self.roles, strict=True):
