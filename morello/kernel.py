@@ -1,6 +1,7 @@
 """A compiled Spec: a function of NumPy arrays that keeps every stage of its making."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from morello.jit.engine import Engine
@@ -43,6 +44,7 @@ class Kernel:
         self._function = function
         self._engine = engine
         self._settled = settled
+        self._call = function.checked()
         self.times = times
         """What the search and the compilation took."""
 
@@ -131,7 +133,18 @@ class Kernel:
         Raises:
             ArgumentError: an argument does not fit; the message names it.
         """
-        return self._function(*args, **kwargs)
+        return self._call(*args, **kwargs)
+
+    def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
+        """A function without arguments that runs it on these arrays each time.
+
+        Nothing but the call is left: the arrays, given as to a call, are checked now.
+        The function keeps them alive and returns the output. ``kernel.bind(a, b, out)``
+
+        Raises:
+            ArgumentError: an argument does not fit; the message names it.
+        """
+        return self._function.bind(*args, **kwargs)
 
     def pack(self, array: Array, operand: str | None = None) -> Array:
         """The argument that holds ``array`` in the layout that the kernel reads.

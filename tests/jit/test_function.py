@@ -16,6 +16,8 @@ from morello.jit.parameter import Parameter
 from tests.guarded import check_in_child
 from tests.jit.build import build
 
+Call = Callable[..., Any]
+
 F32 = np.dtype(np.float32)
 ROWS, COLUMNS = 64, 32
 BYTES = ROWS * COLUMNS * 4
@@ -65,8 +67,14 @@ def engine() -> Engine:
 
 
 @pytest.fixture(scope="module")
-def add(engine: Engine) -> NativeFunction:
+def function(engine: Engine) -> NativeFunction:
     return NativeFunction(engine, "add", PARAMETERS, BYTES)
+
+
+@pytest.fixture(scope="module", params=["Python", "machine code"])
+def add(function: NativeFunction, request: pytest.FixtureRequest) -> Call:
+    """The function, its arguments checked by each of the two."""
+    return function if request.param == "Python" else function.checked()
 
 
 def empty(parameters: tuple[Parameter, ...], workspace: int = 0) -> NativeFunction:
@@ -77,7 +85,7 @@ def empty(parameters: tuple[Parameter, ...], workspace: int = 0) -> NativeFuncti
     return NativeFunction(engine, "f", parameters, workspace)
 
 
-def test_ways_to_call(add: NativeFunction) -> None:
+def test_ways_to_call(add: Call) -> None:
     out = np.empty_like(A)
     calls: tuple[Callable[[], Any], ...] = (
         lambda: add(A, B, out=out),
@@ -95,7 +103,7 @@ def test_ways_to_call(add: NativeFunction) -> None:
         assert new.shape == A.shape
 
 
-def test_the_result_has_the_rank_of_the_inputs(add: NativeFunction) -> None:
+def test_the_result_has_the_rank_of_the_inputs(add: Call) -> None:
     assert add(A, B).shape == (ROWS, COLUMNS)
     assert add(A[None], B[None]).shape == (1, ROWS, COLUMNS)
     assert add(A, B[None]).shape == (1, ROWS, COLUMNS)
@@ -120,7 +128,7 @@ def test_the_result_has_the_rank_of_the_inputs(add: NativeFunction) -> None:
     ],
 )
 def test_wrong_calls(
-    add: NativeFunction, args: tuple[Any, ...], kwargs: dict[str, Any], message: str
+    add: Call, args: tuple[Any, ...], kwargs: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ArgumentError) as caught:
         add(*args, **kwargs)
@@ -164,40 +172,81 @@ def test_no_such_function_and_no_such_workspace(engine: Engine) -> None:
         NativeFunction(engine, "add", PARAMETERS, -1)
 
 
-def test_it_says_what_it_is(add: NativeFunction) -> None:
-    assert repr(add) == "<native function add(a, b, c)>"
+def test_it_says_what_it_is(function: NativeFunction) -> None:
+    assert repr(function) == "<native function add(a, b, c)>"
 
 
-STORE_ADDRESS = """
-define void @f(ptr %c, ptr %w) {
+# Counts the calls in a, waits until as many as b says are there, and answers with the
+# address of its workspace.
+MEET = """
+define void @f(ptr %a, ptr %b, ptr %c, ptr %w) {
+entry:
+  %n = load i64, ptr %b
+  %old = atomicrmw add ptr %a, i64 1 seq_cst
+  br label %wait
+wait:
+  %here = load atomic i64, ptr %a seq_cst, align 8
+  %all = icmp sge i64 %here, %n
+  br i1 %all, label %done, label %wait
+done:
   %x = ptrtoint ptr %w to i64
   store i64 %x, ptr %c
   ret void
 }"""
 
+WORD = np.dtype(np.int64)
+WORDS = (
+    Parameter("a", WORD, (1,)),
+    Parameter("b", WORD, (1,)),
+    Parameter("c", WORD, (1,), is_output=True),
+)
 
-def test_a_workspace_is_aligned_kept_and_one_a_thread() -> None:
-    output = Parameter("c", np.dtype(np.int64), (1,), is_output=True)
-    engine = compile_llvm(STORE_ADDRESS, cpu="haswell")
-    function = NativeFunction(engine, "f", (output,), 100)
-    found: list[list[int]] = []
-    meet = threading.Barrier(4)
 
-    def work() -> None:
-        mine = [int(function()[0]) for _ in range(3)]
-        meet.wait()
-        found.append(mine)
+def meet(call: Call, count: int) -> set[int]:
+    """The workspaces of so many calls that all run at the same time."""
+    here, wanted = np.zeros(1, np.int64), np.full(1, count)
+    found = np.zeros((count, 1), np.int64)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
+    def work(number: int) -> None:
+        call(here, wanted, out=found[number])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(len(set(mine)) == 1 and mine[0] % 64 == 0 for mine in found)
-    assert len({mine[0] for mine in found}) == 4
+    return set(map(int, found[:, 0]))
 
 
-def test_many_threads_share_a_function(add: NativeFunction) -> None:
+@pytest.mark.parametrize("nbytes", [100, 5 << 20])
+def test_calls_at_the_same_time_have_workspaces_of_their_own(nbytes: int) -> None:
+    def child() -> None:
+        engine = compile_llvm(MEET, cpu="haswell")
+        function = NativeFunction(engine, "f", WORDS, nbytes)
+        for call in (function, function.checked()):
+            found = meet(call, 4)
+            assert len(found) == 4
+            assert all(address % 64 == 0 for address in found)
+            # They are kept for later calls; of many only some are.
+            assert meet(call, 1) < found
+            many = meet(call, 12)
+            assert len(many) == 12
+            assert found < many
+            assert len(many & meet(call, 12)) >= 8
+
+    check_in_child(child, seconds=60)
+
+
+def test_no_memory_for_a_workspace() -> None:
+    engine = compile_llvm(MEET, cpu="haswell")
+    function = NativeFunction(engine, "f", WORDS, 1 << 60)
+    arrays = [np.zeros(1, np.int64) for _ in range(3)]
+    for call in (function, function.checked(), lambda *a: function.bind(*a)()):
+        with pytest.raises(MemoryError):
+            call(*arrays)
+
+
+def test_many_threads_share_a_function(add: Call) -> None:
     failures: list[Any] = []
     start = threading.Barrier(8)
 
@@ -261,7 +310,7 @@ done:
     check_in_child(wait, seconds=20)
 
 
-def test_use_after_fork(add: NativeFunction) -> None:
+def test_use_after_fork(add: Call) -> None:
     add(A, B)
 
     def child() -> bool:

@@ -1,0 +1,63 @@
+"""Where a NumPy array object keeps what a call must know of it.
+
+NumPy promises this layout to every extension module: it is what the macros of its C
+interface read. `is_known` compares it with what Python says, so that another build of
+Python or NumPy costs speed and nothing else.
+"""
+
+import ctypes
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+
+HEADER = object.__basicsize__
+"""Bytes of what every Python object begins with; the pointer to its type is last."""
+
+TYPE = HEADER - 8
+DATA = HEADER
+"""Pointer to the first element."""
+RANK = HEADER + 8
+"""A C int."""
+SHAPE = HEADER + 16
+"""Pointer to as many words as the array has dimensions."""
+DTYPE = HEADER + 40
+FLAGS = HEADER + 48
+"""A C int."""
+
+C_CONTIGUOUS = 0x0001
+ALIGNED = 0x0100
+WRITEABLE = 0x0400
+"""NumPy's flag bits (NPY_ARRAY_…), part of its ABI."""
+
+
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def _int(address: int) -> int:
+    return ctypes.c_int.from_address(address).value
+
+
+def _agrees(array: np.ndarray[Any, Any]) -> bool:
+    """Whether everything of an array is where the ABI says."""
+    start = id(array)
+    shape = _word(start + SHAPE)
+    return (
+        _word(start + TYPE) == id(type(array))
+        and _word(start + DATA) == array.ctypes.data
+        and _int(start + RANK) == array.ndim
+        and tuple(_word(shape + 8 * i) for i in range(array.ndim)) == array.shape
+        and _word(start + DTYPE) == id(array.dtype)
+        and _int(start + FLAGS) == array.flags.num
+    )
+
+
+@functools.cache
+def is_known() -> bool:
+    """Whether this Python and this NumPy lay arrays out as NumPy's ABI says."""
+    kinds = itertools.product((np.int8, np.float32), ((5,), (2, 3), (1, 4, 2)))
+    probes = [np.zeros(shape, dtype) for dtype, shape in kinds]
+    probes += [probe[..., 1:] for probe in probes]
+    return all(map(_agrees, probes))
