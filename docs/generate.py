@@ -119,7 +119,8 @@ def _action(cls: Any) -> str:
     module = inspect.cleandoc(sys.modules[cls.__module__].__doc__ or "")
     module = re.sub(r"::\n\n((?:    .*\n?|\n)+)", _code, module).rstrip()
     fields = ", ".join(
-        f"`{field.name}` ({getattr(field.type, '__name__', field.type)})"
+        f"`{field.name}` ({getattr(field.type, '__name__', field.type)}"
+        f"{'' if field.default is dataclasses.MISSING else ', may be left out'})"
         for field in dataclasses.fields(cls)
     )
     head = f"### `morello_transform.{cls.name}`"

@@ -65,6 +65,51 @@ def _ieee_maximum(a: Value, b: Value) -> Value:
     return arith.BitcastOp(kind, greatest).result
 
 
+def _shaped(like: Value, element: ir.Type) -> ir.Type:
+    """The type of a scalar or of a vector as long as another, of other elements."""
+    kind = like.type
+    return (
+        ir.VectorType.get(kind.shape, element)
+        if isinstance(kind, ir.VectorType)
+        else element
+    )
+
+
+def _splat(kind: ir.Type, number: int) -> Value:
+    """An integer as a constant scalar, or in every lane."""
+    if isinstance(kind, ir.VectorType):
+        value: ir.Attribute = ir.DenseElementsAttr.get_splat(
+            kind, _number(kind.element_type, number)
+        )
+    else:
+        value = _number(kind, number)
+    return arith.ConstantOp(kind, value).result
+
+
+def _widen_bf16(value: Value) -> Value:
+    """The bits of bf16 as the upper half of f32: a shift."""
+    half, word = (_shaped(value, ir.IntegerType.get_signless(b)) for b in (16, 32))
+    bits = arith.ExtUIOp(word, arith.BitcastOp(half, value).result).result
+    upper = arith.ShLIOp(bits, _splat(word, 16)).result
+    return arith.BitcastOp(_shaped(value, ir.F32Type.get()), upper).result
+
+
+def _round_to_bf16(value: Value) -> Value:
+    """To the nearest, ties to even; NaN becomes quiet. As `morello.spec.Move` says."""
+    half, word = (_shaped(value, ir.IntegerType.get_signless(b)) for b in (16, 32))
+    bits = arith.BitcastOp(word, value).result
+    upper = arith.ShRUIOp(bits, _splat(word, 16)).result
+    odd = arith.AndIOp(upper, _splat(word, 1)).result
+    step = arith.AddIOp(odd, _splat(word, 0x7FFF)).result
+    moved = arith.AddIOp(bits, step).result
+    nearest = arith.ShRUIOp(moved, _splat(word, 16)).result
+    quiet = arith.OrIOp(upper, _splat(word, 0x40)).result
+    nan = arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result
+    chosen = arith.SelectOp(nan, quiet, nearest).result
+    cut = arith.TruncIOp(half, chosen).result
+    return arith.BitcastOp(_shaped(value, ir.BF16Type.get()), cut).result
+
+
 class MlirEmitter(Emitter):
     """Writes before one op; constants go first, so that loops can share them."""
 
@@ -181,6 +226,20 @@ class MlirEmitter(Emitter):
         """`Emitter.broadcast`."""
         kind = ir.VectorType.get([width], scalar.type)
         return vector.BroadcastOp(kind, scalar).result
+
+    def convert(self, value: Value, source: Dtype, dest: Dtype) -> Value:
+        """`Emitter.convert`."""
+        if source is dest:
+            return value
+        if source.is_float:
+            return _widen_bf16(value) if dest is Dtype.F32 else _round_to_bf16(value)
+        kind = _shaped(value, element_type(dest))
+        if dest.itemsize == source.itemsize:
+            return value
+        if dest.itemsize < source.itemsize:
+            return arith.TruncIOp(kind, value).result
+        extend = arith.ExtSIOp if source.is_signed else arith.ExtUIOp
+        return extend(kind, value).result
 
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """`Emitter.multiply_add`."""

@@ -25,7 +25,12 @@ from morello.dialect.places import place
 from morello.dialect.spec_op import verified
 from morello.dialect.target import target_of
 from morello.dialect.transform.definition import MorelloTransform
-from morello.dialect.transform.fields import field_forms, read_action, write_fields
+from morello.dialect.transform.fields import (
+    field_forms,
+    optional_fields,
+    read_action,
+    write_fields,
+)
 from morello.dialect.transform.price import charge
 from morello.dialect.transform.trace import record
 from morello.errors import MorelloError, ScheduleError
@@ -164,9 +169,11 @@ class _HandleEffects(ir.MemoryEffectsOpInterface):
 def _annotations(action: type[Action], roles: tuple[str, ...]) -> dict[str, Any]:
     """The declaration of the op's operand, attributes and results."""
     handle = transform.AnyOpType
-    fields = {name: form.constraint for name, form in field_forms(action).items()}
-    clash = {"target", *fields} & set(roles)
-    if clash or "target" in fields:
+    optional = optional_fields(action)  # the bindings know no optional attributes
+    forms = field_forms(action)
+    fields = {n: form.constraint for n, form in forms.items() if n not in optional}
+    clash = {"target", *forms} & set(roles)
+    if clash or "target" in forms:
         raise TypeError(f"{action.__name__}: a field and a handle are called {clash}")
     return {
         "target": Operand[handle],

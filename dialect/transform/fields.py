@@ -6,6 +6,8 @@
 | ``int`` | ``size = 48`` |
 | `Level` | ``level = "L1"`` |
 | `Layout` | ``layout = #morello.layout<"[0,2,1]">`` |
+
+A field that has a default is an attribute that may be left out.
 """
 
 import dataclasses
@@ -66,10 +68,25 @@ def field_forms(action_class: type[Action]) -> dict[str, FieldForm]:
     return {field.name: FORMS[field.type] for field in dataclasses.fields(action_class)}
 
 
+def optional_fields(action_class: type[Action]) -> dict[str, Any]:
+    """The fields that have a default, and it: an op may leave their attributes out."""
+    return {
+        field.name: field.default
+        for field in dataclasses.fields(action_class)
+        if field.default is not dataclasses.MISSING
+    }
+
+
 def write_fields(action: Action) -> dict[str, ir.Attribute]:
     """The attributes of the action's op, in the current context."""
     forms = field_forms(type(action))
-    return {name: form.write(getattr(action, name)) for name, form in forms.items()}
+    given = {name: getattr(action, name) for name in forms}
+    optional = optional_fields(type(action))
+    return {
+        name: forms[name].write(value)
+        for name, value in given.items()
+        if name not in optional or value != optional[name]
+    }
 
 
 def read_action(action_class: type[Action], op: ir.OpView) -> Action:
@@ -78,8 +95,10 @@ def read_action(action_class: type[Action], op: ir.OpView) -> Action:
     Raises:
         SpecError: an attribute is missing or cannot be read.
     """
-    values = {}
+    values = dict(optional_fields(action_class))
     for name, form in field_forms(action_class).items():
+        if name not in op.attributes and name in values:
+            continue
         if name not in op.attributes:
             raise SpecError(
                 f"has no attribute '{name}'",

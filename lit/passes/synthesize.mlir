@@ -71,18 +71,6 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-#b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#f3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
-
-func.func @bf16(%a: memref<1x2x2xbf16>, %b: memref<1x2x2xbf16>, %c: memref<1x2x2xf32>) {
-  // expected-error@+1 {{target avx2 has no kernels that make up matmul on bf16,bf16,f32 with these layouts and limits}}
-  "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 2, 2, 2>, tensors = [#b3, #b3, #f3]} : (memref<1x2x2xbf16>, memref<1x2x2xbf16>, memref<1x2x2xf32>) -> ()
-  return
-}
-
-// -----
-
 #g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 

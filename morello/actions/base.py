@@ -77,7 +77,8 @@ class Action(ABC):
     """The mnemonic of its op in the ``morello_transform`` dialect."""
 
     def __str__(self) -> str:
-        values = (str(getattr(self, f.name)) for f in dataclasses.fields(self))
+        given = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))
+        values = (str(value) for f, value in given if value != f.default)
         return f"{self.name}({', '.join(values)})"
 
     @abstractmethod

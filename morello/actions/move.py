@@ -1,23 +1,29 @@
-"""Move: an operand is brought to a nearer memory, or to another layout.
+"""Move: an operand is brought to a nearer memory, another layout or another dtype.
 
-Into a cache with the layout it has, nothing is copied: the rewrite says that the tile
+Into a cache in the form that it has, nothing is copied: the rewrite says that the tile
 is used from there now, and pays for the lines that the hardware brings. Into registers,
-or into another layout, the operand gets a buffer of its own::
+or into another form, the operand gets a buffer of its own::
 
     move(src=operand, dst=buffer)      # prologue, if the Spec reads the operand
     matmul(…, buffer, …)               # body
     move(src=buffer, dst=operand)      # epilogue, if the Spec writes the operand
+
+The search tries the forms that kernels ask for (`Kernel.forms`). Forms only go one way,
+so that no program moves in circles: to a nearer level; at one level to a wider dtype;
+at one level and dtype from an unpacked layout to a packed one. What is packed as some
+kernel asks for stays so.
 """
 
 import dataclasses
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.kernels import KERNELS
-from morello.spec import Fill, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets import Target
@@ -25,13 +31,15 @@ from morello.targets import Target
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Move(Action):
-    """The operand called ``operand`` moves to ``level`` in ``layout``."""
+    """The operand called ``operand`` moves to ``level`` in ``layout`` and ``dtype``."""
 
     name: ClassVar[str] = "move"
     operand: str
     level: Level
-    """A nearer level; or the same one, with another layout."""
+    """A nearer level; or the same one, in another form."""
     layout: Layout
+    dtype: str = ""
+    """The name of a wider dtype that the operand takes; empty if it keeps its own."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``prologue``, ``body`` and ``epilogue``, or ``body`` alone."""
@@ -58,6 +66,8 @@ class Move(Action):
             return f"'{name}' is in registers already"
         if self.level > source.level:
             return f"{self.level} is farther than {source.level}"
+        if self.dtype:
+            return self._cast_refusal(key, source, index)
         if self.level == source.level and layout == source.layout:
             return f"'{name}' is in {self.level} with the layout {layout} already"
         if self.level is Level.VRF:
@@ -66,12 +76,33 @@ class Move(Action):
             return "a move changes the layout itself: its operands only change caches"
         return ""
 
+    def _cast_refusal(self, key: SpecKey, source: TensorSpec, index: int) -> str:
+        """Why the operand cannot take the wider dtype; empty if it can."""
+        if self.dtype not in {d.value for d in Dtype}:
+            return f"'{self.dtype}' is no dtype"
+        if isinstance(key.kind, MoveKind | Fill):
+            return f"a {key.kind.name} casts itself: its operands keep their dtypes"
+        if not key.kind.may_widen(key.dtypes, index, Dtype(self.dtype)):
+            return (
+                f"'{self.operand}' cannot be {self.dtype} in its stead: "
+                f"{key.kind.label} on {','.join(map(str, key.dtypes))} would not be "
+                "the same"
+            )
+        if self.level is Level.VRF:
+            return _register_refusal(self.layout, source, index, key)
+        return ""
+
     def destination(self, source: TensorSpec, target: Target) -> TensorSpec:
         """The form that the operand takes."""
-        width = target.vector_width(source.dtype) if self.level is Level.VRF else 0
-        same = self.layout == source.layout and self.level is not Level.VRF
+        dtype = Dtype(self.dtype) if self.dtype else source.dtype
+        width = target.vector_width(dtype) if self.level is Level.VRF else 0
+        same = (
+            self.layout == source.layout
+            and dtype is source.dtype
+            and self.level is not Level.VRF
+        )
         return TensorSpec(
-            source.dtype, self.level, self.layout, same and source.contiguous, width
+            dtype, self.level, self.layout, same and source.contiguous, width
         )
 
     def _expand(self, frame: Frame, target: Target, index: int) -> Expansion:
@@ -103,22 +134,43 @@ class Move(Action):
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Move"]:
-        """Nearer caches, the layouts that kernels ask for, and registers."""
+        """Nearer caches, the forms that kernels ask for, and registers."""
         for index, (operand, source) in enumerate(
             zip(key.kind.operands, key.tensors, strict=True)
         ):
             if source.level is Level.VRF:
                 continue
-            layouts = (source.layout, *_panels(key, index, target))
+            forms = (
+                Form(source.dtype, source.layout),
+                *asked_forms(key, index, target),
+            )
             for level in (Level.GL, Level.L2, Level.L1):
-                for layout in layouts:
-                    if level <= source.level and (level, layout) != (
-                        source.level,
-                        source.layout,
-                    ):
-                        yield cls(operand.name, level, layout)
-            if source.level is Level.L1 and index in _register_operands(key, target):
-                yield cls(operand.name, Level.VRF, Layout.row_major(source.rank))
+                for form in forms:
+                    if _makes_progress(source, level, form):
+                        yield cls(
+                            operand.name, level, form.layout, _cast(source, form.dtype)
+                        )
+            if source.level is Level.L1:
+                for dtype in _register_dtypes(key, index, target):
+                    yield cls(
+                        operand.name,
+                        Level.VRF,
+                        Layout.row_major(source.rank),
+                        _cast(source, dtype),
+                    )
+
+
+def _cast(source: TensorSpec, dtype: Dtype) -> str:
+    return "" if dtype is source.dtype else dtype.value
+
+
+def _makes_progress(source: TensorSpec, level: Level, form: Form) -> bool:
+    """Whether a move goes the one way that moves go."""
+    if level is not source.level:
+        return level < source.level
+    if form.dtype is not source.dtype:
+        return source.dtype.widens_to(form.dtype)
+    return form.layout.is_packed and not source.layout.is_packed
 
 
 def _register_refusal(
@@ -135,38 +187,71 @@ def _register_refusal(
 
 def copies(source: TensorSpec, dest: TensorSpec) -> bool:
     """Whether a move makes a buffer and copies, or only models what a cache holds."""
-    return dest.level is Level.VRF or dest.layout != source.layout
-
-
-def _panels(key: SpecKey, operand: int, target: Target) -> tuple[Layout, ...]:
-    """Layouts that kernels of the kind ask for; none for what is packed already.
-
-    None either for what computes nothing: packing it is more work than the Spec is.
-    """
-    layout = key.tensors[operand].layout
-    settled = layout.is_packed or isinstance(key.kind, (MoveKind, Fill))
-    if settled or not target.relayouts:
-        return ()
-    wanted = {
-        panels: None
-        for name in target.kernels
-        for panels in KERNELS[name].layouts(key, operand)
-        if panels != layout and panels.rank == layout.rank
-    }
-    return tuple(wanted)
-
-
-def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:
-    """The levels where an operand may take another layout without moving nearer."""
-    return frozenset(
-        tensor.level
-        for index, tensor in enumerate(key.tensors)
-        if tensor.level is not Level.VRF and _panels(key, index, target)
+    return (
+        dest.level is Level.VRF
+        or dest.layout != source.layout
+        or dest.dtype is not source.dtype
     )
 
 
-def _register_operands(key: SpecKey, target: Target) -> set[int]:
-    return {i for n in target.kernels for i in KERNELS[n].register_operands(key)}
+def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
+    """The forms other than its own that kernels ask for an operand in, and may have.
+
+    None for what is packed as asked for already, nor for what computes nothing:
+    bringing it to another form is more work than the Spec is.
+    """
+    if isinstance(key.kind, MoveKind | Fill) or not target.relayouts:
+        return ()
+    return _asked_forms(key, operand, target.kernels)
+
+
+@lru_cache(maxsize=65536)
+def _asked_forms(
+    key: SpecKey, operand: int, kernels: tuple[str, ...]
+) -> tuple[Form, ...]:
+    source = key.tensors[operand]
+    own = Form(source.dtype, source.layout)
+    asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
+    if source.layout.is_packed and own in asked:
+        return ()
+    return tuple(
+        form
+        for form in asked
+        if form != own
+        and form.layout.rank == source.rank
+        and (
+            form.dtype is source.dtype
+            or key.kind.may_widen(key.dtypes, operand, form.dtype)
+        )
+    )
+
+
+def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:
+    """The levels where an operand may take another form without moving nearer."""
+    return frozenset(
+        tensor.level
+        for index, tensor in enumerate(key.tensors)
+        if tensor.level is not Level.VRF
+        and any(
+            _makes_progress(tensor, tensor.level, form)
+            for form in asked_forms(key, index, target)
+        )
+    )
+
+
+def _register_dtypes(key: SpecKey, operand: int, target: Target) -> tuple[Dtype, ...]:
+    """The dtypes in which kernels want an operand in registers."""
+    own = key.tensors[operand].dtype
+    wanted = {
+        dtype: None
+        for name in target.kernels
+        if operand in KERNELS[name].register_operands(key)
+        and (
+            (dtype := KERNELS[name].register_dtype(key, operand)) is own
+            or key.kind.may_widen(key.dtypes, operand, dtype)
+        )
+    }
+    return tuple(wanted)
 
 
 def _amount(dest: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:

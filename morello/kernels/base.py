@@ -9,10 +9,10 @@ straight vector code through an `Emitter`; nothing here imports MLIR.
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from morello.spec import Layout, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
@@ -49,13 +49,63 @@ class Kernel(ABC):
         one that the kernel accepts and whose conditions hold.
         """
 
-    def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:
-        """Packed layouts of an operand that it can read, for the search to try.
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """The forms in which it asks for an operand, for the search to try.
 
-        ``key`` is any key of the kernel's kind and dtypes.
+        ``key`` is any key at all: of another kind the answer is (). A form is a layout
+        and a dtype, the operand's own or a wider one; the search brings the operand to
+        it by a move, where a Spec with it means the same (`Kind.may_widen`). The other
+        operands may be in any form still: answer () where one is in a dtype or packed
+        layout that the kernel neither takes nor asks for, since every form that is
+        answered makes tables. `asks` says the usual thing.
         """
         return ()
 
+    def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:
+        """The packed layouts among `forms` that keep the operand's dtype."""
+        own = key.tensors[operand].dtype
+        return tuple(
+            form.layout
+            for form in self.forms(key, operand)
+            if form.dtype is own and form.layout.is_packed
+        )
+
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
-        """The operands that it wants in registers."""
+        """The operands that it wants in registers; () of another kind."""
         return ()
+
+    def register_dtype(self, key: SpecKey, operand: int) -> Dtype:
+        """The dtype that it wants such an operand in: its own, or a wider one."""
+        return key.tensors[operand].dtype
+
+
+def may_become(tensor: TensorSpec, forms: tuple[Form, ...]) -> bool:
+    """Whether an operand is in one of some forms, or may still be brought to one.
+
+    What is packed stays as it is, as far as forms are concerned that others ask for.
+    """
+    if Form(tensor.dtype, tensor.layout) in forms:
+        return True
+    return not tensor.layout.is_packed and any(
+        form.dtype is tensor.dtype or tensor.dtype.widens_to(form.dtype)
+        for form in forms
+    )
+
+
+def asks(
+    key: SpecKey,
+    operand: int,
+    forms: dict[int, tuple[Form, ...]],
+    takes: Callable[[int, TensorSpec], bool] = lambda index, tensor: False,
+) -> tuple[Form, ...]:
+    """What a kernel asks for an operand in, given the forms that it takes of several.
+
+    Nothing where another of these operands is in none of its forms, nor can become so,
+    nor is one that the kernel ``takes`` as it is.
+    """
+    others = (i for i in forms if i != operand)
+    if operand in forms and all(
+        may_become(key.tensors[i], forms[i]) or takes(i, key.tensors[i]) for i in others
+    ):
+        return forms[operand]
+    return ()

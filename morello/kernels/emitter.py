@@ -90,6 +90,10 @@ class Emitter(ABC):
         """A scalar in every lane of a vector."""
 
     @abstractmethod
+    def convert(self, value: Value, source: Dtype, dest: Dtype) -> Value:
+        """A scalar, or a vector lane by lane, cast as `Move` defines it."""
+
+    @abstractmethod
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """``a * b + c``: rounded once for floats, wrapping for integers."""
 

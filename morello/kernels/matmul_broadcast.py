@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.kernels.base import Kernel
+from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import (
     in_l1,
@@ -23,7 +23,7 @@ from morello.kernels.vectors import (
     tail_of,
     vectors_of,
 )
-from morello.spec import Dtype, Layout, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
@@ -34,8 +34,17 @@ _INTEGER_REGISTERS = 3
 """Registers beside accumulators and a row of rhs: a factor and two products. A float
 multiply-add needs the factor alone."""
 
-_LHS_PANELS = tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6))
-_RHS_PANELS = tuple(Layout.parse(f"[0,2,1,2p{columns}]") for columns in (16, 24))
+_PANELS = {
+    0: tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6)),
+    1: tuple(Layout.parse(f"[0,2,1,2p{columns}]") for columns in (16, 24)),
+}
+_FLOAT_FORMS, _INTEGER_FORMS = (
+    {
+        operand: tuple(Form(dtype, x) for x in (Layout.row_major(3), *panels))
+        for operand, panels in _PANELS.items()
+    }
+    for dtype in (Dtype.F32, Dtype.S32)
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,15 +144,25 @@ class MatmulBroadcast(Kernel):
         for total, place in zip(sums, places, strict=True):
             emitter.store_register(total, out, place)
 
-    def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:
-        """Panels: rows of lhs, columns of rhs, so that the loop reads on and on."""
-        match operand:
-            case 0:
-                return _LHS_PANELS
-            case 1:
-                return _RHS_PANELS
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Panels: rows of lhs, columns of rhs, so that the loop reads on and on.
+
+        Narrower floats become f32 there; plain rows of them too.
+        """
+        if not isinstance(key.kind, Matmul):
+            return ()
+        out = key.tensors[2].dtype
+        if out is Dtype.F32:
+            return asks(key, operand, _FLOAT_FORMS, _unpacked_in_k)
+        if set(key.dtypes) == {Dtype.S32}:
+            return asks(key, operand, _INTEGER_FORMS, _unpacked_in_k)
         return ()
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
         """out."""
-        return (2,)
+        return (2,) if isinstance(key.kind, Matmul) else ()
+
+
+def _unpacked_in_k(operand: int, tensor: TensorSpec) -> bool:
+    layout = tensor.layout
+    return layout.pack(2 - operand) == 1 and not is_interleaved(layout)

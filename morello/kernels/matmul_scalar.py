@@ -7,7 +7,7 @@ from typing import ClassVar
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import all_one, in_l1
-from morello.spec import Dtype, Matmul, Spec, SpecKey
+from morello.spec import Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
@@ -19,13 +19,8 @@ class MatmulScalar(Kernel):
     name: ClassVar[str] = "matmul_scalar"
 
     def accepts(self, key: SpecKey) -> bool:
-        """f32 or s32, everything in L1."""
-        dtypes = {t.dtype for t in key.tensors}
-        return (
-            key.kind == Matmul(accum=True)
-            and dtypes in ({Dtype.F32}, {Dtype.S32})
-            and in_l1(*key.tensors)
-        )
+        """Any dtypes, everything in L1."""
+        return key.kind == Matmul(accum=True) and in_l1(*key.tensors)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Every size is 1."""
@@ -36,7 +31,11 @@ class MatmulScalar(Kernel):
         return 4 * coefficients.scalar
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Load three, multiply and add, store one."""
+        """Load three, cast to the output's dtype, multiply and add, store one."""
         at = (0, 0, 0)
-        a, b, c = (emitter.load_element(operand, at) for operand in operands)
+        dtype = operands[2].tensor.dtype
+        a, b, c = (
+            emitter.convert(emitter.load_element(o, at), o.tensor.dtype, dtype)
+            for o in operands
+        )
         emitter.store_element(emitter.multiply_add(a, b, c), operands[2], at)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from morello.kernels.base import Kernel
+from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
     in_l1,
@@ -40,8 +41,12 @@ def _in_rows(tensor: TensorSpec) -> bool:
     )
 
 
+def _no_wider(memory: TensorSpec, register: TensorSpec) -> bool:
+    return memory.dtype.itemsize <= register.dtype.itemsize
+
+
 def _conditions(frame: Frame, memory: int) -> tuple[Condition, ...]:
-    lanes = lanes_of(frame.key.tensors[0].dtype)
+    lanes = lanes_of(frame.key.tensors[1 - memory].dtype)
     rows = product(frame.sizes[:-1])
     return (
         *within_pack(frame, memory, len(frame.sizes) - 1),
@@ -56,36 +61,39 @@ class MoveLoad(Kernel):
     name: ClassVar[str] = "move_load"
 
     def accepts(self, key: SpecKey) -> bool:
-        """Any dtype; src with its last dimension innermost."""
+        """src with its last dimension innermost, in a dtype no wider than dst's."""
         if not isinstance(key.kind, Move):
             return False
         src, dst = key.tensors
-        return _in_rows(src) and in_registers(dst)
+        return _in_rows(src) and in_registers(dst) and _no_wider(src, dst)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Rows stay within a pack; the code stays short."""
         return _conditions(frame, 0)
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """A load for each register, the last of a row masked or in pieces."""
+        """A load and a cast a register, the last of a row masked or in pieces."""
         c = coefficients
-        dtype = frame.key.tensors[0].dtype
-        lanes = lanes_of(dtype)
+        source, dest = frame.key.dtypes
+        lanes = lanes_of(dest)
         n = frame.sizes[-1]
-        if dtype.itemsize == 4:
+        cast = cast_cost(frame.key.dtypes, c)
+        if source.itemsize == 4:
             tail = c.masked_load * tail_of(n, lanes)
         else:
             tail = (c.load + c.shuffle) * piece_count(n % lanes, lanes)
-        row = c.load * (n // lanes) + tail
+        row = (c.load + cast) * (n // lanes) + tail + cast * tail_of(n, lanes)
         return as_ints(product(frame.sizes[:-1]) * row)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, register by register."""
         src, dst = operands
-        lanes = lanes_of(src.tensor.dtype)
+        source, dest = src.tensor.dtype, dst.tensor.dtype
+        lanes = lanes_of(dest)
         for row in every(*map(range, spec.sizes[:-1])):
             for place, (start, count) in enumerate(parts(spec.sizes[-1], lanes)):
                 vector = emitter.load(src, (*row, start), lanes, count)
+                vector = emitter.convert(vector, source, dest)
                 emitter.store_register(vector, dst, (*row, place))
 
 
@@ -96,31 +104,35 @@ class MoveStore(Kernel):
     name: ClassVar[str] = "move_store"
 
     def accepts(self, key: SpecKey) -> bool:
-        """Any dtype; dst with its last dimension innermost."""
+        """dst with its last dimension innermost, in a dtype no wider than src's."""
         if not isinstance(key.kind, Move):
             return False
         src, dst = key.tensors
-        return in_registers(src) and _in_rows(dst)
+        return in_registers(src) and _in_rows(dst) and _no_wider(dst, src)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Rows stay within a pack; the code stays short."""
         return _conditions(frame, 1)
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """A store for each register; for each piece of a tail a store and a shuffle."""
+        """A cast and a store a register; pieces of a tail take a shuffle more."""
         c = coefficients
-        lanes = lanes_of(frame.key.tensors[0].dtype)
+        source = frame.key.tensors[0].dtype
+        lanes = lanes_of(source)
         n = frame.sizes[-1]
         tail = piece_count(n % lanes, lanes)
         # The first piece is the low end of its register and needs no shuffle.
         row = c.store * (n // lanes + tail) + c.shuffle * np.maximum(tail - 1, 0)
-        return as_ints(product(frame.sizes[:-1]) * row)
+        cast = cast_cost(frame.key.dtypes, c) * vectors_of(n, lanes)
+        return as_ints(product(frame.sizes[:-1]) * (row + cast))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, register by register."""
         src, dst = operands
-        lanes = lanes_of(src.tensor.dtype)
+        source, dest = src.tensor.dtype, dst.tensor.dtype
+        lanes = lanes_of(source)
         for row in every(*map(range, spec.sizes[:-1])):
             for place, (start, count) in enumerate(parts(spec.sizes[-1], lanes)):
                 vector = emitter.load_register(src, (*row, place))
+                vector = emitter.convert(vector, source, dest)
                 emitter.store(vector, dst, (*row, start), count)

@@ -1,4 +1,4 @@
-"""Move of rows that are neighbours in memory on both sides: vector copies."""
+"""Move of rows that are neighbours in memory on both sides: vector copies and casts."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from itertools import product as every
 from typing import ClassVar
 
 from morello.kernels.base import Kernel
+from morello.kernels.casts import cast_cost, cast_lanes
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
     in_l1,
@@ -16,7 +17,6 @@ from morello.kernels.rules import (
 )
 from morello.kernels.vectors import (
     as_ints,
-    lanes_of,
     overlapping,
     overlapping_count,
     vectors_of,
@@ -37,7 +37,7 @@ class MoveRows(Kernel):
     name: ClassVar[str] = "move_rows"
 
     def accepts(self, key: SpecKey) -> bool:
-        """Any dtype; one innermost dimension; nothing interleaved."""
+        """Any dtypes; one innermost dimension; nothing interleaved."""
         if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
             return False
         src, dst = (t.layout for t in key.tensors)
@@ -48,7 +48,7 @@ class MoveRows(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """A row stays within one pack on either side; the code stays short."""
         inner = frame.key.tensors[0].layout.innermost
-        lanes = lanes_of(frame.key.tensors[0].dtype)
+        lanes = cast_lanes(*frame.key.dtypes)
         rows = others(frame.sizes, inner)
         return (
             *within_pack(frame, 0, inner),
@@ -57,21 +57,24 @@ class MoveRows(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """A load and a store for each vector."""
+        """A load, a cast and a store for each vector."""
         inner = frame.key.tensors[0].layout.innermost
-        lanes = lanes_of(frame.key.tensors[0].dtype)
+        lanes = cast_lanes(*frame.key.dtypes)
         copies = overlapping_count(frame.sizes[inner], lanes)
-        each = coefficients.load + coefficients.store
+        cast = cast_cost(frame.key.dtypes, coefficients)
+        each = coefficients.load + coefficients.store + cast
         return as_ints(others(frame.sizes, inner) * copies * each)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, vector by vector."""
         src, dst = operands
+        dtypes = src.tensor.dtype, dst.tensor.dtype
         inner = src.tensor.layout.innermost
         extents = [range(s) for s in spec.sizes]
         extents[inner] = range(1)
         for start in every(*extents):
-            row = overlapping(spec.sizes[inner], lanes_of(src.tensor.dtype))
+            row = overlapping(spec.sizes[inner], cast_lanes(*dtypes))
             for column, width in row:
                 at = (*start[:inner], column, *start[inner + 1 :])
-                emitter.store(emitter.load(src, at, width), dst, at)
+                vector = emitter.convert(emitter.load(src, at, width), *dtypes)
+                emitter.store(vector, dst, at)

@@ -1,4 +1,4 @@
-"""Move of one element, between any layouts."""
+"""Move of one element, between any layouts and dtypes."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class MoveScalar(Kernel):
     name: ClassVar[str] = "move_scalar"
 
     def accepts(self, key: SpecKey) -> bool:
-        """Both in L1; any dtype, any layouts."""
+        """Both in L1; any dtypes, any layouts."""
         return isinstance(key.kind, Move) and in_l1(*key.tensors)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
@@ -31,7 +31,9 @@ class MoveScalar(Kernel):
         return coefficients.scalar
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Load, store."""
+        """Load, cast, store."""
         src, dst = operands
         at = (0,) * len(spec.sizes)
-        emitter.store_element(emitter.load_element(src, at), dst, at)
+        element = emitter.load_element(src, at)
+        element = emitter.convert(element, src.tensor.dtype, dst.tensor.dtype)
+        emitter.store_element(element, dst, at)

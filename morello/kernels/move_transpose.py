@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from morello.kernels.base import Kernel
+from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index
 from morello.kernels.rules import in_l1, is_interleaved, others, within_pack
 from morello.kernels.transpose import columns_of, shuffle_count
@@ -21,7 +22,7 @@ SIDE = 8
 
 @dataclasses.dataclass(frozen=True)
 class MoveTranspose(Kernel):
-    """dst = src in L1, a block of up to 8 x 8 elements of 4 bytes.
+    """dst = src in L1, a block of up to 8 x 8 elements, of 4 bytes in dst.
 
     Rows are runs of src, columns are runs of dst: rows go in by 8, 4, 2 and 1, and each
     such group becomes, for every column, one store of as many elements.
@@ -30,12 +31,12 @@ class MoveTranspose(Kernel):
     name: ClassVar[str] = "move_transpose"
 
     def accepts(self, key: SpecKey) -> bool:
-        """Dtypes of 4 bytes; different innermost dimensions; nothing interleaved."""
+        """dst of 4 bytes; different innermost dimensions; nothing interleaved."""
         if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
             return False
         src, dst = key.tensors
         return (
-            src.dtype.itemsize == 4
+            dst.dtype.itemsize == 4
             and src.layout.innermost != dst.layout.innermost
             and not is_interleaved(src.layout)
             and not is_interleaved(dst.layout)
@@ -60,12 +61,16 @@ class MoveTranspose(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """Loads of rows, shuffles, stores of columns."""
+        """Loads and casts of rows, shuffles, stores of columns."""
         c = coefficients
         src, dst = (t.layout.innermost for t in frame.key.tensors)
         rows, columns = frame.sizes[dst], frame.sizes[src]
         whole = (columns == 8) | (columns == 4)
-        loads = rows * np.where(whole, c.load, c.masked_load)
+        dtypes = frame.key.dtypes
+        # Narrow elements have no masked loads: they come in pieces.
+        pieces_of = (c.load + c.shuffle) * piece_count(columns, SIDE)
+        short = c.masked_load if dtypes[0].itemsize == 4 else pieces_of
+        loads = rows * (np.where(whole, c.load, short) + cast_cost(dtypes, c))
         stores = columns * piece_count(rows, SIDE) * c.store
         return as_ints(loads + stores + shuffle_count(rows, columns) * c.shuffle)
 
@@ -83,7 +88,11 @@ class MoveTranspose(Kernel):
 
         for first, count in pieces(spec.sizes[down]):
             rows = [
-                emitter.load(src, at(first + i, 0), width, columns)
+                emitter.convert(
+                    emitter.load(src, at(first + i, 0), width, columns),
+                    src.tensor.dtype,
+                    dst.tensor.dtype,
+                )
                 for i in range(count)
             ]
             turned = columns_of(emitter, rows, width)[:columns]

@@ -49,6 +49,19 @@ class Dtype(enum.Enum):
         return self in (Dtype.F32, Dtype.BF16)
 
     @property
+    def is_signed(self) -> bool:
+        """Whether it is an integer with a sign."""
+        return self in (Dtype.S8, Dtype.S16, Dtype.S32)
+
+    def widens_to(self, other: "Dtype") -> bool:
+        """Whether ``other`` is wider and holds every value of this dtype."""
+        if self.is_float or other.is_float:
+            return self is Dtype.BF16 and other is Dtype.F32
+        return other.itemsize > self.itemsize and (
+            other.is_signed or not self.is_signed
+        )
+
+    @property
     def mlir(self) -> str:
         """The MLIR element type; integers are signless there."""
         return self.value if self.is_float else f"i{self.itemsize * 8}"
@@ -58,8 +71,7 @@ class Dtype(enum.Enum):
         """The neutral element of max: -inf, or the least integer."""
         if self.is_float:
             return float("-inf")
-        signed = self.value.startswith("s")
-        return -(1 << (8 * self.itemsize - 1)) if signed else 0
+        return -(1 << (8 * self.itemsize - 1)) if self.is_signed else 0
 
     def __str__(self) -> str:
         return self.value

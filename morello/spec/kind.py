@@ -89,6 +89,29 @@ class Kind(ABC):
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
 
+    @property
+    def wraps(self) -> bool:
+        """Whether an integer output is the exact result modulo 2^bits.
+
+        Then it may be computed in a wider integer and cut off at the end.
+        """
+        return False
+
+    def may_widen(self, dtypes: tuple[Dtype, ...], operand: int, dtype: Dtype) -> bool:
+        """Whether the Spec means the same with one operand in a wider dtype.
+
+        An input may take one that holds all its values; an integer output one from
+        which the result is cut off, if the kind `wraps`.
+        """
+        return _may_widen(self, dtypes, operand, dtype)
+
+    def grain(self, dim: int) -> int:
+        """What parts of a dimension begin at multiples of: 1 where anywhere is right.
+
+        A reduction that is defined on groups of neighbours must not be cut inside one.
+        """
+        return 1
+
     @abstractmethod
     def flops(self, sizes: tuple[int, ...]) -> int:
         """The arithmetic operations of the definition; 0 for data movement."""
@@ -112,6 +135,22 @@ class Kind(ABC):
             for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
             if o.is_read
         )
+
+
+@lru_cache(maxsize=4096)
+def _may_widen(
+    kind: Kind, dtypes: tuple[Dtype, ...], operand: int, dtype: Dtype
+) -> bool:
+    own = dtypes[operand]
+    if not own.widens_to(dtype):
+        return False
+    if kind.operands[operand].is_written and (own.is_float or not kind.wraps):
+        return False
+    try:
+        kind.check_dtypes((*dtypes[:operand], dtype, *dtypes[operand + 1 :]))
+    except SpecError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=256)

@@ -237,7 +237,9 @@ class Layout(HashedOnce):
         factors = tuple(
             (-1, d.pack) if d.pack else (d.dim, self.pack(d.dim)) for d in self.dims
         )
-        inner = 2 if self.dims[-1].pack and len(self.dims) > 1 else 1
+        inner = 1  # the packs at the end, and the dimension around them
+        while self.dims[-inner].pack:
+            inner += 1
         return factors[:-inner], factors[-inner:]
 
     def bytes(self, sizes: tuple[Any, ...], itemsize: int) -> Any:

@@ -9,12 +9,7 @@ from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.kind import Array, Kind, Operand
 
-_MIXED = {
-    (Dtype.BF16, Dtype.BF16, Dtype.F32),
-    (Dtype.F32, Dtype.BF16, Dtype.F32),
-    (Dtype.U8, Dtype.S8, Dtype.S16),
-    (Dtype.U8, Dtype.S8, Dtype.S32),
-}
+_OUTPUTS = (Dtype.F32, Dtype.S16, Dtype.S32)
 
 
 _OPERANDS = {
@@ -58,14 +53,23 @@ class Matmul(Kind):
         """The batch may be left out."""
         return 1
 
+    @property
+    def wraps(self) -> bool:
+        """Integers do."""
+        return True
+
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """One dtype of 32 bits, or one of the mixed products."""
-        same = len(set(dtypes)) == 1 and dtypes[0] in (Dtype.F32, Dtype.S32)
-        if not same and dtypes not in _MIXED:
-            legal = ["f32", "s32", *(",".join(map(str, d)) for d in sorted(_MIXED))]
+        """Factors no wider than the output; floats into f32, integers into s16, s32."""
+        *factors, out = dtypes
+        legal = out in _OUTPUTS and all(
+            dtype.is_float is out.is_float and dtype.itemsize <= out.itemsize
+            for dtype in factors
+        )
+        if not legal:
             raise SpecError(
                 f"{self.label} has no product {','.join(map(str, dtypes))}",
-                f"use one of {'; '.join(legal)}",
+                "use f32 or bf16 factors with an output of f32, or integers no wider "
+                "than an output of s32 or s16: bf16,bf16,f32; u8,s8,s32",
             )
 
     def flops(self, sizes: tuple[int, ...]) -> int:

@@ -1,17 +1,25 @@
-"""Move: dst = src, element by element; layouts and levels may differ."""
+"""Move: dst = src, element by element; layouts, levels and dtypes may differ."""
 
 import dataclasses
 from typing import ClassVar
 
 import numpy as np
 
+from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.kind import Array, Kind, Operand, bit_patterns, require_equal
+from morello.spec.kind import Array, Kind, Operand, bit_patterns
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Move(Kind):
-    """A copy, or a change of layout. Bit patterns are kept, NaN payloads too."""
+    """A copy, a change of layout, or a cast; any of them at once.
+
+    Within one dtype bit patterns are kept, NaN payloads too. A wider dtype holds the
+    same values (bf16 in f32: the same bits, then zeros). An integer that is too wide is
+    cut off: the value modulo 2^bits. f32 is rounded to the nearest bf16, to the even
+    one of two; what is too large becomes infinite; a NaN keeps its sign and the upper
+    bits of its payload and becomes quiet.
+    """
 
     name: ClassVar[str] = "move"
     rank: int = 2
@@ -31,16 +39,27 @@ class Move(Kind):
         )
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Both operands have one dtype."""
-        require_equal(self.label, dtypes)
+        """Both are floats, or both are integers."""
+        src, dst = dtypes
+        if src.is_float is not dst.is_float:
+            raise SpecError(
+                f"{self.label} has no cast from {src} to {dst}",
+                "cast floats to floats, integers to integers",
+            )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
         """None."""
         return 0
 
     def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
-        """A copy of src."""
-        return arrays[0].copy()
+        """src as the dtype of dst."""
+        src, dst = dtypes
+        if (src, dst) == (Dtype.F32, Dtype.BF16):
+            return _rounded(arrays[0])
+        if (src, dst) == (Dtype.BF16, Dtype.F32):
+            upper = arrays[0].view(np.uint16).astype(np.uint32)
+            return (upper << 16).view(np.float32)
+        return arrays[0].astype(dst.numpy)
 
     def random(
         self,
@@ -50,3 +69,12 @@ class Move(Kind):
     ) -> tuple[Array, ...]:
         """Arbitrary bit patterns."""
         return (bit_patterns(rng, dtypes[0], shapes[0]),)
+
+
+def _rounded(array: Array) -> Array:
+    """f32 as bf16: half of the last place is added to the bits, less 1 where even."""
+    bits = np.ascontiguousarray(array).view(np.uint32)
+    upper = bits >> 16
+    nearest = bits + (0x7FFF + (upper & 1))  # carries into the exponent, up to inf
+    found = np.where(np.isnan(array), upper | 0x40, nearest >> 16)
+    return found.astype(np.uint16).view(Dtype.BF16.numpy)

@@ -34,6 +34,11 @@ class SpecKey(HashedOnce):
         forms = " ".join(map(str, self.tensors))
         return f"{self.kind} {forms}{'' if self.serial else ' parallel'}"
 
+    @property
+    def dtypes(self) -> tuple[Dtype, ...]:
+        """The dtype of each operand."""
+        return tuple(t.dtype for t in self.tensors)
+
     def operand_sizes(self, operand: int, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
         """The sizes of one operand (integers or arrays)."""
         return tuple(sizes[d] for d in self.kind.operands[operand].dims)

@@ -218,12 +218,12 @@ def test_what_kinds_say_of_themselves() -> None:
         (
             Matmul(),
             (BF16,),
-            "matmul has no product bf16,bf16,bf16; use one of f32; s32",
+            "matmul has no product bf16,bf16,bf16; use f32 or bf16 factors",
         ),
         (Matmul(True), (F32, S32, F32), "matmul_accum has no product f32,s32,f32"),
         (Max(), (F32, S32), "max has operands of one dtype, not f32,s32"),
         (Max(True), (BF16,), "max_accum has no dtype bf16; use f32 or s32"),
-        (Move(2), (F32, BF16), "move has operands of one dtype, not f32,bf16"),
+        (Move(2), (F32, S32), "move has no cast from f32 to s32"),
     ],
 )
 def test_dtypes_that_have_no_meaning(

@@ -52,7 +52,7 @@ def forms(*texts: str) -> tuple[TensorSpec, ...]:
             Move(1),
             (4,),
             forms("f32@GL[0]", "s32@GL[0]"),
-            "move has operands of one dtype, not f32,s32",
+            "move has no cast from f32 to s32",
         ),
         (
             Max(),

@@ -1,0 +1,28 @@
+"""Casts inside of kernels: which vectors they go by, and what they cost."""
+
+from morello.kernels.vectors import lanes_of
+from morello.spec import Dtype
+from morello.targets.coefficients import Coefficients
+
+
+def cast_lanes(*dtypes: Dtype) -> int:
+    """Elements of a vector in which any of these dtypes fits a register."""
+    return min(map(lanes_of, dtypes))
+
+
+def cast_cost(dtypes: tuple[Dtype, ...], coefficients: Coefficients) -> int:
+    """Millicycles to cast a vector of `cast_lanes` elements, in registers.
+
+    ``dtypes`` are those of source and destination, as a move has them.
+    Integers are extended or cut off by shuffles; bf16 becomes f32 by one and a shift;
+    f32 is rounded to bf16 by four operations, and a NaN is put in by three.
+    """
+    c = coefficients
+    source, dest = dtypes
+    if source.itemsize == dest.itemsize:
+        return 0
+    if source is Dtype.F32:
+        return 7 * c.vector_op + 2 * c.shuffle
+    if source.is_float:
+        return c.shuffle + c.vector_op
+    return c.shuffle if source.itemsize < dest.itemsize else 2 * c.shuffle
