@@ -1,0 +1,1 @@
+"""``python -m benchmarks.commits OLD NEW``: two commits of Morello, in turns."""

@@ -1,0 +1,62 @@
+"""``python -m benchmarks.commits OLD NEW [SUITE | SPEC]… [--threads N]``."""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Sequence
+
+from benchmarks.harness.case import CaseError
+from benchmarks.harness.ours import command
+from benchmarks.harness.process import Command
+from benchmarks.harness.provenance import ROOT, commit_of, origin
+from benchmarks.harness.session import add_options, run, search
+from benchmarks.harness.worktree import worktree
+from benchmarks.peers.suites import SUITES, cases
+
+FILES = "."
+"""Stands for the files of the checkout as they are."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and write; 0, 1 if a commit cannot run, 2 for a wrong command line."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = _parser().parse_args(words)
+    try:
+        wanted = cases(options.what or ["f32-squares", "f32-skinny"])
+        with contextlib.ExitStack() as stack:
+            found: dict[str, Command] = {}
+            for role, revision in (("old", options.old), ("new", options.new)):
+                root, commit = ROOT, ""
+                if revision != FILES:
+                    commit = commit_of(ROOT, revision)
+                    root = stack.enter_context(worktree(ROOT, commit))
+                name = f"{role} {commit or commit_of(ROOT)}"
+                found[name] = command(options.threads, root, options.db)
+            if options.search:
+                return search(found, wanted)
+            come_from = origin("benchmarks.commits", words, " and ".join(found))
+            name = options.name or "commits"
+            # The new one is what is looked at; the old one takes the peers' place.
+            return run(name, found, [list(found)[1]], wanted, options, come_from)
+    except (CaseError, ValueError, OSError) as error:
+        sys.stderr.write(f"commits: error: {error}\n")
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.commits",
+        description="Time two commits of Morello in turns.",
+        epilog=f"Suites: {', '.join(SUITES)}.",
+    )
+    parser.add_argument("old", help="a commit, or . for the files of the checkout")
+    parser.add_argument("new", help="the same")
+    parser.add_argument(
+        "what", nargs="*", metavar="SUITE|SPEC", help="default: the f32 suites"
+    )
+    add_options(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Morello as a contender: that of this checkout, or of another commit's.
+
+Nothing of Morello may be imported before `Ours.open`, which decides where from.
+"""
+
+import importlib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.backend import About, Backend, MissingError, UnsupportedError
+from benchmarks.harness.case import Array, Case, Data, aligned, aligned_copy
+from benchmarks.harness.loops import Argument, Pointer
+from benchmarks.harness.native import NativeReady, Operands
+from benchmarks.harness.process import Command
+
+
+class Ours(Backend):
+    """Kernels as ``morello.compile`` makes them.
+
+    Args:
+        root: the checkout to import Morello from.
+        db: the database of what was searched before; ``none`` for none.
+    """
+
+    name = "morello"
+
+    def __init__(self, threads: int, root: str = "", db: str = "none") -> None:
+        super().__init__(threads)
+        self._root = root
+        self._db = db
+        self._morello: Any = None
+
+    def open(self) -> About:
+        """Import Morello from its checkout.
+
+        Raises:
+            MissingError: it came from elsewhere, or cannot be imported.
+        """
+        sys.path.insert(0, self._root)
+        try:
+            morello = importlib.import_module("morello")
+        except ImportError as error:
+            raise MissingError(f"Morello cannot be imported: {error}") from error
+        file = Path(morello.__file__ or "").resolve()
+        if Path(self._root).resolve() not in file.parents:
+            raise MissingError(f"Morello was imported from {file}, not {self._root}")
+        self._morello = morello
+        return About(f"Morello {morello.__version__}", "target avx2", True)
+
+    def ready(self, case: Case, data: Data) -> NativeReady:
+        """Compile a kernel.
+
+        Raises:
+            UnsupportedError: Morello refuses the Spec, and why.
+        """
+        errors = importlib.import_module("morello.errors")
+        start = time.perf_counter()
+        try:
+            kernel = self._morello.compile(case.text, threads=self.threads, db=self._db)
+        except errors.MorelloError as error:
+            raise UnsupportedError(str(error).split("\n")[0]) from error
+        spent = time.perf_counter() - start
+        operands = Operands(case, data)
+        if case.rhs == "open":
+            operands.rhs = _packed(kernel, operands.rhs, case)
+        pointers = [Pointer(p.address) for p in operands.pointers()]
+        note = f"search {kernel.times.search:.1f} s of {spent:.1f} s"
+        return _native(kernel, operands, pointers, note)
+
+
+def _packed(kernel: Any, rhs: Array, case: Case) -> Array:
+    """The right operand in the layout that the kernel has chosen."""
+    bits = rhs
+    if case.dtypes[1] == "bf16":
+        rhs = rhs.view(importlib.import_module("ml_dtypes").bfloat16)
+    packed = kernel.pack(rhs).view(bits.dtype)
+    return aligned_copy(packed, case.dtypes[1])
+
+
+def _native(
+    kernel: Any, operands: Operands, pointers: list[Pointer], note: str
+) -> NativeReady:
+    """The function of a kernel, with a workspace of its own."""
+    arguments: list[Argument] = list(pointers)
+    workspace = None
+    if kernel.workspace_bytes:
+        workspace = aligned((kernel.workspace_bytes,), "u8")
+        arguments.append(Pointer(int(workspace.ctypes.data)))
+    # No public name gives the address, and older commits will not get one.
+    inner = kernel._function
+    function = inner._engine.address(inner.name)
+    kept = (kernel, workspace)
+    return NativeReady(operands, function, arguments, 1, note, kept)
+
+
+def command(threads: int, root: Path, db: str) -> Command:
+    """How Morello of a checkout is started, in this interpreter."""
+    options = (("root", str(root)), ("db", db))
+    return Command("benchmarks.harness.ours:Ours", threads, options)

@@ -1,0 +1,132 @@
+"""A contender seen from the command: a process that is asked, and stopped meanwhile."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class ContenderError(Exception):
+    """A contender's process has ended, or does not answer; says how."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """How the process of a contender is started.
+
+    Args:
+        backend: its class, as ``MODULE:CLASS``.
+        threads: that a call may use.
+        options: further arguments of the class.
+        environment: variables to set, before any library is loaded.
+        python: the interpreter; this one if it is left out.
+    """
+
+    backend: str
+    threads: int = 1
+    options: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    python: str = sys.executable
+    line: tuple[str, ...] = ()
+    """The whole command line, where it is not that of a contender."""
+
+    def words(self) -> list[str]:
+        """The command line."""
+        if self.line:
+            return list(self.line)
+        options = [f"{key}={value}" for key, value in self.options]
+        worker = [self.python, "-m", "benchmarks.harness.worker"]
+        return [*worker, self.backend, str(self.threads), *options]
+
+    def variables(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The environment of the process."""
+        threads = str(self.threads)
+        counts = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        common = {"PYTHONPATH": str(ROOT), **dict.fromkeys(counts, threads)}
+        return {**inherited, **common, **dict(self.environment)}
+
+
+def open_unnamed() -> IO[bytes]:
+    """A file without a name, which whoever opens it closes."""
+    return tempfile.TemporaryFile()
+
+
+class Process:
+    """A contender's process; it runs only while it is asked.
+
+    Threads of an OpenMP runtime wait for work by spinning, for up to 0.2 s, on cores
+    that the next contender wants: so a process is stopped between its turns.
+    """
+
+    def __init__(self, command: Command) -> None:
+        self._errors = open_unnamed()
+        self._process = subprocess.Popen(
+            command.words(),
+            env=command.variables(os.environ),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+
+    def ask(self, request: dict[str, Any], timeout: float = 300.0) -> dict[str, Any]:
+        """Send a request and wait for its answer.
+
+        Raises:
+            ContenderError: the process has ended, or takes longer than ``timeout``.
+        """
+        out, pipe = self._process.stdin, self._process.stdout
+        if out is None or pipe is None:
+            raise ContenderError("the process has no pipes")
+        self._signal(signal.SIGCONT)
+        try:
+            out.write(json.dumps(request).encode() + b"\n")
+            out.flush()
+        except OSError as error:
+            raise ContenderError(self._end()) from error
+        if not select.select([pipe], [], [], timeout)[0]:
+            self.close()
+            raise ContenderError(f"no answer within {timeout:.0f} s")
+        line = pipe.readline()
+        if not line:
+            raise ContenderError(self._end())
+        self._signal(signal.SIGSTOP)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def _end(self) -> str:
+        """How the process has ended."""
+        self._signal(signal.SIGCONT)
+        try:
+            code = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.close()
+            return "the process closed its pipe"
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        if code < 0:
+            return f"the process was ended by {signal.Signals(-code).name}: {last}"
+        return f"the process ended with exit code {code}: {last}"

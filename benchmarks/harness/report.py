@@ -1,0 +1,184 @@
+"""A record as Markdown."""
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.cost_model.statistics import geometric_mean
+from benchmarks.harness.record import Contender, Record
+from benchmarks.harness.results import Entry, Row
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; cells are text."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def time_text(seconds: float) -> str:
+    """A time in the unit that fits, four digits of it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.4g} {unit}"
+    return f"{seconds / 1e-6:.4g} us"
+
+
+def rate_text(row: Row, seconds: float) -> str:
+    """What bounds a row, a second: operations or bytes."""
+    if row.roof.bound(row.flops, row.bytes) == "bandwidth":
+        return f"{row.bytes / seconds / 1e9:.1f} GB/s"
+    return f"{row.flops / seconds / 1e9:.1f} G/s"
+
+
+def markdown(record: Record) -> str:
+    """The page of a record."""
+    parts = [
+        f"# {record.name}",
+        f"- machine: {record.machine}\n" + "\n".join(_origins(record.rows)),
+        _LEGEND,
+    ]
+    for ours in record.ours:
+        parts += [f"## {ours} against the best peer", _against(record.rows, ours)]
+    parts += ["## All contenders", _all(record)]
+    parts += ["## What could not be timed", _failures(record.rows)]
+    parts += ["## How each is limited", _limits(record)]
+    parts += ["## Roofs", _roofs(record.roofs)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+_LEGEND = """Best and median of samples of back-to-back calls on operands that stay
+where they are, all contenders in turns. Of the roof: the least time that the arithmetic
+or the reading of as much memory took in the same rounds, over the best time. A ratio is
+the time of the best peer over ours: above 1, ours is faster. G/s are 10^9
+multiplications and additions a second; GB/s count every operand once. `p`: called from
+Python, which is in the time."""
+
+
+def _origins(rows: Sequence[Row]) -> list[str]:
+    """A line for each command that measured rows."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        key = (row.origin["command"], row.origin["commit"])
+        found.setdefault(key, []).append(row)
+    return [
+        f"- `{command}` at {commit}, {_span([r.origin['date'] for r in group])}, "
+        f"load {min(min(r.load) for r in group):.1f} to "
+        f"{max(max(r.load) for r in group):.1f}"
+        for (command, commit), group in found.items()
+    ]
+
+
+def _span(dates: list[str]) -> str:
+    first, last = min(dates), max(dates)
+    return first if first == last else f"{first} to {last}"
+
+
+def _against(rows: Sequence[Row], ours: str) -> str:
+    head = ["Spec", "threads", "best", "median", "rate", "of the roof", "bound by"]
+    head += ["best peer", "its best", "ratio", "ratio of medians"]
+    found, ratios, medians = [], [], []
+    for row in rows:
+        mine = row.entry(ours)
+        if mine is None:
+            continue
+        if not mine.samples:
+            blank = [mine.status, *["-"] * 4]
+            found.append([f"`{row.spec}`", str(row.threads), *blank, *_peer(row, ours)])
+            continue
+        ratio, median = row.ratio(ours), row.ratio(ours, median=True)
+        if ratio is not None and median is not None:
+            ratios.append(ratio)
+            medians.append(median)
+        found.append(
+            [
+                *(f"`{row.spec}`", str(row.threads)),
+                *(time_text(mine.best), time_text(mine.median)),
+                *(rate_text(row, mine.best), f"{row.fraction(mine.best):.1%}"),
+                row.roof.bound(row.flops, row.bytes),
+                *_peer(row, ours)[:-2],
+                *(_ratio(ratio), _ratio(median)),
+            ]
+        )
+    text = table(head, found)
+    if not ratios:
+        return text
+    return (
+        f"{text}\n\nGeometric mean of the ratios: {geometric_mean(ratios):.3f}; of the "
+        f"medians: {geometric_mean(medians):.3f}; least {min(ratios):.3f}."
+    )
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _peer(row: Row, ours: str) -> list[str]:
+    """The best peer, its time, and dashes for the ratios."""
+    best = row.best_other(ours)
+    if best is None:
+        return ["-"] * 4
+    return [best.name, time_text(best.best), "-", "-"]
+
+
+def _all(record: Record) -> str:
+    names = [c.name for c in record.contenders if not c.missing]
+    rows = []
+    for row in record.rows:
+        cells = [_cell(row, row.entry(name)) for name in names]
+        rows.append([f"`{row.spec}`", str(row.threads), _bound(row), *cells])
+    return table(["Spec", "threads", "roof", *names], rows)
+
+
+def _bound(row: Row) -> str:
+    return rate_text(row, row.roof.seconds(row.flops, row.bytes))
+
+
+def _cell(row: Row, entry: Entry | None) -> str:
+    if entry is None or not entry.samples:
+        return "-"
+    text = rate_text(row, entry.best).split()[0]
+    if entry.above_roof:
+        return f"~~{text}~~ above the roof"
+    marks = " p" if entry.in_python else ""
+    return f"{text}{marks}" + (f" ({entry.out_dtype} out)" if entry.out_dtype else "")
+
+
+def _failures(rows: Sequence[Row]) -> str:
+    lines = [
+        f"- `{row.spec}`, {row.threads} threads, {entry.name}: {entry.status}: "
+        f"{entry.detail}"
+        for row in rows
+        for entry in row.entries
+        if entry.status != "ok"
+    ]
+    return "\n".join(lines) or "Nothing."
+
+
+def _limits(record: Record) -> str:
+    head = ["contender", "version", "reports", "AVX2 by its report", "most of the roof"]
+    return table(head, [_limit(c, record) for c in record.contenders])
+
+
+def _limit(contender: Contender, record: Record) -> list[str]:
+    if contender.missing:
+        return [contender.name, f"missing: {contender.missing}", "-", "-", "-"]
+    shares = [
+        row.flops / entry.best / (row.roof.limit * 1e9)
+        for row in record.rows
+        if (entry := row.entry(contender.name)) is not None and entry.samples
+    ]
+    return [
+        contender.name,
+        contender.version,
+        contender.limit,
+        "yes" if contender.confirmed else "no",
+        f"{max(shares):.1%}" if shares else "-",
+    ]
+
+
+def _roofs(roofs: dict[str, dict[str, float]]) -> str:
+    columns = list(dict.fromkeys(key for found in roofs.values() for key in found))
+    rows = [
+        [name, *(f"{found[key]:.1f}" if key in found else "-" for key in columns)]
+        for name, found in roofs.items()
+    ]
+    text = table(["10^9 a second", *columns], rows)
+    return f"{text}\n\nArithmetic in multiplications and additions, reading in bytes."

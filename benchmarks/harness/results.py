@@ -1,0 +1,168 @@
+"""What was measured, as values that JSON holds: `Row`, `Entry`, `Roof`."""
+
+import dataclasses
+import statistics
+from typing import Any
+
+from benchmarks.harness.case import Case
+
+TOLERANCE = 1.02
+"""How far above a roof a rate may be: the clock is not the same at every moment."""
+
+_SATURATING = "vpmaddubsw s16"
+
+_ARITHMETIC = {
+    "f32": "fma f32",
+    "bf16": "fma f32",
+    "s32": "vpmulld s32",
+}
+
+
+def arithmetic_roof(case: Case) -> str:
+    """The loop that bounds a case; narrow floats are widened and multiplied as f32."""
+    if case.dtypes[0] == "u8":
+        return "vpmaddubsw s32" if case.dtypes[2] == "s32" else _SATURATING
+    return _ARITHMETIC[case.dtypes[0]]
+
+
+def limit_roof(case: Case) -> str:
+    """The loop that nothing with AVX2 is faster than."""
+    return _SATURATING if case.dtypes[0] == "u8" else arithmetic_roof(case)
+
+
+@dataclasses.dataclass(frozen=True)
+class Roof:
+    """What bounds a case, measured between its samples, on as many threads.
+
+    Args:
+        name: of the arithmetic loop.
+        arithmetic: its operations, 10^9 a second.
+        limit: operations that no code for AVX2 exceeds, 10^9 a second.
+        read: bytes of as much memory as the operands take, 10^9 a second.
+    """
+
+    name: str
+    arithmetic: float
+    limit: float
+    read: float
+
+    def seconds(self, flops: int, nbytes: int) -> float:
+        """The least time: of the arithmetic, or of touching all operands once."""
+        return max(flops / self.arithmetic, nbytes / self.read) / 1e9
+
+    def bound(self, flops: int, nbytes: int) -> str:
+        """Which of the two it is: ``arithmetic`` or ``bandwidth``."""
+        arithmetic = flops / self.arithmetic >= nbytes / self.read
+        return "arithmetic" if arithmetic else "bandwidth"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A contender at a case.
+
+    Args:
+        name: of the contender.
+        status: ``ok``, ``unsupported``, ``wrong`` or ``failed``.
+        detail: why, where it is not ``ok``; a note where it is.
+        samples: seconds a call.
+        calls: in each sample.
+        in_python: whether each call was made from Python.
+        out_dtype: of the output, where it is not the case's.
+        above_roof: whether it was faster than anything with AVX2 can be.
+    """
+
+    name: str
+    status: str
+    detail: str = ""
+    samples: tuple[float, ...] = ()
+    calls: int = 0
+    in_python: bool = False
+    out_dtype: str = ""
+    above_roof: bool = False
+
+    @property
+    def best(self) -> float:
+        """The least seconds a call."""
+        return min(self.samples)
+
+    @property
+    def median(self) -> float:
+        """The seconds a call in the middle."""
+        return statistics.median(self.samples)
+
+    @property
+    def counts(self) -> bool:
+        """Whether others may be compared with it."""
+        return self.status == "ok" and not self.above_roof and not self.out_dtype
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """All contenders at one case.
+
+    Args:
+        load: of the machine before and after, processes a minute.
+        origin: command, commit, date of this row: a record may grow.
+    """
+
+    spec: str
+    threads: int
+    flops: int
+    bytes: int
+    roof: Roof
+    entries: tuple[Entry, ...]
+    load: tuple[float, float]
+    origin: dict[str, str]
+
+    def entry(self, name: str) -> Entry | None:
+        """The entry of a contender."""
+        return next((e for e in self.entries if e.name == name), None)
+
+    def best_other(self, name: str, median: bool = False) -> Entry | None:
+        """The fastest that counts of all but one."""
+        others = [e for e in self.entries if e.counts and e.name != name]
+        key = (lambda e: e.median) if median else (lambda e: e.best)
+        return min(others, key=key, default=None)
+
+    def ratio(self, name: str, median: bool = False) -> float | None:
+        """Time of the best other over that of a contender: above 1 it is faster."""
+        mine, other = self.entry(name), self.best_other(name, median)
+        if mine is None or other is None or not mine.counts:
+            return None
+        if median:
+            return other.median / mine.median
+        return other.best / mine.best
+
+    def fraction(self, seconds: float) -> float:
+        """The least time by the roof, of a time."""
+        return self.roof.seconds(self.flops, self.bytes) / seconds
+
+    def as_json(self) -> dict[str, Any]:
+        """The row with what follows from its samples."""
+        data = dataclasses.asdict(self)
+        for entry, found in zip(data["entries"], self.entries, strict=True):
+            entry["samples"] = [float(f"{s:.4g}") for s in found.samples]
+            if found.samples:
+                entry["best_s"], entry["median_s"] = found.best, found.median
+                entry["of_roof"] = round(self.fraction(found.best), 4)
+        return data
+
+
+def row_of(data: dict[str, Any]) -> Row:
+    """The row that `Row.as_json` has written."""
+    names = {field.name for field in dataclasses.fields(Entry)}
+    entries = []
+    for entry in data["entries"]:
+        kept = {key: value for key, value in entry.items() if key in names}
+        entries.append(Entry(**{**kept, "samples": tuple(kept["samples"])}))
+    rest = {"roof": Roof(**data["roof"]), "entries": tuple(entries)}
+    return Row(**{**data, **rest, "load": tuple(data["load"])})
+
+
+def mark_above_roof(entries: list[Entry], flops: int, roof: Roof) -> list[Entry]:
+    """The entries, those faster than the roof allows marked."""
+    limit = TOLERANCE * roof.limit * 1e9
+    return [
+        dataclasses.replace(e, above_roof=bool(e.samples) and flops / e.best > limit)
+        for e in entries
+    ]

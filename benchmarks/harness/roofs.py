@@ -1,0 +1,177 @@
+"""The roofs of the machine, measured: ``python -m benchmarks.harness.roofs THREADS``.
+
+A process like a contender's, which answers two requests, and each with 10^9 a second:
+
+- ``arithmetic``: operations of a loop in registers, on all threads together;
+- ``read``: bytes of so many bytes of memory read again and again, each thread with a
+  part of its own.
+
+Loops are compiled by Morello's own compiler of LLVM IR, for the CPU that targets name.
+"""
+
+import ctypes
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as lb
+import numpy as np
+
+from benchmarks.harness.case import Array, aligned
+from benchmarks.harness.roof_loops import (
+    READINGS,
+    Reading,
+    arithmetic_text,
+    operations,
+)
+from benchmarks.harness.worker import serve
+from morello.jit.engine import Engine, compile_llvm
+
+_CPU = "haswell"
+_TRIPS = 200_000
+"""Trips of an arithmetic loop in one call: near a millisecond."""
+_LEAST_READ = 1 << 26
+"""Bytes read in one call; calling takes a microsecond."""
+
+
+class Roofs:
+    """The worker: answers requests, keeps loops and memory."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._cores = sorted(os.sched_getaffinity(0))[-threads:]
+        self._memory: list[Array] = []
+        self._best: dict[int, Reading] = {}
+
+    def do(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request."""
+        seconds = float(request["seconds"])
+        match request["do"]:
+            case "arithmetic":
+                return {"rate": self.arithmetic(request["name"], seconds)}
+            case "read":
+                return {"rate": self.read(int(request["bytes"]), seconds)}
+            case other:
+                raise ValueError(f"no request is called {other!r}")
+
+    def arithmetic(self, name: str, seconds: float) -> float:
+        """10^9 operations a second of all threads together."""
+        loop = _arithmetic(name)
+        element = np.float32 if name.endswith("f32") else np.int32
+        values, out = np.ones(16, element), np.zeros(16 * self._threads, np.int32)
+        start, to = int(values.ctypes.data), int(out.ctypes.data)
+
+        def call(thread: int) -> None:
+            loop(_TRIPS, start, to + 64 * thread)
+
+        return self._rate(call, operations(name) * _TRIPS, seconds)
+
+    def read(self, nbytes: int, seconds: float) -> float:
+        """10^9 bytes a second of all threads together; the best way of reading."""
+        part = nbytes // self._threads
+        self._allocate(part)
+        if nbytes not in self._best:
+            rates = {way: self._read(way, part, seconds) for way in READINGS}
+            self._best[nbytes] = max(rates, key=lambda way: rates[way])
+        return self._read(self._best[nbytes], part, seconds)
+
+    def _read(self, way: Reading, nbytes: int, seconds: float) -> float:
+        nbytes = max(way.chunk, nbytes // way.chunk * way.chunk)
+        loop, out = _reading(way), np.zeros(8 * self._threads, np.int64)
+        places, to = [int(m.ctypes.data) for m in self._memory], int(out.ctypes.data)
+        trips = max(1, _LEAST_READ // nbytes)
+
+        def call(thread: int) -> None:
+            loop(trips, places[thread], to + 64 * thread, nbytes)
+
+        return self._rate(call, trips * nbytes, seconds)
+
+    def _allocate(self, nbytes: int) -> None:
+        """Memory for every thread, written so that it is there."""
+        if not self._memory or self._memory[0].nbytes < nbytes + 8192:
+            self._memory.clear()
+            sizes = [nbytes + 8192] * self._threads
+            self._memory.extend(aligned((size,), "u8", 1) for size in sizes)
+
+    def _rate(self, call: Callable[[int], None], work: int, seconds: float) -> float:
+        """Work a second / 10^9 of all threads.
+
+        Of one thread the best call: a limit is looked for, and everything else on the
+        machine only takes away. Of several from the first start to the last end, since
+        they share what they read.
+        """
+        call(0)
+        once = max(_elapsed(call), 1e-7)
+        calls = max(1, round(seconds / once))
+        if self._threads > 1:
+            return self._together(call, calls) * work * calls / 1e9
+        return work / min(_elapsed(call) for _ in range(calls)) / 1e9
+
+    def _together(self, call: Callable[[int], None], calls: int) -> float:
+        """Threads / seconds, of as many threads as there are, started together."""
+        barrier = threading.Barrier(self._threads)
+        times = [(0.0, 0.0)] * self._threads
+
+        def run(thread: int) -> None:
+            os.sched_setaffinity(0, {self._cores[thread % len(self._cores)]})
+            call(thread)
+            barrier.wait()
+            start = time.perf_counter()
+            for _ in range(calls):
+                call(thread)
+            times[thread] = (start, time.perf_counter())
+
+        workers = [
+            threading.Thread(target=run, args=(i,)) for i in range(self._threads)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        return self._threads / (max(e for _, e in times) - min(s for s, _ in times))
+
+
+def _elapsed(call: Callable[[int], None]) -> float:
+    start = time.perf_counter()
+    call(0)
+    return time.perf_counter() - start
+
+
+@functools.cache
+def _arithmetic(name: str) -> Callable[..., None]:
+    lb.initialize_native_asmparser()  # the loops name their instructions
+    return _function(compile_llvm(arithmetic_text(name), cpu=_CPU), 0)
+
+
+@functools.cache
+def _reading(way: Reading) -> Callable[..., None]:
+    return _function(compile_llvm(way.text(), cpu=_CPU), 1)
+
+
+_engines: list[Engine] = []
+"""Engines own the code, and live as long as the process."""
+
+
+def _function(engine: Engine, integers: int) -> Callable[..., None]:
+    _engines.append(engine)
+    pointers = [ctypes.c_void_p] * 2
+    sizes = [ctypes.c_int64] * integers
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, *sizes)
+    found: Callable[..., None] = kind(engine.address("loop"))
+    return found
+
+
+def main(argv: list[str]) -> int:
+    """Serve on standard input and output."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    serve(Roofs(int(argv[0])), sys.stdin, answers)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,178 @@
+"""A run: contenders started, cases measured in turn, a record written after each."""
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.harness.backend import MissingError
+from benchmarks.harness.case import Case
+from benchmarks.harness.machine_roofs import machine_roofs
+from benchmarks.harness.measure import Field, Plan, load_alone
+from benchmarks.harness.process import Command, ContenderError, Process
+from benchmarks.harness.provenance import machine_text
+from benchmarks.harness.record import Contender, Record
+from benchmarks.harness.report import markdown
+from benchmarks.harness.roofline import roofline
+from morello.tools.flags import seconds, whole_number
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What both commands take."""
+    parser.add_argument("--threads", type=whole_number(1), default=1)
+    parser.add_argument(
+        "--seconds", type=seconds, default=3.0, help="of rounds for each Spec"
+    )
+    parser.add_argument(
+        "--sample", type=seconds, default=4e-3, help="seconds of calls in a sample"
+    )
+    parser.add_argument(
+        "--rounds", type=whole_number(1), default=5, help="at least (default: 5)"
+    )
+    parser.add_argument(
+        "--db", default="none", help="database of searches, one for all (default: none)"
+    )
+    parser.add_argument(
+        "--search",
+        action="store_true",
+        help="search into --db and time nothing; a later run then reads it",
+    )
+    parser.add_argument(
+        "--add", action="store_true", help="keep rows of the record that are not redone"
+    )
+    parser.add_argument("--name", help="of the files (default: from the arguments)")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=RESULTS, help="folder of the files"
+    )
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    """How long to measure."""
+    return Plan(options.seconds, options.sample, options.rounds)
+
+
+class Contenders:
+    """The processes of a run."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Process] = {}
+        self.about: list[Contender] = []
+
+    def add(self, name: str, command: Command) -> None:
+        """Start one; if it is missing, that is noted."""
+        process = Process(command)
+        try:
+            answer = process.ask({"do": "open"})
+        except ContenderError as error:
+            answer = {"missing": str(error)}
+        if "missing" in answer:
+            process.close()
+            self.miss(name, answer["missing"])
+            return
+        self.running[name] = process
+        self.about.append(Contender(name, **answer))
+
+    def miss(self, name: str, why: str | MissingError) -> None:
+        """Note that one is missing."""
+        sys.stderr.write(f"benchmarks: {name} is missing: {why}\n")
+        self.about.append(Contender(name, missing=str(why)))
+
+    def close(self) -> None:
+        """End all."""
+        for process in self.running.values():
+            process.close()
+
+
+def roofs_command(threads: int) -> Process:
+    """The process that measures roofs."""
+    words = (sys.executable, "-m", "benchmarks.harness.roofs", str(threads))
+    return Process(Command("", threads, line=words))
+
+
+@contextlib.contextmanager
+def contenders(commands: Mapping[str, Command | MissingError]) -> Iterator[Contenders]:
+    """Start all that are there, and end them."""
+    found = Contenders()
+    try:
+        for name, command in commands.items():
+            if isinstance(command, MissingError):
+                found.miss(name, command)
+            else:
+                found.add(name, command)
+        yield found
+    finally:
+        found.close()
+
+
+def search(commands: Mapping[str, Command], cases: Sequence[Case]) -> int:
+    """Have every Morello search the cases into its database; 1 if one is missing."""
+    with contenders(commands) as field:
+        for case in cases:
+            for name, process in field.running.items():
+                entry = load_alone(name, process, case)
+                sys.stderr.write(
+                    f"{case.text}: {name}: {entry.status} {entry.detail}\n"
+                )
+        return int(len(field.running) < len(commands))
+
+
+def run(
+    name: str,
+    commands: Mapping[str, Command | MissingError],
+    ours: Sequence[str],
+    cases: Sequence[Case],
+    options: argparse.Namespace,
+    origin: dict[str, str],
+) -> int:
+    """Measure all cases and write the record; 0, or 1 if a Morello is missing."""
+    path: Path = options.output / f"{name}.json"
+    older = Record.load(path) if options.add and path.exists() else None
+    roofs = roofs_command(options.threads)
+    try:
+        with contenders(commands) as field:
+            known = _machine_roofs(options.threads)
+            talk = Field(field.running, roofs, options.threads, plan_of(options))
+            rows = []
+            for case in cases:
+                rows.append(talk.measure(case, origin))
+                record = Record(
+                    *(name, machine_text(), tuple(ours), tuple(field.about)),
+                    *(known, tuple(rows)),
+                )
+                write(record.merged(older) if older else record, options.output)
+            started = set(field.running)
+    finally:
+        roofs.close()
+    sys.stdout.write(path.with_suffix(".md").read_text())
+    return int(not started.issuperset(ours))
+
+
+def _machine_roofs(threads: int) -> dict[str, dict[str, float]]:
+    """By name, then for one core and for as many as there are threads."""
+    found: dict[str, dict[str, float]] = {}
+    for count in sorted({1, min(threads, len(os.sched_getaffinity(0)))}):
+        process = roofs_command(count)
+        try:
+            rates = machine_roofs(process, count, 4e-3)
+        finally:
+            process.close()
+        for name, rate in rates.items():
+            found.setdefault(name, {})[column(count)] = rate
+    return found
+
+
+def column(threads: int) -> str:
+    """What the roofs of so many cores are called."""
+    return "1 core" if threads == 1 else f"{threads} cores"
+
+
+def write(record: Record, folder: Path) -> None:
+    """The record as JSON, Markdown and SVG."""
+    record.save(folder / f"{record.name}.json")
+    (folder / f"{record.name}.md").write_text(markdown(record))
+    threads = max((row.threads for row in record.rows), default=1)
+    (folder / f"{record.name}.svg").write_text(roofline(record, column(threads)))

@@ -1,0 +1,170 @@
+"""The process of one contender: ``python -m benchmarks.harness.worker MODULE:CLASS``.
+
+Reads requests, one JSON object a line, and answers each with one. What a library
+prints goes to standard error, so that it cannot disturb the talk. `process` is the
+other end.
+
+- ``open``: load the library; answers `About`, or ``missing``.
+- ``load``: get the case of a folder ready, and check its result; answers notes, or
+  ``unsupported``, or ``wrong``.
+- ``sample``: seconds a call of at least so many seconds of back-to-back calls.
+- ``check``: whether the output is still right.
+"""
+
+import dataclasses
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import numpy as np
+
+from benchmarks.harness.backend import Backend, MissingError, Ready, UnsupportedError
+from benchmarks.harness.case import Array, Case, Data, widen
+
+Answer = dict[str, Any]
+
+
+class Answering(Protocol):
+    """What requests are put to."""
+
+    def do(self, request: Answer) -> Answer:
+        """Answer one request."""
+
+
+class Worker:
+    """A contender and the case that it is at."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._ready: Ready | None = None
+        self._case: Case | None = None
+        self._answer: Array | None = None
+        self._calls = 0
+
+    def do(self, request: Answer) -> Answer:
+        """Answer one request."""
+        try:
+            return self._do(request)
+        except MissingError as error:
+            return {"missing": str(error)}
+        except UnsupportedError as error:
+            return {"unsupported": str(error)}
+
+    def _do(self, request: Answer) -> Answer:
+        match request["do"]:
+            case "open":
+                return dataclasses.asdict(self._backend.open())
+            case "load":
+                return self._load(Path(request["folder"]), request["case"])
+            case "sample":
+                return self._sample(float(request["seconds"]))
+            case "check":
+                return {"wrong": self._wrong()}
+            case other:
+                raise ValueError(f"no request is called {other!r}")
+
+    def _load(self, folder: Path, text: str) -> Answer:
+        self._ready, self._answer = None, None  # frees what the last case took
+        gc.collect()
+        case = Case.parse(text)
+        data = load_data(folder)
+        ready = self._backend.ready(case, data)
+        self._ready, self._case, self._answer = ready, case, data.answer
+        self._calls = 0
+        ready.run(1)
+        return {
+            "wrong": self._wrong(),
+            "note": ready.note,
+            "in_python": ready.in_python,
+            "out_dtype": ready.out_dtype or case.dtypes[2],
+        }
+
+    def _wrong(self) -> str:
+        """What is wrong with the output; nothing if nothing is."""
+        if self._ready is None or self._case is None or self._answer is None:
+            raise ValueError("no case is loaded")
+        dtype = self._ready.out_dtype or self._case.dtypes[2]
+        found = widen(self._ready.output(), dtype)
+        if found.shape != self._answer.shape:
+            return f"the output has the shape {found.shape}"
+        # bf16 keeps 8 bits; every other output holds the sums exactly.
+        slack = 2.0**-8 if dtype == "bf16" else 0.0
+        bad = np.abs(found - self._answer) > slack * np.abs(self._answer)
+        bad |= found != found  # NaN is never above anything
+        if not bad.any():
+            return ""
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        return (
+            f"{int(bad.sum())} of {bad.size} elements differ, the first at {place}: "
+            f"{found[place]} instead of {self._answer[place]}"
+        )
+
+    def _sample(self, seconds: float) -> Answer:
+        if self._ready is None:
+            raise ValueError("no case is loaded")
+        if not self._calls:
+            self._calls = enough_calls(self._ready, seconds)
+        # Others have had the caches since: bring the operands back, wake the threads.
+        self._ready.run(max(1, self._calls // 4))
+        return {"s": timed(self._ready, self._calls), "calls": self._calls}
+
+
+def timed(ready: Ready, calls: int) -> float:
+    """Seconds of one of so many calls."""
+    start = time.perf_counter()
+    ready.run(calls)
+    return (time.perf_counter() - start) / calls
+
+
+def enough_calls(ready: Ready, seconds: float) -> int:
+    """How many calls take at least that long, with a margin."""
+    calls = 1
+    while (elapsed := timed(ready, calls) * calls) < seconds:
+        calls = max(2 * calls, int(1.1 * calls * seconds / max(elapsed, 1e-7)))
+    return calls
+
+
+def load_data(folder: Path) -> Data:
+    """What `save_data` has written."""
+    names = [field.name for field in dataclasses.fields(Data)]
+    return Data(*(np.load(folder / f"{name}.npy") for name in names))
+
+
+def save_data(data: Data, folder: Path) -> None:
+    """Write the operands and the answer for every contender to read."""
+    for field in dataclasses.fields(data):
+        np.save(folder / f"{field.name}.npy", getattr(data, field.name))
+
+
+def serve(worker: Answering, requests: TextIO, answers: TextIO) -> None:
+    """Answer requests until there are no more."""
+    gc.disable()
+    for line in requests:
+        answers.write(json.dumps(worker.do(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def main(argv: list[str]) -> int:
+    """Serve on standard input and output.
+
+    Args:
+        argv: the class of the contender as ``MODULE:CLASS``, how many threads, and its
+            other arguments as ``NAME=TEXT``.
+    """
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print
+    name, threads, *rest = argv
+    module, _, attribute = name.partition(":")
+    options = dict(word.split("=", 1) for word in rest)
+    backend = getattr(importlib.import_module(module), attribute)
+    serve(Worker(backend(int(threads), **options)), sys.stdin, answers)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

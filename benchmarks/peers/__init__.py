@@ -1,0 +1,1 @@
+"""``python -m benchmarks.peers``: Morello beside the libraries that one would use."""
