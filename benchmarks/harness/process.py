@@ -70,6 +70,7 @@ class Process:
 
     def __init__(self, command: Command) -> None:
         self._errors = open_unnamed()
+        self._over = ""
         self._process = subprocess.Popen(
             command.words(),
             env=command.variables(os.environ),
@@ -86,32 +87,48 @@ class Process:
             ContenderError: the process has ended, or takes longer than ``timeout``.
         """
         out, pipe = self._process.stdin, self._process.stdout
-        if out is None or pipe is None:
-            raise ContenderError("the process has no pipes")
+        if self._over or out is None or pipe is None:
+            raise ContenderError(self._over)
         self._signal(signal.SIGCONT)
         try:
             out.write(json.dumps(request).encode() + b"\n")
             out.flush()
         except OSError as error:
-            raise ContenderError(self._end()) from error
+            self._over = self._end()
+            raise ContenderError(self._over) from error
         if not select.select([pipe], [], [], timeout)[0]:
             self.close()
-            raise ContenderError(f"no answer within {timeout:.0f} s")
+            self._over = f"no answer within {timeout:.0f} s"
+            raise ContenderError(self._over)
         line = pipe.readline()
         if not line:
-            raise ContenderError(self._end())
-        self._signal(signal.SIGSTOP)
+            self._over = self._end()
+            raise ContenderError(self._over)
+        self._stop()
         answer: dict[str, Any] = json.loads(line)
         return answer
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def close(self) -> None:
         """End the process."""
+        self._over = self._over or "the process was ended"
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._errors):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+    def _stop(self) -> None:
+        """Stop it, and wait until it has stopped."""
+        self._signal(signal.SIGSTOP)
+        with contextlib.suppress(ChildProcessError):
+            # Its end is left for others to see.
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def _signal(self, number: int) -> None:
         self._process.send_signal(number)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Record:
             "rows": [row.as_json() for row in self.rows],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data, indent=1) + "\n")
+        path.write_text(_lists_on_lines(json.dumps(data, indent=1)) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> "Record":
@@ -82,6 +83,15 @@ class Record:
             data["roofs"],
             tuple(row_of(row) for row in data["rows"]),
         )
+
+
+def _lists_on_lines(text: str) -> str:
+    """JSON with each list of numbers on one line."""
+
+    def join(found: re.Match[str]) -> str:
+        return f"[{', '.join(found[1].split())}]".replace(",,", ",")
+
+    return re.sub(r"\[\s+([-+.\deE,\s]+?)\s+\]", join, text)
 
 
 def _best(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:

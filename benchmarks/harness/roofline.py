@@ -9,6 +9,8 @@ from benchmarks.harness.record import Record
 
 _WIDTH, _HEIGHT = 760, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 150, 34, 48
+_LABEL = 12
+"""Between the labels of lines that are close."""
 _STYLE = (
     "text{font:12px sans-serif;fill:#333}.g{stroke:#e4e4e4;fill:none}"
     ".r{stroke:#555;fill:none}.o{fill:#c8321e}.p{fill:none;stroke:#3566a8;"
@@ -18,7 +20,7 @@ _STYLE = (
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """A logarithmic axis from ``low`` to ``high``, at ``start`` and ``end``."""
+    """A logarithmic axis from ``low`` to ``high``, drawn from ``start`` to ``end``."""
 
     low: float
     high: float
@@ -31,10 +33,11 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> Iterator[float]:
-        """Powers of ten within it."""
-        for power in range(math.ceil(math.log10(self.low)), 9):
-            if 10.0**power <= self.high:
-                yield 10.0**power
+        """1, 2 and 5 times powers of ten within it."""
+        for power in range(math.floor(math.log10(self.low)), 9):
+            for step in (1, 2, 5):
+                if self.low <= step * 10.0**power <= self.high:
+                    yield step * 10.0**power
 
 
 def roofline(record: Record, column: str) -> str:
@@ -56,8 +59,9 @@ def roofline(record: Record, column: str) -> str:
         name: found[column] for name, found in record.roofs.items() if column in found
     }
     reads = {name: rate for name, rate in roofs.items() if name.startswith("read")}
-    flats = {name: rate for name, rate in roofs.items() if name not in reads}
-    rates = [*flats.values(), *(rate for *_, rate in points), 1.0]
+    used = {row.roof.name for row in record.rows}
+    flats = {name: rate for name, rate in roofs.items() if name in used}
+    rates = [*flats.values(), *(rate for *_, rate in points)]
     across = Axis(*_around([x for _, _, x, _ in points]), _LEFT, _WIDTH - _RIGHT)
     up = Axis(*_around(rates), _HEIGHT - _BOTTOM, _TOP)
     lines = [*_frame(record.name, across, up), *_flats(flats, reads, across, up)]
@@ -116,12 +120,13 @@ def _flats(
 ) -> list[str]:
     """A level line for each arithmetic roof, from where memory allows it."""
     fastest = max(reads.values(), default=math.inf)
-    lines = []
-    for name, rate in flats.items():
+    lines, label = [], math.inf
+    for name, rate in sorted(flats.items(), key=lambda item: item[1]):
         x, y = max(across.at(rate / fastest), across.start), up.at(rate)
         lines.append(f'<path class="r" d="M{x:.1f} {y:.1f}H{across.end}"/>')
+        label = min(y + 4, label - _LABEL)
         lines.append(
-            f'<text class="s" x="{across.end + 6}" y="{y + 4:.1f}">'
+            f'<text class="s" x="{across.end + 6}" y="{label:.1f}">'
             f"{escape(name)} {rate:.0f}</text>"
         )
     return lines
@@ -129,8 +134,8 @@ def _flats(
 
 def _slopes(reads: dict[str, float], top: float, across: Axis, up: Axis) -> list[str]:
     """A slope for each memory, up to the highest arithmetic roof."""
-    lines = []
-    for name, rate in reads.items():
+    lines, label = [], math.inf
+    for name, rate in sorted(reads.items(), key=lambda item: item[1]):
         left = max(across.low, up.low / rate)
         right = min(across.high, top / rate)
         if left >= right:
@@ -138,8 +143,9 @@ def _slopes(reads: dict[str, float], top: float, across: Axis, up: Axis) -> list
         begin, end = (left, left * rate), (right, right * rate)
         (x0, y0), (x1, y1) = ((across.at(x), up.at(y)) for x, y in (begin, end))
         lines.append(f'<path class="r" d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}"/>')
+        label = min(y0 - 6, label - _LABEL)
         lines.append(
-            f'<text class="s" x="{x0 + 4:.1f}" y="{y0 - 4:.1f}">'
+            f'<text class="s" x="{x0 + 4:.1f}" y="{label:.1f}">'
             f"{escape(name)} {rate:.0f} GB/s</text>"
         )
     return lines

@@ -1,0 +1,135 @@
+"""Contenders in processes: the talk with them, and what may go wrong."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.harness.case import Case, Data
+from benchmarks.harness.measure import Field, Plan, load_alone
+from benchmarks.harness.process import Command, ContenderError, Process
+from benchmarks.harness.results import Row
+from benchmarks.harness.worker import Worker, load_data, save_data, serve
+from tests.benchmarks.fake import Fake, FakeRoofs
+
+CASE = Case((2, 3, 4, 5))
+QUICK = Plan(seconds=0, sample=2e-6, least=3)
+
+
+def command(mode: str, threads: int = 1) -> Command:
+    return Command(
+        "tests.benchmarks.fake:Fake",
+        threads,
+        (("mode", mode),),
+        (("FAKE_LIMIT", "AVX2"),),
+    )
+
+
+@pytest.fixture
+def started() -> Iterator[dict[str, Process]]:
+    found: dict[str, Process] = {}
+    yield found
+    for process in found.values():
+        process.close()
+
+
+def state(process: Process) -> str:
+    """As Linux has it: T is stopped, S waits."""
+    stat = Path(f"/proc/{process.pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0]
+
+
+def test_a_process_answers_and_is_stopped_between(started: dict[str, Process]) -> None:
+    process = started["a"] = Process(command("right", threads=3))
+    answer = process.ask({"do": "open"})
+    assert answer == {"version": "1.0, 3 threads", "limit": "AVX2", "confirmed": True}
+    assert state(process) == "T"
+    assert process.ask({"do": "open"}) == answer
+
+
+def test_a_missing_contender_says_why(started: dict[str, Process]) -> None:
+    process = started["a"] = Process(command("missing"))
+    assert process.ask({"do": "open"}) == {"missing": "it was never installed"}
+
+
+def test_a_process_that_ends_says_how(started: dict[str, Process]) -> None:
+    process = started["a"] = Process(command("die"))
+    with pytest.raises(ContenderError, match="exit code 1: no such instruction"):
+        process.ask({"do": "open"})
+
+
+def test_a_process_that_hangs_is_given_up(started: dict[str, Process]) -> None:
+    process = started["a"] = Process(command("hang"))
+    with pytest.raises(ContenderError, match="no answer within"):
+        process.ask({"do": "open"}, timeout=1.5)
+    with pytest.raises(ContenderError):
+        process.ask({"do": "open"}, timeout=1.5)
+
+
+def measured(modes: list[str], started: dict[str, Process]) -> Row:
+    started.update({mode: Process(command(mode)) for mode in modes})
+    for process in started.values():
+        process.ask({"do": "open"})
+    field = Field(started, FakeRoofs(), 1, QUICK)
+    return field.measure(CASE, {"command": "", "commit": "", "date": ""})
+
+
+def test_everybody_is_measured_whatever_becomes_of_others(
+    started: dict[str, Process],
+) -> None:
+    modes = ["right", "wrong", "unsupported", "drift", "die late", "bf16", "python"]
+    found = measured(modes, started)
+    status = {e.name: e.status for e in found.entries}
+    assert status == {
+        "right": "ok",
+        "wrong": "wrong",
+        "unsupported": "unsupported",
+        "drift": "wrong",
+        "die late": "failed",
+        "bf16": "ok",
+        "python": "ok",
+    }
+    details = {e.name: e.detail for e in found.entries}
+    assert details["wrong"].startswith(
+        "1 of 30 elements differ, the first at (0, 2, 4)"
+    )
+    assert details["drift"].startswith("after many calls: ")
+    assert "SIGABRT" in details["die late"]
+    entries = {e.name: e for e in found.entries if e.samples}
+    assert list(entries) == ["right", "bf16", "python"]
+    assert all(len(e.samples) == 3 and e.calls > 0 for e in entries.values())
+    assert entries["bf16"].out_dtype == "bf16"
+    assert entries["python"].in_python
+    best = found.best_other("right")
+    assert best is not None
+    assert best.name == "python"
+
+
+def test_getting_ready_alone(started: dict[str, Process]) -> None:
+    process = started["a"] = Process(command("right"))
+    process.ask({"do": "open"})
+    assert load_alone("a", process, CASE).detail == "made up"
+
+
+def test_requests_and_answers_are_lines_of_json(tmp_path: Path) -> None:
+    save_data(Data.make(CASE), tmp_path)
+    assert (load_data(tmp_path).answer == Data.make(CASE).answer).all()
+    load = {"do": "load", "folder": str(tmp_path), "case": CASE.text}
+    requests = [load, {"do": "sample", "seconds": 1e-6}, {"do": "check"}]
+    lines = io.StringIO("".join(json.dumps(r) + "\n" for r in requests))
+    out = io.StringIO()
+    serve(Worker(Fake(1)), lines, out)
+    loaded, sample, check = map(json.loads, out.getvalue().splitlines())
+    assert loaded["wrong"] == check["wrong"] == ""
+    assert loaded["out_dtype"] == "f32"
+    assert sample["s"] > 0
+    assert sample["calls"] >= 1
+
+
+def test_unknown_requests_and_requests_out_of_order() -> None:
+    worker = Worker(Fake(1))
+    for request in ({"do": "dance"}, {"do": "sample", "seconds": 1}, {"do": "check"}):
+        with pytest.raises(ValueError, match="no "):
+            worker.do(request)
