@@ -2,8 +2,10 @@
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from morello.aot.library import Library
 from morello.jit.engine import Engine
 from morello.jit.function import NativeFunction
 from morello.jit.parameter import Parameter
@@ -162,6 +164,32 @@ class Kernel:
                 which operand is meant.
         """
         return pack(self.spec, self._settled, array, operand)
+
+    def library(self, name: str | None = None) -> Library:
+        """The kernel as C and C++ programs link it.
+
+        Args:
+            name: of the function in C; if it is left out, one made of the Spec.
+
+        Raises:
+            CompileError: C has no such name.
+        """
+        name = self._stages.name if name is None else name
+        return Library(self._stages, self.parameters, self.threads, name)
+
+    def save(self, path: str | Path, name: str | None = None) -> None:
+        """Write it for C and C++ programs: ``kernel.save("k.o")``.
+
+        Args:
+            path: ends in ``.o`` (object), ``.s`` (assembly), ``.ll`` (LLVM IR) or
+                ``.h`` (the header that goes with each of them).
+            name: of the function in C; if it is left out, one made of the Spec.
+
+        Raises:
+            CompileError: another ending, or a name that C does not have.
+            OSError: the file cannot be written.
+        """
+        self.library(name).save(path)
 
     def __repr__(self) -> str:
         return f"<kernel {self.text} for {self.target.name}>"

@@ -68,6 +68,7 @@ IMPORTS = {
     "dialect": {"spec", "targets", "kernels", "actions", "mlir"},
     "passes": {"spec", "targets", "kernels", "actions", "search", "dialect", "mlir"},
     "jit": {"targets", "passes", "mlir"},
+    "aot": {"spec", "targets", "jit", "stages"},
     "calibration": {"spec", "targets", "actions", "search", "jit", "stages"},
 }
 """What each package may import of ``morello`` beside itself, errors and version."""

@@ -33,6 +33,7 @@ class Compiled:
         functions: names of the functions that it defines, in order.
         cpu: what it was built for, as LLVM spells it.
         features: changes to the CPU's features, as LLVM spells them.
+        for_linker: it is for a linker, not for this process.
     """
 
     llvm: str
@@ -40,10 +41,11 @@ class Compiled:
     functions: tuple[str, ...]
     cpu: str
     features: str
+    for_linker: bool = False
 
     def assembly(self) -> str:
         """The assembly of the object, as text; generated again at each call."""
-        machine = _target_machine(self.cpu, self.features, 3)
+        machine = _target_machine(self.cpu, self.features, 3, self.for_linker)
         with _parse(self.llvm, machine) as module:
             return str(machine.emit_assembly(module))
 
@@ -97,9 +99,10 @@ def _initialise() -> None:
     """Bring LLVM's x86 back end up, once a process."""
     lb.initialize_native_target()
     lb.initialize_native_asmprinter()
+    lb.initialize_native_asmparser()
 
 
-def _target_machine(cpu: str, features: str, opt: int) -> Any:
+def _target_machine(cpu: str, features: str, opt: int, for_linker: bool = False) -> Any:
     """A code generator of its own for one use: they are not shared between threads."""
     _initialise()
     return lb.Target.from_triple(TRIPLE).create_target_machine(
@@ -107,8 +110,8 @@ def _target_machine(cpu: str, features: str, opt: int) -> Any:
         features=features,
         opt=opt,
         reloc="pic",
-        codemodel="default",
-        jit=True,
+        codemodel="small" if for_linker else "default",
+        jit=not for_linker,
     )
 
 
@@ -167,17 +170,44 @@ def compile_object(
         CompileError: a module that is not valid, or that holds what no kernel may.
         TargetError: a CPU or a feature that LLVM does not have.
     """
+    refuse_hazards(text)
+    return _compile(text, cpu, features, opt, for_linker=False)
+
+
+def compile_for_linker(
+    text: str, around: str, *, cpu: str, features: str = ""
+) -> Compiled:
+    """Compile LLVM IR to an object that a linker takes, for programs and libraries.
+
+    Args:
+        text: as for `compile_object`.
+        around: LLVM IR that is added to it, whose functions may name a CPU of their
+            own: those that run before it is known what the machine has.
+        cpu: as for `compile_object`.
+        features: as for `compile_object`.
+
+    Raises:
+        CompileError: a module that is not valid, or that holds what no kernel may.
+        TargetError: a CPU or a feature that LLVM does not have.
+    """
+    refuse_hazards(text)
+    return _compile(f"{text}\n{around}", cpu, features, 3, for_linker=True)
+
+
+def _compile(
+    text: str, cpu: str, features: str, opt: int, for_linker: bool
+) -> Compiled:
     required_features(cpu, features)
     if opt not in range(4):
         raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
-    refuse_hazards(text)
-    machine = _target_machine(cpu, features, opt)
+    machine = _target_machine(cpu, features, opt, for_linker)
     with _parse(text, machine) as module:
         functions = tuple(f.name for f in module.functions if not f.is_declaration)
         _optimise(module, machine, opt)
         # Code generation changes the module, so its text is taken before.
         llvm = str(module)
-        return Compiled(llvm, machine.emit_object(module), functions, cpu, features)
+        data = machine.emit_object(module)
+        return Compiled(llvm, data, functions, cpu, features, for_linker)
 
 
 def _require(cpu: str, features: str) -> None:

@@ -18,17 +18,26 @@ _SYSTEM = ("iomp5", "omp5", "omp")
 """Names that the dynamic linker may know runtimes with these entry points by."""
 
 
-@functools.cache
 def load_openmp() -> bool:
     """Make the runtime known to compiled code; whether there is one."""
+    return openmp_library() is not None
+
+
+@functools.cache
+def openmp_library() -> str | None:
+    """The runtime, which compiled code knows from now on; None where there is none.
+
+    Returns:
+        The path of its file, or a name that the dynamic linker knows.
+    """
     for path in _candidates():
         try:
             ctypes.CDLL(path)
         except OSError:
             continue
         lb.load_library_permanently(path)
-        return True
-    return False
+        return path
+    return None
 
 
 def _candidates() -> list[str]:

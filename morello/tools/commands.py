@@ -146,6 +146,26 @@ class EmitOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class SaveOptions:
+    """The command line of ``morello save``."""
+
+    spec: str = positional(_SPEC, "SPEC")
+    files: tuple[str, ...] = positional(
+        "files to write: .o (object), .s (assembly), .ll (LLVM IR), .h (header)",
+        "FILE",
+        repeats=True,
+    )
+    name: str | None = flag(
+        "the function's name in C (default: one made of the Spec)", metavar="NAME"
+    )
+    threads: int = _threads()
+    schedule: str | None = _schedule()
+    target: str = _target()
+    db: str | None = _db()
+    time_limit: float | None = _time_limit()
+
+
+@dataclasses.dataclass(frozen=True)
 class ExplainOptions:
     """The command line of ``morello explain``."""
 
@@ -326,6 +346,22 @@ examples:
       go on with a schedule that was begun by hand
 """
 
+_SAVE = """\
+The object is position independent and needs no library; with --threads, an OpenMP
+runtime of LLVM or Intel. The header says what each argument is, what the CPU must have,
+and how to call it. The functions:
+
+  NAME            checks the CPU and the pointers, runs, and answers 0, or why not
+  NAME_supported  whether this CPU has what is needed
+  NAME_unchecked  runs at once
+  NAME_malloc     NAME, with the workspace that it needs, if any, from malloc
+
+examples:
+  morello save matmul:1x2048x16384:f32 vecmat.o vecmat.h --name vecmat
+      then: cc main.c vecmat.o
+  morello save max:64x100:f32 rowmax.s
+"""
+
 _EXPLAIN = """\
 Each line of the tree is one decision of the program: the hole that it fills, how often
 it runs, the Spec that is computed there and the action. Costs are those of the model,
@@ -415,6 +451,13 @@ COMMANDS = {
             EmitOptions,
             _EMIT,
             "morello.tools.emit",
+        ),
+        Command(
+            "save",
+            "write a Spec's kernel as files that C and C++ programs link",
+            SaveOptions,
+            _SAVE,
+            "morello.tools.save",
         ),
         Command(
             "db",

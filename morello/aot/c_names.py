@@ -1,0 +1,43 @@
+"""Names that a function of C and C++ may have."""
+
+import re
+
+from morello.errors import CompileError
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+
+_MAX_LENGTH = 200
+"""Characters; compilers and linkers take more, and names get endings."""
+
+_KEYWORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t
+char16_t char32_t class compl concept const consteval constexpr constinit const_cast
+continue co_await co_return co_yield decltype default delete do double dynamic_cast
+else enum explicit export extern false float for friend goto if inline int long
+mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+public register reinterpret_cast requires restrict return short signed sizeof static
+static_assert static_cast struct switch template this thread_local throw true try
+typedef typeid typename typeof typeof_unqual union unsigned using virtual void
+volatile wchar_t while xor xor_eq main
+"""
+"""Keywords of C23 and C++23 that begin with a letter, and the name of a program."""
+
+
+def check_c_name(name: str) -> None:
+    """Refuse what cannot be the name of a function in C and in C++.
+
+    Raises:
+        CompileError: no identifier, a keyword, or reserved.
+    """
+    remedy = "give letters, digits and single _, the first a letter, e.g. name='vecmat'"
+    if not _IDENTIFIER.fullmatch(name):
+        raise CompileError(f"{name!r} is not an identifier of C", remedy)
+    if name in _KEYWORDS.split():
+        raise CompileError(f"{name!r} means something else in C or C++", remedy)
+    if "__" in name:
+        raise CompileError(f"{name!r} has __, which C++ keeps for itself", remedy)
+    if len(name) > _MAX_LENGTH:
+        raise CompileError(
+            f"a name of {len(name)} characters is too long",
+            f"give at most {_MAX_LENGTH}",
+        )

@@ -1,0 +1,238 @@
+"""A function that asks the CPU for the features that a kernel needs, as LLVM IR.
+
+The bits are those of Intel's and AMD's manuals (CPUID). AVX needs the system's consent,
+too: it says in XCR0 which registers it saves. The answer is kept, since CPUID takes
+about a microsecond in a virtual machine.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+
+from morello.errors import CompileError
+
+_A, _B, _C, _D = range(4)
+"""EAX, EBX, ECX, EDX, in the order in which ``cpuid`` answers here."""
+
+_EXTENDED = 0x80000000
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Query:
+    """What ``cpuid`` is asked: a leaf, a sub-leaf; and a register of the answer."""
+
+    leaf: int
+    subleaf: int
+    register: int
+
+
+_1C, _1D = Query(1, 0, _C), Query(1, 0, _D)
+_7B, _7C, _7D = Query(7, 0, _B), Query(7, 0, _C), Query(7, 0, _D)
+_71A, _71D = Query(7, 1, _A), Query(7, 1, _D)
+_XSAVE = Query(0xD, 1, _A)
+_EXT_C, _EXT_D = Query(_EXTENDED + 1, 0, _C), Query(_EXTENDED + 1, 0, _D)
+
+BITS: dict[str, tuple[Query, int]] = {
+    "cx8": (_1D, 8),
+    "cmov": (_1D, 15),
+    "mmx": (_1D, 23),
+    "fxsr": (_1D, 24),
+    "sse": (_1D, 25),
+    "sse2": (_1D, 26),
+    "sse3": (_1C, 0),
+    "pclmul": (_1C, 1),
+    "ssse3": (_1C, 9),
+    "fma": (_1C, 12),
+    "cx16": (_1C, 13),
+    "sse4.1": (_1C, 19),
+    "sse4.2": (_1C, 20),
+    "movbe": (_1C, 22),
+    "popcnt": (_1C, 23),
+    "aes": (_1C, 25),
+    "xsave": (_1C, 26),
+    "avx": (_1C, 28),
+    "f16c": (_1C, 29),
+    "rdrnd": (_1C, 30),
+    "bmi": (_7B, 3),
+    "avx2": (_7B, 5),
+    "bmi2": (_7B, 8),
+    "avx512f": (_7B, 16),
+    "avx512dq": (_7B, 17),
+    "rdseed": (_7B, 18),
+    "adx": (_7B, 19),
+    "avx512ifma": (_7B, 21),
+    "clflushopt": (_7B, 23),
+    "clwb": (_7B, 24),
+    "avx512cd": (_7B, 28),
+    "sha": (_7B, 29),
+    "avx512bw": (_7B, 30),
+    "avx512vl": (_7B, 31),
+    "avx512vbmi": (_7C, 1),
+    "avx512vbmi2": (_7C, 6),
+    "gfni": (_7C, 8),
+    "vaes": (_7C, 9),
+    "vpclmulqdq": (_7C, 10),
+    "avx512vnni": (_7C, 11),
+    "avx512bitalg": (_7C, 12),
+    "avx512vpopcntdq": (_7C, 14),
+    "rdpid": (_7C, 22),
+    "avx512fp16": (_7D, 23),
+    "avxvnni": (_71A, 4),
+    "avx512bf16": (_71A, 5),
+    "avxifma": (_71A, 23),
+    "avxvnniint8": (_71D, 4),
+    "avxneconvert": (_71D, 5),
+    "xsaveopt": (_XSAVE, 0),
+    "xsavec": (_XSAVE, 1),
+    "sahf": (_EXT_C, 0),
+    "lzcnt": (_EXT_C, 5),
+    "sse4a": (_EXT_C, 6),
+    "prfchw": (_EXT_C, 8),
+    "64bit": (_EXT_D, 29),
+}
+"""A feature as LLVM spells it: where ``cpuid`` says whether the CPU has it."""
+
+_OSXSAVE = 27
+"""The bit of leaf 1, ECX: the system lets programs read XCR0."""
+
+_YMM = 0x6
+_ZMM = 0xE6
+"""Registers that the system saves, as bits of XCR0."""
+
+BASE_CPU = 'nounwind "target-cpu"="x86-64" "target-features"="+sse2"'
+"""Attributes of functions that run on every x86-64, before the CPU has been asked."""
+
+_CPUID = """\
+  %{name} = call {{ i32, i32, i32, i32 }} asm sideeffect "cpuid", \
+"={{ax}},={{bx}},={{cx}},={{dx}},{{ax}},{{cx}},~{{dirflag}},~{{fpsr}},~{{flags}}"\
+(i32 {leaf}, i32 {subleaf})"""
+
+_XGETBV = """\
+  %xcr0 = call { i32, i32 } asm sideeffect "xgetbv", \
+"={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
+  %xcr0.low = extractvalue { i32, i32 } %xcr0, 0"""
+
+
+class _Writer:
+    """The blocks of the function: each test goes on to the next or to ``no``."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._tests = 0
+        self._asked: set[str] = set()
+
+    def ask(self, leaf: int, subleaf: int) -> str:
+        """The name of the answer to a question, which is asked once."""
+        name = f"leaf{leaf:x}.{subleaf}"
+        if name not in self._asked:
+            self._asked.add(name)
+            # LLVM reads constants of 32 bits as signed or unsigned alike.
+            self.lines.append(_CPUID.format(name=name, leaf=leaf, subleaf=subleaf))
+        return name
+
+    def register(self, query: Query) -> str:
+        """A value: one register of an answer."""
+        answer = self.ask(query.leaf, query.subleaf)
+        value = f"%value{len(self.lines)}"
+        self.lines.append(
+            f"  {value} = extractvalue {{ i32, i32, i32, i32 }} %{answer}, "
+            f"{query.register}"
+        )
+        return value
+
+    def at_least(self, value: str, limit: int) -> None:
+        """Go on where an unsigned value is not less than a limit."""
+        test = f"%test{len(self.lines)}"
+        self.lines.append(f"  {test} = icmp uge i32 {value}, {limit}")
+        self._branch(test)
+
+    def has_bits(self, value: str, mask: int) -> None:
+        """Go on where all bits of a mask are set."""
+        count = len(self.lines)
+        self.lines.append(f"  %bits{count} = and i32 {value}, {mask}")
+        self.lines.append(f"  %test{count} = icmp eq i32 %bits{count}, {mask}")
+        self._branch(f"%test{count}")
+
+    def _branch(self, test: str) -> None:
+        self._tests += 1
+        label = f"next{self._tests}"
+        self.lines.append(f"  br i1 {test}, label %{label}, label %no")
+        self.lines.append(f"{label}:")
+
+
+def _masks(features: Iterable[str]) -> dict[Query, int]:
+    """The bits that must be set in each register, in the order of questions.
+
+    Raises:
+        CompileError: a feature whose bit is not known.
+    """
+    found: dict[Query, int] = {}
+    for feature in features:
+        if feature not in BITS:
+            raise CompileError(
+                f"no test at run time is known for the CPU feature {feature!r}",
+                "build for a target without it",
+            )
+        query, bit = BITS[feature]
+        found[query] = found.get(query, 0) | 1 << bit
+    return dict(sorted(found.items()))
+
+
+def _saved_registers(features: frozenset[str]) -> int:
+    """The bits of XCR0 that features need."""
+    if any(feature.startswith("avx512") for feature in features):
+        return _ZMM
+    return _YMM if {"avx", "fma", "f16c", "avx2"} & features else 0
+
+
+def cpu_check(name: str, features: frozenset[str]) -> str:
+    """LLVM IR of ``i32 @name()``: 1 where CPU and system have all features, else 0.
+
+    It needs nothing of the CPU but x86-64 itself, and may be called from any thread.
+
+    Args:
+        name: of the function.
+        features: as LLVM spells them.
+
+    Raises:
+        CompileError: a feature whose bit is not known.
+    """
+    masks = _masks(features)
+    registers = _saved_registers(features)
+    if registers:
+        masks[_1C] = masks.get(_1C, 0) | 1 << _OSXSAVE
+    writer = _Writer()
+    for query, mask in sorted(masks.items()):
+        first = query.leaf & _EXTENDED
+        writer.at_least(writer.register(Query(first, 0, _A)), query.leaf)
+        if query.leaf == 7 and query.subleaf:
+            writer.at_least(writer.register(Query(7, 0, _A)), query.subleaf)
+        writer.has_bits(writer.register(query), mask)
+    if registers:
+        writer.lines.append(_XGETBV)
+        writer.has_bits("%xcr0.low", registers)
+    tests = "\n".join(writer.lines)
+    return f"""
+@{name}.answer = internal global i32 0
+
+define i32 @{name}() {BASE_CPU} {{
+entry:
+  %kept = load atomic i32, ptr @{name}.answer monotonic, align 4
+  %new = icmp eq i32 %kept, 0
+  br i1 %new, label %ask, label %known
+ask:
+{tests}
+  br label %yes
+yes:
+  br label %done
+no:
+  br label %done
+done:
+  %found = phi i32 [ 2, %yes ], [ 1, %no ]
+  store atomic i32 %found, ptr @{name}.answer monotonic, align 4
+  br label %known
+known:
+  %answer = phi i32 [ %kept, %entry ], [ %found, %done ]
+  %result = sub i32 %answer, 1
+  ret i32 %result
+}}
+"""

@@ -1,0 +1,126 @@
+"""The functions around a kernel that is linked into C programs, as LLVM IR."""
+
+import enum
+import re
+from collections.abc import Sequence
+
+from morello.aot.cpu_check import BASE_CPU, cpu_check
+from morello.jit.call_table import ALIGNMENT
+from morello.jit.parameter import Parameter
+
+
+class Status(enum.IntEnum):
+    """What the checked function answers with."""
+
+    OK = 0
+    UNSUPPORTED = 1
+    """The CPU lacks a feature."""
+    NULL = 2
+    MISALIGNED = 3
+    OVERLAP = 4
+    NO_MEMORY = 5
+    """Of the function that takes its workspace from ``malloc``."""
+
+
+def unchecked_name(name: str) -> str:
+    """The name of the kernel itself."""
+    return f"{name}_unchecked"
+
+
+def supported_name(name: str) -> str:
+    """The name of the function that asks the CPU."""
+    return f"{name}_supported"
+
+
+def rename(llvm: str, old: str, new: str) -> str:
+    """A module whose kernel, and what LLVM named after it, has another name."""
+    return re.sub(rf"@{re.escape(old)}(?=[(.])", f"@{new}", llvm)
+
+
+def _refuse(label: str, value: str, status: Status, blocks: list[str]) -> None:
+    """Go on to ``label`` unless ``value`` is true; then answer with ``status``."""
+    blocks.append(f"  br i1 {value}, label %{status.name}, label %{label}")
+    blocks.append(f"{label}:")
+
+
+def _pointers(arguments: Sequence[str], alignments: Sequence[int]) -> list[str]:
+    """Blocks that refuse pointers that are null, or misaligned."""
+    blocks: list[str] = []
+    for name, alignment in zip(arguments, alignments, strict=True):
+        blocks.append(f"  %{name}.null = icmp eq ptr %{name}, null")
+        _refuse(f"{name}.given", f"%{name}.null", Status.NULL, blocks)
+        blocks.append(f"  %{name}.number = ptrtoint ptr %{name} to i64")
+        blocks.append(f"  %{name}.low = and i64 %{name}.number, {alignment - 1}")
+        blocks.append(f"  %{name}.odd = icmp ne i64 %{name}.low, 0")
+        _refuse(f"{name}.aligned", f"%{name}.odd", Status.MISALIGNED, blocks)
+    return blocks
+
+
+def _apart(one: str, size: int, other: str, other_size: int) -> list[str]:
+    """Blocks that refuse two arrays that share bytes."""
+    pair = f"{one}.{other}"
+    blocks = [
+        f"  %{pair}.end = getelementptr i8, ptr %{one}, i64 {size}",
+        f"  %{pair}.other = getelementptr i8, ptr %{other}, i64 {other_size}",
+        f"  %{pair}.before = icmp ult ptr %{one}, %{pair}.other",
+        f"  %{pair}.within = icmp ult ptr %{other}, %{pair}.end",
+        f"  %{pair}.both = and i1 %{pair}.before, %{pair}.within",
+    ]
+    _refuse(f"{pair}.apart", f"%{pair}.both", Status.OVERLAP, blocks)
+    return blocks
+
+
+def entry_points(
+    name: str,
+    parameters: Sequence[Parameter],
+    workspace_bytes: int,
+    features: frozenset[str],
+) -> str:
+    """LLVM IR of the checked function and of the one that asks the CPU.
+
+    Args:
+        name: of the checked function.
+        parameters: of the kernel, inputs first.
+        workspace_bytes: 0 where the kernel takes no workspace.
+        features: that the kernel needs, as LLVM spells them.
+
+    Raises:
+        CompileError: a feature that no test is known for.
+    """
+    arguments = [f"array{i}" for i in range(len(parameters))]
+    alignments = [parameter.dtype.itemsize for parameter in parameters]
+    sizes = [parameter.nbytes for parameter in parameters]
+    written = [i for i, parameter in enumerate(parameters) if parameter.is_output]
+    if workspace_bytes:
+        arguments.append("workspace")
+        alignments.append(ALIGNMENT)
+        sizes.append(workspace_bytes)
+        written.append(len(parameters))
+    blocks = _pointers(arguments, alignments)
+    for i in written:
+        for j in range(i):
+            blocks += _apart(arguments[i], sizes[i], arguments[j], sizes[j])
+    given = ", ".join(f"ptr %{argument}" for argument in arguments)
+    refusals = "\n".join(
+        f"{status.name}:\n  ret i32 {status.value}"
+        for status in (
+            Status.UNSUPPORTED,
+            Status.NULL,
+            Status.MISALIGNED,
+            Status.OVERLAP,
+        )
+    )
+    checks = "\n".join(blocks)
+    asks = supported_name(name)
+    return f"""
+define i32 @{name}({given}) {BASE_CPU} {{
+  %known = call i32 @{asks}()
+  %supported = icmp ne i32 %known, 0
+  br i1 %supported, label %checks, label %UNSUPPORTED
+checks:
+{checks}
+  call void @{unchecked_name(name)}({given})
+  ret i32 {Status.OK.value}
+{refusals}
+}}
+{cpu_check(asks, features)}"""

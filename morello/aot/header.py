@@ -1,0 +1,274 @@
+"""The header of a kernel: what a C or C++ program must know to call it."""
+
+import dataclasses
+import textwrap
+from collections.abc import Sequence
+
+from morello._version import __version__
+from morello.aot.entry_points import Status, supported_name, unchecked_name
+from morello.errors import CompileError
+from morello.jit.call_table import ALIGNMENT
+from morello.jit.parameter import Parameter
+
+_WIDTH = 80
+"""Characters of a line of text."""
+
+_C_TYPES = {
+    "float32": "float",
+    "bfloat16": "uint16_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+}
+"""A dtype of NumPy: its elements in C."""
+
+_STATUS = {
+    Status.OK: "done",
+    Status.UNSUPPORTED: "this CPU or system lacks a feature",
+    Status.NULL: "a pointer is NULL",
+    Status.MISALIGNED: "a pointer is not aligned",
+    Status.OVERLAP: "what is written overlaps something else",
+    Status.NO_MEMORY: "malloc has no memory for the workspace",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Interface:
+    """What a header says.
+
+    Args:
+        name: of the checked function.
+        spec: what is computed, as text.
+        meaning: the same in a sentence.
+        target: the name of the target.
+        parameters: of the kernel, inputs first.
+        shapes: of the operands, in the order of their logical dimensions.
+        layouts: how the operands lie in memory, as text.
+        workspace_bytes: 0 where the kernel takes no workspace.
+        features: that the kernel needs, sorted.
+        threads: the most that a call uses.
+    """
+
+    name: str
+    spec: str
+    meaning: str
+    target: str
+    parameters: tuple[Parameter, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    layouts: tuple[str, ...]
+    workspace_bytes: int
+    features: tuple[str, ...]
+    threads: int
+
+
+def _c_type(parameter: Parameter) -> str:
+    """The type of an element in C.
+
+    Raises:
+        CompileError: C has none that we know.
+    """
+    try:
+        return _C_TYPES[parameter.dtype.name]
+    except KeyError:
+        raise CompileError(
+            f"{parameter.role} has elements of {parameter.dtype.name}, for which no "
+            "type of C is known",
+            f"use one of {', '.join(_C_TYPES)}",
+        ) from None
+
+
+def _product(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) or "1"
+
+
+def _paragraph(text: str, indent: str = "   ") -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _remark(text: str) -> str:
+    """A comment before a declaration."""
+    return "/* " + _paragraph(f"{text} */").lstrip()
+
+
+def _argument_notes(interface: Interface) -> str:
+    """A line or two on each argument."""
+    notes = []
+    for parameter, shape, layout in zip(
+        interface.parameters, interface.shapes, interface.layouts, strict=True
+    ):
+        role = "reads"
+        if parameter.is_output:
+            role = "reads and writes" if parameter.accumulates else "writes"
+        text = f"{parameter.name}: {role} {_product(shape)} {parameter.dtype.name}"
+        if parameter.dtype.name == "bfloat16":
+            text += " (each the upper half of a float)"
+        if parameter.shape in (shape, *parameter.alternatives):
+            text += ", row-major without gaps"
+        else:
+            text += (
+                f" in the layout {layout}: memory holds {_product(parameter.shape)} "
+                "elements, row-major without gaps"
+            )
+        text += f"; {parameter.nbytes} bytes, aligned to {parameter.dtype.itemsize}."
+        notes.append(_paragraph(text, "     "))
+    if interface.workspace_bytes:
+        notes.append(
+            _paragraph(
+                f"workspace: {interface.workspace_bytes} bytes, aligned to "
+                f"{ALIGNMENT}, whose contents mean nothing before and after; calls at "
+                "the same time need one each.",
+                "     ",
+            )
+        )
+    return "\n".join(notes)
+
+
+def _linking(interface: Interface) -> str:
+    if interface.threads == 1:
+        return "It runs on the thread that calls it and needs no library but C's own."
+    return (
+        f"It runs on up to {interface.threads} threads by OpenMP. Link it with the "
+        "runtime of LLVM or Intel: -lomp or -liomp5 (of the package intel-openmp). "
+        "GCC's libgomp lacks its entry points."
+    )
+
+
+def _comment(interface: Interface) -> str:
+    features = _paragraph(f"It needs a CPU with {', '.join(interface.features)}.")
+    return f"""\
+/* {interface.spec}, compiled by Morello {__version__} for {interface.target}.
+
+{_paragraph(interface.meaning)}
+
+{_argument_notes(interface)}
+
+   What is written must not overlap anything else. Any number of threads may
+   call it at the same time.
+
+{_paragraph(_linking(interface))}
+
+{features}
+*/"""
+
+
+def _defines(interface: Interface) -> str:
+    prefix = interface.name.upper()
+    lines = [
+        f"/* {meaning} */\n#define {prefix}_{status.name} {status.value}"
+        for status, meaning in _STATUS.items()
+    ]
+    lines.append("")
+    for parameter in interface.parameters:
+        count = parameter.nbytes // parameter.dtype.itemsize
+        lines.append(f"#define {prefix}_{parameter.name.upper()}_ELEMENTS {count}")
+    lines.append(f"#define {prefix}_WORKSPACE_BYTES {interface.workspace_bytes}")
+    lines.append(f"#define {prefix}_WORKSPACE_ALIGNMENT {ALIGNMENT}")
+    return "\n".join(lines)
+
+
+def _typedefs(interface: Interface) -> str:
+    return "\n".join(
+        f"typedef {_c_type(parameter)} {interface.name}_{parameter.name}_t;"
+        for parameter in interface.parameters
+    )
+
+
+def _arguments(interface: Interface, workspace: bool) -> str:
+    mark = f"{interface.name.upper()}_RESTRICT "
+    found = []
+    for parameter in interface.parameters:
+        const = "" if parameter.is_output else "const "
+        kind = f"{interface.name}_{parameter.name}_t"
+        found.append(f"{const}{kind} *{mark}{parameter.name}")
+    if workspace:
+        found.append(f"void *{mark}workspace")
+    return ",\n    ".join(found)
+
+
+def _with_malloc(interface: Interface) -> str:
+    """The function that needs no workspace from its caller."""
+    name, prefix = interface.name, interface.name.upper()
+    names = ", ".join(parameter.name for parameter in interface.parameters)
+    if not interface.workspace_bytes:
+        body = f"    return {name}({names});"
+    else:
+        body = f"""\
+    char *memory = (char *)malloc({prefix}_WORKSPACE_BYTES + {ALIGNMENT - 1});
+    size_t past = (size_t)memory % {ALIGNMENT};
+    int status;
+    if (memory == NULL)
+        return {prefix}_NO_MEMORY;
+    status = {name}({names}, memory + (past ? {ALIGNMENT} - past : 0));
+    free(memory);
+    return status;"""
+    return f"""\
+static inline int {name}_malloc(
+    {_arguments(interface, False)})
+{{
+{body}
+}}"""
+
+
+def header(interface: Interface) -> str:
+    """The header, for C99 and C++.
+
+    Raises:
+        CompileError: an element type that C does not have.
+    """
+    name, prefix = interface.name, interface.name.upper()
+    has_workspace = interface.workspace_bytes > 0
+    arguments = _arguments(interface, has_workspace)
+    checked = (
+        f"Asks the CPU, checks the pointers, runs. Answers with {prefix}_OK, or with "
+        "another status; then nothing was written."
+    )
+    return f"""\
+{_comment(interface)}
+#ifndef {prefix}_H
+#define {prefix}_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef __cplusplus
+#define {prefix}_RESTRICT __restrict
+extern "C" {{
+#else
+#define {prefix}_RESTRICT restrict
+#endif
+
+{_defines(interface)}
+
+{_typedefs(interface)}
+
+{_remark("Whether this CPU and system have what it needs: 1 or 0.")}
+int {supported_name(name)}(void);
+
+{_remark(checked)}
+int {name}(
+    {arguments});
+
+{_remark(f"Runs at once: all that {name} checks must hold.")}
+void {unchecked_name(name)}(
+    {arguments});
+
+{_remark(f"Runs {name} with a workspace from malloc, if it needs one.")}
+{_with_malloc(interface)}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""

@@ -1,0 +1,133 @@
+"""A kernel as files: an object, assembly, LLVM IR, and the header."""
+
+import dataclasses
+import functools
+from pathlib import Path
+
+from morello.aot.c_names import check_c_name
+from morello.aot.entry_points import entry_points, rename, unchecked_name
+from morello.aot.header import Interface, header
+from morello.errors import CompileError
+from morello.jit.engine import Compiled, compile_for_linker
+from morello.jit.parameter import Parameter
+from morello.spec import print_spec
+from morello.stages import Stages
+from morello.targets.host import required_features
+
+SUFFIXES = (".o", ".s", ".ll", ".h")
+"""Of the files that can be written: object, assembly, LLVM IR, header."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A kernel to be linked into C and C++ programs.
+
+    Args:
+        stages: the way to the kernel.
+        parameters: its arguments.
+        threads: the most that a call uses.
+        name: of the function in C; also the beginning of all other names.
+
+    Raises:
+        CompileError: no name for a function in C, a CPU feature that no test at run
+            time is known for, or elements that C has no type for.
+    """
+
+    stages: Stages
+    parameters: tuple[Parameter, ...]
+    threads: int
+    name: str
+
+    def __post_init__(self) -> None:
+        check_c_name(self.name)
+
+    @property
+    def _features(self) -> str:
+        return ",".join(f"+{feature}" for feature in self.stages.target.features)
+
+    @property
+    def _required(self) -> frozenset[str]:
+        return required_features(self.stages.target.cpu, self._features)
+
+    @functools.cached_property
+    def _compiled(self) -> Compiled:
+        stages = self.stages
+        kernel = rename(stages.llvm, stages.name, unchecked_name(self.name))
+        around = entry_points(
+            self.name, self.parameters, stages.workspace_bytes, self._required
+        )
+        return compile_for_linker(
+            kernel, around, cpu=stages.target.cpu, features=self._features
+        )
+
+    @property
+    def object(self) -> bytes:
+        """An ELF object, position independent; the same bytes for the same kernel."""
+        return self._compiled.object
+
+    @property
+    def assembly(self) -> str:
+        """Assembly, as GNU's assembler and LLVM's take it."""
+        return self._compiled.assembly()
+
+    @property
+    def llvm(self) -> str:
+        """LLVM IR, optimised, in the syntax of llvmlite's LLVM."""
+        return self._compiled.llvm
+
+    @property
+    def header(self) -> str:
+        """The header, for C99 and C++."""
+        spec, target = self.stages.spec, self.stages.target
+        serial = dataclasses.replace(spec, serial=True)
+        return header(
+            Interface(
+                self.name,
+                print_spec(serial, target.limits),
+                (type(spec.kind).__doc__ or "").partition("\n")[0],
+                target.name,
+                self.parameters,
+                tuple(spec.shape(i) for i in range(len(spec.tensors))),
+                tuple(str(tensor.layout) for tensor in spec.tensors),
+                self.stages.workspace_bytes,
+                tuple(sorted(self._required)),
+                self.threads,
+            )
+        )
+
+    def content(self, path: str | Path) -> bytes:
+        """What a file of this name holds, by its suffix.
+
+        Raises:
+            CompileError: a suffix that means nothing here.
+        """
+        match Path(path).suffix:
+            case ".o":
+                return self.object
+            case ".s":
+                return self.assembly.encode()
+            case ".ll":
+                return self.llvm.encode()
+            case ".h":
+                return self.header.encode()
+            case _:
+                raise unknown_suffix(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file.
+
+        Raises:
+            CompileError: a suffix that means nothing here.
+            OSError: it cannot be written.
+        """
+        Path(path).write_bytes(self.content(path))
+
+
+def unknown_suffix(path: str | Path) -> CompileError:
+    """The error for a file whose name does not say what it is to hold."""
+    suffix = Path(path).suffix
+    what = f"the suffix {suffix!r}" if suffix else "no suffix"
+    return CompileError(
+        f"cannot save '{path}': it has {what}",
+        "end it in .o (object), .s (assembly), .ll (LLVM IR) or .h (header)",
+    )

@@ -1,0 +1,219 @@
+"""Objects, assembly and LLVM IR of kernels, linked and called."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as lb
+import numpy as np
+import pytest
+
+from morello.aot.entry_points import Status
+from morello.aot.library import SUFFIXES, Library
+from morello.errors import CompileError
+from morello.jit.object_file import undefined_symbols
+from morello.kernel import Kernel
+from tests.aot.compiler import NEEDS_CC, Linked
+from tests.jit.test_engine import missing_feature
+from tests.quality.compiled import unsearched
+
+SPECS = (
+    "matmul:17x23x31:f32:lhs=[0,1,2,1p6]",
+    "matmul:2x5x3x7:s32",
+    "matmul_accum:9x33x20:s32",
+    "max:33x65:f32",
+    "move:20x33:f32:dst=[1,0]",
+    "fill:9x17:s16:value=lowest",
+)
+"""Of random programs; some have a workspace."""
+
+
+def arguments(kernel: Kernel, seed: int) -> tuple[list[Any], Any]:
+    """Arrays for every operand, and the output that the definition gives."""
+    spec = kernel.spec
+    given = spec.random(np.random.default_rng(seed))
+    last = len(spec.tensors) - 1
+    expected = spec.to_physical(last, spec.evaluate(*given))
+    arrays = [spec.to_physical(i, a) for i, a in enumerate(given)]
+    if not spec.kind.accumulates:
+        arrays.append(np.full(expected.shape, 77, expected.dtype))
+    return arrays, expected
+
+
+def test_some_kernels_have_a_workspace() -> None:
+    sizes = [unsearched(text).workspace_bytes for text in SPECS]
+    assert min(sizes) == 0 < max(sizes)
+
+
+@NEEDS_CC
+@pytest.mark.parametrize("file", [".o", ".s"])
+@pytest.mark.parametrize("text", SPECS)
+def test_linked_it_computes_the_spec(text: str, file: str, tmp_path: Path) -> None:
+    kernel = unsearched(text)
+    linked = Linked(kernel.library("k"), tmp_path, suffix=file)
+    assert linked.supported() == 1
+    for seed, suffix in enumerate(["", "_unchecked"]):
+        arrays, expected = arguments(kernel, seed)
+        status = linked.raw(*linked.pointers(*arrays), suffix=suffix)
+        assert suffix or status == Status.OK
+        assert arrays[-1].tobytes() == expected.tobytes()
+
+
+def test_the_llvm_ir_can_be_read() -> None:
+    module = lb.parse_assembly(unsearched(SPECS[0]).library("k").llvm)
+    module.verify()
+    names = {f.name for f in module.functions if not f.is_declaration}
+    assert names == {"k", "k_supported", "k_unchecked"}
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_it_needs_nothing_but_c(text: str) -> None:
+    needed = undefined_symbols(unsearched(text).library("k").object)
+    assert set(needed) <= {"memcpy", "memset", "memmove"}
+
+
+def test_the_same_kernel_gives_the_same_files() -> None:
+    kernel = unsearched(SPECS[0])
+    for suffix in SUFFIXES:
+        one, other = (kernel.library("k").content(f"x{suffix}") for _ in range(2))
+        assert one == other
+
+
+def refused(linked: Linked, pointers: list[int], output: Any) -> int:
+    """The answer to pointers that are refused; nothing is written."""
+    before = output.copy()
+    status = linked.raw(*pointers)
+    assert output.tobytes() == before.tobytes()
+    return status
+
+
+@NEEDS_CC
+@pytest.mark.parametrize("text", SPECS)
+def test_wrong_pointers_are_refused(text: str, tmp_path: Path) -> None:
+    kernel = unsearched(text)
+    linked = Linked(kernel.library("k"), tmp_path)
+    arrays, _ = arguments(kernel, 0)
+    good = linked.pointers(*arrays)
+    for index in range(len(good)):
+        pointers = good.copy()
+        pointers[index] = 0
+        assert refused(linked, pointers, arrays[-1]) == Status.NULL
+        is_array = index < len(arrays)
+        if not is_array or arrays[index].itemsize > 1:
+            pointers[index] = good[index] + 1
+            assert refused(linked, pointers, arrays[-1]) == Status.MISALIGNED
+        if is_array and index < len(arrays) - 1:
+            for shift in (0, arrays[index].nbytes - 4, 4 - arrays[-1].nbytes):
+                pointers = good.copy()
+                pointers[len(arrays) - 1] = good[index] + shift
+                assert refused(linked, pointers, arrays[index]) == Status.OVERLAP
+    if linked.workspace_bytes:
+        whole = np.zeros(arrays[-1].nbytes + linked.workspace_bytes + 64, np.uint8)
+        start = int(whole.ctypes.data)
+        pointers = [*good[:-2], start + -start % 64, start + -start % 64]
+        assert refused(linked, pointers, whole) == Status.OVERLAP
+
+
+@NEEDS_CC
+def test_neighbours_are_taken(tmp_path: Path) -> None:
+    kernel = unsearched("move:20x33:f32:dst=[1,0]")
+    linked = Linked(kernel.library("k"), tmp_path)
+    memory = np.arange(3 * 660, dtype=np.float32)
+    start, size = int(memory.ctypes.data), 660 * 4
+    for source, target in ((0, 1), (1, 0), (1, 2)):
+        pointers = [start + source * size, start + target * size]
+        if linked.workspace_bytes:
+            pointers.append(linked.workspace)
+        assert linked.raw(*pointers) == Status.OK
+
+
+@NEEDS_CC
+def test_a_cpu_that_lacks_a_feature_gets_an_error(tmp_path: Path) -> None:
+    kernel = unsearched("fill:9x17:s16:value=lowest")
+    made = kernel.library("k")
+    lacking = min({"avx512fp16", "avxifma", "avxvnniint8"} - HERE)
+    target = dataclasses.replace(
+        made.stages.target, features=(*made.stages.target.features, lacking)
+    )
+    stages = dataclasses.replace(made.stages, target=target)
+    linked = Linked(dataclasses.replace(made, stages=stages), tmp_path)
+    assert linked.supported() == 0
+    output = np.zeros((9, 17), np.int16)
+    assert refused(linked, linked.pointers(output), output) == Status.UNSUPPORTED
+    assert linked.supported() == 0
+
+
+HERE = frozenset(name for name, has in lb.get_host_cpu_features().items() if has)
+
+
+def test_a_feature_without_a_test_is_refused() -> None:
+    made = unsearched(SPECS[0]).library("k")
+    target = dataclasses.replace(made.stages.target, features=(missing_feature(),))
+    stages = dataclasses.replace(made.stages, target=target)
+    with pytest.raises(CompileError, match="no test at run time is known for"):
+        _ = dataclasses.replace(made, stages=stages).object
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "'' is not an identifier of C"),
+        ("2mm", "not an identifier"),
+        ("a-b", "not an identifier"),
+        ("_mm", "not an identifier"),
+        ("mm\n", "not an identifier"),
+        ("µ", "not an identifier"),
+        ("while", "means something else in C or C"),
+        ("class", "means something else"),
+        ("main", "means something else"),
+        ("a__b", "has __, which"),
+        ("a" * 201, "a name of 201 characters is too long; give at most 200"),
+    ],
+)
+def test_names_that_c_does_not_have(name: str, reason: str) -> None:
+    with pytest.raises(CompileError, match=reason):
+        unsearched(SPECS[0]).library(name)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_every_kernel_has_a_name_by_itself(text: str) -> None:
+    kernel = unsearched(text)
+    assert kernel.library().name == kernel._stages.name
+
+
+def test_a_name_may_be_that_of_the_spec_or_its_beginning() -> None:
+    kernel = unsearched("fill:9x17:s16:value=lowest")
+    for name in ("fill_9x17_s16_value_lowest", "fill", "f", "o"):
+        functions = kernel.library(name)._compiled.functions
+        assert sorted(functions) == [name, f"{name}_supported", f"{name}_unchecked"]
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("k", "cannot save '.*k': it has no suffix; end it in .o .object., .s"),
+        ("k.obj", "it has the suffix '.obj'; end it in"),
+        ("k.O", "it has the suffix '.O'"),
+        ("k.so", "it has the suffix '.so'"),
+    ],
+)
+def test_files_that_cannot_be(file: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match=reason):
+        unsearched(SPECS[0]).save(tmp_path / file)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_save_writes_what_the_library_holds(tmp_path: Path) -> None:
+    kernel = unsearched(SPECS[0])
+    for suffix in SUFFIXES:
+        kernel.save(tmp_path / f"k{suffix}", name="mm")
+        saved = (tmp_path / f"k{suffix}").read_bytes()
+        assert saved == kernel.library("mm").content(f"k{suffix}")
+    with pytest.raises(FileNotFoundError):
+        kernel.save(tmp_path / "nowhere" / "k.o")
+
+
+def test_a_library_is_a_value() -> None:
+    kernel = unsearched(SPECS[0])
+    assert kernel.library("k") == kernel.library("k")
+    assert isinstance(kernel.library("k"), Library)

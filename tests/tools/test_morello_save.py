@@ -1,0 +1,74 @@
+"""``morello save``: files, names, refusals."""
+
+from pathlib import Path
+
+import pytest
+
+import morello
+from morello.tools.morello import main
+
+SPEC = "fill:5x9"
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_files_are_those_of_the_kernel(tmp_path: Path, capsys: Capture) -> None:
+    files = [tmp_path / f"k.{suffix}" for suffix in ("o", "s", "ll", "h")]
+    assert main(["save", SPEC, *map(str, files), "--name", "five"]) == 0
+    assert capsys.readouterr() == ("", "")
+    kernel = morello.compile(SPEC)
+    for file in files:
+        kernel.save(tmp_path / f"other{file.suffix}", "five")
+        assert file.read_bytes() == (tmp_path / f"other{file.suffix}").read_bytes()
+
+
+def test_the_name_is_made_of_the_spec(tmp_path: Path) -> None:
+    assert main(["save", SPEC, str(tmp_path / "k.h")]) == 0
+    assert "int fill_5x9_f32(\n" in (tmp_path / "k.h").read_text()
+
+
+def test_a_schedule_may_be_given(tmp_path: Path) -> None:
+    schedule, path = tmp_path / "fill.mlir", tmp_path / "k.o"
+    assert main(["emit", SPEC, "--stage", "schedule", "-o", str(schedule)]) == 0
+    assert main(["save", SPEC, str(path), "--schedule", str(schedule)]) == 0
+    assert path.read_bytes() == morello.compile(SPEC).library().object
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "no file to write; name one that ends in .o or .s or .ll or .h"),
+        (["k"], 2, "cannot save 'k': it has no suffix; end it in .o"),
+        (["k.o", "k.exe"], 2, "cannot save 'k.exe': it has the suffix '.exe'"),
+        (["-"], 2, "cannot save '-': it has no suffix"),
+        (["no/k.o"], 2, "no/k.o: cannot write: its directory does not exist"),
+        (["k.o", "--name", "a b"], 2, "argument --name: 'a b' is not an identifier"),
+        (["k.o", "--name", "int"], 2, "argument --name: 'int' means something else"),
+        (["k.o", "--threads", "0"], 2, "argument --threads: "),
+    ],
+)
+def test_refusals(
+    arguments: list[str],
+    code: int,
+    message: str,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _exit_code(["save", SPEC, *arguments]) == code
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_spec_that_is_refused_leaves_no_file(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["save", "fill:0", str(tmp_path / "k.o")]) == 1
+    assert "morello: error: " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def _exit_code(arguments: list[str]) -> int:
+    try:
+        return main(arguments)
+    except SystemExit as stop:
+        return int(str(stop.code))
