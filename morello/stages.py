@@ -77,8 +77,8 @@ def build_stages(
         load(context)
         if isinstance(program, str):
             text, solution = program, None
-            module = _parse(text)
-            _check_goal(module, spec)
+            module = parse_schedule(text)
+            check_goal(module, spec)
             if search is not None:
                 filled = _fill(module, search)
                 text = str(module) if filled else program
@@ -121,7 +121,7 @@ def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
     try:
         fill_schedule(module.operation, program)
     except PassFailure as error:
-        raise ScheduleError(f"{_place(error.location)}: {error}") from error
+        raise ScheduleError(f"{place_text(error.location)}: {error}") from error
     return tuple(found)
 
 
@@ -135,15 +135,21 @@ def _lower(module: ir.Module) -> None:
 def _message(error: ir.MLIRError) -> str:
     found = []
     for diagnostic in error.error_diagnostics:
-        found.append(f"{_place(diagnostic.location)}: {diagnostic.message}")
+        found.append(f"{place_text(diagnostic.location)}: {diagnostic.message}")
     return "; ".join(found) or str(error)
 
 
-def _place(location: ir.Location) -> str:
+def place_text(location: ir.Location) -> str:
+    """A location as it stands in messages: ``"-":12:5``."""
     return str(location).removeprefix("loc(").removesuffix(")")
 
 
-def _parse(schedule: str) -> ir.Module:
+def parse_schedule(schedule: str) -> ir.Module:
+    """The module of a schedule, in the current context.
+
+    Raises:
+        ScheduleError: the text cannot be read.
+    """
     try:
         return ir.Module.parse(schedule)
     except ir.MLIRError as error:
@@ -170,18 +176,26 @@ def _function(module: ir.Module) -> str:
     return str(names[0])
 
 
-def _check_goal(module: ir.Module, spec: Spec) -> None:
-    """Refuse a module that holds another Spec than the one to be compiled."""
+def check_goal(module: ir.Module, spec: Spec) -> None:
+    """Refuse a module that holds another Spec than the one to be compiled.
+
+    Raises:
+        ScheduleError: it does.
+    """
     found: list[Spec] = []
+    places: list[str] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in SPEC_OPS:
             found.append(spec_of(op))
+            places.append(f"{place_text(op.location)}: ")
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
     if found != [spec]:
         held = "; ".join(map(str, found)) or "none"
+        place = next(iter(places), "")
         raise ScheduleError(
-            f"the schedule is for another Spec than {spec}: its module holds {held}"
+            f"{place}the schedule is for another Spec than {spec}: its module holds "
+            f"{held}"
         )

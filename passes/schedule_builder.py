@@ -8,9 +8,9 @@ included there.
 import collections
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from morello.actions import Select
+from morello.actions import Action, Select
 from morello.dialect.transform import build_action_op, roles_of
 from morello.mlir import dialect, ir
 from morello.passes.apply_schedule import ENTRY, MARK, named_sequences
@@ -57,38 +57,54 @@ def continue_schedule(module: ir.Operation, holes: Sequence[Hole]) -> None:
             builder.fill(hole)
 
 
-def _shared(impls: Sequence[Impl]) -> set[Spec]:
-    """The Specs whose programs are used in several places and are worth a name."""
-    uses: collections.Counter[Spec] = collections.Counter()
-    pending = list(impls)
-    seen: set[Spec] = set()
-    while pending:
-        impl = pending.pop()
-        uses[impl.spec] += 1
-        if impl.spec not in seen:
-            seen.add(impl.spec)
-            pending.extend(b.impl for b in impl.branches)
-    programs = {below.spec: below for impl in impls for below in _distinct(impl)}
-    return {
-        spec
-        for spec, count in uses.items()
-        if count > 1 and not isinstance(programs[spec].action, Select)
-    }
+class _Programs:
+    """The programs of some Impls, each once: equal ones have one number.
 
+    A Spec may have several: where a person has decided, it may be done otherwise than
+    where the search has.
+    """
 
-def _distinct(impl: Impl) -> list[Impl]:
-    """Every Impl below ``impl`` and itself, each once; holes before what has them."""
-    found: dict[Spec, Impl] = {}
+    def __init__(self, impls: Sequence[Impl]) -> None:
+        self._numbers: dict[tuple[Spec, Action, tuple[int, ...]], int] = {}
+        self._known: dict[int, int] = {}
+        self.distinct: list[Impl] = []
+        """By number; holes before what has them."""
+        for impl in impls:
+            self._visit(impl)
+        self.shared = self._shared(impls)
+        """Those that are used in several places and are worth a name."""
 
-    def visit(node: Impl) -> None:
-        if node.spec in found:
-            return
-        for branch in node.branches:
-            visit(branch.impl)
-        found[node.spec] = node
+    def number(self, impl: Impl) -> int:
+        """The number of a program."""
+        return self._known[id(impl)]
 
-    visit(impl)
-    return list(found.values())
+    def _visit(self, impl: Impl) -> int:
+        known = self._known.get(id(impl))
+        if known is not None:
+            return known
+        below = tuple(self._visit(branch.impl) for branch in impl.branches)
+        number = self._numbers.setdefault(
+            (impl.spec, impl.action, below), len(self.distinct)
+        )
+        if number == len(self.distinct):
+            self.distinct.append(impl)
+        self._known[id(impl)] = number
+        return number
+
+    def _shared(self, impls: Sequence[Impl]) -> set[int]:
+        uses: collections.Counter[int] = collections.Counter()
+        for impl in (*impls, *self._used()):
+            uses[self.number(impl)] += 1
+        return {
+            number
+            for number, count in uses.items()
+            if count > 1 and not isinstance(self.distinct[number].action, Select)
+        }
+
+    def _used(self) -> Iterator[Impl]:
+        for impl in self.distinct:
+            for branch in impl.branches:
+                yield branch.impl
 
 
 class _Builder:
@@ -96,12 +112,11 @@ class _Builder:
 
     def __init__(self, module: ir.Operation, impls: Sequence[Impl]) -> None:
         self.block = module.regions[0].blocks[0]
-        self.shared = _shared(impls)
-        self.names: dict[Spec, str] = {}
+        self.programs = _Programs(impls)
+        self.names: dict[int, str] = {}
         self.taken = set(named_sequences(module))
         self.handle = transform.AnyOpType.get()
-        for impl in impls:
-            self._define_below(impl)
+        self._define()
 
     def fill(self, hole: Hole) -> None:
         """The program of a hole, at the end of the block of its handle."""
@@ -111,16 +126,16 @@ class _Builder:
                 handle = transform.CastOp(self.handle, handle).results[0]
             self._place(hole.impl, handle)
 
-    def _define_below(self, impl: Impl) -> None:
+    def _define(self) -> None:
         """A named sequence for each shared program, those that it includes first."""
-        for node in _distinct(impl):
-            if node.spec in self.shared and node.spec not in self.names:
-                name = self._name(node.spec)
+        for number, impl in enumerate(self.programs.distinct):
+            if number in self.programs.shared:
+                name = self._name(impl.spec)
                 block = self._sequence(name, "transform.consumed")
                 with ir.InsertionPoint(block):
-                    self._write(node, block.arguments[0])
+                    self._write(impl, block.arguments[0])
                     transform.YieldOp([])
-                self.names[node.spec] = name
+                self.names[number] = name
 
     def entry(self, goals: Sequence[Goal]) -> None:
         """The sequence that is run."""
@@ -167,7 +182,7 @@ class _Builder:
 
     def _place(self, impl: Impl, handle: ir.Value) -> None:
         """The program of ``impl`` on ``handle``: included, or written out."""
-        name = self.names.get(impl.spec)
+        name = self.names.get(self.programs.number(impl))
         if name is None:
             self._write(impl, handle)
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from morello.explain.memory import Held, Use, uses
 from morello.explain.tiles import Tiles, below, moved, whole
 from morello.search import Alternatives, Explorer, Impl, Place, Solver, Statistics
+from morello.search.partial import HOLE, Partial
 from morello.spec import Level, Limits, Spec
 from morello.targets import Target
 
@@ -85,13 +86,26 @@ class Explanation:
         return max(leaves, key=lambda node: node.share)
 
 
-def explain(spec: Spec, solver: Solver, request: Request | None = None) -> Explanation:
+def explain(
+    spec: Spec,
+    solver: Solver,
+    request: Request | None = None,
+    given: Partial = HOLE,
+) -> Explanation:
     """Search and explain the best program of a Spec.
+
+    Args:
+        spec: which.
+        solver: what searches.
+        request: where alternatives are wanted.
+        given: the decisions that a schedule has made already; there are no alternatives
+            to them.
 
     Raises:
         SearchError: there is none.
+        ScheduleError: what is given does not apply.
     """
-    explorer = Explorer(solver, spec)
+    explorer = Explorer(solver, spec, given)
     builder = _Builder(explorer, solver.target, spec.limits, request or Request())
     impl = explorer.solution.impl
     root = builder.node(_Seat(0, "", 1, 1, whole(spec), ()), explorer.root, impl)
@@ -165,7 +179,7 @@ class _Builder:
     ) -> tuple[Node, ...]:
         held = seat.held if taken is None else (*seat.held, taken)
         found = []
-        places = self.explorer.below(place, impl.action)
+        places = self.explorer.below(place, impl)
         for branch, hole in zip(impl.branches, places, strict=True):
             child = _Seat(
                 seat.depth + 1,
@@ -181,7 +195,7 @@ class _Builder:
     def _alternatives_at(
         self, number: int, depth: int, place: Place
     ) -> Alternatives | None:
-        if not self.request.wants(number, depth):
+        if place.table is None or not self.request.wants(number, depth):
             return None
         if place not in self._alternatives:
             self._alternatives[place] = self.explorer.alternatives(place)

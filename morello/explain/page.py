@@ -232,7 +232,8 @@ def _next_best(found: Alternatives) -> tuple[str, str]:
             return "a tie", "another first action costs exactly the same"
         return f"{found.ties} ties", "other first actions cost exactly the same"
     more = excess(best.excess, found.chosen.cost)
-    return more, f"the next best first action, {escape(str(best.action))}"
+    name = "a first action that a pin rules out" if best.excess < 0 else "the next best"
+    return more, f"{name}, {escape(str(best.action))}"
 
 
 def _way(more: str, impl: Impl, mark: str) -> str:

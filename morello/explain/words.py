@@ -43,10 +43,15 @@ def percent(share: float) -> str:
 
 
 def excess(part: int, whole: int) -> str:
-    """How much more, in percent of the whole: ``tie``, ``+0.3%``, ``4.1 times``."""
+    """How much more, in percent of the whole: ``tie``, ``+0.3%``, ``4 times``.
+
+    Less, ``-2.0%``, is what could be had where a pin decides.
+    """
     if part == 0:
         return "tie"
     ratio = part / whole if whole else float("inf")
+    if ratio < 0:
+        return f"-{percent(-ratio)}"
     if ratio < 0.0005:
         return "+<0.1%"
     if ratio < 10:

@@ -6,33 +6,17 @@ the cost of an alternative is the least that any program beginning with it can h
 """
 
 import dataclasses
-from typing import Protocol
 
 from morello.actions import Action, Child
-from morello.errors import SearchError
-from morello.search.axes import Axis
+from morello.errors import ScheduleError, SearchError
 from morello.search.impl import Branch, Impl
+from morello.search.partial import HOLE, Partial
+from morello.search.pins import Pinned
 from morello.search.solver import Solution, Solver
-from morello.search.table import Table, TableId
-from morello.spec import Spec, SpecKey
+from morello.search.table import TableId
+from morello.spec import Spec
 from morello.spec.frame import Frame
 from morello.targets import Target
-
-
-class Tables(Protocol):
-    """The tables of goals with one set of limits, as the solver keeps them."""
-
-    def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
-        """The table of a goal."""
-
-    def child_id(self, parent: TableId, child: Child) -> TableId:
-        """The table of a hole."""
-
-    def table(self, identity: TableId) -> Table:
-        """A table, solved now if it was not."""
-
-    def program(self, spec: Spec, table: Table) -> Impl:
-        """The best program of a Spec; `SearchError` if there is none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +24,12 @@ class Place:
     """Where a node of a program was decided: a Spec, in a table."""
 
     spec: Spec
-    table: TableId
+    goal: Spec
+    """The goal whose search it belongs to."""
+    table: TableId | None
+    """None where a person has decided, not a search."""
+    given: Partial = HOLE
+    """What a person has decided of its program."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,27 +75,39 @@ class Alternatives:
 class Explorer:
     """Reads the tables of one solved goal.
 
+    Args:
+        solver: what solves it.
+        goal: the Spec.
+        given: the program that it begins with, if a person has decided that.
+
     Raises:
         SearchError: the goal has no program.
+        ScheduleError: what is given does not apply.
     """
 
-    def __init__(self, solver: Solver, goal: Spec) -> None:
-        self.solution: Solution = solver.solve(goal)
+    def __init__(self, solver: Solver, goal: Spec, given: Partial = HOLE) -> None:
+        self._solver = solver
         self._target: Target = solver.target
-        self._tables: Tables = solver.run_of(goal)
-        self.root = Place(goal, solver.goal_table(goal))
+        self.root = self._place(goal, given)
+        self.solution: Solution = (
+            solver.solve(goal) if given.action is None else solver.complete(goal, given)
+        )
 
     def alternatives(self, place: Place) -> Alternatives:
         """Every action that could begin the program of a place.
 
         Raises:
             SearchError: the place has no program.
+            ScheduleError: a schedule that was given decides there.
         """
-        table = self._tables.table(place.table)
-        chosen = self._tables.program(place.spec, table)
+        if place.table is None:
+            raise ScheduleError(f"a schedule decides {place.spec}, not the search")
+        tables = self._solver.run_of(place.goal)
+        table = tables.table(place.table)
+        chosen = tables.program(place.spec, table)
         found, dead_ends, refused = [], 0, 0
         for action in table.actions:
-            if action == chosen.action:
+            if action == chosen.action or isinstance(action, Pinned):
                 continue
             holes = self._holes(place, action)
             if holes is None:
@@ -120,21 +121,43 @@ class Explorer:
         found.sort(key=lambda alternative: alternative.excess)
         return Alternatives(chosen, tuple(found), dead_ends, refused)
 
-    def below(self, place: Place, action: Action) -> tuple[Place, ...]:
-        """The places of the holes that an action leaves, in order; it must apply."""
-        return tuple(hole for _, hole in self._holes(place, action) or ())
+    def below(self, place: Place, impl: Impl) -> tuple[Place, ...]:
+        """The places of the holes that a place's program leaves, in order."""
+        given = self._given(place)
+        if given.action is None:
+            return tuple(hole for _, hole in self._holes(place, impl.action) or ())
+        return tuple(
+            self._place(branch.impl.spec, below)
+            for branch, below in zip(impl.branches, given.branches, strict=True)
+        )
+
+    def _place(self, goal: Spec, given: Partial) -> Place:
+        """The place of a goal, or of what a person has decided."""
+        table = self._solver.goal_table(goal) if given.action is None else None
+        return Place(goal, goal, table, given)
+
+    def _given(self, place: Place) -> Partial:
+        """What a person has decided of a place: in a given schedule, or by a pin."""
+        if place.table is None:
+            return place.given
+        table = self._solver.run_of(place.goal).table(place.table)
+        action = table.decision(place.spec.sizes, place.spec.limits)
+        if not isinstance(action, Pinned):
+            return HOLE
+        return self._solver.pinned.pins.find(action).program
 
     def _holes(
         self, place: Place, action: Action
     ) -> tuple[tuple[Child, Place], ...] | None:
         """The holes of an action; None if it does not apply."""
         expansion = action.expand(Frame.of(place.spec), self._target)
-        if expansion.refusal():
+        if expansion.refusal() or place.table is None:
             return None
+        run = self._solver.run_of(place.goal)
         return tuple(
             (
                 child,
-                Place(child.frame.spec(), self._tables.child_id(place.table, child)),
+                Place(child.frame.spec(), place.goal, run.child_id(place.table, child)),
             )
             for child in expansion.children
             if int(child.times)
@@ -155,8 +178,10 @@ class Explorer:
         return Impl(place.spec, action, cost, tuple(branches))
 
     def _program(self, place: Place) -> Impl | None:
-        table = self._tables.table(place.table)
+        if place.table is None:
+            return None
+        run = self._solver.run_of(place.goal)
         try:
-            return self._tables.program(place.spec, table)
+            return run.program(place.spec, run.table(place.table))
         except SearchError:
             return None

@@ -13,14 +13,15 @@ from collections import OrderedDict
 
 from morello.errors import MorelloError
 from morello.search.layers import Layers
-from morello.search.solver import Solution, Solver, Statistics, Watch
+from morello.search.pins import Pins
+from morello.search.solver import Solution, Solver, Statistics, Watch, pins_of
 from morello.spec import Spec
 from morello.targets import Target
 
 _KEPT = 256
 """How many solutions are remembered; their tables are not."""
 
-_Question = tuple[Spec, Target, Layers | None]
+_Question = tuple[Spec, Target, Layers | None, Pins]
 _known: OrderedDict[_Question, Solution] = OrderedDict()
 
 
@@ -69,13 +70,14 @@ def best_program(
     Raises:
         SearchError: no program exists.
     """
-    question = (spec, target, database)
+    pins = pins_of(database, target) if solver is None else solver.pinned.pins
+    question = (spec, target, database, pins)
     found = _known.get(question)
     if found is not None:
         return found
     patience = patience or Patience()
     if solver is None:
-        solver = Solver(target, database, watch_of(patience))
+        solver = Solver(target, database, watch_of(patience), pins)
     found = _search(spec, solver, patience)
     if found.complete:
         _known[question] = found
@@ -103,7 +105,7 @@ def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
         return solver.solve(spec)
     except stops:
         smaller = dataclasses.replace(solver.target, relayouts=False)
-        found = Solver(smaller).solve(spec)
+        found = Solver(smaller, pins=solver.pinned.pins).solve(spec)
     elapsed = time.perf_counter() - start
     statistics = dataclasses.replace(found.statistics, seconds=elapsed)
     return dataclasses.replace(found, statistics=statistics, complete=False)

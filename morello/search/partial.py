@@ -89,6 +89,10 @@ def complete(
     return Impl(spec, partial.action, cost, branches)
 
 
+_PLAIN = (str, int, bool)
+"""Types of fields that JSON has; values of others are written as they print."""
+
+
 def _to_data(partial: Partial) -> Any:
     """Null for a hole; else the action's name, its fields and its branches."""
     action = partial.action
@@ -99,7 +103,7 @@ def _to_data(partial: Partial) -> Any:
 
 
 def _write(value: Any) -> Any:
-    return value if isinstance(value, (str, int)) else str(value)
+    return value if type(value) in _PLAIN else str(value)
 
 
 def _from_data(data: Any) -> Partial:
@@ -116,7 +120,7 @@ def _from_data(data: Any) -> Partial:
 
 def _read(kind: Any, text: Any) -> Any:
     """The value of an action's field."""
-    if kind in (str, int, bool):
+    if kind in _PLAIN:
         if not isinstance(text, kind):
             raise TypeError(f"{text!r} is not of type {kind.__name__}")
         return text

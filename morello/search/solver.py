@@ -16,6 +16,7 @@ from morello.search.axes import Axis, Box, Free
 from morello.search.impl import Branch, Impl
 from morello.search.layers import Layers
 from morello.search.packed import Packed
+from morello.search.partial import Partial, complete
 from morello.search.pins import Fixed, Pinned, PinnedPrograms, Pins, read_pins
 from morello.search.shelf import Shelf
 from morello.search.table import Costs, Table, TableId
@@ -75,7 +76,7 @@ class Solver:
         self.database = database
         self.watch = watch
         if pins is None:
-            pins = read_pins(database.pins(), target) if database else Pins()
+            pins = pins_of(database, target)
         self.pinned = PinnedPrograms(pins, target, lambda spec: self.solve(spec).impl)
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
 
@@ -115,6 +116,20 @@ class Solver:
             impl = run.program(spec, run.entry(self.goal_table(spec)))
         elapsed = time.perf_counter() - start
         return Solution(impl, Statistics(len(run.shelf), run.points - before, elapsed))
+
+    def complete(self, spec: Spec, given: Partial) -> Solution:
+        """The best program of ``spec`` that begins with what is given.
+
+        Raises:
+            SearchError: a hole that is left has no program.
+            ScheduleError: what is given does not apply.
+        """
+        start = time.perf_counter()
+        impl = complete(given, spec, self.target, lambda hole: self.solve(hole).impl)
+        tables = sum(len(run.shelf) for run in self._runs.values())
+        points = sum(run.points for run in self._runs.values())
+        elapsed = time.perf_counter() - start
+        return Solution(impl, Statistics(tables, points, elapsed))
 
 
 class _Run:
@@ -263,6 +278,15 @@ class _Run:
         impl = Impl(spec, action, cost, tuple(branches))
         self._impls[table.id, spec] = impl
         return impl
+
+
+def pins_of(database: Layers | None, target: Target) -> Pins:
+    """The schedules that a database pins for a target.
+
+    Raises:
+        ScheduleError: one was made by a version of Morello that had other actions.
+    """
+    return read_pins(database.pins(), target) if database is not None else Pins()
 
 
 def _check_registers(spec: Spec, target: Target) -> None:

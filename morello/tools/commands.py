@@ -203,6 +203,8 @@ class ExplainOptions:
         metavar="G",
         parse=gigahertz,
     )
+    threads: int = _threads()
+    schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
 
@@ -211,11 +213,17 @@ class ExplainOptions:
 class DbOptions:
     """The command line of ``morello db``."""
 
-    action: str = positional("info, verify, export, import, merge or gc", "ACTION")
-    files: tuple[str, ...] = positional(
-        "the files of import, export or merge", "FILE", repeats=True
+    action: str = positional(
+        "info, verify, export, import, merge, gc, pin or unpin", "ACTION"
+    )
+    words: tuple[str, ...] = positional(
+        "the files of import, export or merge; the Spec and the file of pin; the Spec "
+        "of unpin",
+        "WORD",
+        repeats=True,
     )
     db: str | None = _db()
+    target: str = _target()
     json: bool = flag("info: print one JSON object, on one line", default=False)
 
 
@@ -369,6 +377,7 @@ in cycles; --ghz says which clock turns them into time.
 
 An alternative is another first action at a node, with the cheapest program that begins
 with it: what it costs more is what rejecting it saves. Equal costs are called a tie.
+What --schedule decides has none; where a pin decides, what it rules out may cost less.
 
 examples:
   morello explain matmul:512x512x512:f32
@@ -389,15 +398,27 @@ actions:
   import FILE...   add the rows of other databases
   merge FILE...    the same; it says how many rows each brought
   gc               take out rows of other versions and damaged ones, and shrink the file
+  pin SPEC FILE    fix the schedule of a Spec: FILE is a module with it, as 'emit
+                   --stage schedule' prints; what it leaves is searched; - is the
+                   standard input
+  unpin SPEC       leave the Spec to the search again
 
 A row is read only by the version and for the target that it was made with. Deleting the
-file is safe: everything in it can be solved again.
+file is safe but for what is pinned: all else in it can be solved again.
+
+A pinned Spec, be it a goal or a part of one, is done as its schedule says, wherever a
+search with this database meets it and whatever it costs. All of it counts: levels,
+layouts, contiguity and limits. 'info' lists what is pinned; pins are exported and
+merged with the rest.
 
 examples:
   morello db info
   morello db verify --db tables.sqlite
   morello db merge other.sqlite
       into the database that 'run' and 'bench' use
+  morello emit SPEC --stage schedule -o mine.mlir
+  morello db pin SPEC mine.mlir
+      after mine.mlir was edited by hand
 """
 
 _PRECOMPUTE = """\

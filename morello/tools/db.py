@@ -5,6 +5,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from morello.errors import MorelloError
 from morello.search.codec import CodecError, summary
@@ -12,6 +13,14 @@ from morello.search.database import Database, DatabaseError, Row
 from morello.search.identity import space
 from morello.search.layers import NONE, VARIABLE, default_path, named_paths
 from morello.tools.commands import DbOptions
+from morello.tools.db_pins import (
+    digests,
+    main_pin,
+    main_unpin,
+    pin_data,
+    pin_fault,
+    pins_digest,
+)
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.table import table
 
@@ -40,6 +49,9 @@ class Info:
     """Specs a box of decisions."""
     compression: float | None
     """Specs a box, of decisions and of costs together."""
+    pins: tuple[dict[str, Any], ...] = ()
+    """What is pinned: ``spec``, ``target``, how many ``holes`` are left to the search,
+    and whether the row is ``whole``."""
 
 
 def main(options: DbOptions) -> int:
@@ -54,9 +66,9 @@ def main(options: DbOptions) -> int:
     if options.action not in _ACTIONS:
         names = ", ".join(_ACTIONS)
         raise UsageError(f"there is no 'db {options.action}'", f"use one of {names}")
-    takes_files = options.action in ("export", "import", "merge")
-    if bool(options.files) != takes_files:
-        need = "needs a FILE" if takes_files else "takes no FILE"
+    least, most, form = _WORDS.get(options.action, (0, 0, "no FILE"))
+    if not least <= len(options.words) <= most:
+        need = f"needs {form}" if least else "takes no FILE"
         raise UsageError(f"'db {options.action}' {need}", "see morello db --help")
     return _ACTIONS[options.action](_path(options), options)
 
@@ -84,6 +96,7 @@ def info(path: Path) -> Info:
             points += row.points
             boxes += row.boxes
             cost_boxes += row.cost_boxes
+        pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
     return Info(
         str(path),
         path.stat().st_size,
@@ -95,6 +108,7 @@ def info(path: Path) -> Info:
         cost_boxes,
         points / boxes if boxes else None,
         points / (boxes + cost_boxes) if boxes else None,
+        pins,
     )
 
 
@@ -120,6 +134,9 @@ def _info(path: Path, options: DbOptions) -> int:
                 f"{found.compression:.0f} with costs",
             )
         )
+    for row in found.pins:
+        left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
+        rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
     write_output("-", table(*rows))
     return 0
 
@@ -134,6 +151,11 @@ def _verify(path: Path, options: DbOptions) -> int:
             reason = _fault(row) if is_whole else "the checksum is wrong"
             if reason:
                 wrong.append(f"{row.key.hex()[:16]} {row.name}: {reason}")
+        for pin, is_whole in database.pins():
+            rows += 1
+            reason = pin_fault(pin) if is_whole else "the checksum is wrong"
+            if reason:
+                wrong.append(f"pin of {pin.spec}: {reason}")
     lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
     write_output("-", "\n".join(lines) + "\n")
     return 1 if wrong else 0
@@ -150,9 +172,7 @@ def _fault(row: Row) -> str:
 
 
 def _export(path: Path, options: DbOptions) -> int:
-    if len(options.files) != 1:
-        raise UsageError("'db export' makes one file", "give one FILE")
-    target = Path(options.files[0])
+    target = Path(options.words[0])
     if target.exists():
         raise DatabaseError(f"{target} exists", "give the name of a new file")
     new, damaged = _copy(path, target)
@@ -162,7 +182,7 @@ def _export(path: Path, options: DbOptions) -> int:
 
 
 def _import(path: Path, options: DbOptions) -> int:
-    for name in options.files:
+    for name in options.words:
         new, damaged = _copy(Path(name), path)
         lost = f", {damaged} damaged left out" if damaged else ""
         write_output("-", f"{name}: {new} new tables{lost}\n")
@@ -171,10 +191,11 @@ def _import(path: Path, options: DbOptions) -> int:
 
 def _gc(path: Path, options: DbOptions) -> int:
     with _opened(path, is_writable=True) as database:
+        kept = digests(database)
         unused = tuple(
             row.key
             for row, is_whole in database.rows()
-            if not is_whole or not _is_current(row)
+            if not is_whole or not _is_current(row) or pins_digest(row) not in kept
         )
         before = path.stat().st_size
         database.delete(unused)
@@ -184,6 +205,17 @@ def _gc(path: Path, options: DbOptions) -> int:
     return 0
 
 
+_MANY = 1 << 16
+
+_WORDS = {
+    "export": (1, 1, "one FILE"),
+    "import": (1, _MANY, "a FILE"),
+    "merge": (1, _MANY, "a FILE"),
+    "pin": (2, 2, "a SPEC and a FILE"),
+    "unpin": (1, 1, "a SPEC"),
+}
+"""The least and the most words of an action, and what they are."""
+
 _ACTIONS: dict[str, Callable[[Path, DbOptions], int]] = {
     "info": _info,
     "verify": _verify,
@@ -191,6 +223,8 @@ _ACTIONS: dict[str, Callable[[Path, DbOptions], int]] = {
     "import": _import,
     "merge": _import,
     "gc": _gc,
+    "pin": main_pin,
+    "unpin": main_unpin,
 }
 
 
@@ -216,6 +250,11 @@ def _copy(source: Path, target: Path) -> tuple[int, int]:
                 raise
             write_output("-", f"{source}: what follows cannot be read: {error.what}\n")
         new += database.put_all(tuple(batch))
+        pins = old.pins()
+        damaged += sum(not is_whole for _, is_whole in pins)
+        whole = tuple(pin for pin, is_whole in pins if is_whole)
+        if whole:
+            database.pin(whole, replace=False)
     return new, damaged
 
 

@@ -12,8 +12,13 @@ from morello.explain import (
 )
 from morello.explain import Request as Wanted
 from morello.explain.words import Clock
+from morello.hand_schedule import read_program
 from morello.search import Solver
+from morello.search.anytime import parallel_goal, watch_of
 from morello.search.counting import count_programs
+from morello.search.partial import HOLE
+from morello.spec import Spec
+from morello.targets import Target
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.progress import progress
@@ -36,17 +41,37 @@ def main(options: ExplainOptions) -> int:
         )
     if options.html is not None:
         check_output(options.html)
-    request = Request.read(options.spec, options.target, None, options.db)
-    with request.working():
-        found = explain(
-            request.spec, Solver(request.target, request.database()), _wanted(options)
-        )
+    request = Request.read(options.spec, options.target, options.schedule, options.db)
+    goal, target = parallel_goal(request.spec, request.target, options.threads)
+    found = _explained(request, goal, target, _wanted(options))
+    _check_nodes(options.at, found)
     programs = None
     if options.count:
         with progress(f"counting the programs of {request.text}"):
-            programs = count_programs(request.spec, request.target)
-    _check_nodes(options.at, found)
+            programs = count_programs(goal, target)
+    _write(options, found, programs)
+    return 0
+
+
+def _explained(
+    request: Request, goal: Spec, target: Target, wanted: Wanted
+) -> Explanation:
+    with request.working() as show:
+        given = HOLE
+        if request.schedule is not None:
+            given = read_program(request.schedule, goal, target)
+        solver = Solver(target, request.database(), watch_of(request.patience(show)))
+        return explain(goal, solver, wanted, given)
+
+
+def _write(options: ExplainOptions, found: Explanation, programs: float | None) -> None:
+    """Write what was asked for.
+
+    Args:
+        programs: the binary logarithm of how many there are, if that was asked for.
+    """
     clock = Clock(options.ghz)
+    count = "" if programs is None else f"{_COUNT}: {count_text(programs)}\n"
     if options.html is not None:
         write_output(options.html, as_page(found, clock, options.top))
     if options.json:
@@ -54,14 +79,14 @@ def main(options: ExplainOptions) -> int:
         if programs is not None:
             data["programs_log10"] = programs * math.log10(2)
         write_output("-", json.dumps(data) + "\n")
-    if options.html is None and not options.json:
+    elif options.html is None:
         text = as_text(found, clock, options.top)
-        if programs is not None:
-            text = f"{text}\nprograms in the space: {count_text(programs)}\n"
-        write_output("-", text)
-    elif programs is not None and not options.json and options.html != "-":
-        write_output("-", f"programs in the space: {count_text(programs)}\n")
-    return 0
+        write_output("-", f"{text}\n{count}" if count else text)
+    elif count and options.html != "-":
+        write_output("-", count)
+
+
+_COUNT = "programs in the space"
 
 
 def count_text(binary_logarithm: float) -> str:

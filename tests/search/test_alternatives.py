@@ -17,6 +17,7 @@ from tests.search.goals import KINDS, random_goal
 
 def enumerated(place: Place, brute: BruteForce) -> dict[str, int | None]:
     """The best cost by first action, of those that apply; None without a program."""
+    assert place.table is not None
     key, axes = place.spec.key, place.table.sizes
     family = brute._family(key, axes)
     found = {}
@@ -52,7 +53,7 @@ def check(spec: Spec, budget: int) -> int:
         place = pending.pop()
         count += compare(explorer, place, brute)
         chosen = explorer.alternatives(place).chosen
-        pending += explorer.below(place, chosen.action)
+        pending += explorer.below(place, chosen)
     return count
 
 
@@ -78,7 +79,7 @@ def test_a_program_of_a_node_is_that_of_the_whole() -> None:
     while pending:
         place, expected = pending.pop()
         assert explorer.alternatives(place).chosen == expected
-        below = explorer.below(place, expected.action)
+        below = explorer.below(place, expected)
         pending += zip(below, (b.impl for b in expected.branches), strict=True)
         seen += 1
     assert seen == len(list(impl.walk()))
@@ -98,6 +99,6 @@ def test_the_parts_of_an_alternative_add_up() -> None:
 
 
 def test_a_goal_without_a_program_is_refused() -> None:
-    spec = parse_spec("matmul:1x1x1:u8,s8,s32:l2=0", AVX2.limits)
+    spec = parse_spec("matmul:4x4x4:f32:l1=0", AVX2.limits)
     with pytest.raises(SearchError, match="no program exists"):
         Explorer(Solver(AVX2), spec)

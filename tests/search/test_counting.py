@@ -123,5 +123,5 @@ def test_each_counted_program_is_another(text: str) -> None:
 
 
 def test_a_spec_without_a_program_has_none() -> None:
-    spec = parse_spec("matmul:2x2x2:bf16,bf16,f32", AVX2.limits)
+    spec = parse_spec("matmul:2x2x2:f32:l1=0", AVX2.limits)
     assert count_programs(spec, AVX2) == -math.inf

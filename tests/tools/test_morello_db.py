@@ -1,6 +1,7 @@
 """``morello db``: what it prints, what it refuses, and what is in the files after."""
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from morello.search.database import Database
 from morello.tools.morello import main
 from tests.database.small import filled, row
+from tests.test_partial_schedule import SPEC
+from tests.test_pinning import TILED
 
 
 @pytest.fixture
@@ -98,8 +101,12 @@ def test_gc_keeps_what_this_version_reads(
     [
         ("look", 2, "there is no 'db look'"),
         ("info FILE", 2, "'db info' takes no FILE"),
-        ("export", 2, "'db export' needs a FILE"),
-        ("export a b --db x", 2, "'db export' makes one file"),
+        ("export", 2, "'db export' needs one FILE"),
+        ("export a b --db x", 2, "'db export' needs one FILE"),
+        ("pin fill:9", 2, "'db pin' needs a SPEC and a FILE"),
+        ("pin fill:9 /nowhere --db x", 2, "/nowhere"),
+        ("unpin", 2, "'db unpin' needs a SPEC"),
+        ("unpin fill:9 --db none", 2, "there is no database"),
         ("info --db none", 2, "there is no database"),
         ("verify --db /nowhere/x", 1, "there is no file /nowhere/x"),
     ],
@@ -143,3 +150,43 @@ def test_a_database_that_fails_is_one_line(
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 1
     assert errors[0].startswith(f"morello: warning: the database {path} cannot be used")
+
+
+def test_pin_and_unpin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = tmp_path / "x.sqlite", tmp_path / "mine.mlir"
+    database = ["--db", str(path)]
+    emit = ["emit", SPEC, "--stage", "schedule", *database]
+    assert main(emit) == 0
+    free = capsys.readouterr().out
+    file.write_text(TILED)
+    assert main(["db", "pin", SPEC, str(file), *database]) == 0
+    text = "move:4x20:f32:vrf=16:l1=512:l2=16384"
+    said = f"{path}: pinned {text}, 1 holes left to the search\n"
+    assert capsys.readouterr().out == said
+    assert main(emit) == 0
+    assert 'dim = "d1", size = 5' in capsys.readouterr().out
+    row = {"spec": text, "target": "avx2", "holes": 1, "whole": True}
+    assert _info(path, capsys)["pins"] == [row]
+    assert main(["explain", SPEC, *database]) == 0
+    assert re.search(
+        r"move 4x20: tile\(d1, 5\)\n.*\n *-\d", capsys.readouterr().out, re.S
+    )
+    assert main(["db", "unpin", SPEC, *database]) == 0
+    assert main(["db", "unpin", SPEC, *database]) == 1
+    assert "nothing is pinned for move:4x20" in capsys.readouterr().err
+    assert main(emit) == 0
+    assert capsys.readouterr().out == free
+
+
+def test_a_schedule_that_does_not_apply_is_refused_at_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.mlir"
+    file.write_text(TILED.replace("size = 5", "size = 50"))
+    for words in (
+        ["db", "pin", SPEC, str(file)],
+        ["explain", SPEC, "--schedule", str(file)],
+    ):
+        assert main([*words, "--db", str(tmp_path / "x.sqlite")]) == 1
+        message = capsys.readouterr().err
+        assert re.match(rf"morello: error: {file}:\d+:\d+: .*size 50 is not", message)

@@ -9,6 +9,7 @@ from morello.search import Solver
 from morello.spec import parse_spec
 from morello.targets import AVX2
 from morello.tools.morello import main
+from tests.test_pinning import TILED
 
 SPEC = "max:20x17:f32"
 
@@ -80,7 +81,7 @@ def test_the_same_every_time(capsys: Capture) -> None:
     ("arguments", "code", "message"),
     [
         (["max:0x3:f32"], 1, "size 0 of dimension"),
-        (["matmul:1x1x1:u8,s8,s32:l2=0"], 1, "no program exists"),
+        (["matmul:1x1x1:f32:l1=0"], 1, "no program exists"),
         (["fill:7", "--at", "99"], 2, "argument --at: the program has no node 99"),
         (["fill:7", "--ghz", "0"], 2, "'0' is not a clock in GHz"),
         (["fill:7", "--ghz", "nan"], 2, "'nan' is not a clock in GHz"),
@@ -121,3 +122,35 @@ def test_programs_are_counted_on_request(tmp_path: Path, capsys: Capture) -> Non
     assert capsys.readouterr().out == f"programs in the space: 10^{power:.1f}\n"
     assert main(["explain", "fill:4:f32", "--json"]) == 0
     assert "programs_log10" not in json.loads(capsys.readouterr().out)
+
+
+def test_a_schedule_is_explained(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "mine.mlir"
+    file.write_text(TILED)
+    arguments = [
+        "explain",
+        "move:4x20",
+        "--schedule",
+        str(file),
+        "--db",
+        "none",
+        "--depth",
+        "1",
+    ]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "move 4x20: tile(d1, 5)" in text
+    assert "alternatives at node 1," in text
+    assert "alternatives at node 0," not in text
+    page = tmp_path / "page.html"
+    assert main([*arguments, "--html", str(page)]) == 0
+    assert "tile(d1, 5)" in page.read_text()
+
+
+def test_threads_are_explained(capsys: Capture) -> None:
+    text = "fill:1024x2048:f32"
+    assert main(["explain", text, "--threads", "2", "--db", "none", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert main(["explain", text, "--db", "none", "--json"]) == 0
+    assert found["cost"] < json.loads(capsys.readouterr().out)["cost"]
+    assert found["program"]["action"].startswith("tile_parallel")

@@ -1,0 +1,82 @@
+"""A schedule as the program that it stands for: what is pinned, and what is explained.
+
+`read_program` runs a schedule on the Spec of its module and notes every decision; what
+the schedule leaves is a hole.
+"""
+
+from morello.dialect import load
+from morello.dialect.ops import SPEC_OPS
+from morello.dialect.target import TARGET_ATTRIBUTE, target_of
+from morello.dialect.transform.trace import Trace, tracing
+from morello.errors import ScheduleError
+from morello.mlir import ir
+from morello.passes.apply_schedule import entry_sequence, interpret
+from morello.passes.base import PassFailure
+from morello.search.partial import HOLE, Partial
+from morello.spec import Spec
+from morello.stages import check_goal, parse_schedule, place_text
+from morello.targets import Target, print_target
+
+
+def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
+    """The decisions of a schedule.
+
+    Args:
+        schedule: a module with the Spec and its schedule, as `Kernel.schedule` has it.
+        spec: the Spec that it must be for.
+        target: the machine.
+
+    Raises:
+        ScheduleError: the text cannot be read, is for another Spec or target, or an
+            action does not apply; it begins with the place in the text.
+    """
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        module = parse_schedule(schedule)
+        check_goal(module, spec)
+        _set_target(module, target)
+        with tracing() as trace:
+            root = trace.number(_spec_op(module))
+            try:
+                interpret(module.operation, entry_sequence(module.operation))
+            except PassFailure as error:
+                raise ScheduleError(f"{place_text(error.location)}: {error}") from error
+    return _program(trace, root)
+
+
+def _set_target(module: ir.Module, target: Target) -> None:
+    """Hold a module to a target.
+
+    Raises:
+        ScheduleError: it is for another.
+    """
+    attributes = module.operation.attributes
+    if TARGET_ATTRIBUTE not in attributes:
+        attributes[TARGET_ATTRIBUTE] = ir.StringAttr.get(print_target(target))
+    given = target_of(module.operation)
+    if given != target:
+        raise ScheduleError(
+            f"the schedule is for the target '{print_target(given)}', not for "
+            f"'{print_target(target)}'",
+            "give its target with --target",
+        )
+
+
+def _spec_op(module: ir.Module) -> ir.Operation:
+    """The only Spec op of a module."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in SPEC_OPS:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found[0]
+
+
+def _program(trace: Trace, number: int) -> Partial:
+    step = trace.steps.get(number)
+    if step is None:
+        return HOLE
+    return Partial(step.action, tuple(_program(trace, hole) for hole in step.holes))

@@ -1,0 +1,101 @@
+"""Pinning: a person fixes the schedule of a Spec, and every search respects it.
+
+`pin` writes it to a database. From then on every program that is found with that
+database, for this Spec or for one that it occurs in, is made so.
+"""
+
+from pathlib import Path
+
+from morello.errors import MorelloError
+from morello.hand_schedule import read_program
+from morello.search import Solver
+from morello.search.database import Database, PinRow
+from morello.search.layers import VARIABLE, Layers, open_database
+from morello.search.pins import Pin, Pins, full_text, read_pins
+from morello.spec import Spec, parse_spec
+from morello.targets import Target, find_target
+
+
+def pin(
+    spec: str | Spec,
+    schedule: str,
+    *,
+    target: str | Target = "avx2",
+    db: str | Path | Layers | None = None,
+) -> Pin:
+    """Fix the schedule of a Spec; one that was pinned for it before is replaced.
+
+    Args:
+        spec: which; as text it may name levels, layouts and limits:
+            ``matmul_accum:6x64x16:f32:lhs=[0,1,2]@L1/strided:l1=64``.
+        schedule: a module with the Spec and its schedule, as `Kernel.schedule` has it.
+            What it leaves is searched.
+        target: the machine.
+        db: the database, as `compile` takes it; the first of several is written.
+
+    Raises:
+        SpecError, TargetError: an argument cannot be read.
+        ScheduleError: the schedule cannot be read, is for another Spec, or does not
+            apply; it begins with the place in the text.
+        SearchError: a Spec that it leaves has no program.
+        DatabaseError: the database cannot be written.
+    """
+    machine, wanted = _read(spec, target)
+    layers = _opened(db)
+    found = Pin(wanted, machine.name, read_program(schedule, wanted, machine))
+    others = (p for p in read_pins(layers.pins(), machine).pins if p.spec != wanted)
+    solver = Solver(machine, layers, pins=Pins((*others, found)))
+    solver.pinned.check(found)
+    row = PinRow(found.text, machine.name, str(found.program), schedule)
+    _top(layers).pin((row,), replace=True)
+    return found
+
+
+def unpin(
+    spec: str | Spec,
+    *,
+    target: str | Target = "avx2",
+    db: str | Path | Layers | None = None,
+) -> bool:
+    """Leave a Spec to the search again; whether it was pinned in this database.
+
+    Raises:
+        SpecError, TargetError: an argument cannot be read.
+        DatabaseError: the database cannot be written.
+    """
+    machine, wanted = _read(spec, target)
+    return _top(_opened(db)).unpin(full_text(wanted), machine.name)
+
+
+def pinned(
+    *, target: str | Target = "avx2", db: str | Path | Layers | None = None
+) -> tuple[Pin, ...]:
+    """What is pinned for a target.
+
+    Raises:
+        ScheduleError: a pin was made by another version of Morello.
+        DatabaseError: the database cannot be read.
+    """
+    machine = find_target(target) if isinstance(target, str) else target
+    return read_pins(_opened(db).pins(), machine).pins
+
+
+def _read(spec: str | Spec, target: str | Target) -> tuple[Target, Spec]:
+    machine = find_target(target) if isinstance(target, str) else target
+    return machine, parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
+
+
+def _opened(db: str | Path | Layers | None) -> Layers:
+    layers = open_database(db)
+    if layers is None:
+        raise MorelloError(
+            "there is no database to pin a schedule in",
+            f"give its path, or set {VARIABLE}",
+        )
+    return layers
+
+
+def _top(layers: Layers) -> Database:
+    if layers.top is None:
+        raise MorelloError("the database cannot be written", "give the path of another")
+    return layers.top

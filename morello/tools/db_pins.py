@@ -1,0 +1,77 @@
+"""``morello db pin`` and ``unpin``; and what ``db`` says of pins."""
+
+from pathlib import Path
+from typing import Any
+
+from morello.errors import MorelloError
+from morello.pinning import pin, unpin
+from morello.search.database import Database, PinRow, Row
+from morello.search.identity import PINS
+from morello.search.pins import Pin, Pins, full_text
+from morello.tools.commands import DbOptions
+from morello.tools.input_output import write_output
+from morello.tools.request import Request
+
+
+def pin_data(pin: PinRow, is_whole: bool) -> dict[str, Any]:
+    """What ``db info --json`` says of a pin."""
+    holes = Pin.of(pin).program.holes if is_whole and not pin_fault(pin) else None
+    return {"spec": pin.spec, "target": pin.target, "holes": holes, "whole": is_whole}
+
+
+def pin_fault(pin: PinRow) -> str:
+    """What is wrong with a pin whose checksum is right."""
+    try:
+        Pin.of(pin)
+    except MorelloError as error:
+        return str(error)
+    return ""
+
+
+def digests(database: Database) -> set[str]:
+    """Of the pins that tables may have been made with: none, or those of a target."""
+    rows = [p for p, is_whole in database.pins() if is_whole and not pin_fault(p)]
+    pins = [Pin.of(row) for row in rows]
+    targets = {pin.target for pin in pins}
+    found = (Pins(tuple(p for p in pins if p.target == name)) for name in targets)
+    return {"", *(group.digest for group in found)}
+
+
+def pins_digest(row: Row) -> str:
+    """Of the pins that a row was made with; empty if there were none."""
+    words = (w for w in row.family.split() if w.startswith(PINS))
+    return next(words, "").removeprefix(PINS)
+
+
+def main_pin(path: Path, options: DbOptions) -> int:
+    """``db pin SPEC FILE``.
+
+    Raises:
+        MorelloError: what is refused; then nothing is pinned.
+    """
+    text, file = options.words
+    request = Request.read(text, options.target, file, str(path))
+    with request.working():
+        found = pin(
+            request.spec, request.schedule or "", target=request.target, db=str(path)
+        )
+    holes = found.program.holes
+    left = f", {holes} holes left to the search" if holes else ""
+    write_output("-", f"{path}: pinned {found.text}{left}\n")
+    return 0
+
+
+def main_unpin(path: Path, options: DbOptions) -> int:
+    """``db unpin SPEC``.
+
+    Raises:
+        MorelloError: it is not pinned.
+    """
+    request = Request.read(options.words[0], options.target, None, str(path))
+    if not unpin(request.spec, target=request.target, db=str(path)):
+        raise MorelloError(
+            f"{path}: nothing is pinned for {full_text(request.spec)}",
+            "'morello db info' lists what is",
+        )
+    write_output("-", f"{path}: unpinned {full_text(request.spec)}\n")
+    return 0

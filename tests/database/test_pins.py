@@ -1,0 +1,151 @@
+"""Pins at rest: they outlive every way that a database takes, and mix with nothing."""
+
+import sqlite3
+import warnings
+from pathlib import Path
+
+import pytest
+
+from morello.actions import Tile
+from morello.search import Solver
+from morello.search.database import Database, PinRow
+from morello.search.layers import DatabaseWarning, Layers
+from morello.search.partial import HOLE, Partial
+from morello.search.pins import Pin, Pins
+from morello.targets import AVX2
+from morello.tools.morello import main
+from tests.database.small import cold, program, spec
+
+GOAL = "move:7x9:f32"
+
+TILE = Partial(Tile("d1", 5), (HOLE, HOLE))
+"""What no search does: a size that is on no ladder."""
+
+INNER = "move:7x9:f32:src=[0,1]@L1:l1=256"
+
+NEAR = Partial(Tile("d0", 5), (HOLE, HOLE))
+
+
+def row(text: str, program: Partial) -> PinRow:
+    """A pin at rest."""
+    return PinRow(Pin(spec(text), AVX2.name, program).text, "avx2", str(program), "…")
+
+
+def pinned(*rows: PinRow) -> str:
+    """The program of the goal with these pins, found without a database."""
+    pins = Pins(tuple(map(Pin.of, rows)))
+    return str(Solver(AVX2, pins=pins).solve(spec(GOAL)).impl)
+
+
+SETS = (
+    (),
+    (row(GOAL, TILE),),
+    (row(INNER, NEAR),),
+    (row(GOAL, TILE), row(INNER, NEAR)),
+)
+
+
+def test_the_sets_differ() -> None:
+    assert pinned() == cold(GOAL)
+    assert len({pinned(*rows) for rows in SETS}) >= 3
+    assert "tile(d1, 5)" in pinned(*SETS[1])
+
+
+def test_tables_of_other_pins_are_not_read(tmp_path: Path) -> None:
+    """One file, pinned and unpinned in turn: cold, then warm."""
+    path = tmp_path / "tables.sqlite"
+    for rows in (*SETS, *reversed(SETS), *SETS):
+        database = Database(path)
+        for pin, _ in database.pins():
+            assert database.unpin(pin.spec, pin.target)
+        assert database.pin(rows, replace=False) == len(rows)
+        assert program(GOAL, Layers(database)) == pinned(*rows)
+        database.close()
+
+
+def test_a_pinned_program_is_the_same_warm_half_filled_merged_and_reopened(
+    tmp_path: Path,
+) -> None:
+    rows = SETS[3]
+    first, second = Database(tmp_path / "a.sqlite"), Database(tmp_path / "b.sqlite")
+    first.pin(rows, replace=False)
+    assert program(GOAL, Layers(first)) == pinned(*rows)
+    tables = [r for r, _ in first.rows()]
+    second.pin(rows, replace=False)
+    second.put_all(tuple(tables[::2]))
+    assert program(GOAL, Layers(second)) == pinned(*rows)
+    third = tmp_path / "c.sqlite"
+    for name in ("a", "b"):
+        assert (
+            main(["db", "merge", str(tmp_path / f"{name}.sqlite"), "--db", str(third)])
+            == 0
+        )
+    before = {r for r, _ in Database(third).rows()}
+    assert before == set(tables)
+    assert program(GOAL, Layers(Database(third))) == pinned(*rows)
+    assert {r for r, _ in Database(third).rows()} == before
+
+
+def test_pins_are_exported_merged_verified_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, copy = tmp_path / "tables.sqlite", tmp_path / "copy.sqlite"
+    Database(path).pin((row(GOAL, TILE),), replace=False)
+    Database(copy).pin((row(GOAL, NEAR), row(INNER, NEAR)), replace=False)
+    assert main(["db", "export", str(tmp_path / "x.sqlite"), "--db", str(path)]) == 0
+    assert Database(tmp_path / "x.sqlite").pins() == Database(path).pins()
+    assert main(["db", "merge", str(copy), "--db", str(path)]) == 0
+    wanted = {(row(GOAL, TILE), True), (row(INNER, NEAR), True)}
+    assert set(Database(path).pins()) == wanted
+    assert main(["db", "gc", "--db", str(path)]) == 0
+    assert main(["db", "verify", "--db", str(path)]) == 0
+    assert set(Database(path).pins()) == wanted
+    capsys.readouterr()
+    assert main(["db", "info", "--db", str(path)]) == 0
+    assert f"{row(GOAL, TILE).spec} on avx2, 2 holes" in capsys.readouterr().out
+
+
+def test_gc_keeps_the_tables_of_the_pins_that_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "tables.sqlite"
+    counts = []
+    for rows in SETS[:3]:
+        database = Database(path)
+        for pin, _ in database.pins():
+            database.unpin(pin.spec, pin.target)
+        database.pin(rows, replace=False)
+        program(GOAL, Layers(database))
+        counts.append(len(list(database.rows())))
+    assert main(["db", "gc", "--db", str(path)]) == 0
+    last = counts[2] - counts[1]
+    assert len(list(Database(path).rows())) == counts[0] + last
+
+
+def test_of_two_layers_the_first_decides(tmp_path: Path) -> None:
+    top, below = Database(tmp_path / "a.sqlite"), Database(tmp_path / "b.sqlite")
+    top.pin((row(GOAL, TILE),), replace=False)
+    below.pin((row(GOAL, NEAR), row(INNER, NEAR)), replace=False)
+    assert program(GOAL, Layers(top, (below,))) == pinned(*SETS[3])
+
+
+def test_a_damaged_pin_is_one_warning(tmp_path: Path) -> None:
+    path = tmp_path / "tables.sqlite"
+    Database(path).pin((row(GOAL, TILE),), replace=False)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE pins SET program = replace(program, '5', '3')")
+    connection.close()
+    assert main(["db", "verify", "--db", str(path)]) == 1
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        layers = Layers(Database(path))
+        assert program(GOAL, layers) == program(GOAL, layers) == cold(GOAL)
+    assert len(said) == 1
+    assert said[0].category is DatabaseWarning
+    assert str(path) in str(said[0].message)
+    assert "is damaged" in str(said[0].message)
+
+
+def test_pins_of_another_target_are_not_looked_at(tmp_path: Path) -> None:
+    database = Database(tmp_path / "tables.sqlite")
+    pin = PinRow(row(GOAL, TILE).spec, "vax", "never read", "")
+    database.pin((pin,), replace=False)
+    assert program(GOAL, Layers(database)) == cold(GOAL)
