@@ -46,7 +46,9 @@ def test_packed_weights_are_used_again_and_again() -> None:
 def test_an_operand_is_named_where_several_are_packed() -> None:
     kernel = morello.compile("matmul:16x64x160:f32:lhs=any:rhs=any")
     rng = np.random.default_rng(2)
-    lhs, rhs = (rng.integers(-4, 5, s).astype(np.float32) for s in ((16, 64), (64, 160)))
+    lhs, rhs = (
+        rng.integers(-4, 5, s).astype(np.float32) for s in ((16, 64), (64, 160))
+    )
     out = kernel(kernel.pack(lhs, "lhs"), kernel.pack(rhs, operand="rhs"))
     assert np.array_equal(out.reshape(16, 160), lhs @ rhs)
     with pytest.raises(ArgumentError, match=r"'operand' is left out, and .* 2 have"):

@@ -25,9 +25,17 @@ class Child:
     """The name of the hole: ``main``, ``remainder``, ``prologue``, ``body``, …"""
     frame: Frame
     times: Ints
-    """How often the hole runs; where it is 0 there is none, and sizes mean nothing."""
+    """How often its cost counts: as often as the busiest thread runs it."""
     dims: tuple[int, ...]
     """For each dimension of the child, the parent's dimension that it is a part of."""
+    there: Ints | None = None
+    """Where it is not 0 there is such a hole; elsewhere sizes mean nothing. None for
+    where the hole counts: one that does not is hidden behind the work of others."""
+
+    @property
+    def exists(self) -> Ints:
+        """Where there is such a hole, not 0."""
+        return self.times if self.there is None else self.there
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +61,7 @@ class Hole:
     role: str
     spec: Spec
     times: int
+    """How often its cost counts; 0 if it runs beside others that take longer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +133,6 @@ class Action(ABC):
         holes = tuple(
             Hole(child.role, child.frame.spec(), int(child.times))
             for child in expansion.children
-            if int(child.times)
+            if int(child.exists)
         )
         return Rewrite(int(expansion.cost), holes)

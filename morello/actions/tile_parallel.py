@@ -8,9 +8,11 @@ After ``TileParallel("m", 24)`` on two threads::
 
     for each thread, at the same time:
         for its two tiles:  matmul(m=24, …)    # main
-    matmul(m=4, …)                             # remainder
+        if it is the last:  matmul(m=4, …)     # remainder
 
-Each thread gets neighbouring tiles, as many as any other or one less.
+Each thread gets neighbouring tiles, as many as any other or one less, and the remainder
+is one of them. So the remainder counts only where the last thread alone has one more
+than the others; else another thread has a whole tile to do in that time.
 """
 
 import dataclasses
@@ -41,8 +43,9 @@ class TileParallel(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``main``, as often as the busiest thread runs it, and ``remainder``.
 
-        cost = ceil(trips / threads) · (main + loop_trip) + loop_setup + fork
-        + remainder (+ loop_setup).
+        With ``items`` tiles, the remainder one of them: cost = ceil(items / threads) ·
+        (main + loop_trip) + loop_setup + fork (+ loop_setup for a remainder), of which
+        the last is the remainder if items mod threads = 1.
         """
         kind = frame.key.kind
         refusal = self._refusal(frame.key, target)
@@ -57,19 +60,16 @@ class TileParallel(Action):
             )
             for child in serial.children
         )
-        trips = main.times
-        rounds = -(-trips // target.threads)
+        trips, has_rest = main.times, remainder.times
+        items = trips + has_rest
+        rounds = -(-items // target.threads)
+        alone = has_rest * (items % target.threads == 1)
         units = target.coefficients
         saved = (trips - rounds) * units.loop_trip
-        conditions = (
-            *serial.conditions,
-            Condition(
-                trips > 1, lambda: f"tiles of {self.size} leave nothing to share"
-            ),
-        )
-        shared = dataclasses.replace(main, times=rounds)
+        shared = dataclasses.replace(main, times=rounds - alone)
+        beside = dataclasses.replace(remainder, times=alone, there=has_rest)
         return Expansion(
-            conditions, serial.cost - saved + units.fork, (shared, remainder)
+            serial.conditions, serial.cost - saved + units.fork, (shared, beside)
         )
 
     def _refusal(self, key: SpecKey, target: Target) -> str:

@@ -154,7 +154,7 @@ class Sampler:
                 ),
             )
             for child in expansion.children
-            if int(child.times)
+            if int(child.exists)
         )
 
     def _least(self, place: _Place) -> float:

@@ -160,7 +160,7 @@ class Explorer:
                 Place(child.frame.spec(), place.goal, run.child_id(place.table, child)),
             )
             for child in expansion.children
-            if int(child.times)
+            if int(child.exists)
         )
 
     def _begin(

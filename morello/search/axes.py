@@ -24,12 +24,29 @@ Axis = tuple[int, ...]
 """Ascending coordinates."""
 
 
+SHARE = 16
+"""What the share of a thread is a multiple of, where it is larger: whole packs."""
+
+
+def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
+    """The sizes of each dimension of a goal and of what is below it."""
+    kind = spec.kind
+    return tuple(
+        size_axis(size, 1 if spec.serial or dim in kind.reductions else threads)
+        for dim, size in enumerate(spec.sizes)
+    )
+
+
 @lru_cache(maxsize=4096)
-def size_axis(size: int) -> Axis:
-    """The sizes that tiles of a dimension of ``size`` and their remainders have."""
+def size_axis(size: int, threads: int = 1) -> Axis:
+    """The sizes that tiles of a dimension of ``size`` and their remainders have.
+
+    With several threads a tile may be the share of one, and its remainder that of the
+    last.
+    """
     rungs = _ladder(size)
-    found = {size, *rungs}
-    pending = [size]
+    pending = [size, *_shares(size, threads)]
+    found = {*pending, *rungs}
     while pending:
         extent = pending.pop()
         for rung in rungs:
@@ -38,6 +55,16 @@ def size_axis(size: int) -> Axis:
                 found.add(rest)
                 pending.append(rest)
     return tuple(sorted(found))
+
+
+def _shares(size: int, threads: int) -> list[int]:
+    share = -(-size // threads)
+    if share > SHARE:
+        share = -(-share // SHARE) * SHARE
+    if share >= size:
+        return []
+    rest = size % share
+    return [share, rest] if rest else [share]
 
 
 def _ladder(size: int) -> Axis:

@@ -13,7 +13,8 @@ class Branch:
 
     role: str
     times: int
-    """How often it runs for each run of the Impl."""
+    """How often its cost counts for each run of the Impl; 0 if it runs beside others
+    that take longer."""
     impl: "Impl"
 
 

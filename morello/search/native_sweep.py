@@ -1,7 +1,9 @@
 """The inner loop of the sweep, as machine code.
 
-NumPy needs a pass over memory for every operation of ``trips · T[t] + T[r] + own`` and
-its minimum; this is one pass. It is plain LLVM IR, compiled when it is first used.
+NumPy needs a pass over memory for every operation of ``trips · T[t] + share · T[r] +
+own`` and its minimum; this is one pass. A remainder without a program rules its loop
+out even where it does not count: 0 · inf is no number, and less than nothing.
+It is plain LLVM IR, compiled when it is first used.
 """
 
 import ctypes
@@ -13,7 +15,7 @@ from morello.search.machine_code import POINTER, WORD, load_engine, native_funct
 _SOURCE = """
 define i32 @sweep(ptr %costs, ptr %decisions, ptr %below, i64 %outer, i64 %count,
                   i64 %holes, i64 %inner, ptr %starts, ptr %main, ptr %rest,
-                  ptr %trips, ptr %own, ptr %codes) {
+                  ptr %trips, ptr %share, ptr %own, ptr %codes) {
 entry:
   br label %block
 
@@ -49,6 +51,8 @@ step:
   %tile = getelementptr double, ptr %below, i64 %t.off
   %q.at = getelementptr double, ptr %trips, i64 %s
   %q = load double, ptr %q.at
+  %h.at = getelementptr double, ptr %share, i64 %s
+  %h = load double, ptr %h.at
   %own.at = getelementptr double, ptr %own, i64 %s
   %w = load double, ptr %own.at
   %code.at = getelementptr i32, ptr %codes, i64 %s
@@ -92,7 +96,8 @@ ragged.loop:
   %rb = load double, ptr %rb.at
   %qb = fmul double %tb, %q
   %wb = fadd double %qb, %w
-  %vb = fadd double %wb, %rb
+  %hb = fmul double %rb, %h
+  %vb = fadd double %wb, %hb
   %cb.at = getelementptr double, ptr %cost, i64 %b
   %cb = load double, ptr %cb.at
   %db.at = getelementptr i32, ptr %decision, i64 %b
@@ -133,5 +138,5 @@ done:
 @functools.cache
 def sweep_function() -> Any:
     """The compiled function, as ctypes calls it; compiled once a process."""
-    kinds = [POINTER] * 3 + [WORD] * 4 + [POINTER] * 6
+    kinds = [POINTER] * 3 + [WORD] * 4 + [POINTER] * 7
     return native_function(load_engine(_SOURCE), "sweep", ctypes.c_int32, kinds)

@@ -98,7 +98,7 @@ class Solver:
 
     def goal_table(self, spec: Spec) -> TableId:
         """The table that a goal is looked up in."""
-        sizes = tuple(ax.size_axis(size) for size in spec.sizes)
+        sizes = ax.goal_axes(spec, self.target.threads)
         return self.run_of(spec).root(spec.key, sizes)
 
     def solve(self, spec: Spec) -> Solution:
@@ -270,7 +270,8 @@ class _Run:
         expansion = action.expand(Frame.of(spec), self.target)
         cost = int(expansion.cost)
         for child in expansion.children:
-            if times := int(child.times):
+            if int(child.exists):
+                times = int(child.times)
                 below = self.entry(self.hole_id(table.id, action, child))
                 impl = self.program(child.frame.spec(), below)
                 branches.append(Branch(child.role, times, impl))

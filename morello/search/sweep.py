@@ -1,6 +1,6 @@
 """Loops: along one axis, a loop of size t makes of a point n a program that costs
 
-    trips · T[t] + T[n mod t] + own
+    trips · T[t] + share · T[n mod t] + own
 
 where T is the table of its holes: the one that is being solved, or another if a tile
 has another key. The numbers all come from `Action.expand` on that axis alone.
@@ -40,6 +40,8 @@ class Plan:
     rest: Integers
     """The coordinate of its remainder there; -1 where it leaves none."""
     trips: Floats
+    share: Floats
+    """1 where the remainder counts; 0 where it runs beside tiles, if it runs."""
     own: Floats
 
     @property
@@ -85,13 +87,12 @@ def _plan(
     rows: list[list[tuple[int, ...]]] = [[] for _ in axis]
     for index, action in enumerate(actions):
         _collect(rows, place, index, action, frame, dim, target)
-    data = np.asarray([loop for row in rows for loop in row], np.int64).reshape(-1, 5)
+    data = np.asarray([loop for row in rows for loop in row], np.int64).reshape(-1, 6)
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     columns = [np.ascontiguousarray(column) for column in data.T]
-    chosen, main, trips, own, rest = columns
-    return Plan(
-        starts, chosen, main, rest, trips.astype(np.float64), own.astype(np.float64)
-    )
+    chosen, main, rest = columns[:3]
+    trips, share, own = (column.astype(np.float64) for column in columns[3:])
+    return Plan(starts, chosen, main, rest, trips, share, own)
 
 
 def _collect(
@@ -114,12 +115,14 @@ def _collect(
     main, remainder = expansion.children
     tile = place.get(int(main.frame.sizes[dim]))
     trips = np.broadcast_to(main.times, shape)
-    rest = np.where(remainder.times, remainder.frame.sizes[dim], 0)
+    rest = np.where(remainder.exists, remainder.frame.sizes[dim], 0)
+    share = np.broadcast_to(remainder.times, shape)
     own = np.broadcast_to(expansion.cost, shape)
     for i in np.flatnonzero(legal):
         left = place.get(int(rest[i])) if rest[i] else -1
         if tile is not None and left is not None:
-            rows[i].append((index, tile, int(trips[i]), int(own[i]), left))
+            numbers = int(trips[i]), int(share[i]), int(own[i])
+            rows[i].append((index, tile, left, *numbers))
 
 
 def sweep(
@@ -156,6 +159,7 @@ def sweep(
         address(plan.main),
         address(plan.rest),
         address(plan.trips),
+        address(plan.share),
         address(plan.own),
         address(codes),
     )
@@ -181,7 +185,9 @@ def sweep_around(
         for row in range(plan.starts[here], plan.starts[here + 1]):
             total = plan.trips[row] * prices[plan.main[row]] + plan.own[row]
             if plan.rest[row] >= 0:
-                total = total + prices[plan.rest[row]]
+                left = prices[plan.rest[row]]
+                hidden = np.where(np.isfinite(left), 0.0, np.inf)
+                total = total + (left if plan.share[row] else hidden)
             better = (total < prices[here]) & ~kept[here]
             if better.any():
                 changed = True

@@ -61,7 +61,7 @@ def compare_at(
     if rewrite is None:
         return False
     assert int(at(whole.cost, point, shape)) == rewrite.cost
-    children = [c for c in whole.children if int(at(c.times, point, shape))]
+    children = [c for c in whole.children if int(at(c.exists, point, shape))]
     found = [
         (c.role, frame_at(c.frame, point, shape).spec(), int(at(c.times, point, shape)))
         for c in children

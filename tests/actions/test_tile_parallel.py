@@ -1,6 +1,7 @@
 """`TileParallel`: where it applies, what it leaves, what it costs."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -23,11 +24,33 @@ def test_the_busiest_thread_counts() -> None:
     rewrite = TileParallel("m", 9).apply(spec, FOUR)
     main, rest = rewrite.holes
     assert (main.role, main.times, main.spec.sizes) == ("main", 3, (1, 9, 8, 16))
-    assert (rest.role, rest.times, rest.spec.sizes) == ("remainder", 1, (1, 1, 8, 16))
+    assert (rest.role, rest.times, rest.spec.sizes) == ("remainder", 0, (1, 1, 8, 16))
     assert main.spec.serial
     assert rest.spec.serial
     units = AVX2.coefficients
     assert rewrite.cost == 3 * units.loop_trip + 2 * units.loop_setup + units.fork
+
+
+def test_a_remainder_counts_where_the_last_thread_alone_has_more() -> None:
+    spec = parallel("matmul:100x8x16")
+    main, rest = TileParallel("m", 24).apply(spec, FOUR).holes
+    assert (main.times, main.spec.sizes[1]) == (1, 24)
+    assert (rest.times, rest.spec.sizes[1]) == (1, 4)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4, 7])
+@pytest.mark.parametrize("size", [1, 3, 8, 9, 16, 25, 33, 50, 96])
+def test_the_cost_is_that_of_the_busiest_thread(size: int, threads: int) -> None:
+    target = dataclasses.replace(AVX2, threads=threads)
+    spec = parallel("matmul:100x8x16")
+    holes = TileParallel("m", size).apply(spec, target).holes
+    tiles = [size] * (100 // size) + [100 % size] * (100 % size > 0)
+    ends = [t * len(tiles) // threads for t in range(threads + 1)]
+    shares = [tiles[a:b] for a, b in itertools.pairwise(ends)]
+    busiest = max(shares, key=sum)
+    assert holes[0].times == busiest.count(size)
+    if len(holes) > 1:
+        assert holes[1].times == (tiles[-1] in busiest)
 
 
 def test_tiles_are_those_of_a_serial_loop() -> None:
@@ -45,8 +68,8 @@ def test_frames_agree_with_single_specs() -> None:
     legal = np.ones(100, bool)
     for condition in expansion.conditions:
         legal &= condition.holds
-    assert list(np.flatnonzero(legal) + 1) == list(range(12, 101))
-    for extent in range(12, 101):
+    assert list(np.flatnonzero(legal) + 1) == list(range(7, 101))
+    for extent in range(7, 101):
         single = TileParallel("m", 6).apply(
             dataclasses.replace(spec, sizes=(1, extent, 8, 16)), FOUR
         )
@@ -80,12 +103,6 @@ def test_frames_agree_with_single_specs() -> None:
             TileParallel("k", 4),
             FOUR,
             "'k' is not a dimension of the output of matmul; those are: b, m, n",
-        ),
-        (
-            parallel("matmul:7x8x8"),
-            TileParallel("m", 4),
-            FOUR,
-            "tiles of 4 leave nothing to share",
         ),
         (
             parallel("matmul:7x8x8"),

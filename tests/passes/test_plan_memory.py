@@ -125,6 +125,38 @@ def test_registers_move_to_the_entry() -> None:
     assert text.index("memref.alloca") < text.index("scf.for")
 
 
+THREADS = """
+func.func @f(%in: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %shared = memref.alloc() : memref<8xf32>
+  memref.copy %in, %shared : memref<8xf32> to memref<8xf32>
+  scf.parallel (%t) = (%c0) to (%c4) step (%c1) {
+    %own = memref.alloc() : memref<8xf32>
+    %v = memref.load %shared[%t] : memref<8xf32>
+    memref.store %v, %own[%t] : memref<8xf32>
+    %last = arith.cmpi eq, %t, %c1 : index
+    scf.if %last {
+      %more = memref.alloc() : memref<8xf32>
+      memref.store %v, %more[%c0] : memref<8xf32>
+    }
+    %w = memref.load %own[%t] : memref<8xf32>
+    memref.store %w, %out[%t] : memref<8xf32>
+  }
+  return
+}
+"""
+
+
+def test_shared_and_private_buffers_have_places_of_their_own() -> None:
+    """64 bytes shared, and twice 64 for each of four iterations."""
+    text = planned(THREADS)
+    assert f"{ATTRIBUTE} = {64 + 4 * 2 * 64} : i64" in text
+    assert text.count("memref.view") == 3
+    assert "memref.alloc()" not in text
+
+
 def test_the_planned_code_runs() -> None:
     """Through bare pointers, with canaries round the workspace, and without malloc."""
     with ir.Context() as context:

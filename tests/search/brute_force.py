@@ -21,10 +21,31 @@ class BudgetError(Exception):
     """The enumeration is larger than a test can afford."""
 
 
-def ladder_sizes(size: int) -> tuple[int, ...]:
-    """{2^x}, {3·2^x}, the size, and whatever remains when one of them tiles another."""
+def goal_sizes(spec: Spec, threads: int) -> Axes:
+    """The sizes of each dimension; of the output's, with the shares of threads."""
+    return tuple(
+        ladder_sizes(size)
+        if spec.serial or dim in spec.kind.reductions
+        else ladder_sizes(size, share_of(size, threads))
+        for dim, size in enumerate(spec.sizes)
+    )
+
+
+def share_of(size: int, threads: int) -> int:
+    """What one of many threads has of a dimension: from 17 on, a multiple of 16."""
+    shares = (s for s in range(1, size + 1) if s <= 16 or s % 16 == 0)
+    return next((s for s in shares if s * threads >= size), size)
+
+
+def ladder_sizes(size: int, share: int = 0) -> tuple[int, ...]:
+    """{2^x}, {3·2^x}, the size, and whatever remains when one of them tiles another.
+
+    So does the share of a thread, if there is one.
+    """
     rungs = [r for r in range(1, size + 1) if is_rung(r)]
     found = {size, *rungs}
+    if share:
+        found |= {share, size % share} - {0}
     while True:
         rests = {s % r for s in found for r in rungs if r < s} - {0}
         if rests <= found:
@@ -65,7 +86,7 @@ class BruteForce:
         Raises:
             BudgetError: more Specs than the budget had to be enumerated.
         """
-        axes = axes or tuple(map(ladder_sizes, spec.sizes))
+        axes = axes or goal_sizes(spec, self.target.threads)
         return self._best(self._family(spec.key, axes), Frame.of(spec))
 
     def _family(self, key: SpecKey, axes: Axes) -> Family:
@@ -98,7 +119,7 @@ class BruteForce:
         total = int(expansion.cost)
         for child in expansion.children:
             times = int(child.times)
-            if not times:
+            if not int(child.exists):
                 continue
             axes = tuple(family.axes[d] for d in child.dims)
             plain = plain_frame(child.frame)

@@ -10,7 +10,8 @@ from morello.search.pins import Pin, Pins
 from morello.spec import Level, Limits, Spec
 from morello.spec.frame import Frame
 from morello.targets import Target
-from tests.search.brute_force import BruteForce, Family, ladder_sizes, plain_frame
+from tests.search.axes_of import axes_of
+from tests.search.brute_force import BruteForce, Family, plain_frame
 
 LEVELS = (Level.VRF, Level.L1, Level.L2)
 
@@ -41,7 +42,7 @@ class PinnedForce(BruteForce):
         if not all(bool(c.holds) for c in expansion.conditions):
             return None
         total = int(expansion.cost)
-        holes = [child for child in expansion.children if int(child.times)]
+        holes = [child for child in expansion.children if int(child.exists)]
         for child, below in zip(holes, program.branches, strict=True):
             cost = self.total(below, plain_frame(child.frame))
             if cost is None:
@@ -76,7 +77,7 @@ def random_program(
     """Decisions to some depth, holes below them."""
     if depth == 0 or rng.random() < 0.2:
         return HOLE
-    axes = tuple(map(ladder_sizes, spec.sizes))
+    axes = axes_of(spec, target.threads)
     known = [a for kind in ACTIONS for a in kind.candidates(spec.key, axes, target)]
     legal = [a for a in known if not a.expand(Frame.of(spec), target).refusal()]
     if not legal:

@@ -13,7 +13,8 @@ from morello.search.counting import count_programs
 from morello.spec import Spec, SpecKey, parse_spec
 from morello.spec.frame import Frame
 from morello.targets import AVX2, Target
-from tests.search.brute_force import Axes, ladder_sizes, plain_frame
+from tests.search.axes_of import axes_of
+from tests.search.brute_force import Axes, plain_frame
 from tests.search.goals import KINDS, random_goal
 
 BUDGET = 1500
@@ -33,7 +34,7 @@ class Enumeration:
 
     def count(self, spec: Spec) -> int:
         """How many programs there are."""
-        return self._count(Frame.of(spec), tuple(map(ladder_sizes, spec.sizes)))
+        return self._count(Frame.of(spec), axes_of(spec, self.target.threads))
 
     def _count(self, frame: Frame, axes: Axes) -> int:
         key = frame.key, axes, (frame.sizes, frame.limits)
@@ -48,7 +49,7 @@ class Enumeration:
 
     def programs(self, spec: Spec) -> Iterator[str]:
         """Every one of them, as text."""
-        axes = tuple(map(ladder_sizes, spec.sizes))
+        axes = axes_of(spec, self.target.threads)
         return self._programs(Frame.of(spec), axes)
 
     def _programs(self, frame: Frame, axes: Axes) -> Iterator[str]:
@@ -71,7 +72,7 @@ class Enumeration:
             holes = [
                 (plain_frame(child.frame), tuple(axes[d] for d in child.dims))
                 for child in expansion.children
-                if int(child.times)
+                if int(child.exists)
             ]
             if all(
                 size in axis

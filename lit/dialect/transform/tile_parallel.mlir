@@ -4,27 +4,31 @@
 #g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
-// Seven tiles of 14 rows for three threads, then two rows. Thread t begins with tile
-// 7 * t / 3; the busiest has three.
+// Seven tiles of 14 rows and one of two rows for three threads. Thread t begins with tile
+// 8 * t / 3; the busiest has three whole ones, the last two and then the two rows.
 // CHECK-LABEL: func.func @f(
 // CHECK-SAME: [[OUT:%.+]]: memref<100x8xf32>)
 // CHECK: scf.parallel ([[T:%.+]]) = (%{{.+}}) to (%c3) step (%{{.+}}) {
-// CHECK: [[P:%.+]] = arith.muli [[T]], %c7
+// CHECK: [[P:%.+]] = arith.muli [[T]], %c8
 // CHECK: [[Q:%.+]] = arith.divui [[P]], %c3
 // CHECK: [[LOW:%.+]] = arith.muli [[Q]], %c14
 // CHECK: [[NEXT:%.+]] = arith.addi [[T]], %{{.+}}
-// CHECK: [[R:%.+]] = arith.muli [[NEXT]], %c7
+// CHECK: [[R:%.+]] = arith.muli [[NEXT]], %c8
 // CHECK: [[S:%.+]] = arith.divui [[R]], %c3
 // CHECK: [[HIGH:%.+]] = arith.muli [[S]], %c14
-// CHECK: scf.for [[I:%.+]] = [[LOW]] to [[HIGH]] step %c14
+// CHECK: [[END:%.+]] = arith.minui [[HIGH]], %c98
+// CHECK: scf.for [[I:%.+]] = [[LOW]] to [[END]] step %c14
 // CHECK: [[TILE:%.+]] = memref.subview [[OUT]][[[I]], 0] [14, 8] [1, 1]
 // CHECK: "morello.fill"([[TILE]])
 // CHECK-SAME: main, serial = true, sizes = array<i64: 14, 8>
 // CHECK: {morello.trips = 3 : i64}
-// CHECK: scf.reduce
+// CHECK: [[LAST:%.+]] = arith.cmpi eq, [[T]], %c2
+// CHECK: scf.if [[LAST]] {
 // CHECK: [[REST:%.+]] = memref.subview [[OUT]][98, 0] [2, 8] [1, 1]
 // CHECK: "morello.fill"([[REST]])
 // CHECK-SAME: remainder, serial = true, sizes = array<i64: 2, 8>
+// CHECK: {morello.trips = 0 : i64}
+// CHECK: scf.reduce
 // CHECK-NOT: transform
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
 func.func @f(%out: memref<100x8xf32>) {
