@@ -96,7 +96,12 @@ def _place_all(buffers: Buffers) -> tuple[list[_Slot], int]:
     loops = list(dict.fromkeys(o for a in buffers.allocs if (o := buffers.owners[a])))
     inner = []
     for loop in loops:
-        private = [a for a in buffers.allocs if buffers.owners[a] == loop]
+        # The bindings refuse to compare an operation with None.
+        private = [
+            a
+            for a in buffers.allocs
+            if (owner := buffers.owners[a]) is not None and owner == loop
+        ]
         offsets, size = place([buffers.lifetime(a) for a in private])
         inner.append((loop, private, offsets, size))
     lifetimes = [buffers.lifetime(a) for a in shared]

@@ -40,6 +40,29 @@ func.func @double(%a: memref<64xf32>) {
   return
 }
 
+// A buffer that all iterations read lies beside the parts that are their own.
+// CHECK-LABEL: func.func @shared
+// CHECK-SAME: memref<192xi8>
+// CHECK: memref.view %{{.*}} : memref<192xi8> to memref<8xf32>
+// CHECK: omp.parallel
+// CHECK: %[[OWN:.*]] = arith.constant 64 : index
+// CHECK: arith.muli %{{.*}}, %[[OWN]]
+// CHECK: memref.view %{{.*}} : memref<192xi8> to memref<16xf32>
+func.func @shared(%a: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %packed = memref.alloc() : memref<8xf32>
+  %v = vector.load %a[%c0] : memref<64xf32>, vector<8xf32>
+  vector.store %v, %packed[%c0] : memref<8xf32>, vector<8xf32>
+  scf.parallel (%t) = (%c0) to (%c2) step (%c1) {
+    %own = memref.alloc() : memref<16xf32>
+    %w = vector.load %packed[%c0] : memref<8xf32>, vector<8xf32>
+    vector.store %w, %own[%c0] : memref<16xf32>, vector<8xf32>
+  }
+  return
+}
+
 // -----
 
 func.func @two_dimensions() {
