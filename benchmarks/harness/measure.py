@@ -129,7 +129,6 @@ class Field:
 
     def _failed(self, name: str, why: str) -> Entry:
         sys.stderr.write(f"benchmarks: {name} is out: {why}\n")
-        self._talkers.pop(name, None)
         return Entry(name, "failed", why)
 
     def _roof_samplers(

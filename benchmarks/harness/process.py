@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -54,6 +55,13 @@ class Command:
         counts = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
         common = {"PYTHONPATH": str(ROOT), **dict.fromkeys(counts, threads)}
         return {**inherited, **common, **dict(self.environment)}
+
+
+def last_error(text: str) -> str:
+    """The line that says what a process died of: the last that names an error."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (named or lines or [""])[-1]
 
 
 def open_unnamed() -> IO[bytes]:
@@ -109,6 +117,11 @@ class Process:
         return answer
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended, or was given up."""
+        return bool(self._over)
+
+    @property
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
@@ -142,8 +155,7 @@ class Process:
             self.close()
             return "the process closed its pipe"
         self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "")
+        last = last_error(self._errors.read().decode(errors="replace"))
         if code < 0:
             return f"the process was ended by {signal.Signals(-code).name}: {last}"
         return f"the process ended with exit code {code}: {last}"

@@ -142,12 +142,16 @@ def _cell(row: Row, entry: Entry | None) -> str:
 
 
 def _failures(rows: Sequence[Row]) -> str:
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        for entry in row.entries:
+            if entry.status != "ok":
+                detail = entry.detail.replace(row.spec, "it")
+                key = (entry.name, entry.status, detail)
+                found.setdefault(key, []).append(f"`{row.spec}`")
     lines = [
-        f"- `{row.spec}`, {row.threads} threads, {entry.name}: {entry.status}: "
-        f"{entry.detail}"
-        for row in rows
-        for entry in row.entries
-        if entry.status != "ok"
+        f"- {name}: {status}: {detail} ({', '.join(dict.fromkeys(specs))})"
+        for (name, status, detail), specs in found.items()
     ]
     return "\n".join(lines) or "Nothing."
 

@@ -61,6 +61,7 @@ class Contenders:
     def __init__(self) -> None:
         self.running: dict[str, Process] = {}
         self.about: list[Contender] = []
+        self._commands: dict[str, Command] = {}
 
     def add(self, name: str, command: Command) -> None:
         """Start one; if it is missing, that is noted."""
@@ -75,6 +76,16 @@ class Contenders:
             return
         self.running[name] = process
         self.about.append(Contender(name, **answer))
+        self._commands[name] = command
+
+    def revive(self) -> None:
+        """Start those again that have ended at a case."""
+        for name, process in self.running.items():
+            if process.is_over:
+                process.close()
+                self.running[name] = Process(self._commands[name])
+                with contextlib.suppress(ContenderError):  # it is out of the next case
+                    self.running[name].ask({"do": "open"})
 
     def miss(self, name: str, why: str | MissingError) -> None:
         """Note that one is missing."""
@@ -112,6 +123,7 @@ def search(commands: Mapping[str, Command], cases: Sequence[Case]) -> int:
     """Have every Morello search the cases into its database; 1 if one is missing."""
     with contenders(commands) as field:
         for case in cases:
+            field.revive()
             for name, process in field.running.items():
                 entry = load_alone(name, process, case)
                 sys.stderr.write(
@@ -135,9 +147,11 @@ def run(
     try:
         with contenders(commands) as field:
             known = _machine_roofs(options.threads)
-            talk = Field(field.running, roofs, options.threads, plan_of(options))
+            plan = plan_of(options)
             rows = []
             for case in cases:
+                field.revive()
+                talk = Field(field.running, roofs, options.threads, plan)
                 rows.append(talk.measure(case, origin))
                 record = Record(
                     *(name, machine_text(), tuple(ours), tuple(field.about)),

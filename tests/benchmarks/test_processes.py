@@ -9,8 +9,9 @@ import pytest
 
 from benchmarks.harness.case import Case, Data
 from benchmarks.harness.measure import Field, Plan, load_alone
-from benchmarks.harness.process import Command, ContenderError, Process
+from benchmarks.harness.process import Command, ContenderError, Process, last_error
 from benchmarks.harness.results import Row
+from benchmarks.harness.session import contenders
 from benchmarks.harness.worker import Worker, load_data, save_data, serve
 from tests.benchmarks.fake import Fake, FakeRoofs
 
@@ -58,6 +59,34 @@ def test_a_process_that_ends_says_how(started: dict[str, Process]) -> None:
     process = started["a"] = Process(command("die"))
     with pytest.raises(ContenderError, match="exit code 1: no such instruction"):
         process.ask({"do": "open"})
+
+
+def test_the_line_that_names_the_error_is_told() -> None:
+    text = "Traceback:\n  File x\nTypeError: no such call:\n    1. f(x)\n\nInvoked so\n"
+    assert last_error(text) == "TypeError: no such call:"
+    assert last_error("libx: Aborting.\n\n") == "libx: Aborting."
+    assert last_error("") == ""
+
+
+def test_who_has_ended_is_started_again(started: dict[str, Process]) -> None:
+    with contenders({"a": command("die late"), "b": command("missing")}) as field:
+        started.update(field.running)
+        assert [c.missing for c in field.about] == ["", "it was never installed"]
+        first = field.running["a"]
+        field.revive()
+        assert field.running["a"] is first
+        with pytest.raises(ContenderError):
+            load_case(first)
+        assert first.is_over
+        field.revive()
+        assert not field.running["a"].is_over
+        assert load_alone("a", field.running["a"], CASE).status == "ok"
+
+
+def load_case(process: Process) -> None:
+    assert load_alone("a", process, CASE).status == "ok"
+    for _ in range(9):
+        process.ask({"do": "sample", "seconds": 1e-5})
 
 
 def test_a_process_that_hangs_is_given_up(started: dict[str, Process]) -> None:

@@ -83,8 +83,8 @@ def test_the_page_says_who_is_out_and_why() -> None:
     page = markdown(RECORD)
     assert "~~200.0~~ above the roof" in page
     assert "100.0 p" in page
-    assert "odd: wrong: 1 of 4 elements differ" in page
-    assert "morello: unsupported: no such kernel" in page
+    assert "- odd: wrong: 1 of 4 elements differ (`matmul:2x2x2:f32`)" in page
+    assert "- morello: unsupported: no such kernel (`matmul:3x3x3:f32`)" in page
     assert lines_with(page, "missing: not installed")
     assert lines_with(page, "| odd | 3") == ["| odd | 3 | who knows | no | 200.0% |"]
     assert "| read L1 | 50.0 | 90.0 |" in page
