@@ -64,12 +64,13 @@ def _settlements(goal: OpenSpec, target: Target) -> Iterator[Spec]:
 
 def _layouts(spec: Spec, operand: int, target: Target) -> tuple[Layout, ...]:
     """Layouts of an operand that a kernel may want, and that are filled by its size."""
-    own = spec.tensors[operand].layout
+    tensor = spec.tensors[operand]
     shape = spec.shape(operand)
     full = [
-        layout
+        form.layout
         for name in target.kernels
-        for layout in KERNELS[name].layouts(spec.key, operand)
-        if all(size >= layout.pack(dim) for dim, size in enumerate(shape))
+        for form in KERNELS[name].forms(spec.key, operand)
+        if form.dtype is tensor.dtype
+        and all(size >= form.layout.pack(dim) for dim, size in enumerate(shape))
     ]
-    return tuple(dict.fromkeys((own, *full)))
+    return tuple(dict.fromkeys((tensor.layout, *full)))
