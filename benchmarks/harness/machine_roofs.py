@@ -21,8 +21,13 @@ def memories(threads: int) -> dict[str, int]:
         f"read L{level}": size // 4 if level == last else size // 2 * threads
         for level, size in sorted(caches.items())
     }
-    found["read DRAM"] = max(4 * caches.get(last, 0), 256 << 20)
+    found["read DRAM"] = 4 * beyond_caches()
     return found
+
+
+def beyond_caches() -> int:
+    """Bytes that no cache holds: those of the largest one, or 64 MiB."""
+    return max((cache.size for cache in host().caches), default=64 << 20)
 
 
 def machine_roofs(roofs: Talker, threads: int, seconds: float) -> dict[str, float]:

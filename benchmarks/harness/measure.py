@@ -52,16 +52,22 @@ class Field:
         talkers: by name.
         roofs: the process that measures the roofs on as many threads.
         plan: how long to measure.
+        beyond: bytes that the caches hold; more are compared with DRAM too.
     """
 
     def __init__(
-        self, talkers: Mapping[str, Talker], roofs: Talker, threads: int, plan: Plan
+        self,
+        talkers: Mapping[str, Talker],
+        roofs: Talker,
+        threads: int,
+        plan: Plan,
+        beyond: int = 1 << 40,
     ) -> None:
         self._talkers = dict(talkers)
         self._roofs = roofs
         self._threads = threads
         self._plan = plan
-        self._rates: dict[str, float] = {}
+        self._beyond = beyond
 
     def measure(self, case: Case, origin: dict[str, str]) -> Row:
         """Measure a case; whoever fails at it is out of the rounds, not an error."""
@@ -86,6 +92,7 @@ class Field:
             rates[arithmetic_roof(case)],
             rates[limit_roof(case)],
             rates["read"],
+            rates.get("dram", 0.0),
         )
         marked = mark_above_roof(list(entries.values()), case.flops, roof)
         load = (round(before, 2), round(os.getloadavg()[0], 2))
@@ -141,6 +148,8 @@ class Field:
             for loop in {arithmetic_roof(case), limit_roof(case)}
         }
         requests["read"] = {"do": "read", "bytes": case.bytes, **seconds}
+        if case.bytes > self._beyond:
+            requests["dram"] = {"do": "read", "bytes": 4 * self._beyond, **seconds}
 
         def sampler(key: str, request: dict[str, Any]) -> float:
             rate = float(self._roofs.ask(request)["rate"])

@@ -46,10 +46,10 @@ def markdown(record: Record) -> str:
 
 _LEGEND = """Best and median of samples of back-to-back calls on operands that stay
 where they are, all contenders in turns. Of the roof: the least time that the arithmetic
-or the reading of as much memory took in the same rounds, over the best time. A ratio is
-the time of the best peer over ours: above 1, ours is faster. G/s are 10^9
-multiplications and additions a second; GB/s count every operand once. `p`: called from
-Python, which is in the time."""
+or the reading of as much memory took in the same rounds, over the best time; of DRAM:
+the same of reading four times what the caches hold. A ratio is the time of the best
+peer over ours: above 1, ours is faster. G/s are 10^9 multiplications and additions a
+second; GB/s count every operand once. `p`: called from Python, which is in the time."""
 
 
 def _origins(rows: Sequence[Row]) -> list[str]:
@@ -73,14 +73,14 @@ def _span(dates: list[str]) -> str:
 
 def _against(rows: Sequence[Row], ours: str) -> str:
     head = ["Spec", "threads", "best", "median", "rate", "of the roof", "bound by"]
-    head += ["best peer", "its best", "ratio", "ratio of medians"]
+    head += ["of DRAM", "best peer", "its best", "ratio", "ratio of medians"]
     found, ratios, medians = [], [], []
     for row in rows:
         mine = row.entry(ours)
         if mine is None:
             continue
         if not mine.samples:
-            blank = [mine.status, *["-"] * 4]
+            blank = [mine.status, *["-"] * 5]
             found.append([f"`{row.spec}`", str(row.threads), *blank, *_peer(row, ours)])
             continue
         ratio, median = row.ratio(ours), row.ratio(ours, median=True)
@@ -93,6 +93,7 @@ def _against(rows: Sequence[Row], ours: str) -> str:
                 *(time_text(mine.best), time_text(mine.median)),
                 *(rate_text(row, mine.best), f"{row.fraction(mine.best):.1%}"),
                 row.roof.bound(row.flops, row.bytes),
+                _of_dram(row, mine.best),
                 *_peer(row, ours)[:-2],
                 *(_ratio(ratio), _ratio(median)),
             ]
@@ -104,6 +105,12 @@ def _against(rows: Sequence[Row], ours: str) -> str:
         f"{text}\n\nGeometric mean of the ratios: {geometric_mean(ratios):.3f}; of the "
         f"medians: {geometric_mean(medians):.3f}; least {min(ratios):.3f}."
     )
+
+
+def _of_dram(row: Row, seconds: float) -> str:
+    if not row.roof.dram:
+        return "-"
+    return f"{row.bytes / seconds / 1e9 / row.roof.dram:.1%}"
 
 
 def _ratio(value: float | None) -> str:

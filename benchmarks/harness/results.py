@@ -39,12 +39,14 @@ class Roof:
         arithmetic: its operations, 10^9 a second.
         limit: operations that no code for AVX2 exceeds, 10^9 a second.
         read: bytes of as much memory as the operands take, 10^9 a second.
+        dram: bytes of far more memory than caches hold; 0 where operands fit into them.
     """
 
     name: str
     arithmetic: float
     limit: float
     read: float
+    dram: float = 0.0
 
     def seconds(self, flops: int, nbytes: int) -> float:
         """The least time: of the arithmetic, or of touching all operands once."""

@@ -216,5 +216,8 @@ exit:
         return [f"%r{count - 8 + c}" for c in range(8)]
 
 
-READINGS = tuple(Reading(s, p) for s in (1, 2, 4) for p in (0, 1024, 4096))
+READINGS = (
+    *(Reading(streams, 0) for streams in (4, 1, 8, 2)),
+    *(Reading(streams, 512) for streams in (1, 4)),
+)
 """The ways that are tried; the best one is the roof."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.harness.backend import MissingError
 from benchmarks.harness.case import Case
-from benchmarks.harness.machine_roofs import machine_roofs
+from benchmarks.harness.machine_roofs import beyond_caches, machine_roofs
 from benchmarks.harness.measure import Field, Plan, load_alone
 from benchmarks.harness.process import Command, ContenderError, Process
 from benchmarks.harness.provenance import machine_text
@@ -151,7 +151,9 @@ def run(
             rows = []
             for case in cases:
                 field.revive()
-                talk = Field(field.running, roofs, options.threads, plan)
+                talk = Field(
+                    field.running, roofs, options.threads, plan, beyond_caches()
+                )
                 rows.append(talk.measure(case, origin))
                 record = Record(
                     *(name, machine_text(), tuple(ours), tuple(field.about)),

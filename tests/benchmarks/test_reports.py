@@ -15,8 +15,10 @@ ORIGIN = {"command": "python -m x", "commit": "abc123", "date": "2026-01-02"}
 ROOF = Roof("fma f32", 100.0, 100.0, 10.0)
 
 
-def row(spec: str, *entries: Entry, threads: int = 1, nbytes: int = 100) -> Row:
-    return Row(spec, threads, 10**6, nbytes, ROOF, entries, (0.5, 2.5), ORIGIN)
+def row(
+    spec: str, *entries: Entry, threads: int = 1, nbytes: int = 100, roof: Roof = ROOF
+) -> Row:
+    return Row(spec, threads, 10**6, nbytes, roof, entries, (0.5, 2.5), ORIGIN)
 
 
 RECORD = Record(
@@ -43,6 +45,7 @@ RECORD = Record(
             Entry("fast", "ok", "", (8e-3,)),
             Entry("odd", "wrong", "1 of 4 elements differ"),
             nbytes=10**6,
+            roof=dataclasses.replace(ROOF, dram=20.0),
         ),
         row("matmul:3x3x3:f32", Entry("morello", "unsupported", "no such kernel")),
     ),
@@ -65,12 +68,12 @@ def test_the_page_compares_with_the_best_peer_that_counts() -> None:
     first, second, third = lines_with(page, "| `matmul:")[:3]
     assert first == (
         "| `matmul:1x1x1:f32` | 1 | 20 us | 25 us | 50.0 G/s | 50.0% | arithmetic "
-        "| fast | 10 us | 0.500 | 0.500 |"
+        "| - | fast | 10 us | 0.500 | 0.500 |"
     )
     # 10^6 bytes at 10 GB/s take 100 us, the arithmetic 10 us.
     assert second == (
         "| `matmul:2x2x2:f32` | 1 | 1 ms | 1 ms | 1.0 GB/s | 10.0% | bandwidth "
-        "| fast | 8 ms | 8.000 | 8.000 |"
+        "| 5.0% | fast | 8 ms | 8.000 | 8.000 |"
     )
     assert third.startswith("| `matmul:3x3x3:f32` | 1 | unsupported |")
     assert (
