@@ -9,6 +9,7 @@ from morello.dialect.spec_op import (
     SpecOp,
     check_memrefs,
     option_names,
+    optional_options,
     read_spec,
     required,
     verified,
@@ -62,12 +63,16 @@ def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
     kind_class = KINDS[kind_name]
     given = required(op, "options", "options = {…}, those of the kind").maybe_downcast()
     names = option_names(kind_class)
-    if not isinstance(given, ir.DictAttr) or {n.name for n in given} != set(names):
+    needed = [name for name in names if name not in optional_options(kind_class)]
+    fits = isinstance(given, ir.DictAttr) and (
+        {*needed} <= {n.name for n in given} <= {*names}
+    )
+    if not fits:
         raise SpecError(
             f"'options' of {kind_name} is {given}",
-            f"write options = {{{', '.join(f'{name} = …' for name in names)}}}",
+            f"write options = {{{', '.join(f'{name} = …' for name in needed)}}}",
         )
-    options = {name: given[name] for name in names}
+    options = {name: given[name] for name in names if name in given}
     return string_of(kernel, "'kernel'"), read_spec(op, kind_class, options)
 
 

@@ -83,7 +83,12 @@ def read_spec_op(op: ir.OpView) -> Spec:
         SpecError: an attribute is missing, or the attributes make no Spec.
     """
     kind_class = type(op).kind_class
-    options = {name: option(op, name) for name in option_names(kind_class)}
+    optional = optional_options(kind_class)
+    options = {
+        name: option(op, name)
+        for name in option_names(kind_class)
+        if name in op.attributes or name not in optional
+    }
     return read_spec(op, kind_class, options)
 
 
@@ -144,6 +149,12 @@ def option_names(kind_class: type[Kind]) -> tuple[str, ...]:
     return tuple(name for name in names if name != "rank")
 
 
+def optional_options(kind_class: type[Kind]) -> frozenset[str]:
+    """The options of a kind whose attributes may be left out, if the default."""
+    fields = dataclasses.fields(kind_class)
+    return frozenset(field.name for field in fields if field.metadata.get("optional"))
+
+
 def option(op: ir.OpView, name: str) -> ir.Attribute:
     """The attribute of an option of the kind.
 
@@ -165,6 +176,8 @@ def make_kind(
     for field in dataclasses.fields(kind_class):
         if field.name == "rank":
             values["rank"] = rank
+        elif field.metadata.get("optional") and field.name not in options:
+            values[field.name] = field.default
         elif field.type is bool:
             values[field.name] = bool_of(options[field.name], f"'{field.name}'")
         elif field.type is str:
@@ -176,7 +189,12 @@ def make_kind(
 
 def option_attributes(kind: Kind) -> dict[str, ir.Attribute]:
     """The options of a kind as attributes of the current context."""
-    values = {name: getattr(kind, name) for name in option_names(type(kind))}
+    optional = optional_options(type(kind))
+    values = {
+        name: getattr(kind, name)
+        for name in option_names(type(kind))
+        if name not in optional or name in kind.options
+    }
     return {
         name: ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v)
         for name, v in values.items()

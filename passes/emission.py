@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.kernels.base import Kernel
-from morello.kernels.emitter import Body, Buffer, Emitter, Index, Value
+from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.vectors import pieces
 from morello.mlir import dialect, ir
-from morello.spec import Dtype, Spec
+from morello.spec import Dtype, PhysicalDim, Spec
 
 arith = dialect("arith")
 math = dialect("math")
@@ -110,6 +110,22 @@ def _round_to_bf16(value: Value) -> Value:
     return arith.BitcastOp(_shaped(value, ir.BF16Type.get()), cut).result
 
 
+def _intrinsic(name: str, dtype: Dtype, a: Value, b: Value) -> Value:
+    """A vector of half as many lanes, made by an instruction from two others."""
+    kind = ir.VectorType.get([a.type.shape[0] // 2], element_type(dtype))
+    call = ir.Operation.create(
+        "llvm.call_intrinsic",
+        results=[kind],
+        operands=[a, b],
+        attributes={
+            "intrin": ir.StringAttr.get(name),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
+        },
+    )
+    return call.results[0]
+
+
 class MlirEmitter(Emitter):
     """Writes before one op; constants go first, so that loops can share them."""
 
@@ -132,14 +148,22 @@ class MlirEmitter(Emitter):
 
     def _physical(self, buffer: Buffer, index: Index) -> list[Value]:
         """The physical index, by the buffer's layout."""
+        return [self._place(buffer, d, index[d.dim]) for d in buffer.tensor.layout.dims]
+
+    def _place(self, buffer: Buffer, d: PhysicalDim, at: Any) -> Value:
+        """The place along one physical dimension."""
         layout = buffer.tensor.layout
-        # An index value stands for an unpacked dimension and is its own place.
-        static = tuple(at if isinstance(at, int) else 0 for at in index)
-        places = zip(layout.dims, layout.index_map(static), strict=True)
-        return [
-            self._index(place if isinstance(index[d.dim], int) else index[d.dim])
-            for d, place in places
-        ]
+        if isinstance(at, Pack):
+            if isinstance(at.number, int):
+                at = at.number * at.size
+            elif layout.pack(d.dim) == 1:
+                at = arith.MulIOp(at.number, self._index(at.size)).result
+            else:
+                at = 0 if d.pack else at.number
+                return self._index(at)
+        if not isinstance(at, int):
+            return at  # a value stands for an unpacked dimension and is its own place
+        return self._index(layout.place(d, at))
 
     def load(
         self,
@@ -190,6 +214,41 @@ class MlirEmitter(Emitter):
             piece = vector.ExtractStridedSliceOp(kind, value, [start], [length], [1])
             where = self._physical(buffer, self._along(buffer, index, start))
             vector.StoreOp(piece, buffer.value, where)
+
+    def load_groups(
+        self,
+        buffer: Buffer,
+        index: Index,
+        dim: int,
+        group: int,
+        width: int,
+        count: int | None = None,
+    ) -> Value:
+        """`Emitter.load_groups`: one load, or pieces put together."""
+        if count is None or count * group == width:
+            return self._load(buffer, index, width)
+        whole = self.constant(buffer.tensor.dtype, 0, width)
+        for start, length in pieces(count):
+            at = (*index[:dim], index[dim] + start, *index[dim + 1 :])
+            piece = self._load(buffer, at, length * group)
+            place = [start * group]
+            whole = vector.InsertStridedSliceOp(piece, whole, place, [1]).result
+        return whole
+
+    def load_group(
+        self, buffer: Buffer, index: Index, group: int, count: int, width: int
+    ) -> Value:
+        """`Emitter.load_group`: an integer of the group's bytes, broadcast."""
+        bits = 8 * buffer.tensor.dtype.itemsize
+        word = ir.IntegerType.get_signless(bits * group)
+        part = ir.IntegerType.get_signless(bits * count)
+        loaded = self._load(buffer, index, count)
+        one = vector.BitCastOp(ir.VectorType.get([1], part), loaded).result
+        number = vector.ExtractOp(one, [], [0]).result
+        if count < group:
+            number = arith.ExtUIOp(word, number).result
+        everywhere = self.broadcast(number, width // group)
+        return self.reinterpret(everywhere, buffer.tensor.dtype)
 
     def load_element(self, buffer: Buffer, index: Index) -> Value:
         """`Emitter.load_element`."""
@@ -247,12 +306,35 @@ class MlirEmitter(Emitter):
             return arith.AddIOp(arith.MulIOp(a, b).result, c).result
         return math.FmaOp(a, b, c).result
 
+    def add(self, a: Value, b: Value) -> Value:
+        """`Emitter.add`."""
+        integer = isinstance(_element(a), ir.IntegerType)
+        return (arith.AddIOp if integer else arith.AddFOp)(a, b).result
+
+    def multiply_pairs(self, a: Value, b: Value) -> Value:
+        """`Emitter.multiply_pairs`: VPMADDWD."""
+        return _intrinsic("llvm.x86.avx2.pmadd.wd", Dtype.S32, a, b)
+
+    def multiply_pairs_saturating(self, a: Value, b: Value) -> Value:
+        """`Emitter.multiply_pairs_saturating`: VPMADDUBSW."""
+        return _intrinsic("llvm.x86.avx2.pmadd.ub.sw", Dtype.S16, a, b)
+
+    def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
+        """`Emitter.minimum`."""
+        return (arith.MinSIOp if dtype.is_signed else arith.MinUIOp)(a, b).result
+
+    def reinterpret(self, value: Value, dtype: Dtype) -> Value:
+        """`Emitter.reinterpret`."""
+        kind = value.type
+        count = kind.shape[0] * kind.element_type.width // (8 * dtype.itemsize)
+        as_kind = ir.VectorType.get([count], element_type(dtype))
+        return vector.BitCastOp(as_kind, value).result
+
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.maximum`."""
         if dtype.is_float:
             return _ieee_maximum(a, b)
-        signed = dtype.value.startswith("s")
-        return (arith.MaxSIOp if signed else arith.MaxUIOp)(a, b).result
+        return (arith.MaxSIOp if dtype.is_signed else arith.MaxUIOp)(a, b).result
 
     def reduce_maximum(self, dtype: Dtype, value: Value) -> Value:
         """`Emitter.reduce_maximum`: halves against halves, down to one lane."""

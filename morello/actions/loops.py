@@ -31,6 +31,11 @@ def expand_loop(
             size < extent, lambda: f"size {size} is not smaller than {name} = {extent}"
         ),
         *_pack_conditions(frame.key, dim, size),
+        Condition(
+            size % (grain := frame.key.kind.grain(dim)) == 0,
+            f"size {size} cuts groups of {grain} neighbours of {name}, which "
+            f"{frame.key.kind.label} takes together",
+        ),
     )
     coefficients = target.coefficients
     cost = (

@@ -56,7 +56,7 @@ def _accumulating(kind: Kind) -> tuple[Kind, str] | None:
     """The accumulating form of a kind and the name of its neutral element."""
     match kind:
         case Matmul(accum=False):
-            return Matmul(accum=True), "zero"
+            return dataclasses.replace(kind, accum=True), "zero"
         case Max(accum=False):
             return Max(accum=True), "lowest"
     return None

@@ -11,10 +11,17 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_broadcast import MatmulBroadcast
+from morello.kernels.matmul_pairs import MatmulPairs
+from morello.kernels.matmul_saturating import (
+    MatmulSaturatingPairs,
+    MatmulSaturatingScalar,
+)
 from morello.kernels.matmul_scalar import MatmulScalar
 from morello.kernels.max_columns import MaxColumns
 from morello.kernels.max_rows import MaxRows
 from morello.kernels.max_scalar import MaxScalar
+from morello.kernels.move_interleave import MoveInterleave
+from morello.kernels.move_pair_transpose import MovePairTranspose
 from morello.kernels.move_registers import MoveLoad, MoveStore
 from morello.kernels.move_rows import MoveRows
 from morello.kernels.move_scalar import MoveScalar
@@ -23,8 +30,13 @@ from morello.kernels.move_transpose import MoveTranspose
 _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
     MatmulScalar(),
+    MatmulPairs(),
+    MatmulSaturatingPairs(),
+    MatmulSaturatingScalar(),
     MoveRows(),
     MoveTranspose(),
+    MoveInterleave(),
+    MovePairTranspose(),
     MoveLoad(),
     MoveStore(),
     MoveScalar(),

@@ -1,9 +1,10 @@
 """What a kernel can write: vector code on buffers, with logical indices.
 
 A kernel speaks of elements by their logical index; the emitter turns it into the
-physical one by the layout of the operand. Index entries are plain integers or, for an
-unpacked dimension, a value that `Emitter.loop` hands to its body. Nothing here knows of
-MLIR: `morello.passes.emission` implements it.
+physical one by the layout of the operand. Index entries are plain integers; for an
+unpacked dimension a value that `Emitter.loop` hands to its body; for a packed one the
+number of a pack (`Pack`). Nothing here knows of MLIR: `morello.passes.emission`
+implements it.
 """
 
 import dataclasses
@@ -17,10 +18,20 @@ Value = Any
 """A scalar, a vector or an index in the code being written."""
 
 Index = tuple[Any, ...]
-"""A logical index: an integer or an index value for each dimension."""
+"""A logical index: an integer, an index value or a `Pack` for each dimension."""
 
 Body = Callable[[Value, tuple[Value, ...]], Sequence[Value]]
 """The body of a loop: from the index and the carried values to the next ones."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pack:
+    """The first element of a pack of a dimension, by the number of the pack."""
+
+    number: Value
+    """An index value that a loop hands to its body, or an integer."""
+    size: int
+    """Elements of a pack; of an unpacked dimension so many neighbours count as one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +48,10 @@ class Buffer:
 class Emitter(ABC):
     """Writes code at one place of a program.
 
-    Vectors lie along the innermost physical dimension of a buffer; a kernel must not
-    let one leave the pack that it starts in. No alignment is assumed beyond that of an
-    element, and no byte outside of the elements named is touched.
+    Vectors lie along the innermost physical dimension of a buffer, or along the packs
+    that end its layout; a kernel must not let one leave the packs that it starts in.
+    Pieces (``count``) lie along the innermost dimension alone. No alignment is assumed
+    beyond that of an element, and no byte outside of the elements named is touched.
     """
 
     @abstractmethod
@@ -62,6 +74,33 @@ class Emitter(ABC):
         self, vector: Value, buffer: Buffer, index: Index, count: int | None = None
     ) -> None:
         """Write the first ``count`` lanes of a vector (all if None)."""
+
+    @abstractmethod
+    def load_groups(
+        self,
+        buffer: Buffer,
+        index: Index,
+        dim: int,
+        group: int,
+        width: int,
+        count: int | None = None,
+    ) -> Value:
+        """A vector of ``width`` elements: groups of neighbours, one after another.
+
+        For a layout that ends in a pack of ``dim`` and a pack of ``group`` elements of
+        another dimension. ``index`` is the first element of the first group; the first
+        ``count`` groups are read (all if None), the others are zero.
+        """
+
+    @abstractmethod
+    def load_group(
+        self, buffer: Buffer, index: Index, group: int, count: int, width: int
+    ) -> Value:
+        """A vector of ``width`` elements: one group of neighbours, again and again.
+
+        Of the ``group`` elements, 4 bytes together or less, ``count`` are read; the
+        others are zero.
+        """
 
     @abstractmethod
     def load_element(self, buffer: Buffer, index: Index) -> Value:
@@ -96,6 +135,29 @@ class Emitter(ABC):
     @abstractmethod
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """``a * b + c``: rounded once for floats, wrapping for integers."""
+
+    @abstractmethod
+    def add(self, a: Value, b: Value) -> Value:
+        """``a + b``, wrapping for integers."""
+
+    @abstractmethod
+    def multiply_pairs(self, a: Value, b: Value) -> Value:
+        """Neighbouring lanes of s16 multiplied, and each two added, as s32: wrapping.
+
+        Only two pairs of -32768 are too large; they give -2^31.
+        """
+
+    @abstractmethod
+    def multiply_pairs_saturating(self, a: Value, b: Value) -> Value:
+        """Neighbours of u8 (a), s8 (b) multiplied, each two added as s16, cut off."""
+
+    @abstractmethod
+    def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
+        """The lesser of two integers or, lane by lane, vectors of them."""
+
+    @abstractmethod
+    def reinterpret(self, vector: Value, dtype: Dtype) -> Value:
+        """The same bits as lanes of another dtype."""
 
     @abstractmethod
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:

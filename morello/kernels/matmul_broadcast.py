@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from morello.kernels.base import Kernel, asks
+from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import (
     in_l1,
@@ -34,6 +35,8 @@ _INTEGER_REGISTERS = 3
 """Registers beside accumulators and a row of rhs: a factor and two products. A float
 multiply-add needs the factor alone."""
 
+_K = 2
+
 _PANELS = {
     0: tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6)),
     1: tuple(Layout.parse(f"[0,2,1,2p{columns}]") for columns in (16, 24)),
@@ -53,19 +56,18 @@ class MatmulBroadcast(Kernel):
 
     Each of the m · ceil(n/8) accumulators is one register for the whole loop over k.
     A width that is not a multiple of 8 reads the last columns of rhs with a mask.
+    Factors that are narrower than out are cast as they are loaded.
     """
 
     name: ClassVar[str] = "matmul_broadcast"
 
     def accepts(self, key: SpecKey) -> bool:
-        """f32 or s32; k unpacked, n innermost in rhs, out in registers."""
-        if key.kind != Matmul(accum=True):
+        """Any dtypes; k unpacked, n innermost in rhs, out in registers."""
+        if not isinstance(key.kind, Matmul) or not key.kind.accum:
             return False
         lhs, rhs, out = key.tensors
         return (
-            all(t.dtype is out.dtype for t in (lhs, rhs))
-            and out.dtype in (Dtype.F32, Dtype.S32)
-            and in_l1(lhs, rhs)
+            in_l1(lhs, rhs)
             and in_registers(out)
             and not is_interleaved(lhs.layout)
             and not is_interleaved(rhs.layout)
@@ -76,7 +78,7 @@ class MatmulBroadcast(Kernel):
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Everything that lives in the loop has a register; panels are not crossed."""
-        _, m, _, n = frame.sizes
+        _, m, k, n = frame.sizes
         dtype = frame.key.tensors[2].dtype
         vectors = vectors_of(n, lanes_of(dtype))
         # A single row takes its columns straight from memory, but for a masked one.
@@ -84,6 +86,7 @@ class MatmulBroadcast(Kernel):
         beside = row + (1 if dtype.is_float else _INTEGER_REGISTERS)
         return (
             size_is_one(frame, 0),
+            *_no_groups(frame, k),
             *within_pack(frame, 0, 1),
             *within_pack(frame, 1, 2),
             Condition(
@@ -111,7 +114,10 @@ class MatmulBroadcast(Kernel):
             else (c.multiply_add_int, c.multiply_add_int_latency)
         )
         loads = c.load * (m + vectors - masked) + c.masked_load * masked
-        step = np.maximum(np.maximum(arithmetic * m * vectors, loads), latency)
+        lhs, rhs, _ = frame.key.dtypes
+        casts = m * cast_cost((lhs, dtype), c) + vectors * cast_cost((rhs, dtype), c)
+        busy = arithmetic * m * vectors + casts // 2  # beside, on other ports
+        step = np.maximum(np.maximum(busy, loads), latency)
         return as_ints(c.kernel_setup + k * step)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -122,11 +128,17 @@ class MatmulBroadcast(Kernel):
         runs = parts(n, lanes)
         places = [(0, i, j) for i in range(m) for j in range(len(runs))]
 
+        def convert(value: Value, factor: Buffer) -> Value:
+            return emitter.convert(value, factor.tensor.dtype, out.tensor.dtype)
+
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
-            row = [emitter.load(rhs, (0, at, s), lanes, count) for s, count in runs]
+            row = [
+                convert(emitter.load(rhs, (0, at, start), lanes, count), rhs)
+                for start, count in runs
+            ]
             sums = []
             for i in range(m):
-                element = emitter.load_element(lhs, (0, i, at))
+                element = convert(emitter.load_element(lhs, (0, i, at)), lhs)
                 factor = emitter.broadcast(element, lanes)
                 chains = carried[i * len(runs) : (i + 1) * len(runs)]
                 sums += [
@@ -161,6 +173,20 @@ class MatmulBroadcast(Kernel):
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
         """out."""
         return (2,) if isinstance(key.kind, Matmul) else ()
+
+
+def _no_groups(frame: Frame, k: Ints) -> tuple[Condition, ...]:
+    """That k is 1 where neighbours along it are taken together."""
+    grain = frame.key.kind.grain(_K)
+    if grain == 1:
+        return ()
+    return (
+        Condition(
+            k == 1,
+            f"takes each k by itself, where {frame.key.kind.label} takes {grain} "
+            "together: use k = 1, or a kernel that saturates",
+        ),
+    )
 
 
 def _unpacked_in_k(operand: int, tensor: TensorSpec) -> bool:

@@ -27,6 +27,22 @@ def is_interleaved(layout: Layout) -> bool:
     return any(d.odd_even for d in layout.dims)
 
 
+PAIR = 2
+"""Elements of a pair: what integer products take together."""
+
+
+def paired(layout: Layout) -> tuple[int, int] | None:
+    """The dimension of the pairs that end a layout, and that of the pack around them.
+
+    None of a layout that does not end so.
+    """
+    if len(layout.dims) < 2:
+        return None
+    around, last = layout.dims[-2:]
+    plain = around.pack and not around.odd_even and not last.odd_even
+    return (last.dim, around.dim) if plain and last.pack == PAIR else None
+
+
 def all_one(frame: Frame) -> Condition:
     """Every size is 1."""
     one = np.bool_(True)

@@ -17,6 +17,7 @@ class Fill(Kind):
     """Every element becomes zero, or the neutral element of max."""
 
     name: ClassVar[str] = "fill"
+    option_names: ClassVar[tuple[str, ...]] = ("value",)
     rank: int = 2
     value: str = "zero"
     """``zero``; or ``lowest``: -inf, or the least integer."""
@@ -37,6 +38,11 @@ class Fill(Kind):
         """out, over every dimension."""
         every = tuple(range(self.rank))
         return (Operand("out", every, is_read=False, is_written=True),)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """``value=lowest``; zero goes without saying."""
+        return {} if self.value == "zero" else {"value": self.value}
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Every dtype can be filled."""

@@ -37,6 +37,8 @@ class Kind(ABC):
 
     name: ClassVar[str]
     """The name of the operation in the dialect and in the text form."""
+    option_names: ClassVar[tuple[str, ...]] = ()
+    """The options that the text form may give it."""
 
     @property
     @abstractmethod
@@ -52,6 +54,11 @@ class Kind(ABC):
     def label(self) -> str:
         """The name in the text form."""
         return self.name
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Those of `option_names` that the text form must give, with their values."""
+        return {}
 
     @property
     def reductions(self) -> tuple[int, ...]:

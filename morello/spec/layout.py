@@ -169,9 +169,10 @@ class Layout(HashedOnce):
 
     def index_map(self, index: tuple[Any, ...]) -> tuple[Any, ...]:
         """The physical index of a logical one (integers or arrays)."""
-        return tuple(self._coordinate(d, index[d.dim]) for d in self.dims)
+        return tuple(self.place(d, index[d.dim]) for d in self.dims)
 
-    def _coordinate(self, d: PhysicalDim, i: Any) -> Any:
+    def place(self, d: PhysicalDim, i: Any) -> Any:
+        """The index along a physical dimension of element ``i`` of its logical one."""
         if not d.pack:
             return i // self.pack(d.dim)
         inner = i % d.pack

@@ -7,9 +7,13 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.kind import Array, Kind, Operand
+from morello.spec.kind import Array, Kind, Operand, bit_patterns, small_integers
 
 _OUTPUTS = (Dtype.F32, Dtype.S16, Dtype.S32)
+
+_SATURATING = (Dtype.U8, Dtype.S8, Dtype.S16)
+
+_WORD = 4
 
 
 _OPERANDS = {
@@ -26,12 +30,19 @@ _OPERANDS = {
 class Matmul(Kind):
     """Batched matrix multiplication over the dimensions (b, m, k, n).
 
-    Integers wrap around at the width of the output.
+    Integers wrap around at the width of the output: the exact result modulo 2^bits. A
+    saturating product of u8 and s8 into s16 is another: k is taken in pairs 0 and 1, 2
+    and 3, …; the two products of a pair are added and cut off at -32768 and 32767 (an
+    odd k leaves one product, which fits); the pairs are added up modulo 2^16, so their
+    order means nothing.
     """
 
     name: ClassVar[str] = "matmul"
+    option_names: ClassVar[tuple[str, ...]] = ("saturating",)
     accum: bool = False
     """Whether the product is added to what the output holds."""
+    saturating: bool = dataclasses.field(default=False, metadata={"optional": True})
+    """Whether pairs of products saturate, as the instruction ``vpmaddubsw`` has it."""
 
     @property
     def label(self) -> str:
@@ -55,11 +66,25 @@ class Matmul(Kind):
 
     @property
     def wraps(self) -> bool:
-        """Integers do."""
-        return True
+        """Integers do, unless pairs of them saturate."""
+        return not self.saturating
+
+    @property
+    def options(self) -> dict[str, str]:
+        """``saturating=true``."""
+        return {"saturating": "true"} if self.saturating else {}
+
+    def grain(self, dim: int) -> int:
+        """Pairs that saturate are not cut."""
+        return 2 if self.saturating and self.dims[dim] == "k" else 1
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Factors no wider than the output; floats into f32, integers into s16, s32."""
+        if self.saturating and dtypes != _SATURATING:
+            raise SpecError(
+                f"{self.label} has no saturating product {','.join(map(str, dtypes))}",
+                f"saturating=true goes with {','.join(map(str, _SATURATING))} alone",
+            )
         *factors, out = dtypes
         legal = out in _OUTPUTS and all(
             dtype.is_float is out.is_float and dtype.itemsize <= out.itemsize
@@ -79,6 +104,8 @@ class Matmul(Kind):
 
     def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
         """The product in f64 or wrapping int64, rounded once to the output's dtype."""
+        if self.saturating:
+            return _saturating_sum(arrays)
         wide = np.float64 if dtypes[2].is_float else np.int64
         with np.errstate(all="ignore"):
             total = np.matmul(arrays[0].astype(wide), arrays[1].astype(wide))
@@ -86,3 +113,30 @@ class Matmul(Kind):
                 total = total + arrays[2].astype(wide)
             out: Array = total.astype(dtypes[2].numpy)
         return out
+
+    def random(
+        self,
+        rng: np.random.Generator,
+        dtypes: tuple[Dtype, ...],
+        shapes: tuple[tuple[int, ...], ...],
+    ) -> tuple[Array, ...]:
+        """Small integers; of those below 32 bits any, since nothing is rounded."""
+        return tuple(
+            small_integers(rng, dtype, shape)
+            if dtype.is_float or dtype.itemsize == _WORD
+            else bit_patterns(rng, dtype, shape)
+            for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
+            if o.is_read
+        )
+
+
+def _saturating_sum(arrays: tuple[Array, ...]) -> Array:
+    """Pair by pair, each an outer product for every b."""
+    lhs, rhs = (a.astype(np.int32) for a in arrays[:2])
+    total = np.zeros((*lhs.shape[:2], rhs.shape[2]), np.int32)
+    if len(arrays) > 2:
+        total += arrays[2]
+    for k in range(0, lhs.shape[2], 2):
+        pair = np.matmul(lhs[:, :, k : k + 2], rhs[:, k : k + 2])
+        total += np.clip(pair, -(1 << 15), (1 << 15) - 1)
+    return total.astype(np.int16)

@@ -4,7 +4,7 @@
 commas (one for all operands, or one each; ``f32`` if left out). Options name an operand
 to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``), a limit
 (``l1=256``), ``serial=false`` to allow parallel loops, or what the kind defines
-(``value=lowest`` of fill).
+(``value=lowest`` of fill, ``saturating=true`` of matmul).
 """
 
 import dataclasses
@@ -12,7 +12,6 @@ import re
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.fill import Fill
 from morello.spec.kind import Kind
 from morello.spec.kinds import KINDS
 from morello.spec.layout import Layout
@@ -48,8 +47,7 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     serial = _serial(options)
     if options:
         names = [*(o.name for o in kind.operands), "vrf", "l1", "l2", "serial"]
-        if isinstance(kind, Fill):
-            names.append("value")
+        names += kind.option_names
         raise SpecError(
             f"unknown option '{next(iter(options))}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}",
@@ -71,8 +69,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         "x".join(map(str, spec.sizes[lead:])),
         dtypes[0] if len(set(dtypes)) == 1 else ",".join(dtypes),
     ]
-    if isinstance(kind, Fill) and kind.value != "zero":
-        parts.append(f"value={kind.value}")
+    parts += (f"{name}={value}" for name, value in kind.options.items())
     for operand, tensor in zip(kind.operands, spec.tensors, strict=True):
         default = argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
         if tensor != default:

@@ -43,8 +43,13 @@ AVX2 = Target(
     kernels=(
         "matmul_broadcast",
         "matmul_scalar",
+        "matmul_pairs",
+        "matmul_saturating_pairs",
+        "matmul_saturating_scalar",
         "move_rows",
         "move_transpose",
+        "move_interleave",
+        "move_pair_transpose",
         "move_load",
         "move_store",
         "move_scalar",

@@ -18,8 +18,22 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         ("f32@L1[0,1,2,1p6]", "f32@L1[0,2,1,2p16]", "f32@VRF[0,1,2]v8"),
     ),
     "matmul_scalar": (Matmul(True), ("s32@L1[0,1,2]",) * 3),
+    "matmul_pairs": (
+        Matmul(True),
+        ("s16@L1[0,1,2,1p6,2p2]", "s16@L1[0,2,1,2p16,1p2]", "s32@VRF[0,1,2]v8"),
+    ),
+    "matmul_saturating_pairs": (
+        Matmul(True, True),
+        ("u8@L1[0,1,2,1p6,2p2]", "s8@L1[0,2,1,2p32,1p2]", "s16@VRF[0,1,2]v16"),
+    ),
+    "matmul_saturating_scalar": (
+        Matmul(True, True),
+        ("u8@L1[0,1,2]", "s8@L1[0,1,2]", "s16@L1[0,1,2]"),
+    ),
     "move_rows": (Move(2), ("f32@L1[0,1]", "f32@L1[0,1,1p16]")),
     "move_transpose": (Move(3), ("f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]")),
+    "move_interleave": (Move(3), ("s8@L1[0,1,2]", "s16@L1[0,2,1,2p16,1p2]")),
+    "move_pair_transpose": (Move(3), ("u8@L1[0,1,2]", "s16@L1[0,1,2,1p6,2p2]")),
     "move_load": (Move(2), ("f32@L1[0,1]", _IN_REGISTERS)),
     "move_store": (Move(2), (_IN_REGISTERS, "f32@L1[0,1]")),
     "move_scalar": (Move(2), ("u8@L1[0,1]", "u8@L1[0,1,1oe16]")),

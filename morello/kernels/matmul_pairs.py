@@ -1,0 +1,207 @@
+"""Matmul of small integers on registers: products of pairs, added as they are made.
+
+Both factors have neighbours along k together, two by two: one instruction multiplies a
+pair of lhs, in every lane, with pairs of rhs and adds each two products.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel, asks
+from morello.kernels.emitter import Buffer, Emitter, Pack, Value
+from morello.kernels.rules import (
+    PAIR,
+    in_l1,
+    in_registers,
+    is_interleaved,
+    paired,
+    size_is_one,
+    within_pack,
+)
+from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
+from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+UNROLL = 4
+"""Up to so many pairs the loop is written out."""
+
+_BESIDE = 2
+"""Registers beside accumulators and a row of rhs: a pair of lhs, and a product."""
+
+_WORD = 4
+
+
+def pair_forms(
+    lhs: Dtype, rhs: Dtype, columns: tuple[int, ...]
+) -> dict[int, tuple[Form, ...]]:
+    """The panels of pairs that are asked for: 4 or 6 rows of lhs, columns of rhs."""
+    rows = (Layout.parse(f"[0,1,2,1p{r},2p{PAIR}]") for r in (4, 6))
+    panels = (Layout.parse(f"[0,2,1,2p{c},1p{PAIR}]") for c in columns)
+    return {
+        0: tuple(Form(lhs, layout) for layout in rows),
+        1: tuple(Form(rhs, layout) for layout in panels),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulPairs(Kernel):
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of s16 into s32.
+
+    Products of two s16 are exact, their sums wrap as the Spec has it. The last of an
+    odd number of k is a pair with zero; k = 1 has no pair.
+    """
+
+    name: ClassVar[str] = "matmul_pairs"
+    kind: ClassVar[Matmul] = Matmul(accum=True)
+    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.S16, Dtype.S16, Dtype.S32)
+    asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
+        Dtype.S16, Dtype.S16, (16,)
+    )
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Its kind and dtypes; rhs in panels of pairs, pairs of lhs together."""
+        if key.kind != self.kind or key.dtypes != self.dtypes:
+            return False
+        lhs, rhs, out = key.tensors
+        return (
+            in_l1(lhs, rhs)
+            and in_registers(out)
+            and _takes_lhs(lhs.layout)
+            and _takes_rhs(rhs.layout)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Everything that lives in the loop has a register; panels are not crossed."""
+        _, m, k, n = frame.sizes
+        vectors = vectors_of(n, lanes_of(self.dtypes[2]))
+        beside = vectors + _BESIDE
+        return (
+            size_is_one(frame, 0),
+            *within_pack(frame, 0, 1),
+            *within_pack(frame, 1, 2),
+            Condition(k >= PAIR, "takes pairs along k: k = 1 has none"),
+            Condition(
+                m * vectors + beside <= REGISTERS,
+                "needs registers for its sums, a row of rhs, a pair of lhs and a "
+                f"product, in all {REGISTERS}: tile m or n smaller",
+            ),
+            Condition(
+                frame.limits.vrf >= beside,
+                "needs free registers for a row of rhs, a pair of lhs and a product "
+                "beside out: take fewer for out",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """For each pair the slower of arithmetic and loads.
+
+        The sums are not in the multiplier's chain. They take a quarter of a port's
+        time from the products; pairs narrower than a word are spread by a shuffle.
+        """
+        c = coefficients
+        _, m, k, n = frame.sizes
+        vectors = vectors_of(n, lanes_of(self.dtypes[2]))
+        spread = c.vector_op if PAIR * self.dtypes[0].itemsize < _WORD else 0
+        arithmetic = (c.fma + c.vector_op // 4) * m * vectors + spread * m // 2
+        step = _greatest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
+        return as_ints(c.kernel_setup + (k + 1) // PAIR * step)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over pairs that carries the accumulators; written out for a few."""
+        out = operands[2]
+        _, m, k, n = spec.sizes
+        runs = parts(n, lanes_of(self.dtypes[2]))
+        places = [(0, i, j) for i in range(m) for j in range(len(runs))]
+
+        def step(at: Value, carried: Sequence[Value], count: int = PAIR) -> list[Value]:
+            return self._step(emitter, operands, runs, at, carried, count)
+
+        sums: Sequence[Value] = [emitter.load_register(out, at) for at in places]
+        whole = k // PAIR
+        if whole <= UNROLL:
+            for at in range(whole):
+                sums = step(at, sums)
+        else:
+            sums = emitter.loop(0, whole, 1, sums, step)
+        if k % PAIR:
+            sums = step(whole, sums, 1)
+        for total, place in zip(sums, places, strict=True):
+            emitter.store_register(total, out, place)
+
+    def _step(
+        self,
+        emitter: Emitter,
+        operands: Sequence[Buffer],
+        runs: list[tuple[int, int]],
+        at: Value,
+        carried: Sequence[Value],
+        count: int,
+    ) -> list[Value]:
+        """Add the products of pair ``at``, of which ``count`` elements are there."""
+        lhs, rhs, _ = operands
+        width = PAIR * lanes_of(self.dtypes[2])
+        k = Pack(at, PAIR)
+        row = [
+            emitter.load_groups(rhs, (0, k, start), 2, PAIR, width, length)
+            for start, length in runs
+        ]
+        sums = []
+        for i in range(len(carried) // len(runs)):
+            factor = emitter.load_group(lhs, (0, i, k), PAIR, count, width)
+            chains = carried[i * len(runs) : (i + 1) * len(runs)]
+            sums += [
+                emitter.add(chain, self.product(emitter, factor, column))
+                for column, chain in zip(row, chains, strict=True)
+            ]
+        return sums
+
+    def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
+        """The products of pairs, each two added."""
+        return emitter.multiply_pairs(lhs, rhs)
+
+    def _computes(self, key: SpecKey) -> bool:
+        """Whether it is a product of its kind, or becomes one that accumulates."""
+        kind = key.kind
+        return isinstance(kind, Matmul) and kind.saturating is self.kind.saturating
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Panels of pairs, where the output is or can be in its dtype."""
+        if not self._computes(key):
+            return ()
+        out = key.tensors[2].dtype
+        if out is not self.dtypes[2] and not out.widens_to(self.dtypes[2]):
+            return ()
+        return asks(key, operand, self.asked)
+
+    def register_operands(self, key: SpecKey) -> tuple[int, ...]:
+        """out."""
+        return (2,) if self._computes(key) else ()
+
+    def register_dtype(self, key: SpecKey, operand: int) -> Dtype:
+        """That of its sums."""
+        return self.dtypes[operand]
+
+
+def _takes_lhs(layout: Layout) -> bool:
+    """Pairs along k are together: packed so, or because k is innermost."""
+    if is_interleaved(layout):
+        return False
+    return layout.dims[-1] == PhysicalDim(2, PAIR) or (
+        layout.pack(2) == 1 and layout.innermost == 2
+    )
+
+
+def _takes_rhs(layout: Layout) -> bool:
+    """Panels of columns whose pairs along k are together."""
+    return paired(layout) == (1, 2)
+
+
+def _greatest(*costs: Ints) -> Ints:
+    first, *others = costs
+    for cost in others:
+        first = np.maximum(first, cost)
+    return first

@@ -1,0 +1,76 @@
+"""The saturating matmul of u8 and s8 into s16: pairs, and the single pair."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.matmul_pairs import MatmulPairs, pair_forms
+from morello.kernels.rules import PAIR, in_l1
+from morello.spec import Dtype, Form, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulSaturatingPairs(MatmulPairs):
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1; pairs saturate to s16.
+
+    One instruction multiplies and adds the pairs, and cuts the sums off.
+    """
+
+    name: ClassVar[str] = "matmul_saturating_pairs"
+    kind: ClassVar[Matmul] = Matmul(accum=True, saturating=True)
+    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8, Dtype.S8, Dtype.S16)
+    asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
+        Dtype.U8, Dtype.S8, (16, 32)
+    )
+
+    def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
+        """The products of pairs, each two added and cut off."""
+        return emitter.multiply_pairs_saturating(lhs, rhs)
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulSaturatingScalar(Kernel):
+    """out += lhs · rhs, one pair along k or a single one, in L1, in any layout."""
+
+    name: ClassVar[str] = "matmul_saturating_scalar"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """The saturating kind, everything in L1."""
+        return key.kind == MatmulSaturatingPairs.kind and in_l1(*key.tensors)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """k is a pair or one; every other size is 1."""
+        b, m, k, n = frame.sizes
+        return (
+            Condition(
+                (b == 1) & (m == 1) & (n == 1) & (k <= PAIR),
+                "takes one pair: tile k to 2, every other dimension to 1",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """Two elements moved; two more and a product for each k; the cut."""
+        return (4 + 2 * frame.sizes[2]) * coefficients.scalar
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """The products and their sum in 32 bits, cut off, added to out."""
+        lhs, rhs, out = operands
+        total = emitter.constant(Dtype.S32, 0)
+        for k in range(spec.sizes[2]):
+            a = emitter.load_element(lhs, (0, 0, k))
+            b = emitter.load_element(rhs, (0, k, 0))
+            total = emitter.multiply_add(
+                emitter.convert(a, lhs.tensor.dtype, Dtype.S32),
+                emitter.convert(b, rhs.tensor.dtype, Dtype.S32),
+                total,
+            )
+        low, high = -(1 << 15), (1 << 15) - 1
+        total = emitter.maximum(Dtype.S32, total, emitter.constant(Dtype.S32, low))
+        total = emitter.minimum(Dtype.S32, total, emitter.constant(Dtype.S32, high))
+        pair = emitter.convert(total, Dtype.S32, out.tensor.dtype)
+        at = (0, 0, 0)
+        emitter.store_element(emitter.add(emitter.load_element(out, at), pair), out, at)

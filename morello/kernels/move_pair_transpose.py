@@ -1,0 +1,130 @@
+"""Move of rows into panels of rows, pairs of neighbours staying together."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel
+from morello.kernels.casts import cast_cost
+from morello.kernels.emitter import Buffer, Emitter, Index, Value
+from morello.kernels.rules import (
+    PAIR,
+    in_l1,
+    is_interleaved,
+    others,
+    paired,
+    within_pack,
+)
+from morello.kernels.transpose import columns_of, shuffle_count
+from morello.kernels.vectors import as_ints, piece_count, pieces
+from morello.spec import Dtype, Move, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+SIDE = 8
+"""The most rows, and the most pairs of a row, of a block."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MovePairTranspose(Kernel):
+    """dst = src in L1, a block of up to 8 rows of 16 elements, transposed by pairs.
+
+    As `move_transpose`, with pairs of neighbours for elements: in dst the rows of a
+    panel stand side by side, each with a pair. Padding after an odd row becomes zero.
+    """
+
+    name: ClassVar[str] = "move_pair_transpose"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """dst of at most 2 bytes, src no wider; rows of src have pairs together."""
+        if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
+            return False
+        src, dst = key.tensors
+        found = paired(dst.layout)
+        return (
+            found is not None
+            and src.layout.innermost == found[0]
+            and src.layout.pack(found[0]) == 1
+            and not is_interleaved(src.layout)
+            and src.dtype.itemsize <= dst.dtype.itemsize <= PAIR
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """A block of two dimensions, within a pack of rows, with a pair at least."""
+        across, down = _dims(frame.key)
+        rows, columns = frame.sizes[down], frame.sizes[across]
+        return (
+            Condition(
+                (rows <= SIDE) & (columns <= PAIR * SIDE),
+                f"takes a block of at most {SIDE} x {PAIR * SIDE}: tile it smaller",
+            ),
+            Condition(columns >= PAIR, "takes pairs along rows: one element has none"),
+            Condition(
+                others(frame.sizes, across) // rows == 1,
+                "takes a block of two dimensions: tile the others to 1",
+            ),
+            *within_pack(frame, 0, down),
+            *within_pack(frame, 1, down),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """Loads and casts of rows, shuffles, stores of pairs."""
+        c = coefficients
+        across, down = _dims(frame.key)
+        rows, columns = frame.sizes[down], frame.sizes[across]
+        pairs = (columns + 1) // PAIR
+        pieces_of = piece_count(columns, PAIR * SIDE)
+        loads = rows * (
+            c.load * pieces_of
+            + c.shuffle * np.maximum(pieces_of - 1, 0)
+            + cast_cost(frame.key.dtypes, c)
+        )
+        narrow = frame.key.tensors[1].dtype.itemsize == 1
+        spread = c.shuffle * (rows + pairs) if narrow else 0
+        stores = pairs * piece_count(rows, SIDE) * c.store
+        return as_ints(loads + spread + stores + shuffle_count(rows, pairs) * c.shuffle)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Group by group of rows."""
+        src, dst = operands
+        across, down = _dims(spec.key)
+        columns = spec.sizes[across]
+        width = SIDE if columns > SIDE else SIDE // 2
+
+        def at(row: int, column: int) -> Index:
+            index = [0] * len(spec.sizes)
+            index[down], index[across] = row, column
+            return tuple(index)
+
+        for first, count in pieces(spec.sizes[down]):
+            rows = []
+            for row in range(first, first + count):
+                loaded = emitter.load(src, at(row, 0), PAIR * width, columns)
+                cast = emitter.convert(loaded, src.tensor.dtype, dst.tensor.dtype)
+                rows.append(_words(emitter, cast, dst.tensor.dtype))
+            turned = columns_of(emitter, rows, width)
+            for pair in range((columns + 1) // PAIR):
+                vector = _elements(emitter, turned[pair], dst.tensor.dtype)
+                emitter.store(vector, dst, at(first, PAIR * pair))
+
+
+def _words(emitter: Emitter, row: Value, dtype: Dtype) -> Value:
+    """A row as lanes of 4 bytes, a pair in each."""
+    if dtype.itemsize == PAIR:
+        return emitter.reinterpret(row, Dtype.U32)
+    return emitter.convert(emitter.reinterpret(row, Dtype.U16), Dtype.U16, Dtype.U32)
+
+
+def _elements(emitter: Emitter, words: Value, dtype: Dtype) -> Value:
+    """The pairs in lanes of 4 bytes, one after another."""
+    if dtype.itemsize < PAIR:
+        words = emitter.convert(words, Dtype.U32, Dtype.U16)
+    return emitter.reinterpret(words, dtype)
+
+
+def _dims(key: SpecKey) -> tuple[int, int]:
+    """The dimension along rows, and that across them."""
+    found = paired(key.tensors[1].layout)
+    return found if found is not None else (0, 0)
