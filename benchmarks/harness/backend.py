@@ -57,6 +57,8 @@ class Backend(abc.ABC):
     """
 
     name: ClassVar[str]
+    open_forms: ClassVar[tuple[str, ...]] = ("open", "row", "column")
+    """The forms of the right operand that are tried where it is left open."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads

@@ -25,7 +25,7 @@ _NUMPY: dict[str, Any] = {
 _RHS = {"row": "", "column": ":rhs=[0,2,1]", "open": ":rhs=any"}
 """The layouts of the right operand, and what they add to a Spec's text."""
 
-_OVERFLOW = {"wrap": "", "saturate": ":overflow=saturate"}
+_SUMS = {"wrapping": "", "saturating": ":saturating=true"}
 
 _BOUND = 4
 """Inputs are integers of at most this size: every sum is exact, in any order."""
@@ -44,20 +44,21 @@ class Case:
         dtypes: of lhs, rhs and out.
         rhs: ``row``-major, ``column``-major, or ``open``: in whatever form a contender
             likes, brought there before the time is taken.
-        overflow: what narrow integer sums do: ``wrap`` or ``saturate``.
+        sums: of narrow integers, ``wrapping`` or ``saturating``; the inputs of `Data`
+            are too small for that to matter, but the instructions are others.
     """
 
     sizes: tuple[int, int, int, int]
     dtypes: tuple[str, str, str] = ("f32", "f32", "f32")
     rhs: str = "row"
-    overflow: str = "wrap"
+    sums: str = "wrapping"
 
     def __post_init__(self) -> None:
         unknown = [d for d in self.dtypes if d not in ITEM_BYTES]
         if unknown or len(self.dtypes) != 3:
             raise CaseError(f"dtypes {self.dtypes}: use three of {', '.join(_NUMPY)}")
-        if self.rhs not in _RHS or self.overflow not in _OVERFLOW:
-            raise CaseError(f"no such form: rhs={self.rhs}, overflow={self.overflow}")
+        if self.rhs not in _RHS or self.sums not in _SUMS:
+            raise CaseError(f"no such form: rhs={self.rhs}, sums={self.sums}")
 
     @property
     def text(self) -> str:
@@ -66,7 +67,7 @@ class Case:
         sizes = "x".join(map(str, (m, k, n) if b == 1 else self.sizes))
         one = len(set(self.dtypes)) == 1
         dtypes = self.dtypes[0] if one else ",".join(self.dtypes)
-        return f"matmul:{sizes}:{dtypes}{_RHS[self.rhs]}{_OVERFLOW[self.overflow]}"
+        return f"matmul:{sizes}:{dtypes}{_RHS[self.rhs]}{_SUMS[self.sums]}"
 
     @property
     def flops(self) -> int:
@@ -95,15 +96,15 @@ class Case:
         b, m, k, n = (1, *sizes) if len(sizes) == 3 else sizes
         names = (found[2] or "f32").split(",")
         lhs, rhs, out = names * 3 if len(names) == 1 else (*names, "", "", "")[:3]
-        forms = {"rhs": _RHS, "overflow": _OVERFLOW}
-        given = {"rhs": "row", "overflow": "wrap"}
+        forms = {"rhs": _RHS, "saturating": _SUMS}
+        given = {"rhs": "row", "saturating": "wrapping"}
         for option in options:
             key = option.partition("=")[0]
             known = {form: word for word, form in forms.get(key, {}).items()}
             if f":{option}" not in known:
                 raise CaseError(f"'{option}' in '{text}' is no option of a case")
             given[key] = known[f":{option}"]
-        return cls((b, m, k, n), (lhs, rhs, out), given["rhs"], given["overflow"])
+        return cls((b, m, k, n), (lhs, rhs, out), given["rhs"], given["saturating"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +134,16 @@ class Data:
         if case.rhs == "column":
             rhs = np.ascontiguousarray(rhs.transpose(0, 2, 1))
         return cls(lhs, rhs, answer)
+
+    def in_form(self, case: Case, rhs: str) -> "Data":
+        """The data of a case whose right operand is open, for it in a form of its own.
+
+        It is [b, k, n] there, and [b, n, k] in a column-major one.
+        """
+        if case.rhs != "open" or rhs != "column":
+            return self
+        turned = np.ascontiguousarray(self.rhs.transpose(0, 2, 1))
+        return dataclasses.replace(self, rhs=turned)
 
 
 def _draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:

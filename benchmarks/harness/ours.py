@@ -25,6 +25,7 @@ class Ours(Backend):
     """
 
     name = "morello"
+    open_forms = ("open",)
 
     def __init__(self, threads: int, root: str = "", db: str = "none") -> None:
         super().__init__(threads)

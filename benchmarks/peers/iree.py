@@ -65,7 +65,7 @@ class Iree(Backend):
         Raises:
             UnsupportedError: prepacked or saturating products, or what IREE refuses.
         """
-        if case.rhs == "open" or case.overflow != "wrap":
+        if case.rhs == "open" or case.sums != "wrapping":
             raise UnsupportedError("no prepacked and no saturating products")
         compiler: Any = importlib.import_module("iree.compiler")
         rt: Any = importlib.import_module("iree.runtime")

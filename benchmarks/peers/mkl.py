@@ -61,7 +61,7 @@ class Mkl(Cblas):
             UnsupportedError: MKL has no such product.
         """
         product = _PRODUCTS.get(case.dtypes)
-        if product is None or case.overflow != "wrap":
+        if product is None or case.sums != "wrapping":
             raise UnsupportedError(f"it has no product {','.join(case.dtypes)}")
         if case.rhs == "open":
             return self._packed(case, data, product)

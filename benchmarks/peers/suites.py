@@ -29,7 +29,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "u8s8s16": tuple(
         f"matmul:{n}x{n}x{n}:u8,s8,s16{form}"
         for n in (512, 1024)
-        for form in ("", ":overflow=saturate")
+        for form in ("", ":saturating=true")
     ),
 }
 

@@ -76,7 +76,7 @@ class Torch(Backend):
         Raises:
             UnsupportedError: a product that torch has not.
         """
-        if case.rhs == "open" or case.overflow != "wrap":
+        if case.rhs == "open" or case.sums != "wrapping":
             raise UnsupportedError("no prepacked and no saturating products")
         if case.dtypes[0] == "bf16" and case.dtypes[1] == "bf16":
             return self._floats(case, data, "bf16", "output in bf16")

@@ -20,6 +20,7 @@ class FakeReady(Ready):
     """The right product, or what the mode makes of it."""
 
     note = "made up"
+    pause = 1e-6
 
     def __init__(self, case: Case, data: Data, mode: str) -> None:
         self._out = store(data.answer, case.dtypes[2])
@@ -34,9 +35,9 @@ class FakeReady(Ready):
             self.in_python = True
 
     def run(self, calls: int) -> None:
-        """Take a microsecond for each call."""
+        """Take a pause for each call."""
         self._calls += calls
-        time.sleep(1e-6 * calls)
+        time.sleep(self.pause * calls)
         if self._mode == "drift" and self._calls > 3:
             self._out = self._out * 2 + 1
         if self._mode == "die late" and self._calls > 3:

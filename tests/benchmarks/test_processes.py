@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.harness.backend import Ready, UnsupportedError
 from benchmarks.harness.case import Case, Data
 from benchmarks.harness.measure import Field, Plan, load_alone
 from benchmarks.harness.process import Command, ContenderError, Process, last_error
 from benchmarks.harness.results import Row
 from benchmarks.harness.session import contenders
 from benchmarks.harness.worker import Worker, load_data, save_data, serve
-from tests.benchmarks.fake import Fake, FakeRoofs
+from tests.benchmarks.fake import Fake, FakeReady, FakeRoofs
 
 CASE = Case((2, 3, 4, 5))
 QUICK = Plan(seconds=0, sample=2e-6, least=3)
@@ -155,6 +156,30 @@ def test_requests_and_answers_are_lines_of_json(tmp_path: Path) -> None:
     assert loaded["out_dtype"] == "f32"
     assert sample["s"] > 0
     assert sample["calls"] >= 1
+
+
+class Choosy(Fake):
+    """Slow but in one form, which it writes down."""
+
+    def ready(self, case: Case, data: Data) -> Ready:
+        """Check that the operand is in the form that was asked for."""
+        if case.rhs == "open":
+            raise UnsupportedError("it packs nothing")
+        b, _, k, n = case.sizes
+        assert data.rhs.shape == ((b, n, k) if case.rhs == "column" else (b, k, n))
+        found = FakeReady(case, data, "right")
+        found.pause = {"row": 0.2, "column": 1e-6}[case.rhs]
+        return found
+
+
+def test_where_the_form_is_open_the_fastest_is_taken(tmp_path: Path) -> None:
+    case = Case((2, 3, 4, 5), rhs="open")
+    save_data(Data.make(case), tmp_path)
+    load = {"do": "load", "folder": str(tmp_path), "case": case.text}
+    answer = Worker(Choosy(1)).do(load)
+    assert answer["note"] == "column-major, made up"
+    assert answer["wrong"] == ""
+    assert "no such product" in Worker(Fake(1, "unsupported")).do(load)["unsupported"]
 
 
 def test_unknown_requests_and_requests_out_of_order() -> None:
