@@ -67,7 +67,11 @@ def compile(
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
     function = NativeFunction(
-        engine, stages.name, parameters(wanted), stages.workspace_bytes
+        engine,
+        stages.name,
+        parameters(wanted),
+        stages.workspace_bytes,
+        stages.threads,
     )
     elapsed = time.perf_counter() - start
     times = Times(search.seconds, elapsed - search.seconds)

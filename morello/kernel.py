@@ -68,12 +68,8 @@ class Kernel:
 
     @property
     def threads(self) -> int:
-        """How many threads a call uses."""
-        return self._stages.target.threads if self._is_parallel else 1
-
-    @property
-    def _is_parallel(self) -> bool:
-        return "omp.parallel" in self._stages.mlir
+        """How many threads a call uses; 1 while others keep the processors busy."""
+        return self._stages.threads
 
     @property
     def schedule(self) -> str:
@@ -175,7 +171,7 @@ class Kernel:
             CompileError: C has no such name.
         """
         name = self._stages.name if name is None else name
-        return Library(self._stages, self.parameters, self.threads, name)
+        return Library(self._stages, self.parameters, name)
 
     def save(self, path: str | Path, name: str | None = None) -> None:
         """Write it for C and C++ programs: ``kernel.save("k.o")``.

@@ -48,6 +48,11 @@ class Stages:
     filled: tuple[Solution, ...] = ()
     """What the search found for the Specs that a given schedule leaves."""
 
+    @property
+    def threads(self) -> int:
+        """The most threads that a call uses."""
+        return self.target.threads if "omp.parallel" in self.mlir else 1
+
 
 Search = Callable[[Spec, Target], Solution]
 """Finds the program of a Spec on a target."""

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import dataclasses
+import os
 import subprocess
 import sys
 import warnings
@@ -114,3 +115,30 @@ def test_the_runtime_is_found_and_loaded() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert openmp.load_openmp()
+
+
+def in_new_process(code: str, **environment: str) -> str:
+    """What a program of Python prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parent.parent,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+SPIN = (
+    "import ctypes\n"
+    "from morello.jit.openmp import openmp_library\n"
+    "print(ctypes.CDLL(openmp_library()).kmp_get_blocktime())\n"
+)
+
+
+def test_idle_threads_soon_leave_the_processor_to_others() -> None:
+    assert in_new_process(SPIN) == "1\n"
+    assert in_new_process(SPIN, KMP_BLOCKTIME="30") == "30\n"

@@ -25,7 +25,6 @@ class Library:
     Args:
         stages: the way to the kernel.
         parameters: its arguments.
-        threads: the most that a call uses.
         name: of the function in C; also the beginning of all other names.
 
     Raises:
@@ -35,7 +34,6 @@ class Library:
 
     stages: Stages
     parameters: tuple[Parameter, ...]
-    threads: int
     name: str
 
     def __post_init__(self) -> None:
@@ -91,7 +89,7 @@ class Library:
                 tuple(str(tensor.layout) for tensor in spec.tensors),
                 self.stages.workspace_bytes,
                 tuple(sorted(self._required)),
-                self.threads,
+                self.stages.threads,
             )
         )
 

@@ -1,8 +1,9 @@
 """LLVM IR of calls from Python: checks of the arrays, then the native function.
 
 `call_module` is the entry point. What it writes depends on how many arrays a function
-takes and on whether it has a workspace; all else is in a table that is made for each
-function (`call_table.py`), so that few modules serve all kernels of a process.
+takes, and on whether it has a workspace and threads; all else is in a table that is
+made for each function (`call_table.py`), so that few modules serve all kernels of a
+process.
 
 Three functions come out:
 
@@ -15,6 +16,10 @@ Three functions come out:
 
 Python's lock is held while arguments are checked and released while the function runs.
 Nothing of an argument is kept after a call: the caller holds it.
+
+Functions with threads of their own share the processors: one that would need more than
+the others leave runs on the thread that calls it, since more threads than processors
+make each of them slower. OpenMP does that where no level of parallelism may be active.
 """
 
 from morello.jit import array_layout
@@ -150,6 +155,55 @@ done:
 """Workspaces that are not in use lie in slots of the table; one that finds no slot is
 freed. Large ones are given huge pages (MADV_HUGEPAGE is 14)."""
 
+_TEAMS = """
+declare i32 @omp_get_max_active_levels()
+declare void @omp_set_max_active_levels(i32)
+
+define internal i64 @join(ptr %table) {
+entry:
+  %busy.at = call ptr @field(ptr %table, i64 {busy})
+  %threads.at = getelementptr i64, ptr %table, i64 {threads}
+  %threads = load i64, ptr %threads.at
+  %limit.at = getelementptr i64, ptr %table, i64 {limit}
+  %limit = load i64, ptr %limit.at
+  %others = atomicrmw add ptr %busy.at, i64 %threads monotonic
+  %alone = icmp eq i64 %others, 0
+  %all = add i64 %others, %threads
+  %enough = icmp ule i64 %all, %limit
+  %together = or i1 %alone, %enough
+  br i1 %together, label %team, label %single
+team:
+  ret i64 %threads
+single:
+  %rest = sub i64 %threads, 1
+  %ignored = atomicrmw sub ptr %busy.at, i64 %rest monotonic
+  ret i64 1
+}
+
+define internal void @leave(ptr %table, i64 %taken) {
+  %busy.at = call ptr @field(ptr %table, i64 {busy})
+  %ignored = atomicrmw sub ptr %busy.at, i64 %taken monotonic
+  ret void
+}
+"""
+"""``join`` answers how many threads a call may have: all that it wants, or 1."""
+
+_CALL_TEAM = """\
+  %taken = call i64 @join(ptr %table)
+  %is.single = icmp eq i64 %taken, 1
+  br i1 %is.single, label %single, label %team
+single:
+  %levels = call i32 @omp_get_max_active_levels()
+  call void @omp_set_max_active_levels(i32 0)
+{call}
+  call void @omp_set_max_active_levels(i32 %levels)
+  br label %left
+team:
+{call}
+  br label %left
+left:
+  call void @leave(ptr %table, i64 %taken)"""
+
 _RUN = """
 define i32 @run(ptr %table, ptr %addresses) {
 entry:
@@ -193,8 +247,8 @@ count:
   br i1 %all, label %check0, label %slow
 named:
   %inputs = icmp eq i64 %nargs, {inputs}
-  br i1 %inputs, label %single, label %slow
-single:
+  br i1 %inputs, label %keyword, label %slow
+keyword:
   %size = call i64 @PyTuple_Size(ptr %names)
   %one = icmp eq i64 %size, 1
   br i1 %one, label %name, label %slow
@@ -307,12 +361,13 @@ def _apart(arrays: int) -> str:
     return "\n".join(blocks) or "  br label %run"
 
 
-def call_module(arrays: int, has_workspace: bool) -> str:
+def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
     """LLVM IR of the three functions for native functions of so many arrays.
 
     Args:
         arrays: at least 1; the last is the output.
         has_workspace: the native function takes a workspace after the arrays.
+        has_threads: the native function may use several threads.
     """
     pointers = [f"ptr %p{i}" for i in range(arrays)]
     loads = "\n".join(
@@ -332,6 +387,11 @@ def call_module(arrays: int, has_workspace: bool) -> str:
         )
     shared["call"] = f"  call void %native({', '.join(pointers)})"
     text = _fill(_DECLARATIONS, data=array_layout.DATA)
+    if has_threads:
+        shared["call"] = _fill(_CALL_TEAM, call=shared["call"])
+        text += _fill(
+            _TEAMS, busy=8 * Word.BUSY, threads=Word.THREADS, limit=Word.PROCESSORS
+        )
     text += _fill(_SHAPE_FITS, rank=array_layout.RANK, shape=array_layout.SHAPE)
     text += _fill(
         _WORKSPACES,

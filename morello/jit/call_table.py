@@ -2,6 +2,7 @@
 
 import ctypes
 import enum
+import os
 import sys
 import weakref
 from typing import Any
@@ -27,6 +28,12 @@ class Word(enum.IntEnum):
     """Bytes, a multiple of the alignment."""
     WORKSPACE_ALIGNMENT = 2
     """Bytes."""
+    THREADS = 3
+    """The most that a call uses."""
+    PROCESSORS = 4
+    """That this process may use."""
+    BUSY = 5
+    """Address of the number of threads that are in native functions with threads."""
     SLOTS = 8
     """From here on: workspaces that no call uses now, or 0."""
     ARRAY_TYPE = 16
@@ -43,6 +50,17 @@ class Word(enum.IntEnum):
 
 _OUT = sys.intern("out")
 
+_busy = ctypes.c_int64(0)
+"""Threads in native functions that have threads; of the process."""
+
+
+def _nobody_is_busy() -> None:
+    """What a new process begins with: threads do not survive a fork."""
+    _busy.value = 0
+
+
+os.register_at_fork(after_in_child=_nobody_is_busy)
+
 _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 _free.restype = None
@@ -58,10 +76,15 @@ class CallTable:
         native: address of the function.
         parameters: its arrays.
         workspace_bytes: 0 for none.
+        threads: the most that a call uses.
     """
 
     def __init__(
-        self, native: int, parameters: tuple[Parameter, ...], workspace_bytes: int
+        self,
+        native: int,
+        parameters: tuple[Parameter, ...],
+        workspace_bytes: int,
+        threads: int = 1,
     ) -> None:
         self.parameters = parameters
         """Kept: the table has the addresses of their dtypes."""
@@ -74,6 +97,9 @@ class CallTable:
         self.words[Word.NATIVE] = native
         self.words[Word.WORKSPACE_ALIGNMENT] = alignment
         self.words[Word.WORKSPACE_SIZE] = workspace_bytes + -workspace_bytes % alignment
+        self.words[Word.THREADS] = threads
+        self.words[Word.PROCESSORS] = len(os.sched_getaffinity(0))
+        self.words[Word.BUSY] = ctypes.addressof(_busy)
         self.words[Word.ARRAY_TYPE] = id(np.ndarray)
         self.words[Word.OUT] = id(_OUT)
         for i, (entry, start) in enumerate(zip(entries, starts, strict=False)):

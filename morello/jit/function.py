@@ -31,6 +31,8 @@ class NativeFunction:
         name: of the function in it.
         parameters: inputs first, then outputs.
         workspace_bytes: what the function needs besides, 64-byte aligned; 0 for none.
+        threads: the most that a call uses, by OpenMP. While other functions keep the
+            processors busy it uses one.
 
     Raises:
         CompileError: the engine has no such function.
@@ -42,6 +44,7 @@ class NativeFunction:
         name: str,
         parameters: tuple[Parameter, ...],
         workspace_bytes: int = 0,
+        threads: int = 1,
     ) -> None:
         if workspace_bytes < 0:
             raise ValueError(f"a workspace of {workspace_bytes} bytes")
@@ -53,8 +56,10 @@ class NativeFunction:
         self._inputs = sum(not parameter.is_output for parameter in parameters)
         self._outputs = parameters[self._inputs :]
         self._may_allocate = not any(output.accumulates for output in self._outputs)
-        self._table = CallTable(engine.address(name), parameters, workspace_bytes)
-        self._code = call_code(len(parameters), workspace_bytes > 0)
+        self._table = CallTable(
+            engine.address(name), parameters, workspace_bytes, threads
+        )
+        self._code = call_code(len(parameters), workspace_bytes > 0, threads > 1)
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)

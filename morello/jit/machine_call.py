@@ -47,11 +47,12 @@ class CallCode:
     Args:
         arrays: at least 1; the last is the output.
         has_workspace: the native functions take a workspace after the arrays.
+        has_threads: they may use several threads.
     """
 
-    def __init__(self, arrays: int, has_workspace: bool) -> None:
+    def __init__(self, arrays: int, has_workspace: bool, has_threads: bool) -> None:
         # Unoptimised it is compiled in 4 ms instead of 30, and costs 20 ns a call.
-        text = call_module(arrays, has_workspace)
+        text = call_module(arrays, has_workspace, has_threads)
         engine = compile_llvm(text, cpu="x86-64", opt=0)
         # Built-in functions may be called and freed until the process ends.
         _keep(engine)
@@ -106,6 +107,6 @@ def _method(name: bytes, address: int, flags: int) -> _MethodDef:
 
 
 @functools.cache
-def call_code(arrays: int, has_workspace: bool) -> CallCode:
-    """The code for native functions of so many arrays; compiled once."""
-    return CallCode(arrays, has_workspace)
+def call_code(arrays: int, has_workspace: bool, has_threads: bool) -> CallCode:
+    """The code for native functions of one form; compiled once."""
+    return CallCode(arrays, has_workspace, has_threads)

@@ -2,18 +2,28 @@
 
 It comes with the package ``intel-openmp``, whose library lies in the environment of the
 interpreter; one that the system has is taken where the package is missing.
+
+A kernel asks for as many threads as it was compiled for. Two things keep the processors
+from being asked for more than they have: `call_code.py` counts the threads of the
+kernels that run, and idle threads wait on the processor for only a short time.
 """
 
 import ctypes
 import ctypes.util
 import functools
 import importlib.metadata
+import os
 from pathlib import Path
 
 import llvmlite.binding as lb
 
 _PACKAGE = "intel-openmp"
 _LIBRARY = "libiomp5.so"
+_SPIN = "KMP_BLOCKTIME"
+"""How many milliseconds a thread without work spins before it sleeps; a variable of the
+runtime, whose default of 200 takes the processors from whatever comes after a kernel.
+Within 1 a thread comes back at once, and calls in a row keep their threads."""
+
 _SYSTEM = ("iomp5", "omp5", "omp")
 """Names that the dynamic linker may know runtimes with these entry points by."""
 
@@ -32,9 +42,11 @@ def openmp_library() -> str | None:
     """
     for path in _candidates():
         try:
-            ctypes.CDLL(path)
+            library = ctypes.CDLL(path)
         except OSError:
             continue
+        if _SPIN not in os.environ and hasattr(library, "kmp_set_defaults"):
+            library.kmp_set_defaults(f"{_SPIN}=1".encode())
         lb.load_library_permanently(path)
         return path
     return None

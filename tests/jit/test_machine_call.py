@@ -61,7 +61,7 @@ class Slow:
 def quick(engine: Engine, slow: Callable[..., Any]) -> Callable[..., Any]:
     """The checked function with another slow way."""
     table = CallTable(engine.address("copy"), PARAMETERS, 8)
-    return call_code(2, True).checked(table, slow)
+    return call_code(2, True, False).checked(table, slow)
 
 
 A = np.array([3, 4], np.float32)
