@@ -108,7 +108,7 @@ def _against(rows: Sequence[Row], ours: str) -> str:
 
 
 def _of_dram(row: Row, seconds: float) -> str:
-    if not row.roof.dram:
+    if not row.roof.dram or row.roof.bound(row.flops, row.bytes) != "bandwidth":
         return "-"
     return f"{row.bytes / seconds / 1e9 / row.roof.dram:.1%}"
 
