@@ -13,7 +13,7 @@ def memories(threads: int) -> dict[str, int]:
     """Bytes to read for each memory, of all threads together.
 
     Half of a private cache, a quarter of the last one, which others use too, and for
-    DRAM four times that.
+    DRAM four times the last one for each thread: cores may have one each.
     """
     caches = {cache.level: cache.size for cache in host().caches}
     last = max(caches, default=0)
@@ -21,7 +21,7 @@ def memories(threads: int) -> dict[str, int]:
         f"read L{level}": size // 4 if level == last else size // 2 * threads
         for level, size in sorted(caches.items())
     }
-    found["read DRAM"] = 4 * beyond_caches()
+    found["read DRAM"] = 4 * beyond_caches() * threads
     return found
 
 

@@ -22,6 +22,9 @@ from benchmarks.harness.results import (
 from benchmarks.harness.rounds import interleave
 from benchmarks.harness.worker import save_data
 
+_LOAD_SECONDS = 1800.0
+"""That a contender may take to get ready: it may have to search first."""
+
 
 class Talker(Protocol):
     """The other end of a worker."""
@@ -149,7 +152,8 @@ class Field:
         }
         requests["read"] = {"do": "read", "bytes": case.bytes, **seconds}
         if case.bytes > self._beyond:
-            requests["dram"] = {"do": "read", "bytes": 4 * self._beyond, **seconds}
+            far = 4 * self._beyond * self._threads
+            requests["dram"] = {"do": "read", "bytes": far, **seconds}
 
         def sampler(key: str, request: dict[str, Any]) -> float:
             rate = float(self._roofs.ask(request)["rate"])
@@ -166,7 +170,7 @@ def load(name: str, talker: Talker, case: Case, folder: Path) -> Entry:
     """Get a contender ready, and see whether its result is right."""
     request = {"do": "load", "folder": str(folder), "case": case.text}
     try:
-        answer = talker.ask(request)
+        answer = talker.ask(request, _LOAD_SECONDS)
     except ContenderError as error:
         return Entry(name, "failed", str(error))
     for status in ("unsupported", "missing", "wrong"):

@@ -47,9 +47,9 @@ def markdown(record: Record) -> str:
 _LEGEND = """Best and median of samples of back-to-back calls on operands that stay
 where they are, all contenders in turns. Of the roof: the least time that the arithmetic
 or the reading of as much memory took in the same rounds, over the best time; of DRAM:
-the same of reading four times what the caches hold. A ratio is the time of the best
-peer over ours: above 1, ours is faster. G/s are 10^9 multiplications and additions a
-second; GB/s count every operand once. `p`: called from Python, which is in the time."""
+the same of reading far more than the caches hold. A ratio is the time of the best peer
+over ours: above 1, ours is faster. G/s are 10^9 multiplications and additions a second;
+GB/s count every operand once. `p`: called from Python, which is in the time."""
 
 
 def _origins(rows: Sequence[Row]) -> list[str]:
