@@ -9,9 +9,10 @@ from pathlib import Path
 from morello.errors import MorelloError
 from morello.hand_schedule import read_program
 from morello.search import Solver
-from morello.search.database import Database, PinRow
+from morello.search.database import Database
 from morello.search.layers import VARIABLE, Layers, open_database
 from morello.search.pins import Pin, Pins, full_text, read_pins
+from morello.search.records import PinRow
 from morello.spec import Spec, parse_spec
 from morello.targets import Target, find_target
 

@@ -12,9 +12,10 @@ from morello.errors import MorelloError, ScheduleError
 from morello.hand_schedule import read_program
 from morello.pinning import pin, pinned, unpin
 from morello.search import Explorer, Impl, Solver
-from morello.search.database import Database, PinRow
+from morello.search.database import Database
 from morello.search.partial import HOLE, Partial
 from morello.search.pins import Pin, Pins, full_text
+from morello.search.records import PinRow
 from morello.spec import Layout, Level, parse_spec
 from morello.stages import build_stages
 from morello.targets import AVX2

@@ -11,7 +11,8 @@ from morello.search.alternatives import Alternative, Alternatives, Explorer, Pla
 from morello.search.anytime import Patience, best_program
 from morello.search.impl import Branch, Impl
 from morello.search.open_layouts import best_settled
-from morello.search.solver import Solution, Solver, Statistics
+from morello.search.solver import Solution, Solver
+from morello.search.statistics import Statistics
 
 __all__ = [
     "Alternative",

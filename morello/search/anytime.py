@@ -14,7 +14,8 @@ from collections import OrderedDict
 from morello.errors import MorelloError
 from morello.search.layers import Layers
 from morello.search.pins import Pins
-from morello.search.solver import Solution, Solver, Statistics, Watch, pins_of
+from morello.search.solver import Solution, Solver, Watch, pins_of
+from morello.search.statistics import Statistics
 from morello.spec import Spec
 from morello.targets import Target
 

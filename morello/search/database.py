@@ -11,7 +11,6 @@ and goes on without a file that fails.
 """
 
 import dataclasses
-import hashlib
 import os
 import sqlite3
 import threading
@@ -22,6 +21,16 @@ from pathlib import Path
 from urllib.parse import quote
 
 from morello.errors import MorelloError
+from morello.search.records import (
+    PinRow,
+    SearchRow,
+    checksum_of,
+    delete_pin,
+    read_pins,
+    read_searches,
+    write_pins,
+    write_search,
+)
 
 FORMAT = 1
 """The version of the file's tables and of the bytes of a row."""
@@ -44,19 +53,6 @@ CREATE TABLE tables (
     checksum BLOB NOT NULL
 ) WITHOUT ROWID
 """
-
-
-_PIN_SCHEMA = """
-CREATE TABLE IF NOT EXISTS pins (
-    spec TEXT NOT NULL,
-    target TEXT NOT NULL,
-    program TEXT NOT NULL,
-    schedule TEXT NOT NULL,
-    checksum BLOB NOT NULL,
-    PRIMARY KEY (spec, target)
-) WITHOUT ROWID
-"""
-"""Made when the first schedule is pinned; until then a file has no such table."""
 
 
 class DatabaseError(MorelloError):
@@ -84,34 +80,7 @@ class Row:
         """Of everything in the row."""
         numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
         name, family = self.name.encode(), self.family.encode()
-        return _checksum(self.key, name, family, numbers, self.data)
-
-
-@dataclasses.dataclass(frozen=True)
-class PinRow:
-    """A Spec whose schedule a person has fixed, at rest."""
-
-    spec: str
-    """Its text, with every limit."""
-    target: str
-    """The name of the target."""
-    program: str
-    """The decisions, as `morello.search.partial.Partial` writes them."""
-    schedule: str
-    """The module that they were read from, for people."""
-
-    @property
-    def checksum(self) -> bytes:
-        """Of everything in the row."""
-        return _checksum(*(text.encode() for text in dataclasses.astuple(self)))
-
-
-def _checksum(*parts: bytes) -> bytes:
-    state = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        state.update(len(part).to_bytes(8, "little"))
-        state.update(part)
-    return state.digest()
+        return checksum_of(self.key, name, family, numbers, self.data)
 
 
 class Database:
@@ -197,11 +166,7 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            connection = self._connected()
-            if not connection.execute(_HAS_PINS).fetchall():
-                return ()
-            rows = connection.execute(_SELECT_PINS).fetchall()
-        return tuple((pin, pin.checksum == checksum) for pin, checksum in _pins(rows))
+            return read_pins(self._connected())
 
     def pin(self, pins: tuple[PinRow, ...], *, replace: bool) -> int:
         """Pin schedules, all or none, and answer how many rows are new or changed.
@@ -214,12 +179,7 @@ class Database:
             DatabaseError: the file cannot be written.
         """
         with self._reporting(), self._writing() as connection:
-            connection.execute(_PIN_SCHEMA)
-            before = connection.total_changes
-            for pin in pins:
-                values = (*dataclasses.astuple(pin), pin.checksum)
-                connection.execute(_REPLACE_PIN if replace else _INSERT_PIN, values)
-            return connection.total_changes - before
+            return write_pins(connection, pins, replace=replace)
 
     def unpin(self, spec: str, target: str) -> bool:
         """Take a pinned schedule out; whether there was one.
@@ -228,12 +188,25 @@ class Database:
             DatabaseError: the file cannot be written.
         """
         with self._reporting(), self._writing() as connection:
-            connection.execute(_PIN_SCHEMA)
-            before = connection.total_changes
-            connection.execute(
-                "DELETE FROM pins WHERE spec = ? AND target = ?", (spec, target)
-            )
-            return connection.total_changes > before
+            return delete_pin(connection, spec, target)
+
+    def searches(self) -> tuple[SearchRow, ...]:
+        """What is known of the searches that filled the file, by Spec.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_searches(self._connected())
+
+    def add_search(self, row: SearchRow) -> None:
+        """Note a search; what it adds to an earlier one that was stopped is summed up.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            write_search(connection, row)
 
     def check(self) -> tuple[str, ...]:
         """What SQLite finds wrong with the file; nothing if it is sound.
@@ -287,12 +260,6 @@ _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 _COLUMNS = "key, name, family, points, boxes, cost_boxes, data, checksum"
 _SELECT = f"SELECT {_COLUMNS} FROM tables"
 _INSERT = f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-
-_HAS_PINS = "SELECT 1 FROM sqlite_schema WHERE name = 'pins'"
-_PIN_COLUMNS = "spec, target, program, schedule, checksum"
-_SELECT_PINS = f"SELECT {_PIN_COLUMNS} FROM pins ORDER BY spec, target"
-_INSERT_PIN = f"INSERT OR IGNORE INTO pins ({_PIN_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
-_REPLACE_PIN = _INSERT_PIN.replace("IGNORE", "REPLACE")
 
 
 def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
@@ -405,14 +372,6 @@ def _row(values: tuple[object, ...] | None) -> tuple[Row | None, bytes]:
         return None, b""
     *fields, checksum = values
     return Row(*fields), checksum  # type: ignore[arg-type, return-value]
-
-
-def _pins(rows: list[tuple[object, ...]]) -> Iterator[tuple[PinRow, bytes]]:
-    """Pins and their checksums; a row whose values are not of the right types has none
-    that fits."""
-    for *fields, checksum in rows:
-        texts = [field if isinstance(field, str) else repr(field) for field in fields]
-        yield PinRow(*texts), checksum if isinstance(checksum, bytes) else b""
 
 
 def _error(path: Path, error: Exception) -> DatabaseError:

@@ -12,7 +12,8 @@ import threading
 import warnings
 from pathlib import Path
 
-from morello.search.database import Database, DatabaseError, PinRow, Row
+from morello.search.database import Database, DatabaseError, Row
+from morello.search.records import PinRow, SearchRow
 
 VARIABLE = "MORELLO_DB"
 """The environment variable that names the databases."""
@@ -77,6 +78,17 @@ class Layers:
             return
         try:
             top.put(row)
+        except DatabaseError as error:
+            self._warn(top, error, "what is solved is not stored")
+            self.top = None
+
+    def note(self, row: SearchRow) -> None:
+        """Note a search, if there is a database that can be written."""
+        top = self.top
+        if top is None:
+            return
+        try:
+            top.add_search(row)
         except DatabaseError as error:
             self._warn(top, error, "what is solved is not stored")
             self.top = None

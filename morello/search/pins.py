@@ -16,9 +16,9 @@ from typing import ClassVar
 from morello.actions import Action, Expansion
 from morello.errors import MorelloError, ScheduleError, SearchError
 from morello.search.axes import ANY, Box, matters
-from morello.search.database import PinRow
 from morello.search.impl import Impl
 from morello.search.partial import Partial, complete
+from morello.search.records import PinRow
 from morello.search.table import position, spec_at
 from morello.spec import Level, Limits, Spec, SpecKey, parse_spec, print_spec
 from morello.spec.frame import Condition, Frame

@@ -49,6 +49,9 @@ class Shelf:
         self.database = database
         self.read = 0
         """How many tables came from the database."""
+        self.tally = (0, 0, 0)
+        """Of the tables that were solved and compressed: points, boxes of decisions and
+        boxes of costs."""
         self._family = family(target, pins) if database else ""
         self._packed: dict[TableId, Packed | Future[Packed]] = {}
         self._dense: OrderedDict[TableId, Costs] = OrderedDict()
@@ -144,6 +147,12 @@ class Shelf:
 
     def _pack(self, table: Table) -> Packed:
         packed = Packed.of(table)
+        points, boxes, cost_boxes = self.tally
+        self.tally = (
+            points + packed.points,
+            boxes + len(packed.decisions.labels),
+            cost_boxes + len(packed.costs.ends),
+        )
         if self.database is not None and self.database.top is not None:
             row = Row(
                 self._key(table.id),

@@ -13,27 +13,27 @@ from morello.actions import ACTIONS, Action, Child
 from morello.errors import SearchError
 from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
+from morello.search.identity import family
 from morello.search.impl import Branch, Impl
 from morello.search.layers import Layers
 from morello.search.packed import Packed
 from morello.search.partial import Partial, complete
-from morello.search.pins import Fixed, Pinned, PinnedPrograms, Pins, read_pins
+from morello.search.pins import (
+    Fixed,
+    Pinned,
+    PinnedPrograms,
+    Pins,
+    full_text,
+    read_pins,
+)
+from morello.search.records import SearchRow
 from morello.search.shelf import Shelf
+from morello.search.statistics import Statistics, peak_bytes
 from morello.search.table import Costs, Table, TableId
 from morello.search.table_solver import TableSolver
 from morello.spec import Level, Limits, Spec, SpecKey
 from morello.spec.frame import Frame
 from morello.targets import Target
-
-
-@dataclasses.dataclass(frozen=True)
-class Statistics:
-    """What a search did."""
-
-    tables: int
-    specs: int
-    """Points of all tables."""
-    seconds: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,11 +111,39 @@ class Solver:
         start = time.perf_counter()
         _check_registers(spec, self.target)
         run = self.run_of(spec)
-        before = run.points
-        with run.shelf.working():
-            impl = run.program(spec, run.entry(self.goal_table(spec)))
-        elapsed = time.perf_counter() - start
-        return Solution(impl, Statistics(len(run.shelf), run.points - before, elapsed))
+        before = run.statistics(0.0)
+        try:
+            with run.shelf.working():
+                impl = run.program(spec, run.entry(self.goal_table(spec)))
+        finally:  # what was solved until it was stopped counts, too
+            elapsed = time.perf_counter() - start
+            statistics = run.statistics(elapsed).since(before)
+            if statistics.specs:
+                self._note(spec, statistics)
+        return Solution(impl, statistics)
+
+    def note_programs(self, spec: Spec, programs: float) -> None:
+        """Keep the binary logarithm of how many programs a Spec has."""
+        self._note(spec, Statistics(0, 0, 0.0), programs)
+
+    def _note(
+        self, spec: Spec, found: Statistics, programs: float | None = None
+    ) -> None:
+        """Tell the database what a search took."""
+        if self.database is not None:
+            row = SearchRow(
+                full_text(spec),
+                family(self.target, self.pinned.pins.digest),
+                found.seconds,
+                found.peak_bytes,
+                found.tables,
+                found.specs,
+                found.impls,
+                found.boxes,
+                found.cost_boxes,
+                programs,
+            )
+            self.database.note(row)
 
     def complete(self, spec: Spec, given: Partial) -> Solution:
         """The best program of ``spec`` that begins with what is given.
@@ -152,6 +180,8 @@ class _Run:
         self.target = target
         self.shelf = shelf
         self.points = 0
+        self.impls = 0
+        """Implementations that were compared."""
         self._boxes: dict[TableId, Box] = {}
         self._pending: set[TableId] = set()
         self._impls: dict[tuple[TableId, Spec], Impl] = {}
@@ -180,15 +210,21 @@ class _Run:
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
         if self.watch is not None:
-            elapsed = time.perf_counter() - self.start
-            self.watch(Statistics(len(self.shelf), self.points, elapsed))
+            self.watch(self.statistics(time.perf_counter() - self.start))
         self._pending.add(identity)
         try:
-            solved = TableSolver(self, identity).solve()
+            work = TableSolver(self, identity)
+            solved = work.solve()
         finally:  # a search that is interrupted may be taken up again
             self._pending.discard(identity)
         self.shelf.put(solved)
         self.points += solved.costs.size
+        self.impls += work.impls
+
+    def statistics(self, seconds: float) -> Statistics:
+        """What was done so far, in so many seconds."""
+        counts = (self.impls, *self.shelf.tally, peak_bytes())
+        return Statistics(len(self.shelf), self.points, seconds, *counts)
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""

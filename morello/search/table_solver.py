@@ -17,7 +17,7 @@ from morello.search.axes import Box, Free
 from morello.search.gather import look_up, positions
 from morello.search.pins import Fixed
 from morello.search.slices import Slices
-from morello.search.sweep import plan_axis, sweep, sweep_around
+from morello.search.sweep import Plan, plan_axis, sweep, sweep_around
 from morello.search.table import (
     COST_BOUND,
     NO_ACTION,
@@ -68,6 +68,8 @@ class TableSolver:
         self.box = run.box(identity)
         self.costs = np.full(self.box.shape, np.inf)
         self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
+        self.impls = 0
+        """Implementations whose costs were compared."""
         self.fixed = np.zeros(self.box.shape, np.bool_)
         """Points that are pinned: no action may improve them."""
 
@@ -121,6 +123,7 @@ class TableSolver:
             )
             if not plan.is_empty:
                 plans.append((dim, plan, np.asarray(list(found), np.int32)))
+                self._count_loops(dim, plan)
         if not plans:
             return
         if self.fixed.any():  # slices that cost the same may have other pins
@@ -155,6 +158,7 @@ class TableSolver:
             tuple(loops.values()),
             self.target,
         )
+        self._count_loops(dim, plan)
         below = np.ascontiguousarray(aligned(table, self.box, dim))
         sweep(
             self.costs,
@@ -164,6 +168,9 @@ class TableSolver:
             plan,
             np.asarray(list(loops), np.int32),
         )
+
+    def _count_loops(self, dim: int, plan: Plan) -> None:
+        self.impls += len(plan.actions) * (self.costs.size // self.costs.shape[dim])
 
     def _gather(self, index: int, action: Action, frame: Frame) -> None:
         """Try an action whose holes are in other tables, everywhere at once."""
@@ -188,7 +195,9 @@ class TableSolver:
             if not table.costs.size:
                 return
             total = total + look_up(table, part, axes, child.frame)
-        self._improve(index, np.where(legal, total, np.inf), window)
+        total = np.where(legal, total, np.inf)
+        self.impls += int(np.count_nonzero(legal)) * (total.size // np.size(legal))
+        self._improve(index, total, window)
 
     def _own(self, expansion: Expansion) -> Floats:
         """What an action costs by itself."""

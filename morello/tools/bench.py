@@ -5,18 +5,22 @@ Read `main`, then `Measurement`: what is measured, and what its fields mean.
 
 import dataclasses
 import json
+import math
 import os
+from typing import Any
 
 import numpy as np
 
 from morello.errors import MorelloError
 from morello.jit.peak import measure_fma_peak
 from morello.kernel import Kernel
+from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
 from morello.targets.host import host
 from morello.tools.commands import BenchOptions
+from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output
-from morello.tools.progress import progress
+from morello.tools.progress import progress, search_text
 from morello.tools.request import Request
 from morello.tools.table import made_from, table, time_text
 from morello.tools.timing import Samples, pinned, sample
@@ -60,6 +64,11 @@ class Measurement:
     cost: int
     """What the cost model says of a call, in 1/1000 cycles."""
     workspace_bytes: int
+    search: dict[str, Any] | None
+    """What the search did: ``specs`` solved in ``tables``, ``impls`` compared, Specs a
+    box (``compression`` with costs, ``compression_decisions`` without), ``peak_bytes``
+    of the process by its end, and with ``--count`` ``programs_log10``, how many
+    programs the space has."""
     verified: bool
     """Whether the output on random inputs was the definition's: bit for bit, or within
     the bound where sums of more than 2^20 terms are rounded to f32."""
@@ -88,6 +97,9 @@ def main(options: BenchOptions) -> int:
         with progress(f"timing {request.text}"):
             samples, core_peak = _measure(trial, kernel, output, options.seconds)
     found = _measurement(kernel.text, kernel, options.threads, samples, core_peak)
+    if options.count and found.search is not None:
+        programs = count_and_note(request, kernel.spec, kernel.target)
+        found.search["programs_log10"] = programs * math.log10(2)
     if options.json:
         write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
     if not verdict.holds:
@@ -184,8 +196,24 @@ def _measurement(
         compile_s=kernel.times.compile,
         cost=kernel.cost(),
         workspace_bytes=kernel.workspace_bytes,
+        search=_search_data(kernel.solution),
         verified=samples is not None,
     )
+
+
+def _search_data(solution: Solution | None) -> dict[str, Any] | None:
+    if solution is None:
+        return None
+    found = solution.statistics
+    return {
+        "tables": found.tables,
+        "specs": found.specs,
+        "impls": found.impls,
+        "compression": found.compression,
+        "compression_decisions": found.compression_decisions,
+        "peak_bytes": found.peak_bytes,
+        "programs_log10": None,
+    }
 
 
 def _rate(amount: int, seconds: float | None) -> float | None:
@@ -213,6 +241,10 @@ def _text(found: Measurement, kernel: Kernel, verdict: Verdict) -> str:
             )
         )
     rows.append(("bandwidth", f"{found.gbytes_per_s:.2f} GB/s of operands"))
+    if kernel.solution is not None and kernel.solution.statistics.specs:
+        rows.append(("search", search_text(kernel.solution.statistics)))
+    if found.search is not None and found.search["programs_log10"] is not None:
+        rows.append(("programs", f"10^{found.search['programs_log10']:,.1f}"))
     return table(*rows)
 
 

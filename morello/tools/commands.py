@@ -115,6 +115,10 @@ class BenchOptions:
         parse=seconds,
     )
     json: bool = flag("print one JSON object, on one line", default=False)
+    count: bool = flag(
+        "count the programs of the space, too: twice as long as a search from nothing",
+        default=False,
+    )
     seed: int = _seed()
     schedule: str | None = _schedule()
     target: str = _target()
@@ -193,7 +197,7 @@ class ExplainOptions:
         metavar="FILE",
     )
     count: bool = flag(
-        "count the programs of the space, too: about as long as a search from nothing",
+        "count the programs of the space, too: twice as long as a search from nothing",
         default=False,
     )
     json: bool = flag("print one JSON object, on one line", default=False)

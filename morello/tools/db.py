@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from morello.search.codec import CodecError, summary
 from morello.search.database import Database, DatabaseError, Row
 from morello.search.identity import space
 from morello.search.layers import NONE, VARIABLE, default_path, named_paths
+from morello.search.records import SearchRow
 from morello.tools.commands import DbOptions
 from morello.tools.db_pins import (
     digests,
@@ -22,7 +24,7 @@ from morello.tools.db_pins import (
     pins_digest,
 )
 from morello.tools.input_output import UsageError, write_output
-from morello.tools.table import table
+from morello.tools.table import table, time_text
 
 _BATCH = 64
 """Rows that are copied in one transaction."""
@@ -52,6 +54,9 @@ class Info:
     pins: tuple[dict[str, Any], ...] = ()
     """What is pinned: ``spec``, ``target``, how many ``holes`` are left to the search,
     and whether the row is ``whole``."""
+    searches: tuple[dict[str, Any], ...] = ()
+    """What searches with this version have taken: the fields of a `SearchRow`, both
+    compressions, and ``programs_log10`` where they were counted."""
 
 
 def main(options: DbOptions) -> int:
@@ -97,6 +102,7 @@ def info(path: Path) -> Info:
             boxes += row.boxes
             cost_boxes += row.cost_boxes
         pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
+        searches = tuple(map(search_data, _current(database.searches())))
     return Info(
         str(path),
         path.stat().st_size,
@@ -109,7 +115,41 @@ def info(path: Path) -> Info:
         points / boxes if boxes else None,
         points / (boxes + cost_boxes) if boxes else None,
         pins,
+        searches,
     )
+
+
+def _current(rows: tuple[SearchRow, ...]) -> Iterator[SearchRow]:
+    return (row for row in rows if space() in row.family.split())
+
+
+def search_data(row: SearchRow) -> dict[str, Any]:
+    """What ``--json`` prints of a search."""
+    values = dataclasses.asdict(row)
+    programs = values.pop("programs")
+    return {
+        **values,
+        "compression": row.compression,
+        "compression_decisions": row.compression_decisions,
+        "programs_log10": None if programs is None else programs * math.log10(2),
+    }
+
+
+def _search_text(row: dict[str, Any]) -> str:
+    """A search for a person."""
+    parts = [
+        f"{row['spec']} on {row['family'].split()[1]}: {time_text(row['seconds'])}",
+        f"peak {row['peak_bytes'] / 1e6:.0f} MB",
+        f"{row['specs']:,} Specs in {row['tables']:,} tables",
+    ]
+    if row["compression"]:
+        parts.append(
+            f"{row['compression_decisions']:.0f} Specs a box with decisions only, "
+            f"{row['compression']:.0f} with costs"
+        )
+    if row["programs_log10"] is not None:
+        parts.append(f"10^{row['programs_log10']:,.1f} programs")
+    return ", ".join(parts)
 
 
 def _info(path: Path, options: DbOptions) -> int:
@@ -137,6 +177,7 @@ def _info(path: Path, options: DbOptions) -> int:
     for row in found.pins:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
+    rows += [("search", _search_text(row)) for row in found.searches]
     write_output("-", table(*rows))
     return 0
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from morello.errors import MorelloError
 from morello.pinning import pin, unpin
-from morello.search.database import Database, PinRow, Row
+from morello.search.database import Database, Row
 from morello.search.identity import PINS
 from morello.search.pins import Pin, Pins, full_text
+from morello.search.records import PinRow
 from morello.tools.commands import DbOptions
 from morello.tools.input_output import write_output
 from morello.tools.request import Request

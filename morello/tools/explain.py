@@ -47,10 +47,17 @@ def main(options: ExplainOptions) -> int:
     _check_nodes(options.at, found)
     programs = None
     if options.count:
-        with progress(f"counting the programs of {request.text}"):
-            programs = count_programs(goal, target)
+        programs = count_and_note(request, goal, target)
     _write(options, found, programs)
     return 0
+
+
+def count_and_note(request: Request, goal: Spec, target: Target) -> float:
+    """The binary logarithm of how many programs a goal has; the database notes it."""
+    with progress(f"counting the programs of {request.text}"):
+        programs = count_programs(goal, target)
+    Solver(target, request.database()).note_programs(goal, programs)
+    return programs
 
 
 def _explained(

@@ -1,9 +1,13 @@
 """A line on the standard error while something takes long, if somebody is looking."""
 
 import contextlib
+import math
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+
+from morello.search.statistics import Statistics
 
 _ERASE = "\r\033[K"
 
@@ -30,7 +34,7 @@ def progress(text: str) -> Iterator[Show]:
         nonlocal last
         if time.monotonic() - last >= _PAUSE:
             last = time.monotonic()
-            _write(f"{text} … {more}")
+            _write(f"{text} … {more}"[: shutil.get_terminal_size().columns - 1])
 
     try:
         yield show
@@ -41,3 +45,21 @@ def progress(text: str) -> Iterator[Show]:
 def _write(line: str) -> None:
     sys.stderr.write(f"{_ERASE}{line}")
     sys.stderr.flush()
+
+
+def search_text(found: Statistics) -> str:
+    """How far a search is: what it has solved and compared, and what that takes.
+
+    Impls are those that were compared. Compression is Specs a box, with costs or with
+    decisions only; memory is the peak of the process.
+    """
+    parts = [
+        f"{found.seconds:.1f} s",
+        f"{found.specs / 1e6:.1f} M Specs",
+        f"{found.tables:,} tables",
+        f"10^{math.log10(max(found.impls, 1)):.1f} Impls",
+    ]
+    if found.compression is not None and found.compression_decisions is not None:
+        ratios = f"{found.compression:.0f} or {found.compression_decisions:.0f}"
+        parts.append(f"{ratios} Specs a box")
+    return ", ".join((*parts, f"{found.peak_bytes / 1e6:.0f} MB"))

@@ -13,7 +13,7 @@ from morello.search.layers import NONE, Layers, default_path, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec, print_open_spec
 from morello.targets import Target, find_target
 from morello.tools.input_output import UsageError, input_name, read_input
-from morello.tools.progress import Show, progress
+from morello.tools.progress import Show, progress, search_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,8 +121,7 @@ class Request:
         """When the search of the command stops: at the limit, and at Ctrl-C."""
 
         def watch(found: Statistics) -> None:
-            million = found.specs / 1e6
-            show(f"{found.tables} tables, {million:.1f} M Specs, {found.seconds:.1f} s")
+            show(search_text(found))
 
         return Patience(self.time_limit, interruptible=True, watch=watch)
 

@@ -1,13 +1,19 @@
 """``morello db``: what it prints, what it refuses, and what is in the files after."""
 
 import json
+import math
 import re
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from morello.search import Solver, Statistics
+from morello.search.counting import count_programs
 from morello.search.database import Database
+from morello.search.layers import Layers
+from morello.spec import parse_spec
+from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.database.small import filled, row
 from tests.test_partial_schedule import SPEC
@@ -45,6 +51,49 @@ def test_info(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert str(path) in text
     assert "with decisions only" in text
+
+
+def test_info_says_what_searches_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new.sqlite"
+    words = ["explain", "max:9x8:f32", "--db", str(path)]
+    for more in ([], ["--count"], []):
+        assert main([*words, *more]) == 0
+    found = _info(path, capsys)
+    (row,) = found["searches"]  # type: ignore[misc]
+    assert row["spec"] == "max:9x8:f32:vrf=16:l1=512:l2=16384"
+    assert row["seconds"] > 0
+    assert row["peak_bytes"] > 1 << 20
+    assert (row["tables"], row["specs"]) == (found["tables"], found["specs"])
+    assert row["compression"] == found["compression"]
+    assert row["compression_decisions"] == found["compression_decisions"]
+    assert row["impls"] > row["specs"]
+    spec = parse_spec("max:9x8:f32", AVX2.limits)
+    log10 = count_programs(spec, AVX2) * math.log10(2)
+    assert row["programs_log10"] == pytest.approx(log10)
+    assert main(["db", "info", "--db", str(path)]) == 0
+    assert f"10^{log10:,.1f} programs" in capsys.readouterr().out
+
+
+def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
+    goal = parse_spec("max:9x8:f32", AVX2.limits)
+    whole = Layers(Database(tmp_path / "whole.sqlite"))
+    Solver(AVX2, whole).solve(goal)
+    layers = Layers(Database(tmp_path / "parts.sqlite"))
+    left = iter(range(5))
+
+    def watch(found: Statistics) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Solver(AVX2, layers, watch).solve(goal)
+    Solver(AVX2, layers).solve(goal)
+    rows = [[*layers.readable[0].searches()], [*whole.readable[0].searches()]]
+    sums = [[(r.specs, r.impls, r.boxes, r.cost_boxes) for r in row] for row in rows]
+    assert sums[0] == sums[1]
+    assert len(sums[0]) == 1
 
 
 def test_info_of_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

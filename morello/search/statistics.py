@@ -1,0 +1,54 @@
+"""What a search has done so far."""
+
+import dataclasses
+import resource
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """What a search did."""
+
+    tables: int
+    """Tables that were read or solved."""
+    specs: int
+    """Points of all tables that were solved."""
+    seconds: float
+    impls: int = 0
+    """Implementations whose costs were compared: a first action of a Spec each, with
+    the best programs of what it leaves. They stand for all programs of the space."""
+    packed: int = 0
+    """Of ``specs``, those that are compressed already."""
+    boxes: int = 0
+    """What they were compressed to: boxes of decisions."""
+    cost_boxes: int = 0
+    peak_bytes: int = 0
+    """The most memory that the process has had by then."""
+
+    @property
+    def compression(self) -> float | None:
+        """Specs a box, of decisions and of costs together; None of none."""
+        boxes = self.boxes + self.cost_boxes
+        return self.packed / boxes if boxes else None
+
+    @property
+    def compression_decisions(self) -> float | None:
+        """Specs a box of decisions; None of none."""
+        return self.packed / self.boxes if self.boxes else None
+
+    def since(self, before: "Statistics") -> "Statistics":
+        """What was done since then; tables and seconds stay as they are."""
+        return Statistics(
+            self.tables,
+            self.specs - before.specs,
+            self.seconds,
+            self.impls - before.impls,
+            self.packed - before.packed,
+            self.boxes - before.boxes,
+            self.cost_boxes - before.cost_boxes,
+            self.peak_bytes,
+        )
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
