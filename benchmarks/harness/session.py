@@ -31,7 +31,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--sample", type=seconds, default=4e-3, help="seconds of calls in a sample"
     )
     parser.add_argument(
-        "--rounds", type=whole_number(1), default=5, help="at least (default: 5)"
+        "--rounds", type=whole_number(1), default=6, help="at least (default: 6)"
+    )
+    parser.add_argument(
+        "--loads",
+        type=whole_number(1),
+        default=2,
+        help="how often everybody is loaded anew for a Spec (default: 2)",
     )
     parser.add_argument(
         "--db", default="none", help="database of searches, one for all (default: none)"
@@ -52,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def plan_of(options: argparse.Namespace) -> Plan:
     """How long to measure."""
-    return Plan(options.seconds, options.sample, options.rounds)
+    return Plan(options.seconds, options.sample, options.rounds, options.loads)
 
 
 class Contenders:

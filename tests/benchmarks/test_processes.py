@@ -9,15 +9,15 @@ import pytest
 
 from benchmarks.harness.backend import Ready, UnsupportedError
 from benchmarks.harness.case import Case, Data
-from benchmarks.harness.measure import Field, Plan, load_alone
+from benchmarks.harness.measure import Field, Plan, joined, load_alone
 from benchmarks.harness.process import Command, ContenderError, Process, last_error
-from benchmarks.harness.results import Row
+from benchmarks.harness.results import Entry, Row
 from benchmarks.harness.session import contenders
 from benchmarks.harness.worker import Worker, load_data, save_data, serve
 from tests.benchmarks.fake import Fake, FakeReady, FakeRoofs
 
 CASE = Case((2, 3, 4, 5))
-QUICK = Plan(seconds=0, sample=2e-6, least=3)
+QUICK = Plan(seconds=0, sample=2e-6, least=3, loads=2)
 
 
 def command(mode: str, threads: int = 1) -> Command:
@@ -129,12 +129,20 @@ def test_everybody_is_measured_whatever_becomes_of_others(
     assert "SIGABRT" in details["die late"]
     entries = {e.name: e for e in found.entries if e.samples}
     assert list(entries) == ["right", "bf16", "python"]
-    assert all(len(e.samples) == 3 and e.calls > 0 for e in entries.values())
+    assert all(len(e.samples) == 4 and e.calls > 0 for e in entries.values())
     assert entries["bf16"].out_dtype == "bf16"
     assert entries["python"].in_python
     best = found.best_other("right")
     assert best is not None
     assert best.name == "python"
+
+
+def test_samples_of_all_loads_are_kept_and_a_failure_is() -> None:
+    one, two = (Entry("a", "ok", samples=(s,), calls=2) for s in (1.0, 3.0))
+    bad = Entry("a", "wrong", "by one")
+    assert joined(None, one) == one
+    assert joined(one, two).samples == (1.0, 3.0)
+    assert joined(bad, one) == joined(one, bad) == bad
 
 
 def test_getting_ready_alone(started: dict[str, Process]) -> None:
