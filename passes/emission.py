@@ -5,6 +5,7 @@ few instructions. Narrow ends are read with masks (elements of 4 bytes) or in pi
 and written in pieces, for masked stores are slow on AMD; no byte too many is touched.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.vectors import pieces
 from morello.mlir import dialect, ir
-from morello.spec import Dtype, PhysicalDim, Spec
+from morello.spec import Dtype, Layout, PhysicalDim, Spec
 
 arith = dialect("arith")
 math = dialect("math")
@@ -22,6 +23,9 @@ vector = dialect("vector")
 
 _MASKED_BYTES = 4
 """AVX2 has masked loads of 4- and 8-byte elements; others would go one by one."""
+
+_TO_L2 = 2
+"""The locality of a prefetch that x86 makes PREFETCHT1."""
 
 
 def element_type(dtype: Dtype) -> ir.Type:
@@ -250,6 +254,30 @@ class MlirEmitter(Emitter):
         everywhere = self.broadcast(number, width // group)
         return self.reinterpret(everywhere, buffer.tensor.dtype)
 
+    def prefetch(self, buffer: Buffer, index: Index) -> None:
+        """`Emitter.prefetch`."""
+        where = self._physical(buffer, index)
+        memref.PrefetchOp(buffer.value, where, False, _TO_L2, True)
+
+    def as_column_major(self, buffer: Buffer) -> Buffer:
+        """`Emitter.as_column_major`: the last two dimensions change places."""
+        rank = len(buffer.sizes)
+        order = [*range(rank - 2), rank - 1, rank - 2]
+        sizes, one = buffer.sizes, [1] * rank
+        for dim in reversed(range(rank - 1)):
+            one[dim] = one[dim + 1] * sizes[dim + 1]
+        layout = ir.StridedLayoutAttr.get(0, [one[d] for d in order])
+        kind = ir.MemRefType.get(
+            [sizes[d] for d in order], element_type(buffer.tensor.dtype), layout
+        )
+        permutation = ir.AffineMap.get_permutation(order)
+        value = memref.TransposeOp(
+            kind, buffer.value, ir.AffineMapAttr.get(permutation)
+        ).result
+        turned = Layout.parse("[" + ",".join(map(str, order)) + "]")
+        tensor = dataclasses.replace(buffer.tensor, layout=turned)
+        return Buffer(value, tensor, sizes)
+
     def load_element(self, buffer: Buffer, index: Index) -> Value:
         """`Emitter.load_element`."""
         return memref.LoadOp(buffer.value, self._physical(buffer, index)).result
@@ -329,6 +357,10 @@ class MlirEmitter(Emitter):
         count = kind.shape[0] * kind.element_type.width // (8 * dtype.itemsize)
         as_kind = ir.VectorType.get([count], element_type(dtype))
         return vector.BitCastOp(as_kind, value).result
+
+    def extract(self, value: Value, lane: int) -> Value:
+        """`Emitter.extract`."""
+        return vector.ExtractOp(value, [], [lane]).result
 
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.maximum`."""

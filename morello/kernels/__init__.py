@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
+from morello.kernels.matmul_axpy import MatmulAxpy
 from morello.kernels.matmul_broadcast import MatmulBroadcast
+from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
@@ -29,6 +31,8 @@ from morello.kernels.move_transpose import MoveTranspose
 
 _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
+    MatmulAxpy(),
+    MatmulDot(),
     MatmulScalar(),
     MatmulPairs(),
     MatmulSaturatingPairs(),

@@ -103,6 +103,14 @@ class Emitter(ABC):
         """
 
     @abstractmethod
+    def prefetch(self, buffer: Buffer, index: Index) -> None:
+        """Ask for the cache line of an element to be brought to L2, and go on."""
+
+    @abstractmethod
+    def as_column_major(self, buffer: Buffer) -> Buffer:
+        """The same memory of a gapless row-major operand whose last size is 1."""
+
+    @abstractmethod
     def load_element(self, buffer: Buffer, index: Index) -> Value:
         """One element, as a scalar."""
 
@@ -158,6 +166,10 @@ class Emitter(ABC):
     @abstractmethod
     def reinterpret(self, vector: Value, dtype: Dtype) -> Value:
         """The same bits as lanes of another dtype."""
+
+    @abstractmethod
+    def extract(self, vector: Value, lane: int) -> Value:
+        """One lane of a vector, as a scalar."""
 
     @abstractmethod
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:

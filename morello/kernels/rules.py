@@ -108,3 +108,13 @@ def maximum_cost(dtype: Dtype, coefficients: Coefficients) -> tuple[int, int]:
     if dtype.is_float:
         return 5 * c.vector_op, 2 * c.vector_op_latency
     return c.vector_op, c.vector_op_latency
+
+
+def line_cost(level: Level, coefficients: Coefficients) -> int:
+    """Millicycles to bring a cache line from a level to L1."""
+    match level:
+        case Level.GL:
+            return coefficients.line_gl
+        case Level.L2:
+            return coefficients.line_l2
+    return 0

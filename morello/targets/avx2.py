@@ -7,6 +7,7 @@ COEFFICIENTS = Coefficients(
     line_gl=5000,
     line_l2=1300,
     strided_factor=2,
+    run=60000,
     loop_trip=1000,
     loop_setup=2000,
     fork=8000000,
@@ -42,6 +43,8 @@ AVX2 = Target(
     coefficients=COEFFICIENTS,
     kernels=(
         "matmul_broadcast",
+        "matmul_axpy",
+        "matmul_dot",
         "matmul_scalar",
         "matmul_pairs",
         "matmul_saturating_pairs",

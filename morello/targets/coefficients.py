@@ -16,6 +16,9 @@ class Coefficients:
     """Bringing one cache line from L2 to L1, or taking it back."""
     strided_factor: int
     """How many times a line costs when its tile is not one run (no unit)."""
+    run: int
+    """Reaching the first line of a run of neighbours beyond L2, where a kernel reads
+    one after another: what the hardware has prefetched before it is not of use."""
     loop_trip: int
     """One trip of a loop, beside its body."""
     loop_setup: int

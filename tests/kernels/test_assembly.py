@@ -17,17 +17,22 @@ def assembly(name: str, given: Spec) -> list[str]:
     return [s for s in map(str.strip, lines) if s and not re.match(r"\.(?!L)|#", s)]
 
 
-def loop(lines: list[str]) -> list[str]:
-    """The instructions of the one loop."""
+def loops(lines: list[str]) -> list[list[str]]:
+    """The instructions of each loop that has none inside."""
     labels = {m[1]: i for i, s in enumerate(lines) if (m := _LABEL.match(s))}
     spans = [
         (labels[m[1]], i)
         for i, s in enumerate(lines)
         if (m := re.match(r"j\w+\s+(\.LBB\w+)", s)) and labels[m[1]] < i
     ]
-    assert len(spans) == 1
-    start, end = spans[0]
-    return lines[start + 1 : end]
+    inner = [(a, b) for a, b in spans if not any(a <= c and d < b for c, d in spans)]
+    return [lines[a + 1 : b] for a, b in inner]
+
+
+def loop(lines: list[str]) -> list[str]:
+    """The instructions of the one loop."""
+    (found,) = loops(lines)
+    return found
 
 
 def opcodes(lines: list[str]) -> Counter[str]:

@@ -12,10 +12,21 @@ from tests.kernels.harness import form
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 200)
 _IN_REGISTERS = "f32@VRF[0,1]v8"
 
+STREAMING = ("matmul_axpy", "matmul_dot")
+"""The kernels that take an operand from wherever it is."""
+
 KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_broadcast": (
         Matmul(True),
         ("f32@L1[0,1,2,1p6]", "f32@L1[0,2,1,2p16]", "f32@VRF[0,1,2]v8"),
+    ),
+    "matmul_axpy": (
+        Matmul(True),
+        ("f32@L1[0,1,2,1p6]", "f32@L2[0,1,2]", "f32@L1[0,1,2]"),
+    ),
+    "matmul_dot": (
+        Matmul(True),
+        ("f32@GL[0,1,2]", "f32@GL[0,1,2]!", "f32@L1[0,1,2]"),
     ),
     "matmul_scalar": (Matmul(True), ("s32@L1[0,1,2]",) * 3),
     "matmul_pairs": (
@@ -105,13 +116,20 @@ def test_every_condition_can_fail_and_says_what_to_do(name: str) -> None:
         assert condition.text.startswith(("needs ", "takes "))
 
 
-@pytest.mark.parametrize("name", KEYS)
-def test_no_kernel_takes_operands_beyond_l1(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(KEYS) - set(STREAMING)))
+def test_no_other_kernel_takes_operands_beyond_l1(name: str) -> None:
     kind, forms = KEYS[name]
     far = tuple(
         form(f.replace("@L1", "@L2").replace("@VRF[0,1]v8", "@GL[0,1]")) for f in forms
     )
     assert not KERNELS[name].accepts(SpecKey(kind, far))
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_no_kernel_writes_to_memory(name: str) -> None:
+    kind, (lhs, rhs, _) = KEYS[name]
+    tensors = form(lhs), form(rhs), form("f32@GL[0,1,2]")
+    assert not KERNELS[name].accepts(SpecKey(kind, tensors))
 
 
 @pytest.mark.parametrize("name", KEYS)

@@ -1,0 +1,142 @@
+"""The matmul kernels that read an operand once, from wherever it is."""
+
+import dataclasses
+import itertools
+from collections import Counter
+
+import pytest
+
+from morello.kernels import KERNELS
+from morello.spec import Limits, Matmul, Spec
+from morello.spec.frame import Frame
+from morello.targets.avx2 import AVX2
+from tests.kernels.harness import EDGE, Case, check_random, legal_cases, spec
+from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
+
+ACCUM = Matmul(accum=True)
+ROWS, COLUMNS = "[0,1,2]", "[0,2,1]"
+
+
+def axpy(sizes: tuple[int, ...], dtype: str = "f32", rhs: str = "L1") -> Spec:
+    forms = f"{dtype}@L1{ROWS}", f"{dtype}@{rhs}{ROWS}", f"{dtype}@L1{ROWS}"
+    return spec(ACCUM, sizes, *forms)
+
+
+def dot(
+    sizes: tuple[int, ...],
+    dtype: str = "f32",
+    accum: bool = True,
+    level: str = "L1",
+    rhs: str = COLUMNS,
+) -> Spec:
+    forms = f"{dtype}@{level}{ROWS}", f"{dtype}@{level}{rhs}", f"{dtype}@L1{ROWS}"
+    return spec(Matmul(accum), sizes, *forms)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_axpy_is_exact_at_every_edge_size(dtype: str) -> None:
+    sizes = [(1, m, k, n) for m in range(1, 7) for k, n in ((3, 11), (8, 16), (17, 40))]
+    sizes += [(1, m, 9, n) for m in (1, 4) for n in EDGE]
+    sizes += [(1, m, k, 19) for m in (1, 3) for k in EDGE]
+    given = [axpy(s, dtype) for s in dict.fromkeys(sizes)]
+    cases = legal_cases("matmul_axpy", tuple(given))
+    assert len(cases) == len(given)
+    check_random(cases)
+
+
+def test_axpy_is_exact_where_it_prefetches() -> None:
+    sizes = itertools.product((1,), (1, 2, 6), (1, 8, 15, 16, 17, 40), (5, 16, 50))
+    check_random(Case("matmul_axpy", axpy(s, rhs="GL")) for s in sizes)
+
+
+@pytest.mark.parametrize("accum", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
+    sides = [(m, n) for m in range(1, 5) for n in (*range(1, 10), 17)]
+    sizes = [(1, m, 19, n) for m, n in sides] + [(1, n, 19, m) for m, n in sides]
+    sizes += [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (1, 1))]
+    sizes += [(1, m, 9, n) for e in EDGE for m, n in ((1, e), (e, 1))]
+    given = [dot(s, dtype, accum) for s in dict.fromkeys(sizes)]
+    cases = legal_cases("matmul_dot", tuple(given))
+    assert len(cases) == len(given)
+    check_random(cases)
+
+
+def test_dot_is_exact_where_it_prefetches() -> None:
+    sides = ((1, 8), (1, 17), (40, 1), (2, 13), (9, 3), (4, 12))
+    sizes = [(1, m, k, n) for m, n in sides for k in (1, 16, 33, 100)]
+    check_random(Case("matmul_dot", dot(s, level="GL")) for s in sizes)
+
+
+def whole_rhs(given: Spec) -> Spec:
+    """The same Spec with a gapless rhs."""
+    lhs, rhs, out = given.tensors
+    gapless = dataclasses.replace(rhs, contiguous=True)
+    return dataclasses.replace(given, tensors=(lhs, gapless, out))
+
+
+def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
+    given = dot((1, 5, 40, 1), rhs=ROWS)
+    assert not KERNELS["matmul_dot"].accepts(given.key)
+    assert KERNELS["matmul_dot"].accepts(whole_rhs(given).key)
+    two = Frame.of(whole_rhs(dot((1, 5, 40, 2), rhs=ROWS)))
+    reasons = [c.text for c in KERNELS["matmul_dot"].conditions(two) if not c.holds]
+    assert reasons == ["needs n = 1 where rhs is row-major: tile n to 1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "vrf", "reason"),
+    [
+        ("matmul_axpy", (2, 1, 8, 16), 16, "needs b = 1"),
+        ("matmul_axpy", (1, 7, 8, 16), 16, "takes at most 6 rows"),
+        ("matmul_axpy", (1, 6, 8, 16), 14, "needs free registers for sums and factors"),
+        ("matmul_axpy", (1, 1, 8, 1 << 20), 16, "needs room in L2 for twice 8 rows"),
+        ("matmul_dot", (2, 1, 8, 16), 16, "needs b = 1"),
+        ("matmul_dot", (1, 5, 8, 5), 16, "takes at most 4 rows or columns"),
+        ("matmul_dot", (1, 1, 8, 16), 10, "needs free registers for its sums"),
+    ],
+)
+def test_what_does_not_fit_says_why(
+    name: str, sizes: tuple[int, ...], vrf: int, reason: str
+) -> None:
+    given = axpy(sizes, rhs="GL") if name == "matmul_axpy" else dot(sizes)
+    given = dataclasses.replace(given, limits=Limits(vrf, 512, 16384))
+    conditions = KERNELS[name].conditions(Frame.of(given))
+    assert any(reason in c.text for c in conditions if not c.holds)
+
+
+def test_far_operands_cost_their_lines() -> None:
+    """From memory the lines decide; from L1 the instructions do."""
+
+    def cost(level: str) -> int:
+        frame = Frame.of(axpy((1, 1, 1024, 4096), rhs=level))
+        total: int = KERNELS["matmul_axpy"].cost(frame, AVX2.coefficients)
+        return total
+
+    lines = 1024 * 4096 * 4 // 64
+    assert cost("L1") < cost("L2") < cost("GL")
+    assert lines * AVX2.coefficients.line_gl <= cost("GL")
+    assert cost("GL") <= 1.1 * lines * AVX2.coefficients.line_gl
+
+
+def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
+    """The innermost loop with the most products, and its instructions counted."""
+    body = max(loops(assembly(name, given)), key=lambda s: opcodes(s)["vfmadd231ps"])
+    return body, opcodes(body)
+
+
+def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
+    body, found = hot_loop("matmul_axpy", axpy((1, 1, 64, 512), rhs="GL"))
+    products = sum(count for name, count in found.items() if name.startswith("vfmadd"))
+    assert products == 16
+    assert found["prefetcht1"] == 8
+    assert found["vmovups"] == 4
+    assert not touches_stack(body)
+
+
+def test_dot_multiplies_straight_from_memory() -> None:
+    body, found = hot_loop("matmul_dot", dot((1, 64, 512, 1), level="GL"))
+    assert found["vfmadd231ps"] == 16
+    assert found["prefetcht1"] == 8
+    assert found["vmovups"] == 2
+    assert not touches_stack(body)
