@@ -10,8 +10,8 @@ from benchmarks.harness.ours import command
 from benchmarks.harness.process import Command
 from benchmarks.harness.provenance import ROOT, commit_of, origin
 from benchmarks.harness.session import add_options, run, search
+from benchmarks.harness.suites import SUITES, cases
 from benchmarks.harness.worktree import worktree
-from benchmarks.peers.suites import SUITES, cases
 
 FILES = "."
 """Stands for the files of the checkout as they are."""

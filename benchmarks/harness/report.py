@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.cost_model.statistics import geometric_mean
 from benchmarks.harness.record import Contender, Record
 from benchmarks.harness.results import Entry, Row
+from benchmarks.harness.suites import suite_of
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -74,7 +75,8 @@ def _span(dates: list[str]) -> str:
 def _against(rows: Sequence[Row], ours: str) -> str:
     head = ["Spec", "threads", "best", "median", "rate", "of the roof", "bound by"]
     head += ["of DRAM", "best peer", "its best", "ratio", "ratio of medians"]
-    found, ratios, medians = [], [], []
+    found: list[list[str]] = []
+    ratios: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         mine = row.entry(ours)
         if mine is None:
@@ -85,8 +87,7 @@ def _against(rows: Sequence[Row], ours: str) -> str:
             continue
         ratio, median = row.ratio(ours), row.ratio(ours, median=True)
         if ratio is not None and median is not None:
-            ratios.append(ratio)
-            medians.append(median)
+            ratios.setdefault(suite_of(row.spec), []).append((ratio, median))
         found.append(
             [
                 *(f"`{row.spec}`", str(row.threads)),
@@ -98,13 +99,20 @@ def _against(rows: Sequence[Row], ours: str) -> str:
                 *(_ratio(ratio), _ratio(median)),
             ]
         )
-    text = table(head, found)
+    return "\n\n".join([table(head, found), *_means(ratios)])
+
+
+def _means(ratios: dict[str, list[tuple[float, float]]]) -> list[str]:
+    """The geometric means of each suite, of best times and of medians."""
     if not ratios:
-        return text
-    return (
-        f"{text}\n\nGeometric mean of the ratios: {geometric_mean(ratios):.3f}; of the "
-        f"medians: {geometric_mean(medians):.3f}; least {min(ratios):.3f}."
-    )
+        return []
+    rows = []
+    for suite, pairs in ratios.items():
+        best, medians = zip(*pairs, strict=True)
+        figures = (geometric_mean(best), min(best), geometric_mean(medians))
+        rows.append([suite, str(len(pairs)), *(f"{f:.3f}" for f in figures)])
+    head = ["suite", "Specs compared", "mean ratio", "least", "mean ratio of medians"]
+    return [f"Geometric means:\n\n{table(head, rows)}"]
 
 
 def _of_dram(row: Row, seconds: float) -> str:
@@ -157,10 +165,15 @@ def _failures(rows: Sequence[Row]) -> str:
                 key = (entry.name, entry.status, detail)
                 found.setdefault(key, []).append(f"`{row.spec}`")
     lines = [
-        f"- {name}: {status}: {detail} ({', '.join(dict.fromkeys(specs))})"
+        f"- {name}: {status}: {detail} ({_some(list(dict.fromkeys(specs)))})"
         for (name, status, detail), specs in found.items()
     ]
     return "\n".join(lines) or "Nothing."
+
+
+def _some(specs: list[str]) -> str:
+    """Names, or how many they are."""
+    return ", ".join(specs) if len(specs) <= 3 else f"{len(specs)} Specs"
 
 
 def _limits(record: Record) -> str:

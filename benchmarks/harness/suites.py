@@ -48,3 +48,8 @@ def cases(words: list[str]) -> list[Case]:
             )
         texts += SUITES.get(word, (word,))
     return list(dict.fromkeys(Case.parse(text) for text in texts))
+
+
+def suite_of(text: str) -> str:
+    """The first suite that has a Spec; ``others`` if none has."""
+    return next((name for name, texts in SUITES.items() if text in texts), "others")

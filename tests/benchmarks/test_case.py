@@ -12,7 +12,7 @@ from benchmarks.harness.case import (
     store,
     widen,
 )
-from benchmarks.peers.suites import SUITES, cases
+from benchmarks.harness.suites import SUITES, cases
 from morello.spec.open_spec import parse_open_spec
 from morello.targets import AVX2
 

@@ -76,10 +76,14 @@ def test_the_page_compares_with_the_best_peer_that_counts() -> None:
         "| 5.0% | fast | 8 ms | 8.000 | 8.000 |"
     )
     assert third.startswith("| `matmul:3x3x3:f32` | 1 | unsupported |")
-    assert (
-        "Geometric mean of the ratios: 2.000; of the medians: 2.000; least 0.500"
-        in (page)
+    assert "| others | 2 | 2.000 | 0.500 | 2.000 |" in page
+    squares = row(
+        "matmul:64x64x64:f32",
+        Entry("morello", "ok", "", (1.0, 3.0)),
+        Entry("fast", "ok", "", (3.0, 3.0)),
     )
+    page = markdown(dataclasses.replace(RECORD, rows=(*RECORD.rows, squares)))
+    assert "| f32-squares | 1 | 3.000 | 3.000 | 1.500 |" in page
 
 
 def test_the_page_says_who_is_out_and_why() -> None:
