@@ -75,6 +75,41 @@ def test_a_single_row_multiplies_straight_from_memory() -> None:
     assert not touches_stack(lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "forms", "n", "product", "load"),
+    [
+        (
+            "matmul_pairs",
+            Matmul(True),
+            ("s16@L1[0,1,2,1p6,2p2]", "s16@L1[0,2,1,2p16,1p2]", "s32@VRF[0,1,2]v8"),
+            16,
+            "vpmaddwd",
+            "vpbroadcastd",
+        ),
+        (
+            "matmul_saturating_pairs",
+            Matmul(True, True),
+            ("u8@L1[0,1,2,1p6,2p2]", "s8@L1[0,2,1,2p32,1p2]", "s16@VRF[0,1,2]v16"),
+            32,
+            "vpmaddubsw",
+            "vpbroadcastw",
+        ),
+    ],
+)
+def test_the_loop_over_pairs_keeps_its_sums_in_registers(
+    name: str, kind: Matmul, forms: tuple[str, ...], n: int, product: str, load: str
+) -> None:
+    lines = assembly(name, spec(kind, (1, 6, 256, n), *forms))
+    body = loop(lines)
+    found = opcodes(body)
+    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12
+    assert found[load] == 6
+    assert found["vmovdqu"] == 2
+    assert not touches_stack(body)
+    # Beside these: two pointers or counters, a comparison, a jump.
+    assert len(body) - 12 - 12 - 6 - 2 <= 4
+
+
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))

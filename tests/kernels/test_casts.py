@@ -1,0 +1,167 @@
+"""Moves between dtypes: every value, every edge size, against the definition."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.spec import Dtype, Move, Spec
+from tests.guarded import check_in_child
+from tests.kernels.harness import (
+    EDGE,
+    Case,
+    check,
+    check_random,
+    compiled,
+    legal_cases,
+    spec,
+)
+
+CASTS = (
+    ("bf16", "f32"),
+    ("f32", "bf16"),
+    ("u8", "s16"),
+    ("s8", "s16"),
+    ("u8", "s32"),
+    ("s8", "s32"),
+    ("s16", "s32"),
+    ("u16", "s32"),
+    ("s32", "s16"),
+    ("s16", "s8"),
+    ("s32", "u8"),
+    ("u8", "s8"),
+)
+IDS = [f"{a}-{b}" for a, b in CASTS]
+
+
+def cast(sizes: tuple[int, ...], src: str, dst: str) -> Spec:
+    return spec(Move(len(sizes)), sizes, src, dst)
+
+
+@pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
+def test_rows_at_every_edge_size(src: str, dst: str) -> None:
+    sizes = [(rows, n) for n in EDGE for rows in (1, 3)] + [(m, 5) for m in EDGE]
+    given = [cast(s, f"{src}@L1[0,1]", f"{dst}@L1[0,1]") for s in sizes]
+    check_random(legal_cases("move_rows", tuple(given)))
+
+
+@pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
+def test_registers_at_every_edge_size(src: str, dst: str) -> None:
+    sizes = [(rows, n) for n in EDGE for rows in (1, 3)]
+    for name, held, pair in (
+        ("move_load", dst, (f"{src}@L1[0,1]", "{}")),
+        ("move_store", src, ("{}", f"{dst}@L1[0,1]")),
+    ):
+        width = 32 // Dtype.parse(held).itemsize
+        forms = [f.format(f"{held}@VRF[0,1]v{width}") for f in pair]
+        cases = legal_cases(name, tuple(cast(s, *forms) for s in sizes))
+        wider = src if name == "move_store" else dst
+        other = dst if name == "move_store" else src
+        narrows = Dtype.parse(other).itemsize > Dtype.parse(wider).itemsize
+        assert bool(cases) is not narrows
+        if cases:
+            check_random(cases)
+
+
+@pytest.mark.parametrize("src", ["bf16", "u8", "s8", "s16", "u16"])
+def test_every_small_transpose_that_widens(src: str) -> None:
+    dst = "f32" if src == "bf16" else "s32"
+    layouts = ("[0,1]", "[1,0]"), ("[0,1]", "[0,1,0p6]")
+    given = [
+        cast(sizes, f"{src}@L1{a}", f"{dst}@L1{b}")
+        for sizes in itertools.product(range(1, 9), range(1, 9))
+        for a, b in layouts
+    ]
+    check_random(legal_cases("move_transpose", tuple(given)))
+
+
+@pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
+def test_one_element(src: str, dst: str) -> None:
+    forms = ("[0,1]", "[1,0]", "[0,1,1oe16]", "[0,1,0p4,1p2]")
+    check_random(
+        Case("move_scalar", cast((1, 1), f"{src}@L1{a}", f"{dst}@L1{b}"))
+        for a, b in itertools.product(forms, forms)
+    )
+
+
+PAIRS = (("u8", "s16"), ("s8", "s16"), ("s16", "s16"), ("s8", "s8"), ("u8", "u8"))
+
+
+@pytest.mark.parametrize(("src", "dst"), PAIRS)
+def test_rows_become_panels_of_pairs(src: str, dst: str) -> None:
+    forms = f"{src}@L1[0,1,2]", f"{dst}@L1[0,2,1,2p32,1p2]"
+    sizes = [(1, k, n) for k in range(2, 9) for n in range(1, 33)]
+    check_random(legal_cases("move_interleave", tuple(cast(s, *forms) for s in sizes)))
+
+
+@pytest.mark.parametrize(("src", "dst"), PAIRS)
+def test_rows_become_panels_of_rows_of_pairs(src: str, dst: str) -> None:
+    for layout in ("[0,1,2,1p6,2p2]", "[0,1,2,1p8,2p2]"):
+        forms = f"{src}@L1[0,1,2]", f"{dst}@L1{layout}"
+        sizes = [(1, m, k) for m in range(1, 9) for k in range(2, 17)]
+        given = tuple(cast(s, *forms) for s in sizes)
+        check_random(legal_cases("move_pair_transpose", given))
+
+
+HALF = 1 << 16
+LOWER = (0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
+"""Lower halves of an f32: none, least, just below a tie, a tie, just above, most."""
+
+
+def all_patterns(source: str) -> np.ndarray[Any, Any]:
+    """Every bf16; every f32 whose lower half is one of `LOWER`."""
+    upper = np.arange(HALF, dtype=np.uint32)
+    if source == "bf16":
+        return upper.astype(np.uint16).view(Dtype.BF16.numpy)
+    halves = upper[:, None] << 16 | np.array(LOWER, np.uint32)
+    return halves.reshape(-1).view(np.float32)
+
+
+@pytest.mark.parametrize(("src", "dst"), CASTS[:2], ids=IDS[:2])
+@pytest.mark.parametrize("name", ["move_rows", "move_scalar"])
+def test_all_bf16_patterns(name: str, src: str, dst: str) -> None:
+    width = 64 if name == "move_rows" else 1
+    values = all_patterns(src)
+    if name == "move_scalar":
+        values = values[:: len(values) // HALF * 7 + 1]  # one call an element
+    case = Case(name, cast((1, width), f"{src}@L1[0,1]", f"{dst}@L1[0,1]"))
+    engine = compiled([case])
+
+    def everything() -> int:
+        address = engine.address("f0")
+        rows = values[: len(values) // width * width].reshape(-1, 1, width)
+        for row in rows:
+            check(case, address, [row])
+        return len(rows)
+
+    assert check_in_child(everything) == len(values) // width
+
+
+def test_bf16_is_rounded_to_the_nearest_and_to_even() -> None:
+    """The definition itself, by arithmetic on f64: half a place is exact there."""
+    values = all_patterns("f32")
+    goal = cast((len(values),), "f32@L1[0]", "bf16@L1[0]")
+    found = goal.evaluate(values)
+    finite = np.isfinite(values)
+    assert np.all(np.isnan(found.astype(np.float32)) == np.isnan(values))
+    bits = found.view(np.uint16)
+    exact = values[finite].astype(np.float64)
+    for step in (-1, 1):  # no neighbour is nearer, and none as near is even instead
+        near = bits[finite].astype(np.int32) + step
+        inside = (near >= 0) & (near < HALF) & ((near & 0x7FFF) < 0x7F80)
+        inside &= (near & 0x8000) == (bits[finite] & 0x8000)
+        with np.errstate(invalid="ignore"):
+            other = near.astype(np.uint16).view(Dtype.BF16.numpy).astype(np.float64)
+            mine = np.abs(found[finite].astype(np.float64) - exact)
+            theirs = np.abs(other - exact)
+        tie = mine == theirs
+        infinite = np.isinf(mine)
+        assert np.all((mine <= theirs) | infinite | ~inside)
+        assert np.all((bits[finite] & 1 == 0) | ~tie | infinite | ~inside)
+    wide = np.abs(exact) >= (2 - 2.0**-8) * 2.0**127  # half a place above the greatest
+    assert np.array_equal(np.isinf(found[finite].astype(np.float32)), wide)
+    same = spec(Move(1), (HALF,), "bf16@L1[0]", "f32@L1[0]")
+    narrow = all_patterns("bf16")
+    back = same.evaluate(narrow)
+    assert np.array_equal(back.view(np.uint32) >> 16, narrow.view(np.uint16))

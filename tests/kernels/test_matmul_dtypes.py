@@ -1,0 +1,141 @@
+"""The matmul kernels on narrow factors: exact at every edge size, for any values."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from morello.kernels import KERNELS
+from morello.spec import Dtype, Matmul, Spec
+from morello.spec.frame import Frame
+from tests.guarded import check_in_child
+from tests.kernels.harness import (
+    EDGE,
+    Case,
+    check,
+    check_random,
+    compiled,
+    legal_cases,
+    spec,
+)
+
+MATMUL = Matmul(accum=True)
+SATURATING = Matmul(accum=True, saturating=True)
+PRODUCTS = (
+    ("bf16", "bf16", "f32"),
+    ("f32", "bf16", "f32"),
+    ("u8", "s8", "s32"),
+    ("u8", "s8", "s16"),
+    ("s16", "s8", "s32"),
+)
+PAIR_LHS = ("[0,1,2,1p6,2p2]", "[0,1,2,1p4,2p2]", "[0,1,2]")
+
+
+def product(
+    sizes: tuple[int, ...], dtypes: tuple[str, ...], lhs: str, rhs: str
+) -> Spec:
+    width = 32 // Dtype.parse(dtypes[2]).itemsize
+    forms = f"{dtypes[0]}@L1{lhs}", f"{dtypes[1]}@L1{rhs}"
+    kind = SATURATING if dtypes == ("u8", "s8", "s16") and "1p2" in rhs else MATMUL
+    return spec(kind, sizes, *forms, f"{dtypes[2]}@VRF[0,1,2]v{width}")
+
+
+def edges() -> list[tuple[int, ...]]:
+    """Every size on one axis at a time, beside those of a full tile and a small one."""
+    sizes = [(1, m, 5, n) for m in EDGE for n in (3, 8, 16)]
+    sizes += [(1, m, 5, n) for m in (1, 3, 6) for n in EDGE]
+    sizes += [(1, m, k, n) for k in EDGE for m, n in ((3, 11), (6, 16), (4, 32))]
+    return list(dict.fromkeys(sizes))
+
+
+@pytest.mark.parametrize("dtypes", PRODUCTS, ids=",".join)
+def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> None:
+    given = [product(s, dtypes, "[0,1,2]", "[0,1,2]") for s in edges()]
+    check_random(legal_cases("matmul_broadcast", tuple(given)))
+    few = [(1, 6, 7, 16), (1, 3, 5, 9), (1, 1, 4, 1)]
+    panels = ("[0,2,1]", "[0,1,2,1p6]"), ("[0,2,1,2p16]", "[0,1,2]")
+    check_random(
+        legal_cases(
+            "matmul_broadcast",
+            tuple(
+                product(s, dtypes, *p) for s in few for p in itertools.product(*panels)
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize("lhs", PAIR_LHS)
+def test_pairs_at_every_edge_size(lhs: str) -> None:
+    rhs = "[0,2,1,2p16,1p2]"
+    given = [product(s, ("s16", "s16", "s32"), lhs, rhs) for s in edges()]
+    cases = legal_cases("matmul_pairs", tuple(given))
+    assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
+    check_random(cases)
+
+
+@pytest.mark.parametrize("lhs", PAIR_LHS)
+def test_saturating_pairs_at_every_edge_size(lhs: str) -> None:
+    given = [product(s, ("u8", "s8", "s16"), lhs, "[0,2,1,2p32,1p2]") for s in edges()]
+    cases = legal_cases("matmul_saturating_pairs", tuple(given))
+    assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
+    check_random(cases)
+
+
+@pytest.mark.parametrize("name", ["matmul_scalar", "matmul_saturating_scalar"])
+def test_one_element_of_any_dtypes_in_any_layout(name: str) -> None:
+    kind = MATMUL if name == "matmul_scalar" else SATURATING
+    layouts = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6,2p2]", "[0,2,1,2p16,1p2]")
+    products = PRODUCTS if kind is MATMUL else (("u8", "s8", "s16"),)
+    check_random(
+        Case(
+            name,
+            spec(
+                kind,
+                (1, 1, k, 1),
+                *(f"{d}@L1{x}" for d, x in zip(dtypes, (a, b, "[0,1,2]"), strict=True)),
+            ),
+        )
+        for dtypes in products
+        for a, b in itertools.product(layouts, layouts)
+        for k in ((1,) if kind is MATMUL else (1, 2))
+    )
+
+
+EVERY = np.arange(256)
+
+
+def test_all_products_of_u8_and_s8() -> None:
+    """256 rows of pairs (a, a) and columns (b, b): saturating, and exact in s32."""
+    forms = "[0,1,2,1p4,2p2]", "[0,2,1,2p16,1p2]"
+    saturating = product((1, 4, 2, 16), ("u8", "s8", "s16"), *forms)
+    exact = product((1, 4, 2, 16), ("s16", "s16", "s32"), *forms)
+    cases = [
+        Case("matmul_saturating_pairs", saturating),
+        Case("matmul_pairs", exact),
+    ]
+    engine = compiled(cases)
+
+    def everything() -> int:
+        count = 0
+        for i, case in enumerate(cases):
+            lhs, rhs, out = (t.dtype.numpy for t in case.tensors)
+            zero = np.zeros((1, 4, 16), out)
+            for a, b in itertools.product(range(0, 256, 4), range(0, 256, 16)):
+                left = np.repeat(EVERY[a : a + 4].astype(np.uint8), 2)
+                right = np.tile(
+                    EVERY[b : b + 16].astype(np.uint8).view(np.int8), (2, 1)
+                )
+                given = [left.reshape(1, 4, 2).astype(lhs), right[None].astype(rhs)]
+                check(case, engine.address(f"f{i}"), [*given, zero])
+                count += 64
+        return count
+
+    assert check_in_child(everything) == 2 * 65536
+
+
+def test_what_pairs_need_is_said() -> None:
+    given = product((1, 2, 1, 8), ("s16", "s16", "s32"), "[0,1,2]", "[0,2,1,2p16,1p2]")
+    conditions = KERNELS["matmul_pairs"].conditions(Frame.of(given))
+    assert [c.text for c in conditions if not c.holds] == [
+        "takes pairs along k: k = 1 has none"
+    ]
