@@ -334,6 +334,13 @@ class MlirEmitter(Emitter):
             return arith.AddIOp(arith.MulIOp(a, b).result, c).result
         return math.FmaOp(a, b, c).result
 
+    def split_bf16(self, value: Value) -> tuple[Value, Value]:
+        """`Emitter.split_bf16`."""
+        words = self.reinterpret(value, Dtype.U32)
+        even = arith.ShLIOp(words, _splat(words.type, 16)).result
+        odd = arith.AndIOp(words, _splat(words.type, 0xFFFF0000)).result
+        return self.reinterpret(even, Dtype.F32), self.reinterpret(odd, Dtype.F32)
+
     def add(self, a: Value, b: Value) -> Value:
         """`Emitter.add`."""
         integer = isinstance(_element(a), ir.IntegerType)

@@ -23,6 +23,7 @@ from morello.kernels.max_columns import MaxColumns
 from morello.kernels.max_rows import MaxRows
 from morello.kernels.max_scalar import MaxScalar
 from morello.kernels.move_interleave import MoveInterleave
+from morello.kernels.move_odd_even import MoveOddEven
 from morello.kernels.move_pair_transpose import MovePairTranspose
 from morello.kernels.move_registers import MoveLoad, MoveStore
 from morello.kernels.move_rows import MoveRows
@@ -41,6 +42,7 @@ _ALL: tuple[Kernel, ...] = (
     MoveTranspose(),
     MoveInterleave(),
     MovePairTranspose(),
+    MoveOddEven(),
     MoveLoad(),
     MoveStore(),
     MoveScalar(),

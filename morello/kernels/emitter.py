@@ -145,6 +145,13 @@ class Emitter(ABC):
         """``a * b + c``: rounded once for floats, wrapping for integers."""
 
     @abstractmethod
+    def split_bf16(self, vector: Value) -> tuple[Value, Value]:
+        """The even lanes of a vector of bf16 and the odd ones, each as f32.
+
+        A shift and a mask: cheaper than widening the lanes in their order.
+        """
+
+    @abstractmethod
     def add(self, a: Value, b: Value) -> Value:
         """``a + b``, wrapping for integers."""
 

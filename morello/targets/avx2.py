@@ -53,6 +53,7 @@ AVX2 = Target(
         "move_transpose",
         "move_interleave",
         "move_pair_transpose",
+        "move_odd_even",
         "move_load",
         "move_store",
         "move_scalar",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.dialect.memrefs import tile_extent
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
@@ -61,7 +62,8 @@ class Case:
         )
 
     def shape(self, operand: int) -> tuple[int, ...]:
-        return self.tensors[operand].layout.tile_shape(self.spec.shape(operand))
+        layout, sizes = self.tensors[operand].layout, self.spec.shape(operand)
+        return tile_shape(layout, sizes)
 
     def rows(self, operand: int) -> tuple[int, ...]:
         """The shape with what a row is as one dimension: the packs at the end are."""
@@ -80,6 +82,11 @@ class Case:
         layout = ir.StridedLayoutAttr.get(0, strides)
         element = element_type(self.tensors[operand].dtype)
         return ir.MemRefType.get(shape, element, layout)
+
+
+def tile_shape(layout: Layout, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """A wider pack cut to the tile; an odd-even one is whole, or of one element."""
+    return tuple(tile_extent(layout, place, sizes) for place in range(len(layout.dims)))
 
 
 def _packs_at_end(layout: Layout) -> int:
@@ -155,7 +162,7 @@ def filler(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 def to_physical(layout: Layout, logical: Array) -> Array:
     """The tile as it lies in memory, its padding filled."""
     places = layout.index_map(tuple(np.indices(logical.shape)))
-    out = filler(layout.tile_shape(logical.shape), logical.dtype)
+    out = filler(tile_shape(layout, logical.shape), logical.dtype)
     out[places] = logical
     return out
 

@@ -104,6 +104,15 @@ def test_rows_become_panels_of_rows_of_pairs(src: str, dst: str) -> None:
         check_random(legal_cases("move_pair_transpose", given))
 
 
+@pytest.mark.parametrize("src", ["bf16", "f32"])
+def test_even_elements_come_before_odd_ones(src: str) -> None:
+    sizes = [(1, n) for n in EDGE] + [(3, n) for n in (2, 16, 17, 33)]
+    given = tuple(cast(s, f"{src}@L1[0,1]", "f32@L1[0,1,1oe16]") for s in sizes)
+    cases = legal_cases("move_odd_even", given)
+    assert {c.spec.sizes[1] for c in cases} == set(EDGE) - {1, 129}
+    check_random(cases)
+
+
 HALF = 1 << 16
 LOWER = (0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 """Lower halves of an f32: none, least, just below a tie, a tie, just above, most."""

@@ -45,6 +45,7 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "move_transpose": (Move(3), ("f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]")),
     "move_interleave": (Move(3), ("s8@L1[0,1,2]", "s16@L1[0,2,1,2p16,1p2]")),
     "move_pair_transpose": (Move(3), ("u8@L1[0,1,2]", "s16@L1[0,1,2,1p6,2p2]")),
+    "move_odd_even": (Move(2), ("bf16@L1[0,1]", "f32@L1[0,1,1oe16]")),
     "move_load": (Move(2), ("f32@L1[0,1]", _IN_REGISTERS)),
     "move_store": (Move(2), (_IN_REGISTERS, "f32@L1[0,1]")),
     "move_scalar": (Move(2), ("u8@L1[0,1]", "u8@L1[0,1,1oe16]")),

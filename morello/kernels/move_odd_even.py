@@ -1,0 +1,109 @@
+"""Move of rows into odd-even packs: even elements first, then odd ones."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter, Index, Value
+from morello.kernels.rules import in_l1, is_interleaved, others
+from morello.kernels.vectors import BLOCK, as_ints, piece_count
+from morello.spec import Dtype, Move, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import PhysicalDim, ceil_div
+from morello.targets.coefficients import Coefficients
+
+PACK = 16
+"""Elements of a pack: two vectors of f32."""
+
+_HALF = PACK // 2
+
+
+@dataclasses.dataclass(frozen=True)
+class MoveOddEven(Kernel):
+    """dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of f32.
+
+    16 neighbours of bf16 are 8 words: shifted they are the even elements as f32, masked
+    the odd ones. What is missing of the last pack becomes zero.
+    """
+
+    name: ClassVar[str] = "move_odd_even"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """dst of f32 that ends in odd-even packs of 16; src in rows of the same."""
+        if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
+            return False
+        src, dst = key.tensors
+        last = dst.layout.dims[-1]
+        return (
+            dst.dtype is Dtype.F32
+            and src.dtype.is_float
+            and last == PhysicalDim(last.dim, PACK, odd_even=True)
+            and sum(d.pack > 0 for d in dst.layout.dims) == 1
+            and src.layout.innermost == last.dim
+            and src.layout.pack(last.dim) == 1
+            and not is_interleaved(src.layout)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """More than one element of a row; the code stays short."""
+        inner = frame.key.tensors[1].layout.innermost
+        rows, length = others(frame.sizes, inner), frame.sizes[inner]
+        return (
+            Condition(length > 1, "takes neighbours: one element has none"),
+            Condition(
+                rows * ceil_div(length, PACK) <= BLOCK // 2,
+                f"takes at most {BLOCK // 2} packs of {PACK}: tile it smaller",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """For each pack loads, two operations (shuffles cost more), two stores."""
+        c = coefficients
+        inner = frame.key.tensors[1].layout.innermost
+        rows, length = others(frame.sizes, inner), frame.sizes[inner]
+        narrow = frame.key.tensors[0].dtype is Dtype.BF16
+        apart = 2 * c.vector_op if narrow else 4 * c.shuffle
+        loads = c.load if narrow else 2 * c.load
+        short = piece_count(length % PACK, PACK) * (c.load + c.shuffle)
+        packs = ceil_div(length, PACK) * (loads + apart + 2 * c.store)
+        return as_ints(rows * (packs + short))
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Row by row, pack by pack."""
+        src, dst = operands
+        inner = dst.tensor.layout.innermost
+        length = spec.sizes[inner]
+        for row in _rows(spec.sizes, inner):
+            for start in range(0, length, PACK):
+                at = (*row[:inner], start, *row[inner + 1 :])
+                count = min(PACK, length - start)
+                even, odd = _apart(emitter, src, at, count)
+                emitter.store(even, dst, at)
+                emitter.store(odd, dst, (*row[:inner], start + 1, *row[inner + 1 :]))
+
+
+def _rows(sizes: tuple[int, ...], inner: int) -> list[Index]:
+    """The index of the first element of each row."""
+    found: list[Index] = [()]
+    for dim, size in enumerate(sizes):
+        steps = range(1 if dim == inner else size)
+        found = [(*index, i) for index in found for i in steps]
+    return found
+
+
+def _apart(emitter: Emitter, src: Buffer, at: Index, count: int) -> tuple[Value, Value]:
+    """The even and the odd ones of up to 16 elements, zeros after them."""
+    if src.tensor.dtype is Dtype.BF16:
+        return emitter.split_bf16(emitter.load(src, at, PACK, count))
+    inner = src.tensor.layout.innermost
+    after = (*at[:inner], at[inner] + _HALF, *at[inner + 1 :])
+    low = emitter.load(src, at, _HALF, min(count, _HALF))
+    high = (
+        emitter.load(src, after, _HALF, count - _HALF)
+        if count > _HALF
+        else emitter.constant(Dtype.F32, 0, _HALF)
+    )
+    lanes = range(0, PACK, 2)
+    even = emitter.shuffle(low, high, lanes)
+    return even, emitter.shuffle(low, high, [lane + 1 for lane in lanes])
