@@ -43,6 +43,7 @@ WITHOUT_LIT = {
     "dialect/transform/loops.py": "what tile and split share; both have a test",
     "dialect/transform/price.py": "records costs; tests/dialect compares them",
     "dialect/transform/subview.py": "what tile and split share; both have a test",
+    "dialect/transform/team.py": "what parallel loops share; both have a test",
     "dialect/transform/trace.py": "records steps; tests/test_hand_schedule.py has them",
     "passes/base.py": "what a pass is",
     "passes/emission.py": "writes code for lower_kernels, which has a test",

@@ -12,9 +12,15 @@ import numpy as np
 import pytest
 
 import morello
+from morello.actions import Action, GridParallel, TileParallel
+from morello.dialect import load
 from morello.jit import openmp
 from morello.kernel import Kernel
-from morello.spec import Array
+from morello.mlir import ir
+from morello.passes.synthesize import add_schedule
+from morello.search import Branch, Impl, best_program
+from morello.spec import Array, parse_spec
+from morello.stages import spec_module
 from morello.targets import AVX2
 
 SPECS = (
@@ -57,6 +63,52 @@ def test_threads_give_the_bits_of_the_definition(text: str, threads: int) -> Non
     assert "__kmpc_fork_call" in kernel.llvm
     for seed in range(3):
         check(kernel, seed)
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("matmul:64x8x32", GridParallel("m", 32, "n", 16)),
+        ("matmul:50x8x30", GridParallel("m", 32, "n", 16)),
+        ("matmul_accum:64x8x30:s32", GridParallel("n", 16, "m", 32)),
+        ("matmul:3x20x6x9", GridParallel("b", 2, "m", 16)),
+        ("move:130x67:f32:dst=[1,0]", GridParallel("d0", 80, "d1", 48)),
+        ("move:33x64:f32:dst=[0,1,1p16]", GridParallel("d0", 17, "d1", 32)),
+        ("matmul:50x8x30", TileParallel("m", 16)),
+        ("matmul:49x8x30", TileParallel("m", 12)),
+        ("fill:211x33:s32", TileParallel("d0", 48)),
+    ],
+)
+def test_tiles_and_what_remains_have_the_bits_of_the_definition(
+    text: str, action: Action
+) -> None:
+    kernel = begun_with(text, action)
+    assert kernel.threads == 4
+    for seed in range(3):
+        check(kernel, seed)
+
+
+def begun_with(text: str, action: Action) -> Kernel:
+    """The kernel of a Spec on four threads whose program begins with an action."""
+    target = dataclasses.replace(CHEAP_FORK, threads=4)
+    spec = dataclasses.replace(parse_spec(text, target.limits), serial=False)
+    rewrite = action.apply(spec, target)
+    below = [best_program(hole.spec, target).impl for hole in rewrite.holes]
+    branches = tuple(
+        Branch(hole.role, hole.times, impl)
+        for hole, impl in zip(rewrite.holes, below, strict=True)
+    )
+    cost = rewrite.total(tuple(impl.cost for impl in below))
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        module = spec_module(spec, target)
+        add_schedule(module.operation, lambda op: Impl(spec, action, cost, branches))
+        schedule = str(module)
+    kernel = morello.compile(
+        text, target=CHEAP_FORK, threads=4, schedule=schedule, db="none"
+    )
+    assert kernel.cost() == cost
+    return kernel
 
 
 def test_a_small_spec_is_not_worth_a_fork() -> None:

@@ -12,6 +12,7 @@ from morello.dialect.definition import transform
 from morello.dialect.transform.action_op import ActionOp
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
+from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.split import SPLIT
@@ -22,7 +23,8 @@ from morello.errors import ScheduleError
 from morello.mlir import ir
 
 ACTION_OPS: dict[str, ActionOp] = {
-    row.action.name: row for row in (TILE, TILE_PARALLEL, SPLIT, MOVE, TO_ACCUM, SELECT)
+    row.action.name: row
+    for row in (TILE, TILE_PARALLEL, GRID_PARALLEL, SPLIT, MOVE, TO_ACCUM, SELECT)
 }
 """The op of each action, by the action's name."""
 

@@ -8,13 +8,13 @@ after that, for the last thread, the Spec op of what remains (handle ``remainder
 less.
 """
 
-from morello.actions import TileParallel
-from morello.actions.base import Hole
+from morello.actions import Hole, TileParallel
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops import build_tile, index
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start
+from morello.dialect.transform.team import build_team, build_where, count_attr
 from morello.mlir import dialect, ir
 
 
@@ -26,30 +26,15 @@ def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     items = trips + (rest is not None)
     threads = min(items, target_of(site.op).threads)
     left = {}
-    with ir.InsertionPoint(_team(threads)) as inside:
+    with ir.InsertionPoint(build_team(threads)) as inside:
         thread = inside.block.arguments[0]
         if main is not None:
             left["main"] = _shared(site, dim, main, thread, (trips, items, threads))
         if rest is not None:
             offset = Start(trips * action.size)
-            with ir.InsertionPoint(_last_alone(thread, threads, rest.times)):
+            with ir.InsertionPoint(build_where(_is(thread, threads - 1), rest.times)):
                 left["remainder"] = build_tile(site, dim, rest.spec, offset)
     return left
-
-
-def _team(threads: int) -> ir.Operation:
-    """The end of the body of a loop with one iteration a thread."""
-    scf = dialect("scf")
-    bounds = [index(0), index(threads), index(1)]
-    team = ir.Operation.create(
-        "scf.parallel",
-        operands=bounds,
-        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
-        regions=1,
-    )
-    body = team.regions[0].blocks.append(ir.IndexType.get())
-    with ir.InsertionPoint(body):
-        return scf.ReduceOp([], 0).operation
 
 
 def _shared(
@@ -64,25 +49,17 @@ def _shared(
     if items > trips:  # the last one has the remainder after them
         end = arith.MinUIOp(end, index(trips * size)).result
     loop = scf.ForOp(first, end, index(size))
-    loop.attributes[TRIPS_ATTRIBUTE] = _i64(hole.times)
+    loop.attributes[TRIPS_ATTRIBUTE] = count_attr(hole.times)
     with ir.InsertionPoint(loop.body):
         child = build_tile(site, dim, hole.spec, Start(0, loop.induction_variable))
         scf.YieldOp([])
     return child
 
 
-def _last_alone(thread: ir.Value, threads: int, times: int) -> ir.Operation:
-    """The end of a block that the last thread runs; it counts ``times`` times."""
-    scf, arith = dialect("scf"), dialect("arith")
-    last = arith.CmpIOp(arith.CmpIPredicate.eq, thread, index(threads - 1)).result
-    branch = scf.IfOp(last)
-    branch.attributes[TRIPS_ATTRIBUTE] = _i64(times)
-    with ir.InsertionPoint(branch.then_block):
-        return scf.YieldOp([]).operation
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+def _is(thread: ir.Value, number: int) -> ir.Value:
+    arith = dialect("arith")
+    found: ir.Value = arith.CmpIOp(arith.CmpIPredicate.eq, thread, index(number)).result
+    return found
 
 
 def _start(thread: ir.Value, items: int, threads: int, size: int) -> ir.Value:

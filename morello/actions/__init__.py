@@ -5,6 +5,7 @@ tried by the search and has an op in the ``morello_transform`` dialect.
 """
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
+from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.select import Select
 from morello.actions.split import Split
@@ -12,13 +13,22 @@ from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
 
-ACTIONS: tuple[type[Action], ...] = (Tile, TileParallel, Split, Move, ToAccum, Select)
+ACTIONS: tuple[type[Action], ...] = (
+    Tile,
+    TileParallel,
+    GridParallel,
+    Split,
+    Move,
+    ToAccum,
+    Select,
+)
 
 __all__ = [
     "ACTIONS",
     "Action",
     "Child",
     "Expansion",
+    "GridParallel",
     "Hole",
     "Move",
     "Rewrite",

@@ -48,7 +48,7 @@ class TileParallel(Action):
         the last is the remainder if items mod threads = 1.
         """
         kind = frame.key.kind
-        refusal = self._refusal(frame.key, target)
+        refusal = parallel_refusal(frame.key, self.dim, target)
         if refusal:
             return Expansion((Condition(False, refusal),), 0)
         dim = kind.dims.index(self.dim)
@@ -72,22 +72,6 @@ class TileParallel(Action):
             serial.conditions, serial.cost - saved + units.fork, (shared, beside)
         )
 
-    def _refusal(self, key: SpecKey, target: Target) -> str:
-        """Why no size is legal; empty if some may be."""
-        if key.serial:
-            return "the Spec is serial: parallel loops are forbidden in it"
-        if target.threads < 2:
-            return "the target has one thread"
-        if any(tensor.level is not Level.GL for tensor in key.tensors):
-            return "an operand is in a memory of one core: loop over threads before"
-        legal = tiled_dims(key)
-        if self.dim not in legal:
-            return (
-                f"'{self.dim}' is not a dimension of the output of {key.kind.label}; "
-                f"those are: {', '.join(legal) or 'none'}"
-            )
-        return ""
-
     def loop_dim(self, key: SpecKey) -> int | None:
         """Its dimension."""
         return key.kind.dims.index(self.dim)
@@ -107,5 +91,22 @@ class TileParallel(Action):
         for dim in tiled_dims(key):
             for size in axes[key.kind.dims.index(dim)][:-1]:
                 action = cls(dim, size)
-                if not action._refusal(key, target):
+                if not parallel_refusal(key, dim, target):
                     yield action
+
+
+def parallel_refusal(key: SpecKey, dim: str, target: Target) -> str:
+    """Why no parallel loop along ``dim`` is legal; empty if one may be."""
+    if key.serial:
+        return "the Spec is serial: parallel loops are forbidden in it"
+    if target.threads < 2:
+        return "the target has one thread"
+    if any(tensor.level is not Level.GL for tensor in key.tensors):
+        return "an operand is in a memory of one core: loop over threads before"
+    legal = tiled_dims(key)
+    if dim not in legal:
+        return (
+            f"'{dim}' is not a dimension of the output of {key.kind.label}; "
+            f"those are: {', '.join(legal) or 'none'}"
+        )
+    return ""

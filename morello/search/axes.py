@@ -18,14 +18,11 @@ import numpy as np
 
 from morello.actions.move import relayout_levels
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
+from morello.spec.shares import shares_of
 from morello.targets import Target
 
 Axis = tuple[int, ...]
 """Ascending coordinates."""
-
-
-SHARE = 16
-"""What the share of a thread is a multiple of, where it is larger: whole packs."""
 
 
 def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
@@ -45,7 +42,7 @@ def size_axis(size: int, threads: int = 1) -> Axis:
     last.
     """
     rungs = _ladder(size)
-    pending = [size, *_shares(size, threads)]
+    pending = [size, *shares_of(size, threads)]
     found = {*pending, *rungs}
     while pending:
         extent = pending.pop()
@@ -55,16 +52,6 @@ def size_axis(size: int, threads: int = 1) -> Axis:
                 found.add(rest)
                 pending.append(rest)
     return tuple(sorted(found))
-
-
-def _shares(size: int, threads: int) -> list[int]:
-    share = -(-size // threads)
-    if share > SHARE:
-        share = -(-share // SHARE) * SHARE
-    if share >= size:
-        return []
-    rest = size % share
-    return [share, rest] if rest else [share]
 
 
 def _ladder(size: int) -> Axis:

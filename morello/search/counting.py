@@ -91,6 +91,12 @@ class _TableCounter(TableSolver):
         """An action is one choice: the logarithm of 1."""
         return np.zeros(())
 
+    def _hole(self, child: Child, costs: Floats) -> Floats:
+        """Every hole that there is has its own programs, whether it counts or not."""
+        if child.there is None:
+            return costs
+        return np.where(child.there, costs, 0.0)
+
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
         """Add the programs that begin with an action."""
         part = tuple(slice(0, extent) for extent in window)

@@ -8,8 +8,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
+from morello.actions.move import asked_forms
 from morello.errors import SearchError
-from morello.kernels import KERNELS
 from morello.search.anytime import Patience, best_program, watch_of
 from morello.search.layers import Layers
 from morello.search.solver import Solution, Solver
@@ -68,8 +68,7 @@ def _layouts(spec: Spec, operand: int, target: Target) -> tuple[Layout, ...]:
     shape = spec.shape(operand)
     full = [
         form.layout
-        for name in target.kernels
-        for form in KERNELS[name].forms(spec.key, operand)
+        for form in asked_forms(spec.key, operand, target)
         if form.dtype is tensor.dtype
         and all(size >= form.layout.pack(dim) for dim, size in enumerate(shape))
     ]

@@ -181,7 +181,7 @@ class TableSolver:
         identities = tuple(
             self.run.child_id(self.id, child) for child in expansion.children
         )
-        window = self._window(expansion, identities)
+        window = self._window(frame, expansion, identities)
         if window is None:
             return
         part = _restrict(frame, window)
@@ -194,7 +194,7 @@ class TableSolver:
             table = self.run.costs(identity)
             if not table.costs.size:
                 return
-            total = total + look_up(table, part, axes, child.frame)
+            total = total + self._hole(child, look_up(table, part, axes, child.frame))
         total = np.where(legal, total, np.inf)
         self.impls += int(np.count_nonzero(legal)) * (total.size // np.size(legal))
         self._improve(index, total, window)
@@ -202,6 +202,18 @@ class TableSolver:
     def _own(self, expansion: Expansion) -> Floats:
         """What an action costs by itself."""
         return np.asarray(expansion.cost, np.float64)
+
+    def _hole(self, child: Child, costs: Floats) -> Floats:
+        """What a hole adds, given its costs: nothing where there is none.
+
+        One that does not count must have a program all the same.
+        """
+        if child.there is None:
+            once = isinstance(child.times, int) and child.times == 1
+            return costs if once else child.times * costs
+        hidden = np.where(np.isfinite(costs), 0.0, np.inf)
+        counted = np.where(child.times, costs, hidden) * np.maximum(child.times, 1)
+        return np.where(child.there, counted, 0.0)
 
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
         part = tuple(slice(0, extent) for extent in window)
@@ -211,7 +223,7 @@ class TableSolver:
         np.copyto(decisions, np.int32(index), where=better)
 
     def _window(
-        self, expansion: Expansion, identities: tuple[TableId, ...]
+        self, frame: Frame, expansion: Expansion, identities: tuple[TableId, ...]
     ) -> tuple[int, ...] | None:
         """The part of the box, from its origin, outside which a hole has no program."""
         extents = list(self.box.shape)
@@ -220,6 +232,8 @@ class TableSolver:
             for place, dim in enumerate(child.dims):
                 if not below.sizes[place]:
                     return None
+                if child.frame.sizes[place] is not frame.sizes[dim]:
+                    continue  # a part of the dimension
                 top = below.sizes[place][-1]
                 fit = bisect.bisect_right(self.box.sizes[dim], top)
                 extents[dim] = min(extents[dim], fit)

@@ -8,6 +8,7 @@ import pytest
 from morello.actions import (
     ACTIONS,
     Action,
+    GridParallel,
     Move,
     Select,
     Split,
@@ -32,6 +33,7 @@ SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 EXAMPLES: tuple[Action, ...] = (
     Tile("m", 48),
     TileParallel("m", 48),
+    GridParallel("m", 48, "n", 32),
     Split("k", 256),
     Move("rhs", Level.L1, Layout.parse("[0,2,1,2p16]")),
     ToAccum(),

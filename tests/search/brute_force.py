@@ -6,6 +6,7 @@ says which sizes a dimension can take.
 """
 
 import dataclasses
+from collections.abc import Iterable
 
 from morello.actions import ACTIONS, Action
 from morello.spec import Limits, Spec, SpecKey
@@ -26,26 +27,32 @@ def goal_sizes(spec: Spec, threads: int) -> Axes:
     return tuple(
         ladder_sizes(size)
         if spec.serial or dim in spec.kind.reductions
-        else ladder_sizes(size, share_of(size, threads))
+        else ladder_sizes(size, shares(size, threads))
         for dim, size in enumerate(spec.sizes)
     )
 
 
-def share_of(size: int, threads: int) -> int:
-    """What one of many threads has of a dimension: from 17 on, a multiple of 16."""
-    shares = (s for s in range(1, size + 1) if s <= 16 or s % 16 == 0)
-    return next((s for s in shares if s * threads >= size), size)
+def shares(size: int, threads: int) -> set[int]:
+    """What one of many threads has of a dimension, and what the last of them has.
+
+    From 17 on, a multiple of 16. So many as the threads or a number that divides them.
+    """
+    found = set()
+    for part in range(2, threads + 1):
+        if threads % part == 0:
+            sizes = (s for s in range(1, size + 1) if s <= 16 or s % 16 == 0)
+            share = next((s for s in sizes if s * part >= size), size)
+            found |= {share, size % share} - {0}
+    return found
 
 
-def ladder_sizes(size: int, share: int = 0) -> tuple[int, ...]:
+def ladder_sizes(size: int, more: Iterable[int] = ()) -> tuple[int, ...]:
     """{2^x}, {3·2^x}, the size, and whatever remains when one of them tiles another.
 
-    So does the share of a thread, if there is one.
+    So do ``more`` sizes, the shares of threads.
     """
     rungs = [r for r in range(1, size + 1) if is_rung(r)]
-    found = {size, *rungs}
-    if share:
-        found |= {share, size % share} - {0}
+    found = {size, *rungs, *more}
     while True:
         rests = {s % r for s in found for r in rungs if r < s} - {0}
         if rests <= found:

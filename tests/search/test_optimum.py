@@ -10,7 +10,7 @@ from morello.search.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec
 from morello.targets import AVX2
 from tests.search.agreement import Agreement, compare, searched
-from tests.search.brute_force import BruteForce, ladder_sizes, share_of
+from tests.search.brute_force import BruteForce, ladder_sizes, shares
 from tests.search.goals import KINDS, random_goal
 
 GOALS = dict(zip(KINDS, (36, 20, 70, 130, 60, 40, 8, 60, 50, 16), strict=True))
@@ -76,5 +76,5 @@ def test_sizes_that_a_dimension_takes() -> None:
     for size in (*range(1, 130), 257, 1000, 1023):
         assert size_axis(size) == ladder_sizes(size)
         for threads in (2, 3, 16):
-            share = share_of(size, threads)
-            assert size_axis(size, threads) == ladder_sizes(size, share)
+            more = shares(size, threads)
+            assert size_axis(size, threads) == ladder_sizes(size, more)

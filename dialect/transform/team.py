@@ -1,0 +1,42 @@
+"""What is done by threads: a loop with one iteration a thread, and conditions in it."""
+
+from morello.dialect.transform.loops import index
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE
+from morello.mlir import dialect, ir
+
+
+def build_team(threads: int) -> ir.Operation:
+    """The end of the body of a loop with one iteration a thread.
+
+    The block that it is in has the number of the thread as its argument.
+    """
+    scf = dialect("scf")
+    bounds = [index(0), index(threads), index(1)]
+    team = ir.Operation.create(
+        "scf.parallel",
+        operands=bounds,
+        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
+        regions=1,
+    )
+    body = team.regions[0].blocks.append(ir.IndexType.get())
+    with ir.InsertionPoint(body):
+        end: ir.Operation = scf.ReduceOp([], 0).operation
+    return end
+
+
+def build_where(condition: ir.Value, times: int) -> ir.Operation:
+    """The end of a block that runs where a condition holds; it counts ``times`` times.
+
+    What the threads do at the same time counts once, for the busiest of them.
+    """
+    scf = dialect("scf")
+    branch = scf.IfOp(condition)
+    branch.attributes[TRIPS_ATTRIBUTE] = count_attr(times)
+    with ir.InsertionPoint(branch.then_block):
+        end: ir.Operation = scf.YieldOp([]).operation
+    return end
+
+
+def count_attr(times: int) -> ir.IntegerAttr:
+    """A number of runs, for `TRIPS_ATTRIBUTE`."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), times)

@@ -1,0 +1,125 @@
+"""`GridParallel`: where it applies, what it leaves, what it costs."""
+
+import dataclasses
+
+import pytest
+
+from morello.actions import GridParallel
+from morello.errors import ScheduleError
+from morello.spec import Spec, parse_spec
+from morello.spec.shares import share_of, shares_of
+from morello.targets import AVX2
+
+FOUR = dataclasses.replace(AVX2, threads=4)
+
+
+def parallel(text: str) -> Spec:
+    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
+
+
+def test_each_thread_has_a_tile() -> None:
+    rewrite = GridParallel("m", 64, "n", 16).apply(parallel("matmul:100x8x20"), FOUR)
+    left = [(h.role, h.times, h.spec.sizes) for h in rewrite.holes]
+    assert left == [
+        ("main", 1, (1, 64, 8, 16)),
+        ("right", 0, (1, 64, 8, 4)),
+        ("below", 0, (1, 36, 8, 16)),
+        ("corner", 0, (1, 36, 8, 4)),
+    ]
+    assert all(hole.spec.serial for hole in rewrite.holes)
+    assert not any(t.contiguous for h in rewrite.holes for t in h.spec.tensors)
+    units = AVX2.coefficients
+    assert rewrite.cost == units.loop_trip + units.loop_setup + units.fork
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        ("matmul:64x8x32", ["main"]),
+        ("matmul:64x8x30", ["main", "right"]),
+        ("matmul:50x8x32", ["main", "below"]),
+        ("matmul:50x8x30", ["main", "right", "below", "corner"]),
+    ],
+)
+def test_there_are_only_the_tiles_that_there_are(text: str, roles: list[str]) -> None:
+    rewrite = GridParallel("m", 32, "n", 16).apply(parallel(text), FOUR)
+    assert [hole.role for hole in rewrite.holes] == roles
+
+
+@pytest.mark.parametrize(
+    ("spec", "action", "threads", "message"),
+    [
+        (
+            parse_spec("matmul:8x8x8", AVX2.limits),
+            GridParallel("m", 4, "n", 4),
+            4,
+            "the Spec is serial",
+        ),
+        (
+            parallel("matmul:8x8x8"),
+            GridParallel("m", 4, "n", 4),
+            1,
+            "the target has one thread",
+        ),
+        (
+            parallel("matmul:8x8x8"),
+            GridParallel("m", 4, "k", 4),
+            4,
+            "'k' is not a dimension of the output",
+        ),
+        (
+            parallel("matmul:8x8x8"),
+            GridParallel("m", 4, "m", 4),
+            4,
+            "'m' is both rows and columns",
+        ),
+        (
+            parallel("matmul:9x8x8"),
+            GridParallel("m", 4, "n", 4),
+            4,
+            "6 tiles are more than the 4 threads",
+        ),
+        (
+            parallel("matmul:8x8x8"),
+            GridParallel("m", 4, "n", 8),
+            4,
+            "size 8 is not smaller than n = 8",
+        ),
+    ],
+)
+def test_what_is_refused(
+    spec: Spec, action: GridParallel, threads: int, message: str
+) -> None:
+    target = dataclasses.replace(AVX2, threads=threads)
+    with pytest.raises(ScheduleError, match=message):
+        action.apply(spec, target)
+
+
+def tried(text: str, threads: int) -> set[GridParallel]:
+    spec = parallel(text)
+    axes = tuple((1, size) for size in spec.sizes)
+    target = dataclasses.replace(AVX2, threads=threads)
+    return set(GridParallel.candidates(spec.key, axes, target))
+
+
+def test_grids_that_give_each_thread_a_tile_are_tried() -> None:
+    assert tried("matmul:100x8x64", 2) == set()
+    assert tried("matmul:100x8x64", 4) == {GridParallel("m", 64, "n", 32)}
+    assert tried("matmul:100x8x64", 8) == {
+        GridParallel("m", 64, "n", 16),
+        GridParallel("m", 32, "n", 32),
+    }
+    assert tried("matmul:2x100x8x1", 4) == {GridParallel("b", 1, "m", 64)}
+    assert tried("max:100x64", 4) == set()
+
+
+def test_shares_cover_a_dimension_and_are_whole_packs() -> None:
+    for size in (1, 7, 16, 33, 100, 1000, 1023):
+        for threads in (1, 2, 3, 7, 16):
+            share = share_of(size, threads)
+            assert share * threads >= size
+            assert share <= 16 or share % 16 == 0 or share == size
+            assert share - 16 < size / threads
+    assert shares_of(100, 1) == ()
+    assert shares_of(100, 2) == (64, 36)
+    assert set(shares_of(100, 4)) == {64, 36, 32, 4}
