@@ -183,6 +183,7 @@ class _Run:
         self.impls = 0
         """Implementations that were compared."""
         self._boxes: dict[TableId, Box] = {}
+        self._free: dict[tuple[SpecKey, SpecKey, Free], Free] = {}
         self._pending: set[TableId] = set()
         self._impls: dict[tuple[TableId, Spec], Impl] = {}
 
@@ -261,10 +262,17 @@ class _Run:
         Those that may in the parent, and those of memories where an operand of either
         lies and so may have taken something.
         """
-        lowest = min(t.level for t in (*key.tensors, *parent.key.tensors))
-        vrf = parent.free.vrf or lowest is Level.VRF
-        l1 = parent.free.l1 or lowest <= Level.L1
-        l2 = parent.free.l2 or lowest <= Level.L2
+        question = key, parent.key, parent.free
+        found = self._free.get(question)
+        if found is None:
+            found = self._free[question] = self._find_free(*question)
+        return found
+
+    def _find_free(self, key: SpecKey, above: SpecKey, free: Free) -> Free:
+        lowest = min(t.level for t in (*key.tensors, *above.tensors))
+        vrf = free.vrf or lowest is Level.VRF
+        l1 = free.l1 or lowest <= Level.L1
+        l2 = free.l2 or lowest <= Level.L2
         return Free(
             vrf and not ax.holds_registers(key),
             l1 and ax.matters(key, Level.L1, self.target),

@@ -2,15 +2,17 @@
 
 import dataclasses
 import random
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
 from morello.errors import MorelloError
-from morello.search import Patience, Solver, Statistics, best_program
+from morello.search import Patience, Solution, Solver, Statistics, best_program
+from morello.search.database import Database
 from morello.search.layers import open_database
-from morello.spec import parse_spec
+from morello.spec import Spec, parse_spec
 from morello.targets import AVX2
 
 SPEC = parse_spec("matmul:8x8x16:f32", AVX2.limits)
@@ -59,6 +61,66 @@ def test_an_interrupt_at_any_table_leaves_a_whole_database(
     assert stopped.impl.cost >= best.cost
     again = Solver(AVX2, open_database(path)).solve(spec)
     assert again.impl == best
+
+
+def test_ctrl_c_at_any_moment_is_answered_within_two_seconds(tmp_path: Path) -> None:
+    """C8: a signal, wherever the search is. CPU seconds: the machine may be busy."""
+    rng = random.Random(8)
+    moments: list[float] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        moments.append(time.process_time())
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGPROF, interrupt)
+    try:
+        for number in range(5 * STOPS):
+            path = tmp_path / f"{number}.sqlite"
+            spec = parse_spec(f"max:{number + 70}x40:f32", AVX2.limits)
+            seen = len(moments)
+            found = interrupted(spec, path, rng.uniform(0.001, 0.12))
+            assert len(moments) == seen or time.process_time() - moments[-1] < 2
+            check_answer(spec, found, path)
+            if len(moments) == STOPS:
+                break
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert len(moments) == STOPS
+
+
+def interrupted(spec: Spec, path: Path, seconds: float) -> Solution | None:
+    """What a search answers that is stopped after some CPU seconds; None if it had not
+    begun, or had ended."""
+    patience = Patience(interruptible=True)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        return best_program(spec, AVX2, open_database(path), patience)
+    except KeyboardInterrupt:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def check_answer(spec: Spec, found: Solution | None, path: Path) -> None:
+    """Whether an answer is legal, and a search that goes on finds the best program."""
+    best = Solver(AVX2).solve(spec).impl
+    if found is not None:
+        parts = {id(part): part for part in found.impl.walk()}.values()
+        for part in parts:
+            costs = tuple(branch.impl.cost for branch in part.branches)
+            assert part.action.apply(part.spec, AVX2).total(costs) == part.cost
+        assert found.impl == best if found.complete else found.impl.cost >= best.cost
+    check_database(path)
+    assert Solver(AVX2, open_database(path)).solve(spec).impl == best
+
+
+def check_database(path: Path) -> None:
+    """Whether a database is sound, and every row of it whole."""
+    if path.exists():
+        database = Database(path)
+        assert database.check() == ()
+        assert all(is_whole for _, is_whole in database.rows())
+        database.close()
 
 
 def test_an_interrupt_is_the_callers_unless_it_says_otherwise() -> None:

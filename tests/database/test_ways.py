@@ -1,0 +1,87 @@
+"""Cold = warm = half-filled = merged = reopened (C3): 1,000 databases, each with some
+rows of a few goals, give the programs that are found without one."""
+
+import functools
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from morello.search.database import Database, Row
+from morello.search.layers import Layers
+from tests.database.small import cold, filled, program
+
+EXAMPLES = 1000
+
+TEXTS = (
+    "fill:4:f32",
+    "fill:6:s32:out=[0]@L2",
+    "fill:2x3:f32:value=lowest",
+    "move:2:f32:l2=0",
+    "move:3:f32:src=[0]@L2:dst=[0]@L2",
+    "move:2x9:f32:src=[1,0]@L1:dst=[0,1]@L1",
+    "max:3x4:f32:src=[0,1]@L1:out=[0]@L1",
+    "max_accum:2x9:s32:src=[0,1]@L1:out=[0]@L1",
+)
+
+
+@functools.cache
+def rows(folder: Path) -> dict[str, tuple[Row, ...]]:
+    """The rows that each goal stores."""
+    found = {}
+    for number, text in enumerate(TEXTS):
+        layers = filled(folder / f"{number}.sqlite", text)
+        found[text] = tuple(row for row, _ in layers.readable[0].rows())
+        layers.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ways")
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    text=st.sampled_from(TEXTS),
+    other=st.sampled_from(TEXTS),
+    kept=st.integers(0, (1 << 32) - 1),
+    way=st.sampled_from(("file", "layers", "reopened", "merged")),
+)
+def test_however_rows_come_the_program_is_the_same(
+    folder: Path, text: str, other: str, kept: int, way: str
+) -> None:
+    every = (*rows(folder)[text], *rows(folder)[other])
+    some = tuple(row for bit, row in enumerate(every) if kept >> bit & 1)
+    rest = tuple(row for bit, row in enumerate(every) if not kept >> bit & 1)
+    number = next(_numbers)
+    paths = [folder / f"{number} {name}.sqlite" for name in ("top", "below")]
+    top, below = map(Database, paths)
+    top.put_all(some)
+    if way == "merged":
+        top.put_all(rest)
+    elif way == "layers":
+        below.put_all(rest)
+    layers = Layers(top, (below,))
+    assert program(text, layers) == _cold(text)
+    if way == "reopened":
+        layers.close()
+        again = Layers(Database(paths[0]))
+        assert program(text, again) == _cold(text)
+        again.close()
+    assert {row for row, _ in top.rows()} >= set(some)
+    assert set(every) | {row for row, _ in top.rows()} == set(every)
+    layers.close()
+    for path in paths:
+        path.unlink()
+
+
+_numbers = itertools.count()
+_cold = functools.cache(cold)
