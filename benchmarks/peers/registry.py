@@ -93,7 +93,11 @@ def _onednn(place: Place) -> Command:
 
 
 def _torch(place: Place) -> Command:
-    limit = (("ATEN_CPU_CAPABILITY", "avx2"), ("ONEDNN_MAX_CPU_ISA", "AVX2"))
+    limit = (
+        ("ATEN_CPU_CAPABILITY", "avx2"),
+        ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+        ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
+    )
     backend = "benchmarks.peers.torch_peer:Torch"
     return Command(backend, place.threads, (), limit, place.python("torch"))
 
