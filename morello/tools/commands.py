@@ -162,6 +162,14 @@ class SaveOptions:
     name: str | None = flag(
         "the function's name in C (default: one made of the Spec)", metavar="NAME"
     )
+    pack: tuple[tuple[str, str], ...] = flag(
+        "a .npy file for an input, in the order of its logical dimensions; its "
+        "elements are written as the kernel reads them, beside the first FILE: "
+        "k.rhs.bin for k.o and rhs. May be repeated",
+        metavar="OPERAND=FILE.npy",
+        parse=assignment,
+        repeats=True,
+    )
     threads: int = _threads()
     schedule: str | None = _schedule()
     target: str = _target()

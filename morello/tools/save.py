@@ -4,7 +4,9 @@ from pathlib import Path
 
 from morello.aot.c_names import check_c_name
 from morello.aot.library import SUFFIXES, unknown_suffix
-from morello.errors import CompileError
+from morello.errors import ArgumentError, CompileError
+from morello.spec import Spec
+from morello.tools.array_files import read_operand
 from morello.tools.commands import SaveOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.request import Request
@@ -20,11 +22,40 @@ def main(options: SaveOptions) -> int:
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )
-    library = request.compile(options.threads).library(options.name)
+    spec = request.goal.spec
+    arrays = {
+        name: read_operand(path, spec, _input(spec, name))
+        for name, path in options.pack
+    }
+    kernel = request.compile(options.threads)
+    library = kernel.library(options.name)
     contents = [(file, library.content(file)) for file in options.files]
+    for name, array in arrays.items():
+        file = packed_file(options.files[0], name)
+        contents.append((file, kernel.pack(array, name).tobytes()))
     for file, content in contents:
         write_output(file, content)
     return 0
+
+
+def packed_file(file: str, operand: str) -> str:
+    """Where the packed elements of an operand are, beside a file of the kernel."""
+    return str(Path(file).with_suffix(f".{operand}.bin"))
+
+
+def _input(spec: Spec, name: str) -> int:
+    """The number of an operand that is only read.
+
+    Raises:
+        ArgumentError: there is no such operand.
+    """
+    inputs = {o.name: i for i, o in enumerate(spec.kind.operands) if not o.is_written}
+    if name not in inputs:
+        raise ArgumentError(
+            f"--pack {name}=…: {spec.kind.label} has no input '{name}'",
+            f"it has: {', '.join(inputs) or 'none'}",
+        )
+    return inputs[name]
 
 
 def _check(options: SaveOptions) -> None:
@@ -43,6 +74,11 @@ def _check(options: SaveOptions) -> None:
             error = unknown_suffix(file)
             raise UsageError(error.what, error.remedy)
         check_output(file)
+    names = [name for name, _ in options.pack]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--pack {name}=… is given twice", "give each input once")
+        check_output(packed_file(options.files[0], name))
     if options.name is not None:
         try:
             check_c_name(options.name)

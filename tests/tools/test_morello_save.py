@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import morello
@@ -72,3 +73,41 @@ def _exit_code(arguments: list[str]) -> int:
         return main(arguments)
     except SystemExit as stop:
         return int(str(stop.code))
+
+
+def test_weights_are_packed_beside_the_object(tmp_path: Path, capsys: Capture) -> None:
+    rng = np.random.default_rng(5)
+    weights = rng.integers(-4, 5, (8, 40)).astype(np.float32)
+    np.save(tmp_path / "w.npy", weights)
+    spec, path = "matmul:3x8x40:f32:rhs=any", tmp_path / "k.o"
+    pack = f"rhs={tmp_path / 'w.npy'}"
+    assert main(["save", spec, str(path), "--pack", pack]) == 0
+    kernel = morello.compile(spec)
+    packed = (tmp_path / "k.rhs.bin").read_bytes()
+    assert packed == kernel.pack(weights).tobytes()
+    assert path.read_bytes() == kernel.library().object
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "message"),
+    [
+        (["out=w.npy"], 1, "--pack out=…: matmul has no input 'out'; it has: lhs, rhs"),
+        (["rhs=w.npy", "rhs=w.npy"], 2, "--pack rhs=… is given twice"),
+        (["rhs=no.npy"], 2, "input 'rhs': cannot read no.npy"),
+        (["rhs=w.npy"], 1, "input 'rhs': w.npy has shape (2, 2), not"),
+    ],
+)
+def test_what_cannot_be_packed(
+    flags: list[str],
+    code: int,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("w.npy", np.zeros((2, 2), np.float32))
+    words = [word for value in flags for word in ("--pack", value)]
+    assert main(["save", "matmul:3x8x40:f32", "k.o", *words]) == code
+    assert message in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["w.npy"]
