@@ -4,6 +4,7 @@ Each kind is a frozen dataclass in a module of its own; `kinds.py` lists them.
 """
 
 import dataclasses
+import itertools
 from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -96,6 +97,10 @@ class Kind(ABC):
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
 
+    def legal_dtypes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Every mix of dtypes that has a meaning."""
+        return _legal_dtypes(self)
+
     @property
     def wraps(self) -> bool:
         """Whether an integer output is the exact result modulo 2^bits.
@@ -144,6 +149,20 @@ class Kind(ABC):
         )
 
 
+@lru_cache(maxsize=256)
+def _legal_dtypes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
+    mixes = itertools.product(Dtype, repeat=len(kind.operands))
+    return tuple(mix for mix in mixes if _is_legal(kind, mix))
+
+
+def _is_legal(kind: Kind, dtypes: tuple[Dtype, ...]) -> bool:
+    try:
+        kind.check_dtypes(dtypes)
+    except SpecError:
+        return False
+    return True
+
+
 @lru_cache(maxsize=4096)
 def _may_widen(
     kind: Kind, dtypes: tuple[Dtype, ...], operand: int, dtype: Dtype
@@ -153,11 +172,7 @@ def _may_widen(
         return False
     if kind.operands[operand].is_written and (own.is_float or not kind.wraps):
         return False
-    try:
-        kind.check_dtypes((*dtypes[:operand], dtype, *dtypes[operand + 1 :]))
-    except SpecError:
-        return False
-    return True
+    return _is_legal(kind, (*dtypes[:operand], dtype, *dtypes[operand + 1 :]))
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from morello.dialect.build import kernel_of, spec_of
@@ -18,20 +17,23 @@ from morello.mlir import ir
 from morello.spec import Spec
 from morello.spec.kind import Array
 from tests.dialect.interpret import run_spec
+from tests.quality.lanes import (
+    bitcast,
+    dtype_of,
+    intrinsic,
+    run_of,
+    shift_left,
+    shift_right_unsigned,
+    sign_extend,
+    truncate,
+    zero_extend,
+)
 
 State = list[Any]
 Step = Callable[[State], None]
 
-DTYPES: dict[str, Any] = {
-    "f32": np.float32,
-    "bf16": ml_dtypes.bfloat16,
-    "i1": np.bool_,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-}
-
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "arith.addf": operator.add,
     "arith.addi": operator.add,
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,
@@ -40,15 +42,13 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "arith.andi": operator.and_,
     "arith.ori": operator.or_,
     "arith.maxsi": np.maximum,
+    "arith.minsi": np.minimum,
+    "arith.shli": shift_left,
+    "arith.shrui": shift_right_unsigned,
 }
 
 _POISON = 0xC3
 """The bytes of new buffers."""
-
-
-def dtype_of(kind: ir.Type) -> Any:
-    """The NumPy dtype of a scalar type."""
-    return DTYPES[str(kind)]
 
 
 def run_function(function: ir.Operation, arrays: Sequence[Array]) -> None:
@@ -175,19 +175,18 @@ def _compare(op: ir.Operation) -> Callable[..., Any]:
     raise NotImplementedError(str(op))
 
 
-def _bitcast(op: ir.Operation) -> Callable[..., Any]:
-    kind = op.results[0].type
-    element = kind.element_type if isinstance(kind, ir.VectorType) else kind
-    dtype = dtype_of(element)
-    return lambda a: a.view(dtype)
-
-
 def _allocate(op: ir.Operation) -> Callable[..., Any]:
     kind = ir.MemRefType(op.results[0].type)
     dtype, lanes = _memory(kind)
     shape = (*kind.shape, *lanes)
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     return lambda: np.full(count, _POISON, np.uint8).view(dtype).reshape(shape)
+
+
+def _transpose(op: ir.Operation) -> Callable[..., Any]:
+    order = ir.AffineMapAttr(op.attributes["permutation"]).value
+    places = [ir.AffineDimExpr(e).position for e in order.results]
+    return lambda array: array.transpose(places)
 
 
 def _view(op: ir.Operation) -> Callable[..., Any]:
@@ -232,18 +231,14 @@ def _vector_load(op: ir.Operation) -> Callable[..., Any]:
     (width,) = op.results[0].type.shape
 
     def run(array: Array, *at: Any) -> Array:
-        *outer, start = at
-        assert start + width <= array.shape[-1]
-        return array[(*outer, slice(start, start + width))].copy()
+        return run_of(array, at, width).copy()
 
     return run
 
 
 def _vector_store(op: ir.Operation) -> Callable[..., Any]:
     def run(vector: Array, array: Array, *at: Any) -> None:
-        *outer, start = at
-        assert start + vector.size <= array.shape[-1]
-        array[(*outer, slice(start, start + vector.size))] = vector
+        run_of(array, at, vector.size)[:] = vector
 
     return run
 
@@ -334,10 +329,6 @@ def _fma(op: ir.Operation) -> Callable[..., Any]:
     return run
 
 
-def _sign_extend(op: ir.Operation) -> Callable[..., Any]:
-    return lambda a: -np.asarray(a).astype(np.int32)
-
-
 def _binary(op: ir.Operation) -> Callable[..., Any]:
     return BINARY[op.name]
 
@@ -347,21 +338,28 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "arith.constant": _constant,
     "arith.cmpf": _compare,
     "arith.select": lambda op: np.where,
-    "arith.bitcast": _bitcast,
-    "arith.extsi": _sign_extend,
+    "arith.bitcast": bitcast,
+    "arith.extsi": sign_extend,
+    "arith.extui": zero_extend,
+    "arith.trunci": truncate,
+    "llvm.call_intrinsic": intrinsic,
     "math.fma": _fma,
     "memref.alloc": _allocate,
     "memref.alloca": _allocate,
     "memref.load": _load,
+    "memref.prefetch": lambda op: lambda *operands: None,
     "memref.store": _store,
     "memref.subview": _subview,
+    "memref.transpose": _transpose,
     "memref.view": _view,
     "ub.poison": _poison_op,
+    "vector.bitcast": bitcast,
     "vector.broadcast": _broadcast,
     "vector.constant_mask": _mask,
     "vector.extract": _extract,
     "vector.extract_strided_slice": _extract_slice,
     "vector.insert_strided_slice": _insert_slice,
+    "vector.interleave": lambda op: lambda a, b: np.stack([a, b], -1).reshape(-1),
     "vector.load": _vector_load,
     "vector.maskedload": _masked_load,
     "vector.shuffle": _shuffle,

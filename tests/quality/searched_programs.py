@@ -22,7 +22,7 @@ from tests.quality.execution import check_all
 from tests.quality.programs import Program, build_programs
 from tests.quality.specs import random_spec
 
-GOAL_SEEDS = 150
+GOAL_SEEDS = 60
 """So many seeds in a row draw their matmuls from the tables of one goal."""
 
 MATMULS = 0.5
@@ -60,6 +60,20 @@ def searched(seed: int) -> Impl:
     return Solver(AVX2).solve(spec).impl
 
 
+_INTO_S16 = (Dtype.U8, Dtype.S8, Dtype.S16)
+
+PRODUCTS: tuple[tuple[Matmul, tuple[Dtype, ...]], ...] = (
+    (Matmul(), (Dtype.F32,) * 3),
+    (Matmul(), (Dtype.BF16, Dtype.BF16, Dtype.F32)),
+    (Matmul(), (Dtype.U8, Dtype.S8, Dtype.S32)),
+    (Matmul(saturating=True), _INTO_S16),
+    (Matmul(), _INTO_S16),
+    (Matmul(), (Dtype.F32, Dtype.BF16, Dtype.F32)),
+    (Matmul(), (Dtype.S32,) * 3),
+)
+"""The goals of runs of seeds, one after another."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Solved:
     """A goal and what its search solved."""
@@ -74,9 +88,9 @@ def _solved(number: int) -> Solved:
     """The goal of a run of seeds: a matmul of odd sizes, solved."""
     rng = random.Random(f"goal {number}")
     b, m, k, n = rng.randint(1, 2), *(rng.randint(5, 31) for _ in range(3))
-    dtype = (Dtype.F32, Dtype.S32)[number % 2]
-    rows = argument_tensor(dtype, Layout.row_major(3))
-    goal = Spec(Matmul(False), (b, m, k, n), (rows,) * 3, AVX2.limits)
+    kind, dtypes = PRODUCTS[number % len(PRODUCTS)]
+    rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
+    goal = Spec(kind, (b, m, k, n), rows, AVX2.limits)
     solver = Solver(AVX2)
     solver.solve(goal)
     return Solved(goal, solver, solver.tables(goal))

@@ -15,12 +15,14 @@ from morello.spec import (
     argument_tensor,
 )
 from morello.targets import AVX2
+from tests.search.goals import random_dtypes
 
 KINDS: tuple[Kind, ...] = (
     Matmul(accum=False),
     Matmul(accum=False),
     Matmul(accum=True),
     Matmul(accum=True),
+    Matmul(accum=False, saturating=True),
     Max(accum=False),
     Max(accum=True),
     Move(1),
@@ -43,21 +45,21 @@ LAYOUTS = {
         "[0,1,2,1p6]",
         "[2,0,1]",
         "[0,1,2,2oe4]",
+        "[0,1,2,1p6,2p2]",
+        "[0,2,1,2p16,1p2]",
     ),
 }
 """By rank; row-major is what is asked for most."""
-
-_NARROW = (Dtype.U8, Dtype.S8, Dtype.BF16, Dtype.U16, Dtype.S16, Dtype.U32)
 
 
 def random_spec(rng: random.Random) -> Spec:
     """A Spec of any kind with arguments of any layout; about one size in two is odd."""
     kind = rng.choice(KINDS)
-    moves = isinstance(kind, Move | Fill)
-    dtype = rng.choice((Dtype.F32, Dtype.S32))
-    if moves and rng.random() < 0.4:
-        dtype = rng.choice(_NARROW)
-    tensors = tuple(_random_form(rng, dtype, len(o.dims)) for o in kind.operands)
+    dtypes = random_dtypes(rng, kind)
+    tensors = tuple(
+        _random_form(rng, dtype, len(o.dims))
+        for o, dtype in zip(kind.operands, dtypes, strict=True)
+    )
     return Spec(kind, _random_sizes(rng, kind), tensors, AVX2.limits)
 
 

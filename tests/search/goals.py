@@ -17,6 +17,7 @@ from morello.spec import (
     TensorSpec,
     argument_tensor,
 )
+from morello.targets import AVX2
 
 LAYOUTS = {
     1: ("[0]", "[0,0p4]"),
@@ -28,13 +29,16 @@ LAYOUTS = {
         "[0,1,2,1p6]",
         "[0,1,2,1p4]",
         "[0,1,2,2oe4]",
+        "[0,1,2,1p6,2p2]",
+        "[0,2,1,2p16,1p2]",
     ),
 }
-"""By rank: row-major, column-major, packed panels, odd-even."""
+"""By rank: row-major, column-major, packed panels, odd-even, panels of pairs."""
 
 KINDS: tuple[Kind, ...] = (
     Matmul(accum=True),
     Matmul(accum=False),
+    Matmul(accum=True, saturating=True),
     Max(accum=True),
     Max(accum=False),
     Move(1),
@@ -80,21 +84,29 @@ def random_form(
 ) -> TensorSpec:
     """A form at a level: of a gapless array or of a tile of one."""
     if level is Level.VRF:
-        return TensorSpec(dtype, level, Layout.row_major(rank), vector_width=8)
+        width = AVX2.vector_width(dtype)
+        return TensorSpec(dtype, level, Layout.row_major(rank), vector_width=width)
     form = argument_tensor(dtype, Layout.parse(rng.choice(LAYOUTS[rank])))
     contiguous = form.contiguous and rng.random() < 0.7
     return dataclasses.replace(form, level=level, contiguous=contiguous)
 
 
+def random_dtypes(rng: random.Random, kind: Kind) -> tuple[Dtype, ...]:
+    """One dtype of 32 bits for all as often as any legal mix."""
+    same = (rng.choice((Dtype.F32, Dtype.S32)),) * len(kind.operands)
+    legal = kind.legal_dtypes()
+    return same if same in legal and rng.random() < 0.5 else rng.choice(legal)
+
+
 def random_goal(rng: random.Random, kind: Kind) -> Spec:
     """A small Spec of a kind."""
-    dtype = rng.choice((Dtype.F32, Dtype.S32))
+    dtypes = random_dtypes(rng, kind)
     levels = [rng.choice(rng.choice(LEVELS)) for _ in kind.operands]
     if rng.random() < 0.15:
         levels[-1] = Level.VRF
     forms = tuple(
         random_form(rng, dtype, len(operand.dims), level)
-        for operand, level in zip(kind.operands, levels, strict=True)
+        for operand, dtype, level in zip(kind.operands, dtypes, levels, strict=True)
     )
     sizes, limits = random_sizes(rng, kind), random_limits(rng)
     return Spec(kind, sizes, forms, limits, serial=rng.random() < 0.8)
