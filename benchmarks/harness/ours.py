@@ -48,7 +48,7 @@ class Ours(Backend):
         if Path(self._root).resolve() not in file.parents:
             raise MissingError(f"Morello was imported from {file}, not {self._root}")
         self._morello = morello
-        return About(f"Morello {morello.__version__}", "target avx2", True)
+        return About(f"Morello {morello.__version__}", "target avx2, no zmm", True)
 
     def ready(self, case: Case, data: Data) -> NativeReady:
         """Compile a kernel.
@@ -63,6 +63,8 @@ class Ours(Backend):
         except errors.MorelloError as error:
             raise UnsupportedError(str(error).split("\n")[0]) from error
         spent = time.perf_counter() - start
+        if "%zmm" in kernel.asm:
+            raise UnsupportedError("its code has vectors of 512 bits, beyond AVX2")
         operands = Operands(case, data)
         if case.rhs == "open":
             operands.rhs = _packed(kernel, operands.rhs, case)
