@@ -74,7 +74,7 @@ def _span(dates: list[str]) -> str:
 
 def _against(rows: Sequence[Row], ours: str) -> str:
     head = ["Spec", "threads", "best", "median", "rate", "of the roof", "bound by"]
-    head += ["of DRAM", "best peer", "its best", "ratio", "ratio of medians"]
+    head += ["of DRAM", "best peer", "its best", "ratio", "ratio of medians", "commit"]
     found: list[list[str]] = []
     ratios: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
@@ -83,7 +83,8 @@ def _against(rows: Sequence[Row], ours: str) -> str:
             continue
         if not mine.samples:
             blank = [mine.status, *["-"] * 5]
-            found.append([f"`{row.spec}`", str(row.threads), *blank, *_peer(row, ours)])
+            cells = [f"`{row.spec}`", str(row.threads), *blank, *_peer(row, ours)]
+            found.append([*cells, row.origin["commit"]])
             continue
         ratio, median = row.ratio(ours), row.ratio(ours, median=True)
         if ratio is not None and median is not None:
@@ -96,7 +97,7 @@ def _against(rows: Sequence[Row], ours: str) -> str:
                 row.roof.bound(row.flops, row.bytes),
                 _of_dram(row, mine.best),
                 *_peer(row, ours)[:-2],
-                *(_ratio(ratio), _ratio(median)),
+                *(_ratio(ratio), _ratio(median), row.origin["commit"]),
             ]
         )
     return "\n\n".join([table(head, found), *_means(ratios)])

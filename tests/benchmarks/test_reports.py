@@ -68,12 +68,12 @@ def test_the_page_compares_with_the_best_peer_that_counts() -> None:
     first, second, third = lines_with(page, "| `matmul:")[:3]
     assert first == (
         "| `matmul:1x1x1:f32` | 1 | 20 us | 25 us | 50.0 G/s | 50.0% | arithmetic "
-        "| - | fast | 10 us | 0.500 | 0.500 |"
+        "| - | fast | 10 us | 0.500 | 0.500 | abc123 |"
     )
     # 10^6 bytes at 10 GB/s take 100 us, the arithmetic 10 us.
     assert second == (
         "| `matmul:2x2x2:f32` | 1 | 1 ms | 1 ms | 1.0 GB/s | 10.0% | bandwidth "
-        "| 5.0% | fast | 8 ms | 8.000 | 8.000 |"
+        "| 5.0% | fast | 8 ms | 8.000 | 8.000 | abc123 |"
     )
     assert third.startswith("| `matmul:3x3x3:f32` | 1 | unsupported |")
     assert "| others | 2 | 2.000 | 0.500 | 2.000 |" in page
