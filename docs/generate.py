@@ -160,7 +160,9 @@ def _commands() -> str:
 
 def _explanation() -> str:
     """The tree and the alternatives; what the search did depends on how it works."""
-    text = _tool("morello", "explain", EXAMPLE, "--top", "4", "--at", "3")
+    text = _tool(
+        "morello", "explain", EXAMPLE, "--top", "4", "--at", "3", "--threads", "1"
+    )
     header, *parts = text.split("\n\n")
     kept = "\n".join(header.splitlines()[:3])
     return _fenced("\n\n".join([kept, *parts]), "text")

@@ -1,11 +1,11 @@
 /* A vector times a matrix, from C: runs the kernel, checks it, times it.
 
-       morello save matmul:1x2048x16384:f32 vecmat.o vecmat.h --name vecmat
+       morello save matmul:1x2048x16384:bf16,bf16,f32 -o vecmat.o -o vecmat.h --name vecmat
        cc -O2 -I. examples/vecmat.c vecmat.o -o vecmat
        ./vecmat
 
-   The same file does for operands of bf16 and for other sizes: the header says what
-   they are. */
+   The same file does for operands of f32 and for other sizes: the header says what they
+   are. This one is a layer of the language model Gemma for one token. */
 
 #define _POSIX_C_SOURCE 200112L
 

@@ -16,13 +16,14 @@ from morello.search.layers import Layers, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec
 from morello.stages import build_stages
 from morello.targets import Target, find_target
+from morello.threads import thread_count
 
 
 def compile(
     spec: str | Spec | OpenSpec,
     *,
     target: str | Target = "avx2",
-    threads: int = 1,
+    threads: int | None = None,
     schedule: str | None = None,
     db: str | Path | Layers | None = None,
     time_limit: float | Patience | None = None,
@@ -34,7 +35,9 @@ def compile(
             operand that is packed once may leave its layout to the search:
             ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument.
         target: the machine to compile for.
-        threads: the most threads that a call may use, at least 1.
+        threads: the most threads that a call may use, at least 1. If it is left out, a
+            schedule that is given says, else ``MORELLO_THREADS``, else how many
+            processors this process may use.
         schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
             to be used instead of a search. It may leave Specs: their programs are
             searched, and `Kernel.schedule` is then the complete schedule.
@@ -52,8 +55,9 @@ def compile(
     """
     machine = find_target(target) if isinstance(target, str) else target
     goal = _goal(spec, machine)
-    _check(goal, threads, schedule)
-    parallel, machine = parallel_goal(goal.spec, machine, _available(threads))
+    _check(goal, schedule)
+    count = _available(thread_count(threads, schedule))
+    parallel, machine = parallel_goal(goal.spec, machine, count)
     goal = OpenSpec(parallel, goal.open)
     start = time.perf_counter()
     search = Searches(db, time_limit)
@@ -141,9 +145,7 @@ def _available(threads: int) -> int:
     return threads
 
 
-def _check(goal: OpenSpec, threads: Any, schedule: Any) -> None:
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise CompileError(f"'threads' is {threads!r}", "give an integer of at least 1")
+def _check(goal: OpenSpec, schedule: Any) -> None:
     if schedule is not None and not isinstance(schedule, str):
         raise CompileError(
             f"'schedule' is {type(schedule).__name__}, not text",

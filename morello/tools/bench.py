@@ -17,6 +17,7 @@ from morello.kernel import Kernel
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
 from morello.targets.host import host
+from morello.threads import thread_count
 from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output
@@ -88,7 +89,8 @@ def main(options: BenchOptions) -> int:
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )
     trial = Trial.make(request.goal.spec, options.seed, {})
-    kernel = request.compile(options.threads)
+    threads = thread_count(options.threads, request.schedule)
+    kernel = request.compile(threads)
     trial = trial.settled(kernel.spec)
     output = trial.run(kernel)
     verdict = trial.judge(output)
@@ -96,7 +98,7 @@ def main(options: BenchOptions) -> int:
     if verdict.holds:
         with progress(f"timing {request.text}"):
             samples, core_peak = _measure(trial, kernel, output, options.seconds)
-    found = _measurement(kernel.text, kernel, options.threads, samples, core_peak)
+    found = _measurement(kernel.text, kernel, threads, samples, core_peak)
     if options.count and found.search is not None:
         programs = count_and_note(request, kernel.spec, kernel.target)
         found.search["programs_log10"] = programs * math.log10(2)

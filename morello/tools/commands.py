@@ -43,8 +43,9 @@ def _schedule() -> Any:
 
 def _threads() -> Any:
     return flag(
-        "the most threads that a call may use (default: 1)",
-        default=1,
+        "the most threads that a call may use (default: what the schedule was made "
+        "for, if one is given, else what MORELLO_THREADS says, else the processors "
+        "that there are)",
         metavar="N",
         parse=whole_number(1),
     )
@@ -95,7 +96,7 @@ class RunOptions:
         short="-o",
     )
     seed: int = _seed()
-    threads: int = _threads()
+    threads: int | None = _threads()
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
@@ -107,7 +108,7 @@ class BenchOptions:
     """The command line of ``morello bench``."""
 
     spec: str = positional(_SPEC, "SPEC")
-    threads: int = _threads()
+    threads: int | None = _threads()
     seconds: float = flag(
         "how long to time (default: 2); three samples are always taken",
         default=2.0,
@@ -143,6 +144,12 @@ class EmitOptions:
         metavar="FILE",
         short="-o",
     )
+    threads: int | None = flag(
+        "the most threads that a call may use (default: what the schedule was made "
+        "for, if one is given, else 1)",
+        metavar="N",
+        parse=whole_number(1),
+    )
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
@@ -154,9 +161,11 @@ class SaveOptions:
     """The command line of ``morello save``."""
 
     spec: str = positional(_SPEC, "SPEC")
-    files: tuple[str, ...] = positional(
-        "files to write: .o (object), .s (assembly), .ll (LLVM IR), .h (header)",
-        "FILE",
+    output: tuple[str, ...] = flag(
+        "a file to write: .o (object), .s (assembly), .ll (LLVM IR), .h (header); may "
+        "be repeated",
+        metavar="FILE",
+        short="-o",
         repeats=True,
     )
     name: str | None = flag(
@@ -170,7 +179,12 @@ class SaveOptions:
         parse=assignment,
         repeats=True,
     )
-    threads: int = _threads()
+    threads: int = flag(
+        "the most threads that a call may use (default: 1, which needs no library)",
+        default=1,
+        metavar="N",
+        parse=whole_number(1),
+    )
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
@@ -215,7 +229,7 @@ class ExplainOptions:
         metavar="G",
         parse=gigahertz,
     )
-    threads: int = _threads()
+    threads: int | None = _threads()
     schedule: str | None = _schedule()
     target: str = _target()
     db: str | None = _db()
@@ -253,7 +267,7 @@ class PrecomputeOptions:
         metavar="N",
         parse=whole_number(1),
     )
-    threads: int = _threads()
+    threads: int | None = _threads()
     target: str = _target()
     db: str | None = _db()
 
@@ -377,9 +391,9 @@ and how to call it. The functions:
   NAME_malloc     NAME, with the workspace that it needs, if any, from malloc
 
 examples:
-  morello save matmul:1x2048x16384:f32 vecmat.o vecmat.h --name vecmat
+  morello save matmul:1x2048x16384:f32 -o vecmat.o -o vecmat.h --name vecmat
       then: cc main.c vecmat.o
-  morello save max:64x100:f32 rowmax.s
+  morello save max:64x100:f32 -o rowmax.s
 """
 
 _EXPLAIN = """\
@@ -437,8 +451,8 @@ _PRECOMPUTE = """\
 Every Spec is searched, the largest first, and every table is stored the moment that it
 is solved. What the database has is not solved again: after Ctrl-C, or a crash, the same
 command goes on where it stopped. A Spec that has no program is reported, the others are
-still solved, and the exit code is 1. --threads is part of what is solved: give what
-'run' and 'bench' will be given.
+still solved, and the exit code is 1. The number of threads is part of what is solved:
+give what 'run' and 'bench' will be given.
 
 examples:
   morello precompute 'matmul:{64,128,256}x{64,128}x64:f32'

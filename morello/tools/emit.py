@@ -4,8 +4,11 @@ from morello.compiler import Searches
 from morello.dialect import load
 from morello.mlir import ir
 from morello.search import Solution
+from morello.search.anytime import parallel_goal
 from morello.search.layers import NONE
+from morello.spec import OpenSpec
 from morello.stages import build_stages, spec_module
+from morello.threads import thread_count
 from morello.tools.commands import EmitOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.request import Request
@@ -25,36 +28,46 @@ def main(options: EmitOptions) -> int:
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )
-    text = _text(request, options.stage)
+    threads = options.threads
+    if threads is None:
+        # The text of a Spec is the same on every machine.
+        threads = (
+            1 if request.schedule is None else thread_count(None, request.schedule)
+        )
+    text = _text(request, options.stage, threads)
     write_output(options.output, text if text.endswith("\n") else f"{text}\n")
     return 0
 
 
-def _text(request: Request, stage: str) -> str:
+def _text(request: Request, stage: str, threads: int) -> str:
     match stage:
         case "spec":
+            spec = request.spec
             with ir.Context() as context, ir.Location.unknown():
                 load(context)
-                return str(spec_module(request.spec, request.target))
+                return str(spec_module(*parallel_goal(spec, request.target, threads)))
         case "schedule" | "mlir":
-            return _module(request, stage)
+            return _module(request, stage, threads)
         case "llvm":
-            return request.compile().llvm
+            return request.compile(threads).llvm
         case "asm":
-            return request.compile().asm
+            return request.compile(threads).asm
         case _:
             raise UsageError(f"there is no stage '{stage}'")
 
 
-def _module(request: Request, stage: str) -> str:
+def _module(request: Request, stage: str, threads: int) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working() as show:
         search = Searches(request.database() or NONE, request.patience(show))
         program: str | Solution
+        goal, machine = request.goal, request.target
         if request.schedule is None:
-            spec, program = search.settle(request.goal, request.target)
+            spec, target = parallel_goal(goal.spec, machine, threads)
+            spec, program = search.settle(OpenSpec(spec, goal.open), target)
         else:
-            spec, program = request.spec, request.schedule
-        stages = build_stages(spec, request.target, program, search)
+            spec, target = parallel_goal(request.spec, machine, threads)
+            program = request.schedule
+        stages = build_stages(spec, target, program, search)
     request.tell(stages.solution, *stages.filled)
     return stages.schedule if stage == "schedule" else stages.mlir

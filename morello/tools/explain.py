@@ -19,6 +19,7 @@ from morello.search.counting import count_programs
 from morello.search.partial import HOLE
 from morello.spec import Spec
 from morello.targets import Target
+from morello.threads import thread_count
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.progress import progress
@@ -42,7 +43,8 @@ def main(options: ExplainOptions) -> int:
     if options.html is not None:
         check_output(options.html)
     request = Request.read(options.spec, options.target, options.schedule, options.db)
-    goal, target = parallel_goal(request.spec, request.target, options.threads)
+    threads = thread_count(options.threads, request.schedule)
+    goal, target = parallel_goal(request.spec, request.target, threads)
     found = _explained(request, goal, target, _wanted(options))
     _check_nodes(options.at, found)
     programs = None

@@ -9,6 +9,7 @@ from morello.errors import MorelloError
 from morello.search.layers import NONE, default_path, named_paths, open_database
 from morello.spec import Spec, parse_spec, print_spec
 from morello.targets import Target, find_target
+from morello.threads import thread_count
 from morello.tools.braces import expand_braces
 from morello.tools.commands import PrecomputeOptions
 from morello.tools.input_output import UsageError, write_output
@@ -66,7 +67,10 @@ def _jobs(options: PrecomputeOptions) -> list[Job]:
     texts = [text for family in options.specs for text in expand_braces(family)]
     specs = {print_spec(s, target.limits): s for s in _parsed(texts, target)}
     largest = sorted(specs, key=lambda text: -_volume(specs[text].sizes))
-    return [Job(text, options.target, options.threads, database) for text in largest]
+    return [
+        Job(text, options.target, thread_count(options.threads), database)
+        for text in largest
+    ]
 
 
 def _parsed(texts: list[str], target: Target) -> list[Spec]:

@@ -99,7 +99,7 @@ class Request:
         """
         return open_database(self.db, default=default_path())
 
-    def compile(self, threads: int = 1) -> Kernel:
+    def compile(self, threads: int | None = 1) -> Kernel:
         """The kernel.
 
         Raises:

@@ -29,9 +29,9 @@ def main(options: SaveOptions) -> int:
     }
     kernel = request.compile(options.threads)
     library = kernel.library(options.name)
-    contents = [(file, library.content(file)) for file in options.files]
+    contents = [(file, library.content(file)) for file in options.output]
     for name, array in arrays.items():
-        file = packed_file(options.files[0], name)
+        file = packed_file(options.output[0], name)
         contents.append((file, kernel.pack(array, name).tobytes()))
     for file, content in contents:
         write_output(file, content)
@@ -65,11 +65,11 @@ def _check(options: SaveOptions) -> None:
         UsageError: no file, one that cannot be written, or whose ending means nothing;
             a name that C does not have.
     """
-    if not options.files:
+    if not options.output:
         raise UsageError(
-            "no file to write", f"name one that ends in {' or '.join(SUFFIXES)}"
+            "no file to write", f"give -o FILE, which ends in {' or '.join(SUFFIXES)}"
         )
-    for file in options.files:
+    for file in options.output:
         if Path(file).suffix not in SUFFIXES:
             error = unknown_suffix(file)
             raise UsageError(error.what, error.remedy)
@@ -78,7 +78,7 @@ def _check(options: SaveOptions) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"--pack {name}=… is given twice", "give each input once")
-        check_output(packed_file(options.files[0], name))
+        check_output(packed_file(options.output[0], name))
     if options.name is not None:
         try:
             check_c_name(options.name)

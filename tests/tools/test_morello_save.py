@@ -15,7 +15,8 @@ Capture = pytest.CaptureFixture[str]
 
 def test_files_are_those_of_the_kernel(tmp_path: Path, capsys: Capture) -> None:
     files = [tmp_path / f"k.{suffix}" for suffix in ("o", "s", "ll", "h")]
-    assert main(["save", SPEC, *map(str, files), "--name", "five"]) == 0
+    outputs = [word for file in files for word in ("-o", str(file))]
+    assert main(["save", SPEC, *outputs, "--name", "five"]) == 0
     assert capsys.readouterr() == ("", "")
     kernel = morello.compile(SPEC)
     for file in files:
@@ -24,28 +25,40 @@ def test_files_are_those_of_the_kernel(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_the_name_is_made_of_the_spec(tmp_path: Path) -> None:
-    assert main(["save", SPEC, str(tmp_path / "k.h")]) == 0
+    assert main(["save", SPEC, "-o", str(tmp_path / "k.h")]) == 0
     assert "int fill_5x9_f32(\n" in (tmp_path / "k.h").read_text()
 
 
 def test_a_schedule_may_be_given(tmp_path: Path) -> None:
     schedule, path = tmp_path / "fill.mlir", tmp_path / "k.o"
     assert main(["emit", SPEC, "--stage", "schedule", "-o", str(schedule)]) == 0
-    assert main(["save", SPEC, str(path), "--schedule", str(schedule)]) == 0
+    assert main(["save", SPEC, "-o", str(path), "--schedule", str(schedule)]) == 0
     assert path.read_bytes() == morello.compile(SPEC).library().object
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "no file to write; name one that ends in .o or .s or .ll or .h"),
-        (["k"], 2, "cannot save 'k': it has no suffix; end it in .o"),
-        (["k.o", "k.exe"], 2, "cannot save 'k.exe': it has the suffix '.exe'"),
-        (["-"], 2, "cannot save '-': it has no suffix"),
-        (["no/k.o"], 2, "no/k.o: cannot write: its directory does not exist"),
-        (["k.o", "--name", "a b"], 2, "argument --name: 'a b' is not an identifier"),
-        (["k.o", "--name", "int"], 2, "argument --name: 'int' means something else"),
-        (["k.o", "--threads", "0"], 2, "argument --threads: "),
+        ([], 2, "no file to write; give -o FILE, which ends in .o or .s or .ll or .h"),
+        (["-o", "k"], 2, "cannot save 'k': it has no suffix; end it in .o"),
+        (
+            ["-o", "k.o", "-o", "k.exe"],
+            2,
+            "cannot save 'k.exe': it has the suffix '.exe'",
+        ),
+        (["-o", "-"], 2, "cannot save '-': it has no suffix"),
+        (["-o", "no/k.o"], 2, "no/k.o: cannot write: its directory does not exist"),
+        (
+            ["-o", "k.o", "--name", "a b"],
+            2,
+            "argument --name: 'a b' is not an identifier",
+        ),
+        (
+            ["-o", "k.o", "--name", "int"],
+            2,
+            "argument --name: 'int' means something else",
+        ),
+        (["-o", "k.o", "--threads", "0"], 2, "argument --threads: "),
     ],
 )
 def test_refusals(
@@ -63,7 +76,7 @@ def test_refusals(
 
 
 def test_a_spec_that_is_refused_leaves_no_file(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["save", "fill:0", str(tmp_path / "k.o")]) == 1
+    assert main(["save", "fill:0", "-o", str(tmp_path / "k.o")]) == 1
     assert "morello: error: " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -81,7 +94,7 @@ def test_weights_are_packed_beside_the_object(tmp_path: Path, capsys: Capture) -
     np.save(tmp_path / "w.npy", weights)
     spec, path = "matmul:3x8x40:f32:rhs=any", tmp_path / "k.o"
     pack = f"rhs={tmp_path / 'w.npy'}"
-    assert main(["save", spec, str(path), "--pack", pack]) == 0
+    assert main(["save", spec, "-o", str(path), "--pack", pack]) == 0
     kernel = morello.compile(spec)
     packed = (tmp_path / "k.rhs.bin").read_bytes()
     assert packed == kernel.pack(weights).tobytes()
@@ -108,6 +121,6 @@ def test_what_cannot_be_packed(
     monkeypatch.chdir(tmp_path)
     np.save("w.npy", np.zeros((2, 2), np.float32))
     words = [word for value in flags for word in ("--pack", value)]
-    assert main(["save", "matmul:3x8x40:f32", "k.o", *words]) == code
+    assert main(["save", "matmul:3x8x40:f32", "-o", "k.o", *words]) == code
     assert message in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["w.npy"]

@@ -1,0 +1,51 @@
+"""How many threads a kernel may use: by argument, environment, affinity."""
+
+import os
+import re
+
+from morello.errors import CompileError
+from morello.targets import find_target
+
+VARIABLE = "MORELLO_THREADS"
+
+_TARGET = re.compile(r'morello\.target = "([^"]+)"')
+
+
+def thread_count(given: int | None, schedule: str | None = None) -> int:
+    """The most threads that a call of a kernel may use.
+
+    Args:
+        given: what the user says; None to leave it to what follows.
+        schedule: a module with a schedule, which was made for so many threads; then
+            ``MORELLO_THREADS``; then the processors that this process may use.
+
+    Raises:
+        CompileError: not an integer of at least 1.
+        TargetError: the schedule is for a target that is not known.
+    """
+    if given is not None:
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise CompileError(
+                f"'threads' is {given!r}", "give an integer of at least 1"
+            )
+        return given
+    if schedule is not None:
+        named = _TARGET.search(schedule)
+        return find_target(named[1]).threads if named else 1
+    return _from_environment() or len(os.sched_getaffinity(0))
+
+
+def _from_environment() -> int | None:
+    """What ``MORELLO_THREADS`` says; None where it says nothing.
+
+    Raises:
+        CompileError: not a number of at least 1.
+    """
+    text = os.environ.get(VARIABLE, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise CompileError(
+            f"{VARIABLE} is {text!r}", "set it to a whole number of at least 1"
+        )
+    return int(text)

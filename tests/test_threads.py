@@ -1,0 +1,116 @@
+"""How many threads a kernel may use, and who says so."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morello
+from morello.errors import CompileError
+from morello.threads import VARIABLE, thread_count
+from morello.tools.morello import main
+from tests.test_parallel import CHEAP_FORK
+
+SPEC = "fill:64x64"
+CHEAP = "avx2{fork=1000}"
+
+
+def test_the_argument_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("5", "none of this is read"):
+        monkeypatch.setenv(VARIABLE, variable)
+        assert thread_count(3) == 3
+        assert thread_count(3, 'morello.target = "avx2{threads=2}"') == 3
+
+
+def test_then_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "5")
+    assert thread_count(None, 'module {morello.target = "avx2{fork=7,threads=2}"}') == 2
+    assert thread_count(None, 'module {morello.target = "avx2"}') == 1
+    assert thread_count(None, "module {}") == 1
+
+
+def test_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "7")
+    assert thread_count(None) == 7
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", " 2", "²", "1e3"])
+def test_an_environment_that_means_nothing(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(CompileError, match=r"MORELLO_THREADS is .*; set it to a whole"):
+        thread_count(None)
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_then_the_affinity(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if text is None:
+        monkeypatch.delenv(VARIABLE)
+    else:
+        monkeypatch.setenv(VARIABLE, text)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 6})
+    assert thread_count(None) == 3
+
+
+@pytest.mark.parametrize("given", [0, -1, True, 2.0, "2"])
+def test_an_argument_that_means_nothing(given: Any) -> None:
+    with pytest.raises(CompileError, match=r"'threads' is .*; give an integer of at"):
+        thread_count(given)
+
+
+def test_compile_asks_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "3")
+    three = morello.compile(SPEC, target=CHEAP_FORK)
+    two = morello.compile(SPEC, target=CHEAP_FORK, threads=2)
+    assert (three.threads, two.threads) == (3, 2)
+    for kernel in (three, two):
+        again = morello.compile(SPEC, target=CHEAP_FORK, schedule=kernel.schedule)
+        assert again.object == kernel.object
+        assert again.threads == kernel.threads
+
+
+def test_the_tools_ask_in_this_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "two.mlir")
+    flags = [SPEC, "--target", CHEAP]
+    assert (
+        main(["emit", *flags, "--threads", "2", "--stage", "schedule", "-o", path]) == 0
+    )
+    monkeypatch.setenv(VARIABLE, "3")
+    bench = ["bench", *flags, "--seconds", "0.01"]
+    for asked, more in (
+        ("3 asked for, 3 used", []),
+        ("2 asked for, 2 used", ["--threads", "2"]),
+        ("2 asked for, 2 used", ["--schedule", path]),
+    ):
+        assert main([*bench, *more]) == 0
+        assert asked in capsys.readouterr().out
+    assert main(["run", *flags, "--schedule", path]) == 0
+    capsys.readouterr()
+    for stage, mark in (("mlir", "omp.parallel"), ("asm", "__kmpc_fork_call")):
+        assert main(["emit", *flags, "--schedule", path, "--stage", stage]) == 0
+        assert mark in capsys.readouterr().out
+
+
+def test_text_and_objects_are_serial_unless_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text of a Spec is the same on every machine; an object needs no library."""
+    monkeypatch.setenv(VARIABLE, "3")
+    flags = [SPEC, "--target", CHEAP]
+    for stage in ("spec", "schedule", "mlir", "asm"):
+        assert main(["emit", *flags, "--stage", stage]) == 0
+        text = capsys.readouterr().out
+        assert not [w for w in ("serial = false", "omp", "kmpc") if w in text]
+    header = tmp_path / "k.h"
+    for more, threads in ((["--threads", "2"], "up to 2 threads"), ([], "the thread")):
+        assert main(["save", *flags, *more, "-o", str(header)]) == 0
+        assert threads in " ".join(header.read_text().split())
+
+
+def test_a_spec_is_parallel_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["emit", SPEC, "--stage", "spec", "--threads", "2"]) == 0
+    assert "serial = false" in capsys.readouterr().out
