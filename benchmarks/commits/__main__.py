@@ -9,7 +9,7 @@ from benchmarks.harness.case import CaseError
 from benchmarks.harness.ours import command
 from benchmarks.harness.process import Command
 from benchmarks.harness.provenance import ROOT, commit_of, origin
-from benchmarks.harness.session import add_options, run, search
+from benchmarks.harness.session import add_options, end_in_order, run, search
 from benchmarks.harness.suites import SUITES, cases
 from benchmarks.harness.worktree import worktree
 
@@ -59,4 +59,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    end_in_order()
     sys.exit(main())

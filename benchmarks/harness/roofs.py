@@ -28,7 +28,7 @@ from benchmarks.harness.roof_loops import (
     arithmetic_text,
     operations,
 )
-from benchmarks.harness.worker import serve
+from benchmarks.harness.worker import answers_pipe, serve
 from morello.jit.engine import Engine, compile_llvm
 
 _CPU = "haswell"
@@ -173,9 +173,7 @@ def _function(engine: Engine, integers: int) -> Callable[..., None]:
 
 def main(argv: list[str]) -> int:
     """Serve on standard input and output."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    serve(Roofs(int(argv[0])), sys.stdin, answers)
+    serve(Roofs(int(argv[0])), sys.stdin, answers_pipe())
     return 0
 
 

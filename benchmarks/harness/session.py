@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -59,6 +60,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def plan_of(options: argparse.Namespace) -> Plan:
     """How long to measure."""
     return Plan(options.seconds, options.sample, options.rounds, options.loads)
+
+
+def end_in_order() -> None:
+    """Let a request to end the process remove what it has made."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 class Contenders:

@@ -11,11 +11,13 @@ other end.
 - ``check``: whether the output is still right.
 """
 
+import ctypes
 import dataclasses
 import gc
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -27,6 +29,9 @@ from benchmarks.harness.backend import Backend, MissingError, Ready, Unsupported
 from benchmarks.harness.case import Array, Case, Data, widen
 
 Answer = dict[str, Any]
+
+_PR_SET_PDEATHSIG = 1
+"""Of Linux's ``prctl``."""
 
 
 class Answering(Protocol):
@@ -175,6 +180,17 @@ def serve(worker: Answering, requests: TextIO, answers: TextIO) -> None:
         answers.flush()
 
 
+def answers_pipe() -> TextIO:
+    """Where answers go; what libraries print goes to standard error from now on.
+
+    The process is ended with the one that asks, even while it is stopped.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
 def main(argv: list[str]) -> int:
     """Serve on standard input and output.
 
@@ -182,8 +198,7 @@ def main(argv: list[str]) -> int:
         argv: the class of the contender as ``MODULE:CLASS``, how many threads, and its
             other arguments as ``NAME=TEXT``.
     """
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print
+    answers = answers_pipe()
     name, threads, *rest = argv
     module, _, attribute = name.partition(":")
     options = dict(word.split("=", 1) for word in rest)

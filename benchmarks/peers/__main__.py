@@ -11,7 +11,7 @@ from benchmarks.harness.case import CaseError
 from benchmarks.harness.ours import command
 from benchmarks.harness.process import Command
 from benchmarks.harness.provenance import ROOT, commit_of, origin
-from benchmarks.harness.session import add_options, run, search
+from benchmarks.harness.session import add_options, end_in_order, run, search
 from benchmarks.harness.suites import SUITES, cases
 from benchmarks.harness.worktree import worktree
 from benchmarks.peers.registry import PEERS, Place, default_folder
@@ -107,4 +107,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    end_in_order()
     sys.exit(main())

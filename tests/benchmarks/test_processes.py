@@ -2,6 +2,9 @@
 
 import io
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +13,13 @@ import pytest
 from benchmarks.harness.backend import Ready, UnsupportedError
 from benchmarks.harness.case import Case, Data
 from benchmarks.harness.measure import Field, Plan, joined, load_alone
-from benchmarks.harness.process import Command, ContenderError, Process, last_error
+from benchmarks.harness.process import (
+    ROOT,
+    Command,
+    ContenderError,
+    Process,
+    last_error,
+)
 from benchmarks.harness.results import Entry, Row
 from benchmarks.harness.session import contenders
 from benchmarks.harness.worker import Worker, load_data, save_data, serve
@@ -49,6 +58,35 @@ def test_a_process_answers_and_is_stopped_between(started: dict[str, Process]) -
     assert answer == {"version": "1.0, 3 threads", "limit": "AVX2", "confirmed": True}
     assert state(process) == "T"
     assert process.ask({"do": "open"}) == answer
+
+
+_PARENT = """
+import sys, time
+from tests.benchmarks.test_processes import command
+from benchmarks.harness.process import Process
+process = Process(command("right"))
+process.ask({"do": "open"})
+print(process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_contender_ends_with_the_command_though_it_is_stopped() -> None:
+    words = [sys.executable, "-c", _PARENT]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        stat = Path(f"/proc/{int(parent.stdout.readline())}/stat")
+        assert runs(stat)
+        parent.kill()
+    end = time.monotonic() + 30
+    while runs(stat) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not runs(stat)
+
+
+def runs(stat: Path) -> bool:
+    """Whether a process is there, and not merely waiting to be forgotten."""
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_a_missing_contender_says_why(started: dict[str, Process]) -> None:
