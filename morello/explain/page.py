@@ -21,6 +21,7 @@ from morello.explain.words import (
     cycle_count,
     excess,
     percent,
+    searched_text,
     title,
 )
 from morello.search import Alternatives, Impl
@@ -94,7 +95,7 @@ class _Page:
                 percent(hot.own_share),
                 f"of it in {escape(str(hot.impl.action))}, node {hot.number}",
             ),
-            (f"{count} nodes", _searched(found)),
+            (f"{count} nodes", searched_text(found.statistics)),
             (
                 f"{limits.vrf} registers",
                 f"{limits.l1:,} lines of L1, {limits.l2:,} of L2",
@@ -212,11 +213,6 @@ _HEAD = (
     "<span class=cy>cycles a run</span><span class=sh>share</span>"
     "<span style='width:84px'></span></span></div>"
 )
-
-
-def _searched(found: Explanation) -> str:
-    statistics = found.statistics
-    return f"out of {statistics.specs:,} Specs in {statistics.tables:,} tables"
 
 
 def _often(runs: int) -> str:

@@ -11,6 +11,7 @@ from morello.explain.words import (
     cycle_count,
     excess,
     percent,
+    searched_text,
     title,
 )
 from morello.search import Alternatives, Impl
@@ -63,8 +64,7 @@ def _header(explanation: Explanation, clock: Clock) -> str:
         f"predicted: {clock.cycles(found.cost)} = {clock.micros(found.cost)} at "
         f"{clock.gigahertz:g} GHz\n"
         f"memory: {limits.vrf} registers, {limits.l1} lines of L1, {limits.l2} of L2\n"
-        f"program: {len(nodes)} nodes; searched {statistics.specs:,} Specs in "
-        f"{statistics.tables:,} tables"
+        f"program: {len(nodes)} nodes, {searched_text(statistics)}"
     )
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from morello.search import Impl
+from morello.search import Impl, Statistics
 from morello.spec import Spec
 
 MILLI = 1000
@@ -87,3 +87,10 @@ def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
         impl = max(impl.branches, key=lambda b: b.times * b.impl.cost).impl
         found.append(str(impl.action))
     return tuple(found)
+
+
+def searched_text(found: Statistics) -> str:
+    """Out of how much a program was chosen."""
+    if not found.specs:
+        return f"read from {found.tables:,} tables of the database"
+    return f"found among {found.specs:,} Specs in {found.tables:,} tables"

@@ -7,9 +7,11 @@ from morello.explain.words import (
     cycle_count,
     excess,
     percent,
+    searched_text,
     short_shape,
     title,
 )
+from morello.search import Statistics
 from morello.spec import parse_spec
 from morello.targets import AVX2
 
@@ -58,3 +60,14 @@ def test_shapes_leave_the_batch_out() -> None:
     assert short_shape((7,)) == (7,)
     assert title(parse_spec("matmul:2x3x4:f32", AVX2.limits)) == "matmul 2x3x4"
     assert title(parse_spec("matmul:5x2x3x4:f32", AVX2.limits)) == "matmul 5x2x3x4"
+
+
+def test_what_a_program_was_chosen_from() -> None:
+    assert searched_text(Statistics(7, 0, 0.1)) == "read from 7 tables of the database"
+    assert (
+        searched_text(Statistics(7, 9000, 1.0)) == "found among 9,000 Specs in 7 tables"
+    )
+
+
+def test_what_a_pin_rules_out_costs_less() -> None:
+    assert excess(-25, 100) == "-25.0%"
