@@ -23,7 +23,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _mutate(data: bytes, rng: random.Random) -> bytes:
+def mutate(data: bytes, rng: random.Random) -> bytes:
+    """A file with some bits, a cut, noise or zeros."""
     changed = bytearray(data)
     match rng.randrange(4):
         case 0:
@@ -52,10 +53,10 @@ def test_a_damaged_file_never_changes_a_program(
     for number in range(MUTATIONS // 10):
         seed = part * MUTATIONS // 10 + number
         path = tmp_path / f"{seed}.sqlite"
-        path.write_bytes(_mutate(data, random.Random(seed)))
+        path.write_bytes(mutate(data, random.Random(seed)))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            layers = _opened(path)
+            layers = opened(path)
             assert program(TEXTS[0], layers) == wanted, f"seed {seed}"
         assert all(str(path) in str(w.message) for w in said), f"seed {seed}"
         assert all(w.category is DatabaseWarning for w in said), f"seed {seed}"
@@ -64,7 +65,7 @@ def test_a_damaged_file_never_changes_a_program(
             layers.close()
 
 
-def _opened(path: Path) -> Layers | None:
+def opened(path: Path) -> Layers | None:
     """The database; None if it is refused, by an error that names it and says what to
     do."""
     refused: DatabaseError | None = None

@@ -1,5 +1,6 @@
 """Pins at rest: they outlive every way that a database takes, and mix with nothing."""
 
+import random
 import sqlite3
 import warnings
 from pathlib import Path
@@ -16,6 +17,7 @@ from morello.search.records import PinRow
 from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.database.small import cold, program, spec
+from tests.database.test_damage import mutate, opened
 
 GOAL = "move:7x9:f32"
 
@@ -37,6 +39,8 @@ def pinned(*rows: PinRow) -> str:
     pins = Pins(tuple(map(Pin.of, rows)))
     return str(Solver(AVX2, pins=pins).solve(spec(GOAL)).impl)
 
+
+MUTATIONS = 100
 
 SETS = (
     (),
@@ -150,3 +154,29 @@ def test_pins_of_another_target_are_not_looked_at(tmp_path: Path) -> None:
     pin = PinRow(row(GOAL, TILE).spec, "vax", "never read", "")
     database.pin((pin,), replace=False)
     assert program(GOAL, Layers(database)) == cold(GOAL)
+
+
+def test_a_damaged_file_gives_the_pinned_program_or_says_why_not(
+    tmp_path: Path,
+) -> None:
+    whole = tmp_path / "whole.sqlite"
+    Database(whole).pin(SETS[1], replace=False)
+    layers = Layers(Database(whole))
+    program(GOAL, layers)
+    layers.close()
+    data = whole.read_bytes()
+    seen = set()
+    for seed in range(MUTATIONS):
+        path = tmp_path / f"{seed}.sqlite"
+        path.write_bytes(mutate(data, random.Random(seed)))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            layers = opened(path)
+            found = program(GOAL, layers)
+        if found != pinned(*SETS[1]):
+            assert found == cold(GOAL), f"seed {seed}"
+            assert said or layers is None, f"seed {seed}"
+        seen.add(found)
+        if layers is not None:
+            layers.close()
+    assert len(seen) == 2
