@@ -78,7 +78,7 @@ def test_an_accumulating_kernel_adds_to_the_given_output() -> None:
         ({"spec": "fill:4x4", "threads": True}, CompileError, "'threads' is True"),
         ({"spec": "fill:4x4", "schedule": 3}, CompileError, "'schedule' is int"),
         (
-            {"spec": "matmul:8x8x8:bf16,bf16,f32"},
+            {"spec": "matmul:8x8x8:bf16,bf16,f32:l1=0:l2=0"},
             SearchError,
             "no kernels that make up matmul on bf16,bf16,f32",
         ),

@@ -52,7 +52,7 @@ REFUSED = {
     "emit fill:3:f16 --stage asm": "unknown dtype 'f16'; use one of f32,",
     "run fill:4:out=[0]@L1": "operand 'out' is in L1, but the arguments of a kernel",
     "bench move:900000x90000": "of memory, and this machine has",
-    "run matmul:8x8x8:u8,s8,s32": "no program exists for matmul:1x8x8x8 u8@GL",
+    "run matmul:8x8x8:u8,s8,s32:l1=0:l2=0": "no program exists for matmul:1x8x8x8 u8",
     "run fill:4 --schedule /dev/null": "/dev/null: the input is empty; give a module",
     "run fill:3 --input out=x": "--input out=x: fill reads no operand 'out'; it reads",
 }

@@ -51,7 +51,7 @@ def test_output_file_is_untouched_by_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "out.s"
     path.write_text("before")
     flags = ["--stage", "asm", "-o", str(path)]
-    assert main(["emit", "matmul:8x8x8:u8,s8,s32", *flags]) == 1
+    assert main(["emit", "matmul:8x8x8:u8,s8,s32:l1=0:l2=0", *flags]) == 1
     assert path.read_text() == "before"
     assert main(["emit", "fill:3", *flags]) == 0
     assert "fill_3_f32:" in path.read_text()

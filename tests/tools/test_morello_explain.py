@@ -81,7 +81,7 @@ def test_the_same_every_time(capsys: Capture) -> None:
     ("arguments", "code", "message"),
     [
         (["max:0x3:f32"], 1, "size 0 of dimension"),
-        (["matmul:1x1x1:f32:l1=0"], 1, "no program exists"),
+        (["matmul:1x1x1:f32:l1=0:l2=0"], 1, "no program exists"),
         (["fill:7", "--at", "99"], 2, "argument --at: the program has no node 99"),
         (["fill:7", "--ghz", "0"], 2, "'0' is not a clock in GHz"),
         (["fill:7", "--ghz", "nan"], 2, "'nan' is not a clock in GHz"),
