@@ -87,13 +87,23 @@ class NativeFunction:
     def checked(self) -> Callable[..., Any]:
         """A function that takes what this one takes, and answers and refuses the same.
 
-        Where all arrays are given, and are plain ones that fit, Python does no work. It
-        is this function itself where it has several outputs, or where this NumPy is not
+        Where all arrays are given, and are plain ones that fit, Python does no work;
+        where the output is not, it only makes one. It is this function itself where it has several outputs, or where this NumPy is not
         one that machine code can read.
         """
         if len(self._outputs) != 1 or not array_layout.is_known():
             return self
-        return self._code.checked(self._table, self)
+        given = self._code.checked(self._table, self)
+        if not self._may_allocate:
+            return given
+        inputs, output = self._inputs, self._outputs[0]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if len(args) == inputs and not kwargs:
+                return given(*args, self._new_output(output, args))
+            return self(*args, **kwargs)
+
+        return self._code.checked(self._table, call)
 
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         """A function without arguments that runs this one on these arrays each time.
