@@ -158,16 +158,19 @@ class MlirEmitter(Emitter):
         """The place along one physical dimension."""
         layout = buffer.tensor.layout
         if isinstance(at, Pack):
-            if isinstance(at.number, int):
-                at = at.number * at.size
-            elif layout.pack(d.dim) == 1:
-                at = arith.MulIOp(at.number, self._index(at.size)).result
-            else:
-                at = 0 if d.pack else at.number
-                return self._index(at)
+            return self._place_in_pack(layout, d, at)
         if not isinstance(at, int):
             return at  # a value stands for an unpacked dimension and is its own place
         return self._index(layout.place(d, at))
+
+    def _place_in_pack(self, layout: Layout, d: PhysicalDim, at: Pack) -> Value:
+        if isinstance(at.number, int):
+            element = at.number * at.size + at.offset
+            return self._index(layout.place(d, element))
+        if layout.pack(d.dim) == 1:
+            first = arith.MulIOp(at.number, self._index(at.size)).result
+            return self.offset(first, at.offset)
+        return self._index(layout.place(d, at.offset)) if d.pack else at.number
 
     def load(
         self,
@@ -392,6 +395,8 @@ class MlirEmitter(Emitter):
 
     def offset(self, index: Value, by: int) -> Value:
         """`Emitter.offset`."""
+        if isinstance(index, Pack):
+            return dataclasses.replace(index, offset=index.offset + by)
         if isinstance(index, int):
             return index + by
         return arith.AddIOp(index, self._index(by)).result if by else index

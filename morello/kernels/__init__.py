@@ -13,6 +13,7 @@ from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
+from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
@@ -35,6 +36,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulAxpy(),
     MatmulDot(),
     MatmulScalar(),
+    MatmulDotHalves(),
     MatmulPairs(),
     MatmulSaturatingPairs(),
     MatmulSaturatingScalar(),

@@ -26,12 +26,14 @@ Body = Callable[[Value, tuple[Value, ...]], Sequence[Value]]
 
 @dataclasses.dataclass(frozen=True)
 class Pack:
-    """The first element of a pack of a dimension, by the number of the pack."""
+    """An element of a pack of a dimension, by the number of the pack."""
 
     number: Value
     """An index value that a loop hands to its body, or an integer."""
     size: int
     """Elements of a pack; of an unpacked dimension so many neighbours count as one."""
+    offset: int = 0
+    """Which element of the pack: the first if left out."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -46,6 +46,7 @@ AVX2 = Target(
         "matmul_axpy",
         "matmul_dot",
         "matmul_scalar",
+        "matmul_dot_halves",
         "matmul_pairs",
         "matmul_saturating_pairs",
         "matmul_saturating_scalar",

@@ -29,6 +29,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         ("f32@GL[0,1,2]", "f32@GL[0,1,2]!", "f32@L1[0,1,2]"),
     ),
     "matmul_scalar": (Matmul(True), ("s32@L1[0,1,2]",) * 3),
+    "matmul_dot_halves": (
+        Matmul(True),
+        ("f32@L1[0,1,2,2oe16]", "bf16@L1[0,2,1]", "f32@L1[0,1,2]"),
+    ),
     "matmul_pairs": (
         Matmul(True),
         ("s16@L1[0,1,2,1p6,2p2]", "s16@L1[0,2,1,2p16,1p2]", "s32@VRF[0,1,2]v8"),

@@ -101,6 +101,18 @@ def test_one_element_of_any_dtypes_in_any_layout(name: str) -> None:
     )
 
 
+def test_halves_at_every_edge_size() -> None:
+    forms = "f32@L1[0,1,2,2oe16]", "bf16@L1[0,2,1]", "f32@L1[0,1,2]"
+    sizes = [(1, 1, k, n) for k in EDGE for n in (1, 3, 8)]
+    sizes += [(1, m, k, n) for m in range(1, 6) for n in range(1, 9) for k in (16, 33)]
+    cases = legal_cases(
+        "matmul_dot_halves", tuple(spec(MATMUL, s, *forms) for s in sizes)
+    )
+    assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
+    assert {c.spec.sizes[1] for c in cases} == {1, 2, 3, 4}
+    check_random(cases)
+
+
 EVERY = np.arange(256)
 
 

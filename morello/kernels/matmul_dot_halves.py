@@ -1,0 +1,158 @@
+"""Matmul by dot products with a column-major rhs of bf16, whose words are halved.
+
+16 neighbours of bf16 along k are 8 words; a shift makes the even ones f32, a mask the
+odd ones, where widening them in order takes shuffles. So lhs is wanted in f32 with
+even elements before odd ones, too: it is brought there once for many columns.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
+from morello.kernels.lane_sums import lane_sums, lane_sums_cost
+from morello.kernels.rules import in_l1, size_is_one
+from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import ceil_div
+from morello.targets.coefficients import Coefficients
+
+PACK = 16
+"""Neighbours along k that are taken together."""
+
+COLUMNS = 8
+"""The most columns of rhs side by side."""
+
+_LANES = lanes_of(Dtype.F32)
+_BESIDE = 3
+"""Registers beside the sums and lhs: both halves of a column, and a mask."""
+
+_LHS = Layout.parse(f"[0,1,2,2oe{PACK}]")
+_RHS = Layout.parse("[0,2,1]")
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulDotHalves(Kernel):
+    """out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at a time.
+
+    lhs is f32 in odd-even packs of 16, rhs column-major bf16.
+    """
+
+    name: ClassVar[str] = "matmul_dot_halves"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Its layouts and dtypes; everything in L1."""
+        if key.kind != Matmul(accum=True) or not in_l1(*key.tensors):
+            return False
+        lhs, rhs, out = key.tensors
+        return (
+            key.dtypes == (Dtype.F32, Dtype.BF16, Dtype.F32)
+            and lhs.layout == _LHS
+            and rhs.layout == _RHS
+            and not out.layout.is_packed
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """A few columns; registers for all sums, and for lhs beside them."""
+        _, m, k, n = frame.sizes
+        taken = m * n + 2 * m + _BESIDE
+        return (
+            size_is_one(frame, 0),
+            Condition(k > 1, "takes neighbours along k: k = 1 has none"),
+            Condition(
+                n <= COLUMNS, f"takes at most {COLUMNS} columns: tile n to {COLUMNS}"
+            ),
+            Condition(
+                (taken <= REGISTERS) & (taken <= frame.limits.vrf),
+                "needs free registers for m * n sums, two vectors of each row of lhs "
+                f"and {_BESIDE} more, in all {REGISTERS}: tile m or n smaller",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """For each 16 of k the slowest of products, loads and chains; then the sums."""
+        c = coefficients
+        _, m, k, n = frame.sizes
+        products = 2 * c.fma * m * n + n * c.vector_op
+        loads = c.load * (2 * m + n)
+        step = np.maximum(np.maximum(products, loads), 2 * c.fma_latency)
+        short = np.where(k % PACK, n * (c.load + 2 * c.shuffle), 0)
+        sums = lane_sums_cost(m * n, c) + m * n * (c.shuffle + c.load + c.store)
+        return as_ints(c.kernel_setup + ceil_div(k, PACK) * step + short + sums)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over packs of k that carries the sums; then each over its lanes."""
+        _, m, k, n = spec.sizes
+        zero = emitter.constant(Dtype.F32, 0, _LANES)
+        sums: Sequence[Value] = [zero] * (m * n)
+
+        def step(at: Value, carried: Sequence[Value], count: int = PACK) -> list[Value]:
+            return self._step(emitter, operands, spec, at, carried, count)
+
+        whole, rest = divmod(k, PACK)
+        if whole > 1:
+            sums = emitter.loop(0, whole, 1, sums, step)
+        elif whole:
+            sums = step(0, sums)
+        if rest:
+            sums = step(whole, sums, rest)
+        totals = lane_sums(emitter, sums)
+        for place in range(m * n):
+            at = (0, place // n, place % n)
+            total = emitter.extract(totals[place // _LANES], place % _LANES)
+            held = emitter.load_element(operands[2], at)
+            emitter.store_element(emitter.add(held, total), operands[2], at)
+
+    def _step(
+        self,
+        emitter: Emitter,
+        operands: Sequence[Buffer],
+        spec: Spec,
+        at: Value,
+        carried: Sequence[Value],
+        count: int,
+    ) -> list[Value]:
+        """Add the products of pack ``at`` of k, of which ``count`` are there."""
+        lhs, rhs, _ = operands
+        _, m, _, n = spec.sizes
+        # Nothing is known of padding: of a short pack both factors are masked.
+        rows = [
+            [
+                _load_half(emitter, lhs, (0, i, Pack(at, PACK, first)), length)
+                for first, length in enumerate(((count + 1) // 2, count // 2))
+            ]
+            for i in range(m)
+        ]
+        found = list(carried)
+        for j in range(n):
+            words = emitter.load(rhs, (0, Pack(at, PACK), j), PACK, count)
+            for half, column in enumerate(emitter.split_bf16(words)):
+                for i in range(m):
+                    place = i * n + j
+                    found[place] = emitter.multiply_add(
+                        rows[i][half], column, found[place]
+                    )
+        return found
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Odd-even packs of lhs, where rhs is column-major bf16."""
+        if operand or not isinstance(key.kind, Matmul):
+            return ()
+        _, rhs, out = key.tensors
+        fits = (
+            rhs.dtype is Dtype.BF16
+            and rhs.layout == _RHS
+            and out.dtype is Dtype.F32
+            and not out.layout.is_packed
+        )
+        return (Form(Dtype.F32, _LHS),) if fits else ()
+
+
+def _load_half(emitter: Emitter, lhs: Buffer, index: Index, count: int) -> Value:
+    if not count:
+        return emitter.constant(Dtype.F32, 0, _LANES)
+    return emitter.load(lhs, index, _LANES, count)

@@ -1,0 +1,150 @@
+"""Forms: operands take the dtypes and layouts that kernels ask for, where that pays."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from morello.actions import Move, Select
+from morello.actions.move import asked_forms, relayout_levels
+from morello.kernels import KERNELS
+from morello.search import Impl, Solver
+from morello.spec import Dtype, Form, Layout, Level, Matmul, SpecKey, parse_spec
+from morello.targets import AVX2
+from tests.search.goals import KINDS, random_goal
+
+
+def program(text: str) -> Impl:
+    return Solver(AVX2).solve(parse_spec(text, AVX2.limits)).impl
+
+
+def nodes(impl: Impl) -> Iterator[Impl]:
+    yield impl
+    for branch in impl.branches:
+        yield from nodes(branch.impl)
+
+
+def moves(impl: Impl, operand: str) -> set[tuple[str, str]]:
+    """The layouts and dtypes that an operand of a matmul takes."""
+    return {
+        (str(node.action.layout), node.action.dtype)
+        for node in nodes(impl)
+        if isinstance(node.action, Move)
+        and node.action.operand == operand
+        and isinstance(node.spec.kind, Matmul)
+        and node.action.level is not Level.VRF
+    }
+
+
+def kernels(impl: Impl) -> set[str]:
+    return {n.action.kernel for n in nodes(impl) if isinstance(n.action, Select)}
+
+
+def test_bf16_is_widened_as_it_is_packed() -> None:
+    impl = program("matmul:96x64x96:bf16,bf16,f32")
+    assert "f32" in {dtype for _, dtype in moves(impl, "lhs")}
+    columns = {("[0,2,1,2p16]", "f32"), ("[0,2,1,2p24]", "f32")}
+    assert moves(impl, "rhs") & columns
+    assert "matmul_broadcast" in kernels(impl)
+    assert "matmul_scalar" not in kernels(impl)
+
+
+@pytest.mark.parametrize("out", ["s32", "s16"])
+def test_u8_and_s8_are_widened_to_pairs_of_s16(out: str) -> None:
+    impl = program(f"matmul:48x67x64:u8,s8,{out}")
+    assert ("[0,2,1,2p16,1p2]", "s16") in moves(impl, "rhs")
+    assert {"matmul_pairs", "move_interleave"} <= kernels(impl)
+    casts = {
+        n.action.dtype
+        for n in nodes(impl)
+        if isinstance(n.action, Move) and n.action.level is Level.VRF
+    }
+    assert casts == {"" if out == "s32" else "s32"}
+
+
+def test_saturating_pairs_keep_their_dtypes() -> None:
+    impl = program("matmul:48x67x64:u8,s8,s16:saturating=true")
+    assert ("[0,2,1,2p32,1p2]", "") in moves(impl, "rhs")
+    assert "matmul_saturating_pairs" in kernels(impl)
+    assert all(not dtype for _, dtype in moves(impl, "rhs") | moves(impl, "lhs"))
+
+
+def test_rows_of_bf16_are_split_into_odd_and_even_ones() -> None:
+    """Columns of rhs lie along k: each word holds an even and an odd element."""
+    impl = program("matmul:1x512x64:bf16,bf16,f32:rhs=[0,2,1]")
+    assert ("[0,1,2,2oe16]", "f32") in moves(impl, "lhs")
+    assert {"matmul_dot_halves", "move_odd_even"} <= kernels(impl)
+
+
+def test_a_column_major_operand_is_brought_to_panels() -> None:
+    impl = program("matmul:48x96x96:f32:rhs=[0,2,1]")
+    assert moves(impl, "rhs") & {("[0,2,1,2p16]", ""), ("[0,2,1,2p24]", "")}
+    assert {"matmul_broadcast", "move_transpose"} <= kernels(impl)
+
+
+def test_what_is_packed_otherwise_is_packed_again() -> None:
+    impl = program("matmul:48x96x96:f32:lhs=[0,1,2,1p3]:rhs=[0,2,1,2p8]")
+    assert moves(impl, "rhs") & {("[0,2,1,2p16]", ""), ("[0,2,1,2p24]", "")}
+    assert "matmul_broadcast" in kernels(impl)
+
+
+def test_what_is_packed_as_asked_for_stays() -> None:
+    key = parse_spec("matmul:96x96x96:f32:rhs=[0,2,1,2p16]", AVX2.limits).key
+    assert asked_forms(key, 1, AVX2) == ()
+    assert [str(form) for form in asked_forms(key, 0, AVX2)] == [
+        "f32[0,1,2,1p4]",
+        "f32[0,1,2,1p6]",
+    ]
+
+
+def test_nothing_is_asked_for_that_changes_the_meaning() -> None:
+    rng = random.Random(0)
+    for kind in KINDS:
+        for _ in range(20):
+            key = random_goal(rng, kind).key
+            for index, tensor in enumerate(key.tensors):
+                for form in asked_forms(key, index, AVX2):
+                    assert form.dtype is tensor.dtype or kind.may_widen(
+                        key.dtypes, index, form.dtype
+                    )
+
+
+def test_forms_go_one_way() -> None:
+    """Each move is nearer, wider, or from unpacked to packed: no chain comes back."""
+
+    def rank(key: SpecKey, operand: str) -> tuple[int, int, bool]:
+        names = [o.name for o in key.kind.operands]
+        tensor = key.tensors[names.index(operand)]
+        return tensor.level, -tensor.dtype.itemsize, not tensor.layout.is_packed
+
+    rng = random.Random(1)
+    found = 0
+    for kind in KINDS:
+        for _ in range(20):
+            goal = random_goal(rng, kind)
+            for action in Move.candidates(goal.key, (), AVX2):
+                index = [o.name for o in kind.operands].index(action.operand)
+                after = goal.key.with_tensor(
+                    index, action.destination(goal.key.tensors[index], AVX2)
+                )
+                assert rank(after, action.operand) < rank(goal.key, action.operand)
+                found += 1
+    assert found > 200
+
+
+def test_a_level_matters_where_a_form_may_be_taken_there() -> None:
+    given = "matmul_accum:4x4x4:bf16,bf16,f32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L1"
+    key = parse_spec(given, AVX2.limits).key
+    assert relayout_levels(key, AVX2) == {Level.L1, Level.L2}
+    same = parse_spec("move:4x4:bf16,f32:src=[0,1]@L2:dst=[0,1]@L2", AVX2.limits).key
+    assert relayout_levels(same, AVX2) == frozenset()
+
+
+def test_kernels_ask_only_for_what_can_still_be() -> None:
+    """A factor in pairs of s16 leaves nothing to ask for but pairs of the other."""
+    key = parse_spec("matmul:4x4x4:s16,s8,s32:lhs=[0,1,2,1p6,2p2]", AVX2.limits).key
+    assert asked_forms(key, 1, AVX2) == (
+        Form(Dtype.S16, Layout.parse("[0,2,1,2p16,1p2]")),
+    )
+    wide = parse_spec("matmul:4x4x4:s32,s8,s32", AVX2.limits).key
+    assert KERNELS["matmul_pairs"].forms(wide, 1) == ()
