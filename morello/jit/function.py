@@ -88,8 +88,8 @@ class NativeFunction:
         """A function that takes what this one takes, and answers and refuses the same.
 
         Where all arrays are given, and are plain ones that fit, Python does no work;
-        where the output is not, it only makes one. It is this function itself where it has several outputs, or where this NumPy is not
-        one that machine code can read.
+        where the output is not, it only makes one. It is this function itself where it
+        has several outputs, or where this NumPy is not one that machine code can read.
         """
         if len(self._outputs) != 1 or not array_layout.is_known():
             return self
