@@ -13,6 +13,19 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 
 // -----
 
+#u3 = #morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#s3 = #morello.tensor<"s8", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#o3 = #morello.tensor<"s16", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// CHECK: options = {accum = true, saturating = true}
+func.func @f(%a: memref<1x1x2xi8>, %b: memref<1x2x1xi8>, %c: memref<1x1x1xi16>) {
+  "morello.kernel"(%a, %b, %c) {kernel = "matmul_saturating_scalar", kind = "matmul", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {accum = true, saturating = true}, serial = true, sizes = array<i64: 1, 1, 2, 1>, tensors = [#u3, #s3, #o3]} : (memref<1x1x2xi8>, memref<1x2x1xi8>, memref<1x1x1xi16>) -> ()
+  return
+}
+
+// -----
+
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 

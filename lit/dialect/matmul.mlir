@@ -14,6 +14,33 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
+#u3 = #morello.tensor<"u8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#o3 = #morello.tensor<"s16", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// An option that may be left out.
+// CHECK-LABEL: func.func @f
+// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = false
+// CHECK-SAME: saturating = true
+func.func @f(%a: memref<1x6x4xi8>, %b: memref<1x4x16xi8>, %c: memref<1x6x16xi16>) {
+  "morello.matmul"(%a, %b, %c) {accum = false, saturating = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#u3, #s3, #o3]} : (memref<1x6x4xi8>, memref<1x4x16xi8>, memref<1x6x16xi16>) -> ()
+  return
+}
+
+// -----
+
+#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  // expected-error@+1 {{matmul has no saturating product f32,f32,f32; saturating=true goes with u8,s8,s16 alone}}
+  "morello.matmul"(%a, %b, %c) {accum = false, saturating = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
 #b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">

@@ -13,6 +13,19 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 
 // -----
 
+#b2 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1]">, true, 0>
+#l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// A cast.
+// CHECK: (memref<8x16xbf16>, memref<8x16xf32>) -> ()
+func.func @f(%a: memref<8x16xbf16>, %b: memref<8x16xf32>) {
+  "morello.move"(%a, %b) {limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#b2, #l2]} : (memref<8x16xbf16>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
 #g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 

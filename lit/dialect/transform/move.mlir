@@ -26,6 +26,107 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
+#b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// An input becomes wider as it is packed.
+// CHECK-LABEL: func.func @f(
+// CHECK: [[BUF:%.+]] = memref.alloc() : memref<1x1x4x16xf32>
+// CHECK: "morello.move"(%arg1, [[BUF]])
+// CHECK-SAME: #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,2,1,2p16]">, false
+// CHECK: "morello.matmul"(%arg0, [[BUF]], %arg2) {accum = true, body
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<1x6x4xbf16>, %b: memref<1x4x16xbf16>, %c: memref<1x6x16xf32>) {
+  "morello.matmul"(%a, %b, %c) {accum = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#b3, #b3, #g3]} : (memref<1x6x4xbf16>, memref<1x4x16xbf16>, memref<1x6x16xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:3 = "morello_transform.move"(%0) {operand = "rhs", level = "L2", layout = #morello.layout<"[0,2,1,2p16]">, dtype = "f32"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "prologue" : !transform.any_op
+  transform.annotate %r#1 "body" : !transform.any_op
+  transform.annotate %r#2 "epilogue" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#u3 = #morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#s3 = #morello.tensor<"s8", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#o3 = #morello.tensor<"s16", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// An integer output that wraps is computed in more bits, and cut off at the end.
+// CHECK-LABEL: func.func @f(
+// CHECK: [[BUF:%.+]] = memref.alloca() : memref<1x6x2xvector<8xi32>>
+// CHECK: "morello.move"(%arg2, [[BUF]])
+// CHECK: "morello.matmul"(%arg0, %arg1, [[BUF]]) {accum = true, body
+// CHECK-SAME: #morello.tensor<"s32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>
+// CHECK: "morello.move"([[BUF]], %arg2) {epilogue
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<1x6x4xi8>, %b: memref<1x4x16xi8>, %c: memref<1x6x16xi16>) {
+  "morello.matmul"(%a, %b, %c) {accum = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#u3, #s3, #o3]} : (memref<1x6x4xi8>, memref<1x4x16xi8>, memref<1x6x16xi16>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:3 = "morello_transform.move"(%0) {operand = "out", level = "VRF", layout = #morello.layout<"[0,1,2]">, dtype = "s32"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "prologue" : !transform.any_op
+  transform.annotate %r#1 "body" : !transform.any_op
+  transform.annotate %r#2 "epilogue" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#u3 = #morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#s3 = #morello.tensor<"s8", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#o3 = #morello.tensor<"s16", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<1x6x4xi8>, %b: memref<1x4x16xi8>, %c: memref<1x6x16xi16>) {
+  "morello.matmul"(%a, %b, %c) {accum = true, saturating = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#u3, #s3, #o3]} : (memref<1x6x4xi8>, memref<1x4x16xi8>, memref<1x6x16xi16>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error@+1 {{'out' cannot be s32 in its stead: matmul_accum on u8,s8,s16 would not be the same}}
+  %r:3 = "morello_transform.move"(%0) {operand = "out", level = "VRF", layout = #morello.layout<"[0,1,2]">, dtype = "s32"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "prologue" : !transform.any_op
+  transform.annotate %r#1 "body" : !transform.any_op
+  transform.annotate %r#2 "epilogue" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+module attributes {transform.with_named_sequence} {
+func.func @f(%a: memref<1x6x4xbf16>, %b: memref<1x4x16xbf16>, %c: memref<1x6x16xf32>) {
+  "morello.matmul"(%a, %b, %c) {accum = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#b3, #b3, #g3]} : (memref<1x6x4xbf16>, memref<1x4x16xbf16>, memref<1x6x16xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error@+1 {{'f64' is no dtype}}
+  %r:3 = "morello_transform.move"(%0) {operand = "rhs", level = "L2", layout = #morello.layout<"[0,1,2]">, dtype = "f64"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "prologue" : !transform.any_op
+  transform.annotate %r#1 "body" : !transform.any_op
+  transform.annotate %r#2 "epilogue" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
 #g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
