@@ -14,7 +14,7 @@ import pytest
 import morello
 from morello.actions import Action, GridParallel, TileParallel
 from morello.dialect import load
-from morello.jit import openmp
+from morello.jit import call_table, openmp
 from morello.kernel import Kernel
 from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
@@ -194,3 +194,21 @@ SPIN = (
 def test_idle_threads_soon_leave_the_processor_to_others() -> None:
     assert in_new_process(SPIN) == "1\n"
     assert in_new_process(SPIN, KMP_BLOCKTIME="30") == "30\n"
+
+
+@pytest.mark.parametrize("text", ["matmul:49x80x24", "max:101x77"])
+def test_one_thread_gives_the_same_bits(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A10: what a call computes does not depend on how many threads were free."""
+    kernel = morello.compile(text, target=CHEAP_FORK, threads=2)
+    rng = np.random.default_rng(0)
+    inputs = [
+        rng.standard_normal(parameter.shape).astype(parameter.dtype)
+        for parameter in kernel.parameters[:-1]
+    ]
+    alone = kernel(*inputs)
+    monkeypatch.setattr(call_table._busy, "value", 100)
+    beside_others = kernel(*inputs)
+    assert call_table._busy.value == 100
+    assert beside_others.tobytes() == alone.tobytes()
