@@ -52,6 +52,18 @@ class LabelBoxes:
         hits = _hits(self.ends, point)
         return int(self.labels[hits[0]]) if hits.size else NO_ACTION
 
+    def clip(self, shape: tuple[int, ...], labels: Words) -> "LabelBoxes":
+        """The part from the origin to ``shape``.
+
+        Args:
+            shape: of the part, nowhere more than that of the table.
+            labels: what each label becomes; `NO_ACTION` for one that the part has not.
+        """
+        ends, kept = _clip(self.ends, shape)
+        found = labels[self.labels] if self.labels.size else self.labels
+        kept &= found != NO_ACTION
+        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), found[kept])
+
     def expand(self) -> Words:
         """The dense array."""
         dense = np.full(self.shape, NO_ACTION, np.int32)
@@ -111,6 +123,19 @@ class CostBoxes:
             ]
         return float(values[0])
 
+    def clip(self, axes: tuple[Axis, ...]) -> "CostBoxes":
+        """The part whose axes are the beginnings ``axes`` of those of the table."""
+        ends, kept = _clip(self.ends, tuple(map(len, axes)))
+        old, new = self.ends[kept], np.ascontiguousarray(ends[kept])
+        grid = self.corners[kept].reshape(len(new), *(2,) * self.dims)
+        for dim in range(self.dims):
+            axis = np.asarray(self.axes[dim], np.int64)
+            first = axis[new[:, 0, dim]]
+            spans = (axis[ends[:, 1, dim] - 1] - first for ends in (old, new))
+            grid = _shorten(grid, dim, *spans)
+        corners = np.ascontiguousarray(grid.reshape(len(new), 1 << self.dims))
+        return CostBoxes(axes, self.dims, new, corners)
+
     def expand(self) -> Floats:
         """The dense array."""
         dense = np.full(tuple(map(len, self.axes)), np.inf)
@@ -149,6 +174,30 @@ def _hits(ends: Words, point: tuple[int, ...]) -> Integers:
     place = np.asarray(point, np.int32)
     inside = (ends[:, 0] <= place) & (place < ends[:, 1])
     return np.flatnonzero(inside.all(axis=1))
+
+
+def _clip(ends: Words, shape: tuple[int, ...]) -> tuple[Words, Any]:
+    """Boxes cut off at ``shape``, and which of them are not empty."""
+    clipped = ends.copy()
+    clipped[:, 1] = np.minimum(ends[:, 1], np.asarray(shape, np.int32))
+    return clipped, (clipped[:, 0] < clipped[:, 1]).all(axis=1)
+
+
+def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Integers:
+    """Corners of boxes that end earlier along a size axis, on which costs are affine.
+
+    Args:
+        grid: the corners, n x 2 x ... x 2.
+        before: for each box, how far its last coordinate was from the first.
+        after: how far it is.
+    """
+    low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
+    sides = (-1, *(1,) * (low.ndim - 1))
+    span = np.maximum(before, 1).reshape(sides)
+    rise = high - low
+    shared = np.maximum(np.gcd(rise, span), 1)  # the product is a cost: no overflow
+    end = low + rise // shared * (after.reshape(sides) // (span // shared))
+    return np.stack([low, end], axis=dim + 1)
 
 
 def _corners(dense: Floats, ends: Words, dims: int) -> Integers:

@@ -22,12 +22,16 @@ from urllib.parse import quote
 
 from morello.errors import MorelloError
 from morello.search.records import (
+    Cover,
     PinRow,
     SearchRow,
     checksum_of,
+    clean_covers,
     delete_pin,
+    read_covers,
     read_pins,
     read_searches,
+    write_covers,
     write_pins,
     write_search,
 )
@@ -114,15 +118,24 @@ class Database:
             row, checksum = _row(found.fetchone())
         return row if row is not None and row.checksum == checksum else None
 
-    def put(self, row: Row) -> None:
+    def covers(self, base: bytes | None = None) -> tuple[Cover, ...]:
+        """The index of tables for goals of other sizes, or a part of it.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_covers(self._connected(), base)
+
+    def put(self, row: Row, cover: Cover | None = None) -> None:
         """Store a row; when this returns, the row outlives the process.
 
         Raises:
             DatabaseError: the file cannot be written.
         """
-        self.put_all((row,))
+        self.put_all((row,), () if cover is None else (cover,))
 
-    def put_all(self, rows: tuple[Row, ...]) -> int:
+    def put_all(self, rows: tuple[Row, ...], covers: tuple[Cover, ...] = ()) -> int:
         """Store rows, all or none, and answer how many are new.
 
         Raises:
@@ -132,7 +145,10 @@ class Database:
             before = connection.total_changes
             for row in rows:
                 connection.execute(_INSERT, (*dataclasses.astuple(row), row.checksum))
-            return connection.total_changes - before
+            new = connection.total_changes - before
+            if covers:
+                write_covers(connection, covers)
+            return new
 
     def rows(self) -> Iterator[tuple[Row, bool]]:
         """Every row by key, and whether it is whole.
@@ -157,6 +173,7 @@ class Database:
                 connection.executemany(
                     "DELETE FROM tables WHERE key = ?", [(key,) for key in keys]
                 )
+                clean_covers(connection)
             self._connected().execute("VACUUM")
 
     def pins(self) -> tuple[tuple[PinRow, bool], ...]:

@@ -49,6 +49,14 @@ PINS = "pins="
 """What the digest of pinned schedules begins with in a family."""
 
 
+def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
+    """The same without the axes of the goal: what tables have in common of which one
+    may be a part of another."""
+    own = (str(identity.key), repr(identity.free))
+    text = "\n".join(("base", *own, str(limits), str(room), kin))
+    return hashlib.blake2b(text.encode(), digest_size=32).digest()
+
+
 def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     """The key of a table's row, 32 bytes.
 

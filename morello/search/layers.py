@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 from morello.search.database import Database, DatabaseError, Row
-from morello.search.records import PinRow, SearchRow
+from morello.search.records import Cover, PinRow, SearchRow
 
 VARIABLE = "MORELLO_DB"
 """The environment variable that names the databases."""
@@ -71,13 +71,23 @@ class Layers:
                     self._warn(database, _damaged(database, pin), "it is not respected")
         return tuple(found.values())
 
-    def put(self, row: Row) -> None:
+    def covers(self, base: bytes) -> tuple[Cover, ...]:
+        """The tables of all databases for goals of other sizes, with one base."""
+        found: list[Cover] = []
+        for database in self.readable:
+            try:
+                found += database.covers(base)
+            except DatabaseError as error:
+                self._lose(database, error)
+        return tuple(found)
+
+    def put(self, row: Row, cover: Cover | None = None) -> None:
         """Store a row, if there is a database that can be written."""
         top = self.top  # another thread may lose it meanwhile
         if top is None:
             return
         try:
-            top.put(row)
+            top.put(row, cover)
         except DatabaseError as error:
             self._warn(top, error, "what is solved is not stored")
             self.top = None

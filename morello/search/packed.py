@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable
 from functools import cached_property
 
+import numpy as np
+
 from morello.actions import Action
 from morello.search.axes import Box
 from morello.search.compress import CostBoxes, LabelBoxes
@@ -34,6 +36,26 @@ class Packed:
             table.actions,
             LabelBoxes.of(table.decisions),
             lambda: costs,
+        )
+
+    def clip(
+        self, identity: TableId, box: Box, actions: tuple[Action, ...]
+    ) -> "Packed":
+        """The part of the table that is another's, of a goal with shorter axes.
+
+        Args:
+            identity: of that table.
+            box: its box: each axis is the beginning of that of this one.
+            actions: what its decisions index; all that it chooses are among them.
+        """
+        place = {action: index for index, action in enumerate(actions)}
+        labels = [place.get(action, NO_ACTION) for action in self.actions]
+        return Packed(
+            identity,
+            box,
+            actions,
+            self.decisions.clip(box.shape, np.asarray(labels, np.int32)),
+            lambda: self.costs.clip(box.axes),
         )
 
     def expand(self) -> Table:

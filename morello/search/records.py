@@ -1,6 +1,6 @@
-"""What a database holds beside tables: pinned schedules, and notes on searches.
+"""What a database holds beside tables: pins, notes on searches, and an index of tables.
 
-Both have tables of their own, which are made when they are first written, so that a
+All have tables of their own, which are made when they are first written, so that a
 file without them is as good.
 """
 
@@ -17,6 +17,15 @@ CREATE TABLE IF NOT EXISTS pins (
     schedule TEXT NOT NULL,
     checksum BLOB NOT NULL,
     PRIMARY KEY (spec, target)
+) WITHOUT ROWID
+"""
+
+_COVERS = """
+CREATE TABLE IF NOT EXISTS covers (
+    base BLOB NOT NULL,
+    key BLOB NOT NULL,
+    sizes TEXT NOT NULL,
+    PRIMARY KEY (base, key)
 ) WITHOUT ROWID
 """
 
@@ -183,6 +192,51 @@ def write_search(connection: sqlite3.Connection, row: SearchRow) -> None:
         f"INSERT OR REPLACE INTO searches ({_SEARCH_COLUMNS}) VALUES ({marks})",
         dataclasses.astuple(whole),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Cover:
+    """Where a table is found by goals of other sizes."""
+
+    base: bytes
+    """A hash of all that the table depends on but its axes."""
+    key: bytes
+    """Of its row."""
+    sizes: str
+    """The axes of its goal, as JSON."""
+
+
+def read_covers(
+    connection: sqlite3.Connection, base: bytes | None = None
+) -> tuple[Cover, ...]:
+    """The index, or the part of it with one base; damaged rows are left out."""
+    if not _has(connection, "covers"):
+        return ()
+    which = "" if base is None else " WHERE base = ?"
+    found = connection.execute(
+        f"SELECT base, key, sizes FROM covers{which} ORDER BY base, key",
+        () if base is None else (base,),
+    )
+    kinds = (bytes, bytes, str)
+    rows = [row for row in found.fetchall() if all(map(isinstance, row, kinds))]
+    return tuple(Cover(*row) for row in rows)
+
+
+def write_covers(connection: sqlite3.Connection, covers: tuple[Cover, ...]) -> None:
+    """Add to the index."""
+    connection.execute(_COVERS)
+    connection.executemany(
+        "INSERT OR IGNORE INTO covers (base, key, sizes) VALUES (?, ?, ?)",
+        [dataclasses.astuple(cover) for cover in covers],
+    )
+
+
+def clean_covers(connection: sqlite3.Connection) -> None:
+    """Take tables that are gone out of the index."""
+    if _has(connection, "covers"):
+        connection.execute(
+            "DELETE FROM covers WHERE key NOT IN (SELECT key FROM tables)"
+        )
 
 
 def _has(connection: sqlite3.Connection, name: str) -> bool:

@@ -6,20 +6,26 @@ the room for those is needed; later they are made again from the boxes.
 """
 
 import contextlib
+import dataclasses
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from morello.actions import Action
-from morello.search.axes import Box
+from morello.search.axes import Axis, Box
 from morello.search.codec import CodecError, decode, encode
 from morello.search.database import Row
-from morello.search.identity import family, row_key
+from morello.search.identity import base_key, family, row_key
 from morello.search.layers import Layers
 from morello.search.packed import Packed
+from morello.search.records import Cover
 from morello.search.table import Costs, Table, TableId
 from morello.spec import Limits
 from morello.targets import Target
+
+Candidates = Callable[[TableId], tuple[Action, ...]]
+"""Gives the actions that are tried on the Specs of a table."""
 
 DENSE_BYTES = 192 << 20
 """The room for dense arrays."""
@@ -49,6 +55,8 @@ class Shelf:
         self.database = database
         self.read = 0
         """How many tables came from the database."""
+        self.parts = 0
+        """How many are parts of tables there."""
         self.tally = (0, 0, 0)
         """Of the tables that were solved and compressed: points, boxes of decisions and
         boxes of costs."""
@@ -120,6 +128,43 @@ class Shelf:
         self.read += 1
         return True
 
+    def fetch_part(
+        self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
+    ) -> bool:
+        """Look for a table of a goal with longer axes that has this one as its part.
+
+        Where the axes of this goal are beginnings of those of the other, and the box of
+        this table is a beginning of the box of the other, both choose among the same
+        programs at each point: tiles and remainders are smaller than what they are cut
+        from, and what is known to be contiguous has one size in either.
+
+        Args:
+            identity: which; it is not in the database itself.
+            boxes: gives the box of a table.
+            actions: gives the candidates on one.
+        """
+        if self.database is None or not identity.key.serial:
+            return False  # how work is shared out may depend on the whole of an axis
+        base = base_key(identity, self.limits, self.room, self._family)
+        box = boxes(identity)
+        for cover in self.database.covers(base):
+            other = _other(identity, cover)
+            if other is None or self._key(other) != cover.key:
+                continue
+            whole = boxes(other)
+            if not _begins(box.axes, whole.axes):
+                continue
+            row = self.database.get(cover.key)
+            with contextlib.suppress(CodecError):
+                if row is not None:
+                    found = decode(row.data, other, whole, actions(other))
+                    self._packed[identity] = found.clip(
+                        identity, box, actions(identity)
+                    )
+                    self.parts += 1
+                    return True
+        return False
+
     def put(self, table: Table) -> None:
         """Keep a table that was solved."""
         if self._worker is None:
@@ -163,7 +208,9 @@ class Shelf:
                 len(packed.costs.ends),
                 encode(packed),
             )
-            self.database.put(row)
+            sizes = json.dumps(table.id.sizes, separators=(",", ":"))
+            base = base_key(table.id, self.limits, self.room, self._family)
+            self.database.put(row, Cover(base, row.key, sizes))
         return packed
 
     def _key(self, identity: TableId) -> bytes:
@@ -177,3 +224,22 @@ class Shelf:
             oldest, gone = self._dense.popitem(last=False)
             self.entry(oldest)  # its arrays are packed before they go
             self._bytes -= gone.costs.nbytes
+
+
+def _other(identity: TableId, cover: Cover) -> TableId | None:
+    """The table of an index, if its goal's axes begin with those of this one's."""
+    try:
+        axes = json.loads(cover.sizes)
+        sizes = tuple(tuple(int(size) for size in axis) for axis in axes)
+    except (ValueError, TypeError):
+        return None
+    if not _begins(identity.sizes, sizes):
+        return None
+    return dataclasses.replace(identity, sizes=sizes)
+
+
+def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:
+    """Whether each axis is the beginning of the other's."""
+    return len(short) == len(long) and all(
+        a == b[: len(a)] for a, b in zip(short, long, strict=True)
+    )

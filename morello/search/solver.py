@@ -208,6 +208,8 @@ class _Run:
         box = self.box(identity)
         if self.shelf.fetch(identity, box, lambda: self.candidates(identity)):
             return
+        if self.shelf.fetch_part(identity, self.box, self.candidates):
+            return
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
         if self.watch is not None:

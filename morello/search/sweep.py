@@ -65,9 +65,15 @@ def plan_axis(
         below: the sizes that the table of the holes has.
         actions: the loops along ``dim``, all of them legal on the key.
     """
-    forms = tuple(TensorSpec(t.dtype, Level.GL, t.layout) for t in key.tensors)
+    forms = tuple(_far(t) for t in key.tensors)
     plain = dataclasses.replace(key, tensors=forms)
     return _plan(plain, dim, axis, below, actions, target)
+
+
+def _far(tensor: TensorSpec) -> TensorSpec:
+    """The form with all that the cost of a loop depends on."""
+    level = max(tensor.level, Level.L1)
+    return TensorSpec(tensor.dtype, level, tensor.layout)
 
 
 @lru_cache(maxsize=4096)
@@ -79,7 +85,7 @@ def _plan(
     actions: tuple[Action, ...],
     target: Target,
 ) -> Plan:
-    """What a loop costs depends on layouts, not on levels: most keys share a plan."""
+    """What a loop costs depends on layouts and on what lies in far caches."""
     sizes: list[Any] = [1] * len(key.kind.dims)
     sizes[dim] = np.asarray(axis, np.int64)
     frame = Frame(key, tuple(sizes), Limits(0, 0, 0))

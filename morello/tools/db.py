@@ -291,6 +291,7 @@ def _copy(source: Path, target: Path) -> tuple[int, int]:
                 raise
             write_output("-", f"{source}: what follows cannot be read: {error.what}\n")
         new += database.put_all(tuple(batch))
+        database.put_all((), old.covers())
         pins = old.pins()
         damaged += sum(not is_whole for _, is_whole in pins)
         whole = tuple(pin for pin, is_whole in pins if is_whole)
