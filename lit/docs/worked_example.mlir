@@ -8,15 +8,17 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: transform.named_sequence @__transform_main(%arg0: !transform.any_op {transform.readonly}) {
 // CHECK-NEXT: %0 = transform.structured.match ops{["morello.matmul"]} attributes {morello.id = 0 : i64} in %arg0 : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %3:2 = "morello_transform.tile"(%2#1) {dim = "m", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %4:2 = "morello_transform.to_accum"(%3#0) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %5 = "morello_transform.select"(%4#0) {kernel = "fill_rows"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %6 = "morello_transform.select"(%4#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %7:2 = "morello_transform.to_accum"(%3#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %8 = "morello_transform.select"(%7#0) {kernel = "fill_rows"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %9 = "morello_transform.select"(%7#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %3:2 = "morello_transform.to_accum"(%2#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %4:3 = "morello_transform.move"(%3#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#1) {dim = "d1", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %6 = "morello_transform.select"(%5#0) {kernel = "fill_rows"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %7 = "morello_transform.select"(%5#1) {kernel = "fill_rows"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %8:3 = "morello_transform.move"(%3#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %9:2 = "morello_transform.tile"(%8#1) {dim = "m", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %10 = "morello_transform.select"(%9#0) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %11 = "morello_transform.select"(%9#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: transform.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: }

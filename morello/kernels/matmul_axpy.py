@@ -79,9 +79,10 @@ class MatmulAxpy(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of arithmetic, accesses, chains and lines, for each part.
+        """The slowest of arithmetic, accesses and chains, and the lines, for each part.
 
-        cost = setup + columns in passes + columns of the tail + runs of rhs.
+        cost = setup + columns in passes + columns of the tail + runs of rhs. Lines are
+        paid beside the arithmetic of several rows, as the moves of other operands are.
         """
         c = coefficients
         _, _, k, n = frame.sizes
@@ -139,12 +140,13 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients) -> Ints:
         fma * m * k * vectors,
         c.store * m * vectors * passes,
         k * latency + passes * 4 * latency,
-        arrival,
-        exchange,
     ):
         slowest = np.maximum(slowest, other)
     kept = np.where(m == 1, c.load, c.load + c.store) * m * ROWS
-    return slowest + passes * (kept + c.loop_setup)
+    # A single row leaves room to wait for lines; the sums of several fill it.
+    lines = np.maximum(arrival, exchange)
+    busy = np.where(m == 1, np.maximum(slowest, lines), slowest + arrival + exchange)
+    return busy + passes * (kept + c.loop_setup)
 
 
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
@@ -156,7 +158,8 @@ def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     vectors, masked = vectors_of(columns, lanes), tail_of(columns, lanes)
     loads = c.load * (m + vectors - masked) + c.masked_load * masked
     slowest = np.maximum(np.maximum(fma * m * vectors, loads), latency)
-    slowest = np.maximum(slowest, line_cost(rhs.level, c))
+    # Lines a row apart, which nothing has asked for in advance.
+    slowest = slowest + c.strided_factor * line_cost(rhs.level, c)
     out_once = m * vectors * (c.masked_load + 2 * c.store)
     return np.where(columns > 0, k * slowest + out_once + c.loop_setup, 0)
 

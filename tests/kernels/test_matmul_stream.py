@@ -105,6 +105,22 @@ def test_what_does_not_fit_says_why(
     assert any(reason in c.text for c in conditions if not c.holds)
 
 
+def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
+    """Else streaming looks as good as packing for a large matmul, and is not."""
+    lines = 512 * 512 * 4 // 64
+
+    def cost(level: str) -> int:
+        frame = Frame.of(axpy((1, 6, 512, 512), rhs=level))
+        total: int = KERNELS["matmul_axpy"].cost(frame, AVX2.coefficients)
+        return total
+
+    for level, line in (
+        ("L2", AVX2.coefficients.line_l2),
+        ("GL", AVX2.coefficients.line_gl),
+    ):
+        assert cost(level) >= cost("L1") + lines * line
+
+
 def test_far_operands_cost_their_lines() -> None:
     """From memory the lines decide; from L1 the instructions do."""
 
