@@ -1,9 +1,9 @@
 """LLVM IR of calls from Python: checks of the arrays, then the native function.
 
-`call_module` is the entry point. What it writes depends on how many arrays a function
-takes, and on whether it has a workspace and threads; all else is in a table that is
-made for each function (`call_table.py`), so that few modules serve all kernels of a
-process.
+`call_module` is the entry point; `shared_code.py` has what calls share. What it writes
+depends on how many arrays a function takes, and on whether it has a workspace and
+threads; all else is in a table that is made for each function (`call_table.py`), so
+that few modules serve all kernels of a process.
 
 Three functions come out:
 
@@ -24,6 +24,7 @@ make each of them slower. OpenMP does that where no level of parallelism may be 
 
 from morello.jit import array_layout
 from morello.jit.call_table import Word
+from morello.jit.shared_code import call_in_team, fill, teams, workspaces
 
 _DECLARATIONS = """
 declare ptr @PyTuple_GetItem(ptr, i64)
@@ -90,119 +91,6 @@ no:
   ret i1 false
 }
 """
-
-_WORKSPACES = """
-define internal ptr @take(ptr %table) {
-entry:
-  br label %look
-look:
-  %i = phi i64 [ {first}, %entry ], [ %next, %on ]
-  %slot = getelementptr i64, ptr %table, i64 %i
-  %seen = load atomic ptr, ptr %slot monotonic, align 8
-  %full = icmp ne ptr %seen, null
-  br i1 %full, label %try, label %on
-try:
-  %old = atomicrmw xchg ptr %slot, ptr null acquire
-  %got = icmp ne ptr %old, null
-  br i1 %got, label %found, label %on
-on:
-  %next = add i64 %i, 1
-  %end = icmp eq i64 %next, {end}
-  br i1 %end, label %new, label %look
-found:
-  ret ptr %old
-new:
-  %size.at = getelementptr i64, ptr %table, i64 {size}
-  %size = load i64, ptr %size.at
-  %align.at = getelementptr i64, ptr %table, i64 {align}
-  %align = load i64, ptr %align.at
-  %memory = call ptr @aligned_alloc(i64 %align, i64 %size)
-  %large = icmp ugt i64 %align, 4096
-  %there = icmp ne ptr %memory, null
-  %advise = and i1 %large, %there
-  br i1 %advise, label %huge, label %done
-huge:
-  %ignored = call i32 @madvise(ptr %memory, i64 %size, i32 14)
-  br label %done
-done:
-  ret ptr %memory
-}
-
-define internal void @give(ptr %table, ptr %memory) {
-entry:
-  br label %look
-look:
-  %i = phi i64 [ {first}, %entry ], [ %next, %on ]
-  %slot = getelementptr i64, ptr %table, i64 %i
-  %seen = load atomic ptr, ptr %slot monotonic, align 8
-  %empty = icmp eq ptr %seen, null
-  br i1 %empty, label %try, label %on
-try:
-  %pair = cmpxchg ptr %slot, ptr null, ptr %memory release monotonic
-  %put = extractvalue { ptr, i1 } %pair, 1
-  br i1 %put, label %done, label %on
-on:
-  %next = add i64 %i, 1
-  %end = icmp eq i64 %next, {end}
-  br i1 %end, label %drop, label %look
-drop:
-  call void @free(ptr %memory)
-  br label %done
-done:
-  ret void
-}
-"""
-"""Workspaces that are not in use lie in slots of the table; one that finds no slot is
-freed. Large ones are given huge pages (MADV_HUGEPAGE is 14)."""
-
-_TEAMS = """
-declare i32 @omp_get_max_active_levels()
-declare void @omp_set_max_active_levels(i32)
-
-define internal i64 @join(ptr %table) {
-entry:
-  %busy.at = call ptr @field(ptr %table, i64 {busy})
-  %threads.at = getelementptr i64, ptr %table, i64 {threads}
-  %threads = load i64, ptr %threads.at
-  %limit.at = getelementptr i64, ptr %table, i64 {limit}
-  %limit = load i64, ptr %limit.at
-  %others = atomicrmw add ptr %busy.at, i64 %threads monotonic
-  %alone = icmp eq i64 %others, 0
-  %all = add i64 %others, %threads
-  %enough = icmp ule i64 %all, %limit
-  %together = or i1 %alone, %enough
-  br i1 %together, label %team, label %single
-team:
-  ret i64 %threads
-single:
-  %rest = sub i64 %threads, 1
-  %ignored = atomicrmw sub ptr %busy.at, i64 %rest monotonic
-  ret i64 1
-}
-
-define internal void @leave(ptr %table, i64 %taken) {
-  %busy.at = call ptr @field(ptr %table, i64 {busy})
-  %ignored = atomicrmw sub ptr %busy.at, i64 %taken monotonic
-  ret void
-}
-"""
-"""``join`` answers how many threads a call may have: all that it wants, or 1."""
-
-_CALL_TEAM = """\
-  %taken = call i64 @join(ptr %table)
-  %is.single = icmp eq i64 %taken, 1
-  br i1 %is.single, label %single, label %team
-single:
-  %levels = call i32 @omp_get_max_active_levels()
-  call void @omp_set_max_active_levels(i32 0)
-{call}
-  call void @omp_set_max_active_levels(i32 %levels)
-  br label %left
-team:
-{call}
-  br label %left
-left:
-  call void @leave(ptr %table, i64 %taken)"""
 
 _RUN = """
 define i32 @run(ptr %table, ptr %addresses) {
@@ -325,17 +213,10 @@ _TAKE = """\
 enough:"""
 
 
-def _fill(template: str, **values: object) -> str:
-    """The template with ``{name}`` replaced; braces of LLVM IR stay as they are."""
-    for name, value in values.items():
-        template = template.replace(f"{{{name}}}", str(value))
-    return template
-
-
 def _checks(arrays: int) -> str:
     """Blocks that let only arrays pass that fit their parameter."""
     return "".join(
-        _fill(
+        fill(
             _CHECK,
             i=i,
             type=array_layout.TYPE,
@@ -357,7 +238,7 @@ def _apart(arrays: int) -> str:
     for i in range(out):
         after = f"apart{i + 1}" if i + 1 < out else "run"
         label = f"apart{i}:" if i else ""
-        blocks.append(label + _fill(_APART, i=i, out=out, after=after))
+        blocks.append(label + fill(_APART, i=i, out=out, after=after))
     return "\n".join(blocks) or "  br label %run"
 
 
@@ -375,7 +256,12 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
         f"  %p{i} = load ptr, ptr %p{i}.at"
         for i in range(arrays)
     )
-    shared = {"loads": loads, "native": 8 * Word.NATIVE, "take": "", "give": ""}
+    shared: dict[str, str] = {
+        "loads": loads,
+        "native": str(8 * Word.NATIVE),
+        "take": "",
+        "give": "",
+    }
     failed = {"run": "", "python": ""}
     if has_workspace:
         pointers.append("ptr %workspace")
@@ -386,23 +272,15 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
             "failed:\n  %error = call ptr @PyErr_NoMemory()\n  ret ptr %error"
         )
     shared["call"] = f"  call void %native({', '.join(pointers)})"
-    text = _fill(_DECLARATIONS, data=array_layout.DATA)
+    text = fill(_DECLARATIONS, data=array_layout.DATA)
     if has_threads:
-        shared["call"] = _fill(_CALL_TEAM, call=shared["call"])
-        text += _fill(
-            _TEAMS, busy=8 * Word.BUSY, threads=Word.THREADS, limit=Word.PROCESSORS
-        )
-    text += _fill(_SHAPE_FITS, rank=array_layout.RANK, shape=array_layout.SHAPE)
-    text += _fill(
-        _WORKSPACES,
-        first=Word.SLOTS,
-        end=Word.ARRAY_TYPE,
-        size=Word.WORKSPACE_SIZE,
-        align=Word.WORKSPACE_ALIGNMENT,
-    )
-    text += _fill(_RUN, failed=failed["run"], **shared)
-    text += _fill(_BOUND, failed=failed["python"], **shared)
-    return text + _fill(
+        shared["call"] = call_in_team(shared["call"])
+        text += teams()
+    text += fill(_SHAPE_FITS, rank=array_layout.RANK, shape=array_layout.SHAPE)
+    text += workspaces()
+    text += fill(_RUN, failed=failed["run"], **shared)
+    text += fill(_BOUND, failed=failed["python"], **shared)
+    return text + fill(
         _CALL,
         failed=failed["python"],
         arrays=arrays,

@@ -4,7 +4,7 @@ It comes with the package ``intel-openmp``, whose library lies in the environmen
 interpreter; one that the system has is taken where the package is missing.
 
 A kernel asks for as many threads as it was compiled for. Two things keep the processors
-from being asked for more than they have: `call_code.py` counts the threads of the
+from being asked for more than they have: `shared_code.py` counts the threads of the
 kernels that run, and idle threads wait on the processor for only a short time.
 """
 
