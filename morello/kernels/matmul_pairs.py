@@ -153,9 +153,11 @@ class MatmulPairs(Kernel):
         for i in range(len(carried) // len(runs)):
             factor = emitter.load_group(lhs, (0, i, k), PAIR, count, width)
             chains = carried[i * len(runs) : (i + 1) * len(runs)]
+            # Products of a row before their sums, which share the multipliers' ports.
+            products = [self.product(emitter, factor, column) for column in row]
             sums += [
-                emitter.add(chain, self.product(emitter, factor, column))
-                for column, chain in zip(row, chains, strict=True)
+                emitter.add(chain, product)
+                for product, chain in zip(products, chains, strict=True)
             ]
         return sums
 
