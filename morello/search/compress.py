@@ -18,7 +18,7 @@ from morello.search.table import NO_ACTION, Floats, Integers
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
 
-_OVER = 256
+_OVER = 4096
 """Boxes of decisions grow over others by slabs of up to so many points: more finds few
 boxes less, and takes long."""
 
@@ -42,9 +42,9 @@ class LabelBoxes:
         """The boxes of a dense array; negative labels are left out."""
         dense = np.ascontiguousarray(labels, np.int32)
         work = _Work(dense.shape)
-        boxes, found = work.collect(
-            "cover_labels", dense, (work.order, *work.cursors), (_OVER,), ()
-        )
+        turns, last = _turns(dense)
+        arrays = (work.order, *work.cursors, turns)
+        boxes, found = work.collect("cover_labels", dense, arrays, (_OVER, last), ())
         return cls(dense.shape, boxes, found)
 
     def at(self, point: tuple[int, ...]) -> int:
@@ -168,6 +168,15 @@ class CostBoxes:
     def numbers(self) -> int:
         """How many costs tell all: those at the ends of axes where they differ."""
         return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
+
+
+def _turns(labels: Words) -> tuple[Integers, int]:
+    """When each label is covered, and how many turns there are: rare ones first."""
+    counts = np.bincount(labels[labels >= 0].ravel(), minlength=1)
+    used = int(np.count_nonzero(counts))
+    turns = np.empty(len(counts), np.int64)
+    turns[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    return turns - (len(counts) - used), used
 
 
 def _hits(ends: Words, point: tuple[int, ...]) -> Integers:

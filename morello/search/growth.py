@@ -155,36 +155,41 @@ def spread(
 
 def cover_labels(
     labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
-    at: I64, rank: int, points: int, bound: int, room: int, boxes: I32, found: I32,
+    at: I64, turns: I64, rank: int, points: int, bound: int, last: int, room: int,
+    boxes: I32, found: I32,
 ) -> int:  # fmt: skip
     """Boxes that hold every label that is not negative; the first that has a point
     gives its label.
 
-    Boxes grow over earlier ones while their slabs have at most ``bound`` points.
+    Boxes grow over earlier ones while their slabs have at most ``bound`` points. So
+    labels have turns, ``last`` in all: those of few points go first, and the boxes of
+    others grow over theirs.
+
     ``boxes`` gets both ends of each box, ``found`` its label; the answer is how many
     there are, or -1 if there are more than ``room``.
     """
     count = 0
-    for point in range(0, points):
-        label = labels[point]
-        if label >= 0 and not covered[point]:
-            if count == room:
-                return -1
-            start(point, shape, strides, lo, hi, rank)
-            spread(
-                labels, covered, shape, strides, order, lo, hi, at, rank, label, 0,
-                points,
-            )  # fmt: skip
-            spread(
-                labels, covered, shape, strides, order, lo, hi, at, rank, label, 1,
-                bound,
-            )  # fmt: skip
-            cover(covered, strides, lo, hi, at, rank)
-            for k in range(rank):
-                boxes[(2 * count) * rank + k] = lo[k]
-                boxes[(2 * count + 1) * rank + k] = hi[k]
-            found[count] = label
-            count += 1
+    for turn in range(0, last):
+        for point in range(0, points):
+            label = labels[point]
+            if label >= 0 and not covered[point] and turns[label] == turn:
+                if count == room:
+                    return -1
+                start(point, shape, strides, lo, hi, rank)
+                spread(
+                    labels, covered, shape, strides, order, lo, hi, at, rank, label, 0,
+                    points,
+                )  # fmt: skip
+                spread(
+                    labels, covered, shape, strides, order, lo, hi, at, rank, label, 1,
+                    bound,
+                )  # fmt: skip
+                cover(covered, strides, lo, hi, at, rank)
+                for k in range(rank):
+                    boxes[(2 * count) * rank + k] = lo[k]
+                    boxes[(2 * count + 1) * rank + k] = hi[k]
+                found[count] = label
+                count += 1
     return count
 
 
