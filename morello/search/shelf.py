@@ -8,6 +8,7 @@ the room for those is needed; later they are made again from the boxes.
 import contextlib
 import dataclasses
 import json
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +24,9 @@ from morello.search.records import Cover
 from morello.search.table import Costs, Table, TableId
 from morello.spec import Limits
 from morello.targets import Target
+
+PART_POINTS = 1 << 15
+"""Tables with fewer points are solved: that is quicker than to cut them out."""
 
 Candidates = Callable[[TableId], tuple[Action, ...]]
 """Gives the actions that are tried on the Specs of a table."""
@@ -145,8 +149,10 @@ class Shelf:
         """
         if self.database is None or not identity.key.serial:
             return False  # how work is shared out may depend on the whole of an axis
-        base = base_key(identity, self.limits, self.room, self._family)
         box = boxes(identity)
+        if math.prod(box.shape) < PART_POINTS:
+            return False
+        base = base_key(identity, self.limits, self.room, self._family)
         for cover in self.database.covers(base):
             other = _other(identity, cover)
             if other is None or self._key(other) != cover.key:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from morello.search import Solver
+from morello.search import shelf as shelf_module
 from morello.search.axes import size_axis
 from morello.search.database import Database
 from morello.search.identity import base_key, family
@@ -28,6 +29,12 @@ GOALS = dict(zip(KINDS, (3, 2, 2, 14, 14, 12, 12, 4, 12, 12, 6), strict=True))
 LARGER = {1: (2, 3, 4, 8), 2: (3, 4, 6), 3: (4, 6, 12), 4: (6, 8, 12), 6: (8, 12, 16)}
 LARGER |= {8: (12, 16, 24), 12: (16, 24), 16: (24, 32)}
 """Sizes whose ladders begin with that of a smaller one."""
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables are read as parts, too."""
+    monkeypatch.setattr(shelf_module, "PART_POINTS", 0)
 
 
 def grown(rng: random.Random, spec: Spec) -> Spec:
