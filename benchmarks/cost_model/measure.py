@@ -6,8 +6,9 @@ import numpy as np
 
 from benchmarks.cost_model.statistics import regret, spearman
 from morello.calibration.calibrate import Plan, draw
-from morello.calibration.reprice import Prices
-from morello.calibration.timing import Program, Stopwatch, one_core
+from morello.calibration.reprice import Ledger
+from morello.calibration.timing import Stopwatch
+from morello.calibration.turns import cycles_of_all
 from morello.spec import parse_spec
 from morello.targets import Target
 
@@ -51,19 +52,16 @@ def measure(text: str, target: Target, plan: Plan) -> Sample:
         MorelloError: the Spec is refused or has no program.
     """
     spec = parse_spec(text, target.limits)
-    prices, watch = Prices(target), Stopwatch(plan.seconds)
+    watch = Stopwatch(plan.seconds)
     impls = draw(spec, target, plan)
-    cycles, seconds = [], []
-    with one_core():
-        for impl in impls:
-            elapsed, cycle = watch.seconds_of(spec, Program(spec, impl, target))
-            seconds.append(elapsed)
-            cycles.append(elapsed / cycle)
-        longer = Stopwatch(4 * plan.seconds)
-        for index in {0, *map(int, np.argsort(cycles)[:_AGAIN])}:
-            program = Program(spec, impls[index], target)
-            elapsed, cycle = longer.seconds_of(spec, program)
-            seconds[index] = min(seconds[index], elapsed)
-            cycles[index] = min(cycles[index], elapsed / cycle)
-    predicted = tuple(prices.cost(impl) / 1000 for impl in impls)
-    return Sample(text, predicted, tuple(cycles), tuple(seconds))
+    times = cycles_of_all(spec, impls, target, watch, plan.lock)
+    fastest = sorted(range(len(impls)), key=lambda i: times[i])[:_AGAIN]
+    again = sorted({0, *fastest})
+    longer = Stopwatch(4 * plan.seconds)
+    chosen = [impls[index] for index in again]
+    later = cycles_of_all(spec, chosen, target, longer, plan.lock)
+    for index, found in zip(again, later, strict=True):
+        times[index] = min(times[index], found)
+    cycles, seconds = zip(*times, strict=True)
+    predicted = tuple((Ledger(impls).costs(target) / 1000).tolist())
+    return Sample(text, predicted, cycles, seconds)

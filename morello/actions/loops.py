@@ -4,6 +4,7 @@ import dataclasses
 from functools import lru_cache
 
 from morello.actions.base import Child, Expansion
+from morello.actions.traffic import rows_cost
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.tensor import Level
@@ -15,7 +16,8 @@ def expand_loop(
 ) -> Expansion:
     """A loop over tiles of ``size`` along ``dim``, and what remains after it.
 
-    cost = trips · (main + loop_trip) + loop_setup + remainder (+ loop_setup).
+    cost = trips · (main + loop_trip) + loop_setup + remainder (+ loop_setup) + what
+    `rows_cost` says.
     """
     extent = frame.sizes[dim]
     name = frame.key.kind.dims[dim]
@@ -42,6 +44,7 @@ def expand_loop(
         trips * coefficients.loop_trip
         + coefficients.loop_setup
         + has_rest * coefficients.loop_setup
+        + rows_cost(frame, dim, size, target)
     )
     dims = tuple(range(len(frame.sizes)))
     main = Child("main", _resized(frame, key, dim, size), trips, dims)

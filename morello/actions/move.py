@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from morello.actions.base import Action, Child, Expansion
+from morello.actions.traffic import traffic
 from morello.kernels import KERNELS
 from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
@@ -126,9 +125,7 @@ class Move(Action):
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
             return Expansion(conditions, target.coefficients.loop_setup, children)
-        operand = frame.key.kind.operands[index]
-        ways = 2 if operand.is_written else 1
-        return Expansion(conditions, ways * _traffic(source, sizes, target), (inner,))
+        return Expansion(conditions, traffic(frame, index, dest, target), (inner,))
 
     @classmethod
     def candidates(
@@ -301,12 +298,6 @@ def _fits(
             )
         )
     return tuple(found)
-
-
-def _traffic(source: TensorSpec, sizes: tuple[Ints, ...], target: Target) -> Ints:
-    """Millicycles to bring a tile from where it is, once."""
-    factor = np.where(source.runs(sizes) > 1, target.coefficients.strided_factor, 1)
-    return source.lines(sizes) * target.line_cost(source.level) * factor
 
 
 def _with_copies(

@@ -22,6 +22,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.actions.loops import expand_loop, tile_key
 from morello.actions.tile import tiled_dims
+from morello.actions.traffic import rows_cost
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.targets import Target
@@ -44,8 +45,9 @@ class TileParallel(Action):
         """Holes ``main``, as often as the busiest thread runs it, and ``remainder``.
 
         With ``items`` tiles, the remainder one of them: cost = ceil(items / threads) ·
-        (main + loop_trip) + loop_setup + fork (+ loop_setup for a remainder), of which
-        the last is the remainder if items mod threads = 1.
+        (main + loop_trip) + loop_setup + fork (+ loop_setup for a remainder) + a
+        thread's part of `rows_cost`, of which the last main is the remainder if items
+        mod threads = 1.
         """
         kind = frame.key.kind
         refusal = parallel_refusal(frame.key, self.dim, target)
@@ -65,7 +67,8 @@ class TileParallel(Action):
         rounds = -(-items // target.threads)
         alone = has_rest * (items % target.threads == 1)
         units = target.coefficients
-        saved = (trips - rounds) * units.loop_trip
+        rows = rows_cost(frame, dim, self.size, target)
+        saved = (trips - rounds) * units.loop_trip + rows - -(-rows // target.threads)
         shared = dataclasses.replace(main, times=rounds - alone)
         beside = dataclasses.replace(remainder, times=alone, there=has_rest)
         return Expansion(

@@ -3,13 +3,22 @@
 import dataclasses
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from morello.calibration.fit import Fit, Measured, fit
-from morello.calibration.sample import Sampler, perturbed
-from morello.calibration.timing import Stopwatch, one_core
+from morello.calibration.fit import Fit, Measured, fit, relative_errors
+from morello.calibration.reprice import Ledger
+from morello.calibration.sample import Sampler, perturbed, spread
+from morello.calibration.timing import Stopwatch
+from morello.calibration.turns import cycles_of_all
 from morello.search import Impl
 from morello.spec import Spec, print_spec
 from morello.targets import Target
+
+FIRST_RIDGE = 0.02
+"""Weight of what a coefficient was in the first fit."""
+
+_POOL = 2
+"""How many times as many programs are drawn as are measured."""
 
 Show = Callable[[str], None]
 
@@ -27,6 +36,8 @@ class Plan:
     programs: int = 20
     seconds: float = 0.05
     seed: int = 0
+    lock: Path | None = None
+    """A file that is locked while programs are timed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +65,28 @@ def calibrate(
     found: list[Measured] = []
     for spec in specs:
         show(f"searching {print_spec(spec, target.limits)}")
-        for impl in draw(spec, target, plan):
-            show(f"{len(found)} programs; {print_spec(spec, target.limits)}")
-            with one_core():
-                found.append(Measured(impl, watch.cycles_of(spec, impl, target)))
+        impls = draw(spec, target, plan)
+        show(f"{len(found)} programs; {print_spec(spec, target.limits)}")
+        times = cycles_of_all(spec, impls, target, watch, plan.lock)
+        found += (
+            Measured(impl, cycles)
+            for impl, (cycles, _) in zip(impls, times, strict=True)
+        )
     show("fitting")
-    return Calibration(fit(found, target), tuple(found), 1e-9 / watch.cycle())
+    return Calibration(fit_in_steps(found, target), tuple(found), 1e-9 / watch.cycle())
+
+
+def fit_in_steps(found: Sequence[Measured], target: Target) -> Fit:
+    """Fit what happens in the core and its caches first, then all.
+
+    Programs whose operands all lie in caches say what instructions, loops and L2 cost;
+    the others could explain their times by these too, so that the second fit is held
+    to what the first one found.
+    """
+    near = [m for m in found if all(t.level.is_cache for t in m.impl.spec.tensors)]
+    first = fit(near, target, FIRST_RIDGE).after if near else target
+    errors = relative_errors(found, target)
+    return dataclasses.replace(fit(found, first), before=target, errors_before=errors)
 
 
 def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
@@ -69,13 +96,13 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
     that this takes a second: such programs spend on other things than the best does.
     """
     rng = random.Random(f"{plan.seed} {spec}")
-    few = plan.programs // 4
-    found = {
-        str(impl): impl
-        for impl in Sampler(spec, target, rng).programs(plan.programs - few)
-    }
+    many = _POOL * plan.programs
+    few = many // 4
+    pool = {str(impl): impl for impl in Sampler(spec, target, rng).programs(many - few)}
     if few:
         other = perturbed(dataclasses.replace(target, relayouts=False), rng)
         for impl in Sampler(spec, other, rng).programs(few):
-            found.setdefault(str(impl), impl)
-    return tuple(found.values())
+            pool.setdefault(str(impl), impl)
+    impls = tuple(pool.values())
+    costs = Ledger(impls).costs(target).tolist()
+    return tuple(spread(impls, costs, plan.programs))

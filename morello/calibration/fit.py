@@ -16,19 +16,20 @@ from morello.calibration.nnls import nnls
 from morello.calibration.reprice import FITTED, Ledger, Vector, with_coefficients
 from morello.errors import MorelloError
 from morello.search import Impl
+from morello.spec import Spec
 from morello.targets import Target
 
 ROUNDS = 6
-RIDGE = 0.02
+RIDGE = 0.05
 """Weight of the logarithm of a coefficient's change against the mean squared error.
 What no program shows stays what it was, and nothing falls to nearly nothing because a
 few programs are quicker than it says."""
 
+COMMON = 0.3
+"""What an error that all programs of a Spec have weighs beside how they differ."""
+
 FLOOR = 0.25
 """No coefficient falls to less than this part of its value in one round."""
-
-STRIDED = (1, 2, 3, 4)
-"""Factors of strided lines that are tried."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,25 +75,27 @@ def fit(measured: Sequence[Measured], target: Target, ridge: float = RIDGE) -> F
             "measure at least one program, each with more than 0 cycles",
         )
     objective = _Objective(measured, target, ridge)
-    own = _descend(target, objective)
-    others = [
-        with_coefficients(
-            own, dataclasses.replace(own.coefficients, strided_factor=factor)
-        )
-        for factor in STRIDED
-        if factor != own.coefficients.strided_factor
-    ]
-    # Its own factor first: it is taken where no program shows a difference.
-    ways = [own, *(_descend(start, objective) for start in others)]
-    after = min(ways, key=objective)
+    after = _descend(target, objective)
     paid = objective.ledger.slopes(target).sum(axis=0)
     seen = tuple(name for name, slope in zip(FITTED, paid, strict=True) if slope)
-    before, now = (objective.relative_errors(t) for t in (target, after))
+    before, now = (relative_errors(measured, t) for t in (target, after))
     return Fit(target, after, before, now, seen)
 
 
+def relative_errors(measured: Sequence[Measured], target: Target) -> tuple[float, ...]:
+    """|predicted / measured - 1| of each program."""
+    times = np.array([1000 * m.cycles for m in measured])
+    costs = Ledger([m.impl for m in measured]).costs(target)
+    return tuple(np.abs(costs / times - 1).tolist())
+
+
 class _Objective:
-    """What is minimised: the mean squared error, and changes of coefficients."""
+    """What is minimised: the weighted squares of errors, and changes of coefficients.
+
+    A program weighs the less the slower it is than the fastest of its Spec. What all
+    programs of a Spec have wrong alike counts less than how they differ: the first is
+    a wrong prediction, the second a wrong choice.
+    """
 
     def __init__(
         self, measured: Sequence[Measured], origin: Target, ridge: float
@@ -101,16 +104,26 @@ class _Objective:
         self.times = np.array([1000 * m.cycles for m in measured])
         self.origin = values(origin)
         self.ridge = ridge
+        specs: dict[Spec, list[int]] = {}
+        for index, m in enumerate(measured):
+            specs.setdefault(m.impl.spec, []).append(index)
+        self._mix = np.zeros((len(measured), len(measured)))
+        for rows in specs.values():
+            times = self.times[rows]
+            weights = times.min() / times
+            weights /= weights.sum() * len(specs)
+            mean = np.tile(weights / weights.sum(), (len(rows), 1))
+            centred = np.eye(len(rows)) - (1 - COMMON) * mean
+            self._mix[np.ix_(rows, rows)] = np.sqrt(weights)[:, None] * centred
+
+    def weigh(self, errors: Vector) -> Vector:
+        """Errors (a row for each program) so that their squares are to be added."""
+        return np.asarray(self._mix @ errors)
 
     def __call__(self, target: Target) -> float:
-        errors = np.log(self.ledger.costs(target) / self.times)
+        errors = self.weigh(np.log(self.ledger.costs(target) / self.times))
         change = np.log(values(target) / self.origin)
-        return float(np.mean(errors**2) + self.ridge * np.mean(change**2))
-
-    def relative_errors(self, target: Target) -> tuple[float, ...]:
-        """|predicted / measured - 1| of each program."""
-        errors = np.abs(self.ledger.costs(target) / self.times - 1)
-        return tuple(errors.tolist())
+        return float(np.sum(errors**2) + self.ridge * np.mean(change**2))
 
 
 def values(target: Target) -> Vector:
@@ -140,11 +153,14 @@ def _solve(current: Target, objective: _Objective) -> Vector:
     now, times = values(current), objective.times
     slopes = objective.ledger.slopes(current)
     costs = objective.ledger.costs(current)
-    weight = 1 / np.sqrt(len(times))
     pull = np.sqrt(objective.ridge / len(FITTED))
-    a = np.vstack([weight * slopes * now / costs[:, None], pull * np.eye(len(FITTED))])
+    a = np.vstack(
+        [objective.weigh(slopes * now / costs[:, None]), pull * np.eye(len(FITTED))]
+    )
     rest = np.log(times / costs) + slopes @ now / costs
-    b = np.concatenate([weight * rest, pull * (1 - np.log(now / objective.origin))])
+    b = np.concatenate(
+        [objective.weigh(rest), pull * (1 - np.log(now / objective.origin))]
+    )
     least = np.full(len(FITTED), FLOOR)
     return now * (least + nnls(a, b - a @ least))
 

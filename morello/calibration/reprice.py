@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from morello.actions import Action
+from morello.actions import Action, Select
 from morello.search import Branch, Impl
-from morello.spec import Spec
+from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
 from morello.targets import Target
 from morello.targets.coefficients import Coefficients
@@ -20,8 +20,7 @@ FITTED = tuple(
     for field in dataclasses.fields(Coefficients)
     if field.name != "strided_factor"
 )
-"""The coefficients that are costs. The factor of strided lines has no unit: it is
-chosen among a few values, and the cost is linear in the others but for maxima."""
+"""The coefficients that are costs: a cost is linear in them but for maxima."""
 
 Decision = tuple[Spec, Action]
 
@@ -72,28 +71,75 @@ class Ledger:
         for one in found:
             for decision in one:
                 places.setdefault(decision, len(places))
-        self._decisions = tuple(places)
         self._runs = np.zeros((len(impls), len(places)))
         for row, one in zip(self._runs, found, strict=True):
             row[[places[decision] for decision in one]] = list(one.values())
+        groups: dict[tuple[SpecKey, Action], list[Spec]] = {}
+        order: dict[tuple[SpecKey, Action], list[int]] = {}
+        for (spec, action), place in places.items():
+            groups.setdefault((spec.key, action), []).append(spec)
+            order.setdefault((spec.key, action), []).append(place)
+        found_groups = [
+            _Group(action, _frame(specs), np.array(order[key, action]))
+            for (key, action), specs in groups.items()
+        ]
+        # Kernels have maxima; what other actions cost is linear in the coefficients.
+        self._bent = tuple(g for g in found_groups if isinstance(g.action, Select))
+        self._straight = tuple(
+            g for g in found_groups if not isinstance(g.action, Select)
+        )
+        self._linear: Vector | None = None
 
     def costs(self, target: Target) -> Vector:
         """Millicycles of a call of each program; at least 1."""
-        own = np.array([_own(decision, target) for decision in self._decisions])
+        if self._linear is None:
+            self._linear = self._slopes_of(self._straight, target)
+        own = self._linear @ coefficients_of(target)
+        for group in self._bent:
+            own[group.places] = group.cost(target)
         return np.asarray(np.maximum(self._runs @ own, 1.0), np.float64)
 
     def slopes(self, target: Target) -> Vector:
-        """`Prices.slopes`, a row for each program."""
-        prices = Prices(target)
-        own = np.array([prices.slope(decision) for decision in self._decisions])
-        return np.asarray(self._runs @ own)
+        """How each cost changes with each of `FITTED`: mostly how often it is paid.
+
+        Where two parts of a kernel bind alike, each is counted half.
+
+        Returns:
+            programs x coefficients.
+        """
+        if self._linear is None:
+            self._linear = self._slopes_of(self._straight, target)
+        return self._runs @ (self._linear + self._slopes_of(self._bent, target))
+
+    def _slopes_of(self, groups: "tuple[_Group, ...]", target: Target) -> Vector:
+        """Decisions x coefficients; zero where another group stands."""
+        steps = _Steps(target)
+        own = np.zeros((self._runs.shape[1], len(FITTED)))
+        for group in groups:
+            own[group.places] = steps.slopes(group)
+        return own
 
 
-class Prices:
-    """Costs and their slopes on one target; what decisions share is counted once."""
+@dataclasses.dataclass(frozen=True)
+class _Group:
+    """Decisions for the same action on Specs of one key."""
+
+    action: Action
+    frame: Frame
+    places: npt.NDArray[np.int64]
+    """Where each Spec stands among all decisions."""
+
+    def cost(self, target: Target) -> Vector:
+        """What the action costs by itself on each Spec."""
+        cost = self.action.expand(self.frame, target).cost
+        return np.asarray(np.broadcast_to(cost, self.places.shape), np.float64)
+
+
+class _Steps:
+    """A target with coefficients a little above and below its own."""
 
     def __init__(self, target: Target) -> None:
-        self.target = target
+        self._target = target
         self._above, self._below = [], []
         self._widths = []
         for name in FITTED:
@@ -103,63 +149,51 @@ class Prices:
             self._above.append(_with(target, name, value + step))
             self._below.append(_with(target, name, low))
             self._widths.append(value + step - low)
-        self._slopes: dict[Decision, Vector] = {}
         self._changed: dict[range, tuple[Target, Target]] = {}
-        self._costs: dict[Decision, int] = {}
 
-    def cost(self, impl: Impl) -> int:
-        """Millicycles of a call."""
-        return sum(
-            runs * self._cost(decision) for decision, runs in decisions(impl).items()
-        )
+    def slopes(self, group: _Group) -> Vector:
+        """Specs x coefficients: differences of the cost by those of coefficients."""
+        found = np.zeros((len(group.places), len(FITTED)))
+        for index in self._paid(group, range(len(FITTED))):
+            rise = group.cost(self._above[index]) - group.cost(self._below[index])
+            found[:, index] = rise / self._widths[index]
+        return found
 
-    def slopes(self, impl: Impl) -> Vector:
-        """How the cost changes with each of `FITTED`: mostly how often it is paid.
-
-        Where two parts of a kernel bind alike, each is counted half.
-        """
-        total = np.zeros(len(FITTED))
-        for decision, runs in decisions(impl).items():
-            total += runs * self.slope(decision)
-        return total
-
-    def _cost(self, decision: Decision) -> int:
-        if decision not in self._costs:
-            self._costs[decision] = _own(decision, self.target)
-        return self._costs[decision]
-
-    def slope(self, decision: Decision) -> Vector:
-        """The same of one decision, run once."""
-        if decision not in self._slopes:
-            slopes = np.zeros(len(FITTED))
-            for index in self._paid(decision, range(len(FITTED))):
-                above = _own(decision, self._above[index])
-                below = _own(decision, self._below[index])
-                slopes[index] = (above - below) / self._widths[index]
-            self._slopes[decision] = slopes
-        return self._slopes[decision]
-
-    def _paid(self, decision: Decision, part: range) -> Iterator[int]:
-        """The coefficients of a part that a decision pays for.
+    def _paid(self, group: _Group, part: range) -> Iterator[int]:
+        """The coefficients of a part that some Spec of a group pays for.
 
         A cost never falls when coefficients grow: where none of a part shows when all
         of it change, none is looked at. Mostly one or two are left.
         """
         if part not in self._changed:
             up, down = (
-                _mixed(self.target, {FITTED[i]: way[i] for i in part})
+                _mixed(self._target, {FITTED[i]: way[i] for i in part})
                 for way in (self._above, self._below)
             )
             self._changed[part] = up, down
         up, down = self._changed[part]
-        if _own(decision, up) == _own(decision, down):
+        if np.array_equal(group.cost(up), group.cost(down)):
             return
         if len(part) == 1:
             yield part[0]
             return
         middle = len(part) // 2
-        yield from self._paid(decision, part[:middle])
-        yield from self._paid(decision, part[middle:])
+        yield from self._paid(group, part[:middle])
+        yield from self._paid(group, part[middle:])
+
+
+def _frame(specs: Sequence[Spec]) -> Frame:
+    """The Specs of one key as arrays."""
+    sizes = np.array([spec.sizes for spec in specs], np.int64)
+    limits = np.array(
+        [(s.limits.vrf, s.limits.l1, s.limits.l2) for s in specs], np.int64
+    )
+    return Frame(specs[0].key, tuple(sizes.T), Limits(*limits.T))
+
+
+def coefficients_of(target: Target) -> Vector:
+    """The coefficients of `FITTED`."""
+    return np.array([getattr(target.coefficients, n) for n in FITTED], np.float64)
 
 
 def with_coefficients(target: Target, coefficients: Coefficients) -> Target:
@@ -178,8 +212,3 @@ def _mixed(target: Target, sources: dict[str, Target]) -> Target:
     return with_coefficients(
         target, dataclasses.replace(target.coefficients, **numbers)
     )
-
-
-def _own(decision: Decision, target: Target) -> int:
-    spec, action = decision
-    return int(action.expand(Frame.of(spec), target).cost)

@@ -10,10 +10,12 @@ one decision, and others that have little in common with it.
 import dataclasses
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from morello.actions import Action, Child, Expansion
-from morello.errors import SearchError
+from morello.calibration.reprice import FITTED
 from morello.search import Branch, Impl, Solver
 from morello.search.table import TableId
 from morello.spec import Spec
@@ -21,15 +23,19 @@ from morello.spec.frame import Frame
 from morello.targets import Target
 
 WALKS = tuple(
-    (boldness, temperature)
+    (boldness, temperature, draws)
     for temperature in (0.02, 0.1, 0.3, 1.0)
-    for boldness in (0.1, 0.3, 0.8)
+    for boldness, draws in ((0.2, 1), (0.2, 2), (0.4, 4), (0.8, 12))
 )
-"""The kinds of walks, in turn: how likely a decision is drawn; and the temperature: one
-that costs e times the best is e^(1/temperature) times less likely than it."""
+"""The kinds of walks, in turn: how likely a decision is drawn; the temperature: one
+that costs e times the best is e^(1/temperature) times less likely than it; and how many
+are drawn at most, after which the best are taken."""
 
-MAX_NODES = 64
+MAX_NODES = 128
 """Nodes of a program's tree: each becomes code."""
+
+_WAYS = 40
+"""Actions that are priced at a Spec, but for the goal: drawn where there are more."""
 
 MAX_EXCESS = 20.0
 """How many times the cost of the best a program of a sample may have."""
@@ -87,17 +93,18 @@ class Sampler:
                 found.setdefault(str(impl), impl)
         return tuple(found.values())[:count]
 
-    def _walk(self, boldness: float, temperature: float) -> Impl | None:
+    def _walk(self, boldness: float, temperature: float, draws: int) -> Impl | None:
         """A program; None if it has become too long."""
         known: dict[Spec, Impl] = {}  # a schedule has one program for each Spec
         room = MAX_NODES
 
         def visit(place: _Place) -> Impl | None:
-            nonlocal room
+            nonlocal room, draws
             room -= _nodes(known[place.spec]) if place.spec in known else 1
             if room < 0 or place.spec in known:
                 return known[place.spec] if room >= 0 else None
-            if self._rng.random() < boldness:
+            if draws and self._rng.random() < boldness:
+                draws -= 1
                 way = self._draw(self._ways_at(place), temperature)
             else:
                 way = self._best_way(place)
@@ -132,7 +139,11 @@ class Sampler:
         return self._ways[place]
 
     def _expand(self, place: _Place) -> Iterator[_Way]:
-        for action in self._run.candidates(place.table):
+        actions = self._run.candidates(place.table)
+        if len(actions) > _WAYS and place != self._root:
+            best = self._best_way(place).action
+            actions = (best, *self._rng.sample(actions, _WAYS))
+        for action in dict.fromkeys(actions):
             expansion = action.expand(Frame.of(place.spec), self._target)
             if expansion.refusal():
                 continue
@@ -159,22 +170,41 @@ class Sampler:
 
     def _least(self, place: _Place) -> float:
         """The cost of the best program; infinite if there is none."""
-        try:
-            return self._run.program(place.spec, self._run.entry(place.table)).cost
-        except SearchError:
-            return math.inf
+        table = self._run.entry(place.table)
+        cost = table.cost(place.spec.sizes, place.spec.limits)
+        return math.inf if cost is None else cost
 
 
 def perturbed(target: Target, rng: random.Random, spread: float = 2.0) -> Target:
     """The target with each cost multiplied by a random factor up to ``spread``."""
     numbers = {}
-    for field in dataclasses.fields(target.coefficients):
-        if field.name != "strided_factor":
-            factor = spread ** rng.uniform(-1, 1)
-            value = getattr(target.coefficients, field.name)
-            numbers[field.name] = max(1, round(value * factor))
+    for name in FITTED:
+        factor = spread ** rng.uniform(-1, 1)
+        value = getattr(target.coefficients, name)
+        numbers[name] = max(1, round(value * factor))
     coefficients = dataclasses.replace(target.coefficients, **numbers)
     return dataclasses.replace(target, coefficients=coefficients)
+
+
+def spread(impls: Sequence[Impl], costs: Sequence[float], count: int) -> list[Impl]:
+    """``count`` of some programs: a third the cheapest, the others at even steps.
+
+    The steps are in the logarithm of the cost, from the cheapest to the dearest, so
+    that a sample is not made of nearly optimal programs alone.
+
+    Returns:
+        the programs, the cheapest first.
+    """
+    order = sorted(range(len(impls)), key=lambda i: costs[i])
+    near, rest = order[: -(-count // 3)], order[-(-count // 3) :]
+    if len(order) > count:
+        logs = np.log(np.maximum([costs[i] for i in rest], 1.0))
+        chosen = set()
+        for aim in np.linspace(logs[0], logs[-1], count - len(near)):
+            left = [j for j in range(len(rest)) if j not in chosen]
+            chosen.add(min(left, key=lambda j: abs(logs[j] - aim)))
+        rest = [rest[j] for j in sorted(chosen)]
+    return [impls[i] for i in near + rest]
 
 
 def _nodes(impl: Impl) -> int:

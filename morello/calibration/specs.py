@@ -18,7 +18,6 @@ IN_L1 = (
     "move:8x64:f32:src=[0,1]@L1:dst=[0,1]@L1",
     "move:32x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
     "move:6x192:f32:src=[0,1]@L1:dst=[0,1,0p6]@L1",
-    "fill:3000:f32:out=[0]@L1",
     "max:16x100:f32:src=[0,1]@L1:out=[0]@L1",
     "max:32x48:f32:src=[1,0]@L1:out=[0]@L1",
 )
@@ -29,13 +28,15 @@ IN_L2 = (
     "max:300x300:f32:src=[0,1]@L2:out=[0]@L2",
 )
 IN_GL = (
-    "matmul:512x512x512:f32",
-    "matmul:700x300x1300:f32",
-    "matmul:1x2048x1024:f32",
-    "move:2048x2048:f32",
+    "matmul:768x512x768:f32",
+    "matmul:200x300x400:f32",
+    "matmul:1x1536x1024:f32",
+    "matmul:24x3072x16:f32",
+    "matmul:1536x24x1536:f32",
+    "move:1024x1536:f32",
     "move:1500x1000:f32:dst=[1,0]",
-    "max:2048x2048:f32",
-    "fill:4000000:f32",
+    "max:1200x1000:f32",
+    "max:1200x1000:f32:src=[1,0]",
 )
 ALL = (*IN_L1, *IN_L2, *IN_GL)
 

@@ -138,6 +138,21 @@ class Layout(HashedOnce):
         """The logical dimension whose neighbours are neighbours in memory."""
         return self.dims[-1].dim
 
+    @functools.cached_property
+    def streamed(self) -> int:
+        """The logical dimension along which neighbouring tiles follow each other."""
+        return self.dims[-2 if self._ends_in_panels else -1].dim
+
+    @functools.cached_property
+    def row(self) -> int | None:
+        """The logical dimension from row to row, or panel to panel; None if one row."""
+        outer = self.dims[: -2 if self._ends_in_panels else -1]
+        return outer[-1].dim if outer else None
+
+    @property
+    def _ends_in_panels(self) -> bool:
+        return self.dims[-1].pack > 0 and len(self.dims) > 1
+
     def pack(self, dim: int) -> int:
         """The pack of a logical dimension; 1 where it has none."""
         return self._packs.get(dim, 1)

@@ -4,32 +4,37 @@ from morello.targets.coefficients import Coefficients
 from morello.targets.target import Target
 
 COEFFICIENTS = Coefficients(
-    line_gl=5000,
+    line_gl=2500,
     line_l2=1300,
-    strided_factor=2,
+    hidden_gl=1000,
+    hidden_l2=200,
+    store_gl=2000,
+    store_l2=1000,
+    row_gl=2500,
+    row_l2=800,
+    crowd_l2=1700,
     run=60000,
-    loop_trip=1000,
-    loop_setup=2000,
+    strided_factor=2,
+    shared_gl=500,
+    loop_trip=300,
+    loop_setup=600,
     fork=8000000,
-    kernel_setup=20000,
+    kernel_setup=3000,
     fma=500,
-    fma_latency=4800,
-    multiply_add_int=1000,
-    multiply_add_int_latency=1000,
+    fma_latency=4200,
+    multiply_add_int=700,
+    multiply_add_int_latency=1900,
     load=500,
     store=1000,
-    masked_load=1000,
-    shuffle=1000,
-    vector_op=500,
-    vector_op_latency=2000,
-    scalar=4000,
+    masked_load=600,
+    shuffle=300,
+    vector_op=400,
+    vector_op_latency=1300,
+    scalar=1000,
 )
-"""Millicycles on AMD Zen 4 and 5. Lines are from read bandwidths of one core (DRAM 47
-GB/s, L2 212 GB/s); instructions from two vector ports, two vector loads a cycle and one
-store. A chain of multiply-adds costs more than its latency of four cycles: tiles with
-eight chains reach 83 % of the peak, those with twelve reach it. The set-up of a kernel
-is what made the search prefer, of a few values tried, the faster blockings of 512 x 512
-x 512."""
+"""Millicycles on AMD Zen 4. Lines, rows, loops and latencies are from a fit to measured
+programs, rounded; instructions from two vector ports, two vector loads a cycle and one
+store (`docs/calibration.md`)."""
 
 AVX2 = Target(
     name="avx2",

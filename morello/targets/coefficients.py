@@ -11,14 +11,33 @@ class Coefficients:
     """What each thing costs, in millicycles."""
 
     line_gl: int
-    """Bringing one cache line from beyond L2, or taking it there."""
+    """Bringing one cache line from beyond L2."""
     line_l2: int
-    """Bringing one cache line from L2 to L1, or taking it back."""
-    strided_factor: int
-    """How many times a line costs when its tile is not one run (no unit)."""
+    """Bringing one cache line from L2 to L1."""
+    hidden_gl: int
+    """The same where the line is used so much that it comes while the core computes."""
+    hidden_l2: int
+    """The same from L2."""
+    store_gl: int
+    """Taking one written line to beyond L2; that it is brought first, in part."""
+    store_l2: int
+    """The same from L1 to L2."""
+    row_gl: int
+    """Going on, beyond L2, at a row that does not follow the one before: another page,
+    and streams that begin anew."""
+    row_l2: int
+    """The same in L2."""
+    crowd_l2: int
+    """Bringing a line to L2 in a tile of so many rows, with gaps between them, that
+    they push each other out."""
+    shared_gl: int
+    """What a line from or to beyond L2 takes longer for each further thread."""
     run: int
     """Reaching the first line of a run of neighbours beyond L2, where a kernel reads
     one after another: what the hardware has prefetched before it is not of use."""
+    strided_factor: int
+    """How many times a line costs that a kernel reads a row away from the one before,
+    and has not asked for (no unit)."""
     loop_trip: int
     """One trip of a loop, beside its body."""
     loop_setup: int

@@ -40,6 +40,13 @@ class Target:
     coefficients: Coefficients
     kernels: tuple[str, ...]
     """The kernels that it can run, by name."""
+    streams: int = 8
+    """Rows, of all operands together, that are followed at the same time at no cost."""
+    l2_rows: int = 128
+    """Rows with gaps between them that L2 is sure to hold, whatever their distance."""
+    reuse: int = 16
+    """How often a line is used, by other operands' elements, to come while the core
+    computes."""
     threads: int = 1
     """How many threads a parallel loop has."""
     relayouts: bool = True
@@ -83,12 +90,9 @@ class Target:
             return limits.replace(level, left)
         return limits.replace(level, snap_down(left, self.classes(level)))
 
-    def line_cost(self, level: Level) -> int:
-        """Millicycles to bring a line from ``level`` to a nearer one."""
-        match level:
-            case Level.GL:
-                return self.coefficients.line_gl
-            case Level.L2:
-                return self.coefficients.line_l2
-            case Level.L1 | Level.VRF:
-                return 0
+    def cost(self, what: str, level: Level) -> int:
+        """Millicycles of a ``line``, ``hidden``, ``store`` or ``row`` of a level."""
+        if level in (Level.L1, Level.VRF):
+            return 0
+        suffix = "gl" if level is Level.GL else "l2"
+        return int(getattr(self.coefficients, f"{what}_{suffix}"))

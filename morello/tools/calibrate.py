@@ -5,6 +5,7 @@ Read `main`; the work is in `morello.calibration`.
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from morello.calibration.calibrate import Calibration, Plan, calibrate
 from morello.calibration.reprice import FITTED
@@ -37,7 +38,8 @@ def main(options: CalibrateOptions) -> int:
     if options.output is not None:
         check_output(options.output)
     programs = options.programs or (_QUICK_PROGRAMS if options.quick else _PROGRAMS)
-    plan = Plan(programs, options.seconds, options.seed)
+    lock = Path(options.lock) if options.lock else None
+    plan = Plan(programs, options.seconds, options.seed, lock)
     goals = specs(QUICK if options.quick else ALL, target)
     with progress("calibrating") as show:
         found = calibrate(goals, target, plan, show)
@@ -59,13 +61,11 @@ def _command(options: CalibrateOptions, programs: int) -> str:
 def _report(found: Calibration) -> Iterator[str]:
     fitted = found.fit
     yield f"{'millicycles':<26}{'before':>10}{'after':>10}"
-    for name in (*FITTED, "strided_factor"):
+    for name in FITTED:
         before = getattr(fitted.before.coefficients, name)
         after = getattr(fitted.after.coefficients, name)
-        label = f"{name} (no unit)" if name not in FITTED else name
-        stays = name in FITTED and name not in fitted.seen
-        note = "  no program pays for it" if stays else ""
-        yield f"{label:<26}{before:>10}{after:>10}{note}"
+        note = "" if name in fitted.seen else "  no program pays for it"
+        yield f"{name:<26}{before:>10}{after:>10}{note}"
     yield ""
     yield (
         f"{len(found.measured)} programs at {found.gigahertz:.2f} GHz; median relative "

@@ -301,6 +301,10 @@ class CalibrateOptions:
         metavar="N",
         parse=whole_number(0),
     )
+    lock: str | None = flag(
+        "lock this file while programs are timed, so that measurements take turns",
+        metavar="FILE",
+    )
     target: str = _target()
 
 

@@ -1,5 +1,7 @@
 """What each action makes of a Spec: the Specs before and after, and its own cost."""
 
+import dataclasses
+
 import pytest
 
 from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
@@ -42,7 +44,10 @@ def test_tile_with_a_remainder() -> None:
         "main 2 matmul:48x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided",
         "remainder 1 matmul:4x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided",
     ]
-    assert cost(Tile("m", 48), text) == 2 * UNIT.loop_trip + 2 * UNIT.loop_setup
+    # The rows of the remainder are too few to be paid in it: lhs and out have 4.
+    rows = 2 * 4 * UNIT.row_gl
+    loops = 2 * UNIT.loop_trip + 2 * UNIT.loop_setup
+    assert cost(Tile("m", 48), text) == loops + rows
 
 
 def test_tile_of_packs() -> None:
@@ -85,23 +90,76 @@ def test_to_accum() -> None:
 
 
 def test_move_into_a_cache_models_its_lines() -> None:
-    text = "matmul:8x16x8:f32"
+    text = "matmul:8x16x16:f32"
     assert after(Move("lhs", Level.L1, ROWS), text) == [
-        "body 1 matmul:8x16x8:f32:lhs=[0,1,2]@L1:l1=256"
+        "body 1 matmul:8x16x16:f32:lhs=[0,1,2]@L1:l1=256"
     ]
-    assert cost(Move("lhs", Level.L1, ROWS), text) == 8 * UNIT.line_gl
-    assert cost(Move("out", Level.L2, ROWS), text) == 2 * 4 * UNIT.line_gl
-    near = "matmul:8x16x8:f32:lhs=[0,1,2]@L2"
-    assert cost(Move("lhs", Level.L1, ROWS), near) == 8 * UNIT.line_l2
+    assert cost(Move("lhs", Level.L1, ROWS), text) == 8 * UNIT.hidden_gl
+    assert cost(Move("out", Level.L2, ROWS), text) == 8 * UNIT.store_gl
+    near = "matmul:8x16x16:f32:lhs=[0,1,2]@L2"
+    assert cost(Move("lhs", Level.L1, ROWS), near) == 8 * UNIT.hidden_l2
 
 
-def test_move_of_a_tile_with_gaps_costs_more() -> None:
-    text = "matmul:8x16x8:f32:lhs=[0,1,2]/strided"
-    want = 8 * UNIT.line_gl * UNIT.strided_factor
-    assert cost(Move("lhs", Level.L1, ROWS), text) == want
+def test_lines_that_are_used_once_are_waited_for() -> None:
+    assert cost(Move("rhs", Level.L2, ROWS), "matmul:15x16x16") == 16 * UNIT.line_gl
+    assert cost(Move("rhs", Level.L2, ROWS), "matmul:16x16x16") == 16 * UNIT.hidden_gl
+    flat = Layout.row_major(2)
+    assert cost(Move("src", Level.L2, flat), "move:4x16") == 4 * UNIT.line_gl
+    assert cost(Move("dst", Level.L2, flat), "move:4x16") == 4 * UNIT.store_gl
+    near = "move:4x16:dst=[0,1]@L2"
+    assert cost(Move("dst", Level.L1, flat), near) == 4 * UNIT.store_l2
+    both = UNIT.line_gl + UNIT.store_gl
+    assert cost(Move("out", Level.L2, ROWS), "matmul_accum:16x15x16") == 16 * both
+
+
+def test_rows_with_gaps_cost_more_where_they_are_many() -> None:
+    flat = Layout.row_major(2)
+    few, many = (f"move:{n}x16:src=[0,1]/strided" for n in (4, 5))
+    assert cost(Move("src", Level.L1, flat), few) == 4 * UNIT.line_gl
+    five = 5 * (UNIT.line_gl + UNIT.row_gl)
+    assert cost(Move("src", Level.L1, flat), many) == five
+    turned = "move:8x16:src=[0,1]/strided:dst=[1,0]"  # dst has no rows along them
+    assert cost(Move("src", Level.L1, flat), turned) == 8 * UNIT.line_gl
+    text = "matmul:4x16x16:f32:lhs=[0,1,2]/strided"
+    assert cost(Move("lhs", Level.L1, ROWS), text) == 4 * UNIT.hidden_gl
     assert after(Move("lhs", Level.L1, ROWS), text) == [
-        "body 1 matmul:8x16x8:f32:lhs=[0,1,2]@L1/strided:l1=256"
+        "body 1 matmul:4x16x16:f32:lhs=[0,1,2]@L1/strided:l1=256"
     ]
+
+
+def test_rows_are_paid_once_however_loops_are_made() -> None:
+    """A loop of tiles of many rows leaves them to what is in it."""
+    setup = UNIT.loop_setup
+    tile = "src=[0,1]/strided:dst=[0,1]/strided"
+    whole = cost(Tile("d0", 4), f"move:48x16:{tile}")
+    assert whole == 12 * UNIT.loop_trip + setup + 2 * 48 * UNIT.row_gl
+    outer = cost(Tile("d0", 12), f"move:48x16:{tile}")
+    assert outer == 4 * UNIT.loop_trip + setup
+    inner = cost(Tile("d0", 4), f"move:12x16:{tile}")
+    assert inner == 3 * UNIT.loop_trip + setup + 2 * 12 * UNIT.row_gl
+    few = cost(Tile("d0", 1), f"move:4x16:{tile}")
+    assert few == 4 * UNIT.loop_trip + setup
+    along = cost(Tile("d1", 4), f"move:48x16:{tile}")
+    assert along == 4 * UNIT.loop_trip + setup
+
+
+def test_more_rows_than_l2_is_sure_to_hold_cost_more() -> None:
+    text = "matmul:{}x16x16:f32:lhs=[0,1,2]/strided"
+    some = cost(Move("lhs", Level.L2, ROWS), text.format(128))
+    more = cost(Move("lhs", Level.L2, ROWS), text.format(129))
+    each = UNIT.hidden_gl + UNIT.row_gl
+    assert some == 128 * each
+    assert more == 129 * (each + UNIT.crowd_l2)
+
+
+def test_threads_share_what_is_beyond_l2() -> None:
+    two = dataclasses.replace(AVX2, threads=2)
+    spec = parse_spec("move:4x16", AVX2.limits)
+    action = Move("src", Level.L2, Layout.row_major(2))
+    lines = 4 * UNIT.line_gl
+    assert action.apply(spec, two).cost == lines + 4 * UNIT.shared_gl
+    alone = dataclasses.replace(spec, serial=False)
+    assert action.apply(alone, two).cost == lines
 
 
 def test_move_to_another_layout_copies() -> None:

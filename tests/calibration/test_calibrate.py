@@ -64,15 +64,15 @@ def test_refusals(arguments: list[str], message: str, capsys: Capture) -> None:
 def test_every_spec_of_a_calibration_can_be_read() -> None:
     found = specs(ALL, AVX2)
     assert len(set(found)) == len(ALL) >= 20
-    assert {spec.kind.label for spec in found} >= {"matmul", "move", "fill", "max"}
+    assert {spec.kind.label for spec in found} >= {"matmul", "move", "max"}
 
 
 def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Stopwatch, "cycles_of", lambda *args: 100.0)
+    monkeypatch.setattr(Stopwatch, "seconds_of", lambda *args: (1e-7, 1e-9))
     told: list[str] = []
     goals = specs(("fill:1000:f32", "max:20x17:f32"), AVX2)
     found = module.calibrate(goals, AVX2, module.Plan(4), told.append)
-    assert {m.cycles for m in found.measured} == {100.0}
+    assert {round(m.cycles) for m in found.measured} == {100}
     assert {m.impl.spec for m in found.measured} == set(goals)
     assert told[-1] == "fitting"
     assert any("max:20x17:f32" in line for line in told)

@@ -1,5 +1,6 @@
 """What a transform op leaves in the IR is what its action predicts (design §6)."""
 
+import math
 import random
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.transform import roles_of
 from morello.kernels import KERNELS
 from morello.mlir import ir
-from morello.spec import Spec
+from morello.spec import Level, Spec
 from morello.spec.frame import Frame
 from morello.targets import AVX2
 from tests.dialect.programs import random_action, random_spec
@@ -58,7 +59,8 @@ def recomputed(
         case Tile() | Split():
             # A loop of one trip is no loop in the IR, but is paid for.
             trips, has_rest = left[0][1], len(left) == 2
-            return trips * units.loop_trip + (1 + has_rest) * units.loop_setup
+            rows = rows_of_loop(spec, spec.kind.dims.index(action.dim), action.size)
+            return trips * units.loop_trip + (1 + has_rest) * units.loop_setup + rows
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:
@@ -79,9 +81,51 @@ def lines_brought(before: Spec, after: Spec) -> int:
     )
     source, sizes = before.tensors[index], before.shape(index)
     assert not copies(source, after.tensors[index])
-    ways = 2 if before.kind.operands[index].is_written else 1
-    factor = AVX2.coefficients.strided_factor if source.runs(sizes) > 1 else 1
-    return int(ways * factor * source.lines(sizes) * AVX2.line_cost(source.level))
+    operand, level = before.kind.operands[index], source.level
+    uses = math.prod(n for d, n in enumerate(before.sizes) if d not in operand.dims)
+    line = 0
+    if operand.is_read:
+        line += per_level("hidden" if uses >= AVX2.reuse else "line", level)
+    if operand.is_written:
+        line += per_level("store", level)
+    if after.tensors[index].level is Level.L2:
+        line += AVX2.coefficients.crowd_l2 * (source.runs(sizes) > AVX2.l2_rows)
+    rows, dim = source.runs(sizes), source.layout.row
+    row = 0 if dim is None else row_price(before, index)
+    many = dim is not None and rows > followed(before, operand.dims[dim])
+    return int(source.lines(sizes) * line + rows * row * many)
+
+
+def per_level(what: str, level: Level) -> int:
+    names = {Level.GL: f"{what}_gl", Level.L2: f"{what}_l2"}
+    return getattr(AVX2.coefficients, names[level]) if level in names else 0
+
+
+def row_price(spec: Spec, index: int) -> int:
+    level = spec.tensors[index].level
+    free = level is Level.L2 and len(spec.tensors) == 3
+    return 0 if free else per_level("row", level)
+
+
+def across(spec: Spec, dim: int) -> list[int]:
+    """The operands that have a dimension and do not lie along it."""
+    return [
+        i
+        for i, operand in enumerate(spec.kind.operands)
+        if dim in operand.dims and operand.dims[spec.tensors[i].layout.streamed] != dim
+    ]
+
+
+def followed(spec: Spec, dim: int) -> int:
+    return AVX2.streams // max(1, len(across(spec, dim)))
+
+
+def rows_of_loop(spec: Spec, dim: int, size: int) -> int:
+    price = sum(row_price(spec, i) for i in across(spec, dim))
+    parts = [spec.sizes[dim] % size, *[size] * (spec.sizes[dim] // size)]
+    limit = followed(spec, dim)
+    whole = spec.sizes[dim] if spec.sizes[dim] > limit else 0
+    return price * (whole - sum(part for part in parts if part > limit))
 
 
 def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:

@@ -26,7 +26,6 @@ def test_a_target_is_consistent(target: Target) -> None:
         assert capacity & (capacity - 1) == 0
     costs = dataclasses.asdict(target.coefficients)
     assert all(isinstance(c, int) and c > 0 for c in costs.values())
-    assert target.coefficients.strided_factor >= 1
     assert hash(target) == hash(dataclasses.replace(target))
 
 

@@ -1,0 +1,99 @@
+"""What it costs to bring the tiles of operands nearer: lines, rows, crowded caches.
+
+Three effects, each a number of things times a coefficient of the target:
+
+- **Lines.** A line that is used much, as an operand of a large matmul is, comes while
+  the core computes; one that is used once or twice is waited for. A line that is
+  written goes back.
+- **Rows.** Memory is read at full speed along rows. Going on in another row, in another
+  page and at a distance that prefetchers do not foresee, costs by itself. The loop that
+  passes over rows pays for that, or the move of a tile that has them. A few rows are
+  followed at the same time at no cost.
+- **Crowds.** Rows at a distance of a large power of two fall into the same sets of a
+  cache. Nothing is known of distances, so that a tile of more rows than L2 is sure to
+  hold pays for lines that come twice.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from morello.spec import Level, SpecKey, TensorSpec
+from morello.spec.frame import Frame, Ints
+from morello.targets import Target
+
+
+def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
+    """Millicycles to bring an operand's tile to a cache once, and to take it back."""
+    own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
+    sizes = frame.operand_sizes(operand)
+    level = source.level
+    line: Ints = target.cost("store", level) if own.is_written else 0
+    if own.is_read:
+        uses = math.prod(n for dim, n in enumerate(frame.sizes) if dim not in own.dims)
+        slow, quick = target.cost("line", level), target.cost("hidden", level)
+        line = line + np.where(uses >= target.reuse, quick, slow)
+    if level is Level.GL and frame.key.serial:
+        line = line + (target.threads - 1) * target.coefficients.shared_gl
+    if dest.level is Level.L2:
+        crowded = dest.runs(sizes) > target.l2_rows
+        line = line + crowded * target.coefficients.crowd_l2
+    cost = source.lines(sizes) * line
+    row = _row(frame.key, source, target)
+    if row and source.layout.row is not None:
+        streams = _streams(frame.key, own.dims[source.layout.row], target)
+        cost = cost + row * paid_rows(source.runs(sizes), streams)
+    return cost
+
+
+def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
+    """Millicycles that a loop over tiles of ``size`` pays for going from row to row.
+
+    What tiles of many rows pay themselves is taken off: however a loop is made of
+    loops, each row is paid once.
+    """
+    row = _row_cost(frame.key, dim, target)
+    if not row:
+        return 0
+    streams = _streams(frame.key, dim, target)
+    extent, step = frame.sizes[dim], max(size, 1)
+    tiles = extent // step * paid_rows(step, streams)
+    rest = paid_rows(extent % step, streams)
+    return row * (paid_rows(extent, streams) - tiles - rest)
+
+
+def paid_rows(count: Ints, streams: int) -> Ints:
+    """How many of some rows are paid for: all, or none of few."""
+    return count * (count > streams)
+
+
+@lru_cache(maxsize=65536)
+def _streams(key: SpecKey, dim: int, target: Target) -> int:
+    """How many rows along ``dim`` each operand has that are followed at no cost."""
+    return target.streams // max(1, len(_across(key, dim)))
+
+
+@lru_cache(maxsize=65536)
+def _row_cost(key: SpecKey, dim: int, target: Target) -> int:
+    """Millicycles of a step along ``dim`` for the operands that lie along another."""
+    return sum(_row(key, tensor, target) for tensor in _across(key, dim))
+
+
+def _row(key: SpecKey, tensor: TensorSpec, target: Target) -> int:
+    """Millicycles to go on in another row of an operand.
+
+    What computes on two operands has other work than to wait for rows of L2.
+    """
+    if tensor.level is Level.L2 and len(key.tensors) > 2:
+        return 0
+    return target.cost("row", tensor.level)
+
+
+def _across(key: SpecKey, dim: int) -> list[TensorSpec]:
+    """The operands that have ``dim`` but do not lie along it."""
+    return [
+        tensor
+        for own, tensor in zip(key.kind.operands, key.tensors, strict=True)
+        if dim in own.dims and own.dims.index(dim) != tensor.layout.streamed
+    ]
