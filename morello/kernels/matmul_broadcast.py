@@ -159,13 +159,16 @@ class MatmulBroadcast(Kernel):
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Panels: rows of lhs, columns of rhs, so that the loop reads on and on.
 
-        Narrower floats become f32 there; plain rows of them too.
+        Narrower floats become f32 there. Those of lhs do in plain rows too; those of
+        rhs are cast as they are loaded as well as in a copy that is no better to read.
         """
         if not isinstance(key.kind, Matmul):
             return ()
         out = key.tensors[2].dtype
         if out is Dtype.F32:
-            return asks(key, operand, _FLOAT_FORMS, _unpacked_in_k)
+            forms = asks(key, operand, _FLOAT_FORMS, _unpacked_in_k)
+            narrow = operand == 1 and key.tensors[1].dtype is not out
+            return tuple(f for f in forms if f.layout.is_packed or not narrow)
         if set(key.dtypes) == {Dtype.S32}:
             return asks(key, operand, _INTEGER_FORMS, _unpacked_in_k)
         return ()
