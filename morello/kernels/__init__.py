@@ -11,6 +11,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy
+from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
@@ -34,6 +35,7 @@ from morello.kernels.move_transpose import MoveTranspose
 _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
     MatmulAxpy(),
+    MatmulAxpyBf16(),
     MatmulDot(),
     MatmulScalar(),
     MatmulDotHalves(),

@@ -13,13 +13,14 @@ from morello.targets.avx2 import AVX2
 from tests.kernels.harness import EDGE, Case, check_random, legal_cases, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 
-ACCUM = Matmul(accum=True)
 ROWS, COLUMNS = "[0,1,2]", "[0,2,1]"
 
 
-def axpy(sizes: tuple[int, ...], dtype: str = "f32", rhs: str = "L1") -> Spec:
+def axpy(
+    sizes: tuple[int, ...], dtype: str = "f32", rhs: str = "L1", accum: bool = True
+) -> Spec:
     forms = f"{dtype}@L1{ROWS}", f"{dtype}@{rhs}{ROWS}", f"{dtype}@L1{ROWS}"
-    return spec(ACCUM, sizes, *forms)
+    return spec(Matmul(accum), sizes, *forms)
 
 
 def dot(
@@ -49,6 +50,13 @@ def test_axpy_is_exact_where_it_prefetches() -> None:
     check_random(Case("matmul_axpy", axpy(s, rhs="GL")) for s in sizes)
 
 
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
+    sizes = itertools.product((1,), (1, 6), (1, 3, 8, 9, 16, 17, 40), (5, 16, 32, 50))
+    given = [axpy(s, dtype, "GL", accum=False) for s in sizes]
+    check_random(Case("matmul_axpy", s) for s in given)
+
+
 @pytest.mark.parametrize("accum", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
@@ -66,6 +74,41 @@ def test_dot_is_exact_where_it_prefetches() -> None:
     sides = ((1, 8), (1, 17), (40, 1), (2, 13), (9, 3), (4, 12))
     sizes = [(1, m, k, n) for m, n in sides for k in (1, 16, 33, 100)]
     check_random(Case("matmul_dot", dot(s, level="GL")) for s in sizes)
+
+
+def mixed(
+    sizes: tuple[int, ...], lhs: str, rhs: str = f"GL{ROWS}", accum: bool = True
+) -> Spec:
+    return spec(Matmul(accum), sizes, f"{lhs}@L1{ROWS}", f"bf16@{rhs}", f"f32@L1{ROWS}")
+
+
+@pytest.mark.parametrize("lhs", ["bf16", "f32"])
+def test_axpy_of_bf16_is_exact_at_every_edge_size(lhs: str) -> None:
+    sizes = [(1, m, 9, n) for m in (1, 2) for n in EDGE]
+    sizes += [(1, m, k, n) for m in (1, 2) for k in EDGE for n in (32, 75)]
+    check_random(Case("matmul_axpy_bf16", mixed(s, lhs)) for s in dict.fromkeys(sizes))
+    over = itertools.product((1,), (1, 2), (1, 8, 9, 16, 24), (5, 32, 64, 75))
+    check_random(Case("matmul_axpy_bf16", mixed(s, lhs, accum=False)) for s in over)
+
+
+@pytest.mark.parametrize("lhs", ["bf16", "f32"])
+def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
+    panel = "L2[0,2,1,2p64]"
+    sizes = [(1, m, k, n) for m in (1, 2) for k in (1, 7, 40) for n in range(1, 65)]
+    given = tuple(mixed(s, lhs, panel) for s in sizes)
+    cases = legal_cases("matmul_axpy_bf16", given)
+    assert len(cases) == 3 * (64 + 32)
+    check_random(cases)
+
+
+@pytest.mark.parametrize("accum", [False, True])
+@pytest.mark.parametrize("lhs", ["bf16", "f32"])
+def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
+    columns = f"GL{COLUMNS}"
+    sizes = [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (1, 1), (2, 17))]
+    sizes += [(1, m, 33, n) for e in EDGE for m, n in ((1, e), (e, 1), (2, e))]
+    given = [mixed(s, lhs, columns, accum) for s in dict.fromkeys(sizes)]
+    check_random(Case("matmul_dot", s) for s in given)
 
 
 def whole_rhs(given: Spec) -> Spec:
@@ -122,7 +165,7 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
 
 
 def test_far_operands_cost_their_lines() -> None:
-    """From memory the lines decide; from L1 the instructions do."""
+    """From memory the lines of a single row decide; from L1 the instructions do."""
 
     def cost(level: str) -> int:
         frame = Frame.of(axpy((1, 1, 1024, 4096), rhs=level))
@@ -131,8 +174,8 @@ def test_far_operands_cost_their_lines() -> None:
 
     lines = 1024 * 4096 * 4 // 64
     assert cost("L1") < cost("L2") < cost("GL")
-    assert lines * AVX2.coefficients.line_gl <= cost("GL")
-    assert cost("GL") <= 1.1 * lines * AVX2.coefficients.line_gl
+    arrival = lines * AVX2.coefficients.line_gl
+    assert arrival <= cost("GL") <= 1.1 * arrival
 
 
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
@@ -148,6 +191,18 @@ def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 4
     assert not touches_stack(body)
+
+
+def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:
+    for name, given, rows in (
+        ("matmul_axpy_bf16", mixed((1, 1, 64, 512), "f32"), 8),
+        ("matmul_dot", mixed((1, 1, 512, 64), "bf16", f"GL{COLUMNS}"), 4),
+    ):
+        body, found = hot_loop(name, given)
+        assert found["vpslld"] >= 2 * rows
+        assert found["vpmovzxwd"] == 0
+        assert found["prefetcht1"] == rows
+        assert not touches_stack(body)
 
 
 def test_dot_multiplies_straight_from_memory() -> None:

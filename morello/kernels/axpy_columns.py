@@ -1,0 +1,238 @@
+"""The code of kernels that add scaled rows of rhs to out.
+
+`Columns.passes` goes over out once for each `ROWS` rows of rhs: that many long runs are
+read side by side, which is what brings memory to its bandwidth. `Columns.once` goes
+over rhs once for a few columns of out that are in registers all the while.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.halves import interleave
+from morello.kernels.vectors import lanes_of, parts
+from morello.spec import Level, Spec
+from morello.spec.frame import Condition, Frame
+
+ROWS = 8
+"""Rows of rhs that are read side by side."""
+
+VECTORS = 2
+"""Vectors of each row of out that are in registers at a time: a cache line."""
+
+
+def room_to_prefetch(frame: Frame) -> tuple[Condition, ...]:
+    """That L2 keeps the rows that are read and the next; nothing if not prefetched."""
+    rhs = frame.key.tensors[1]
+    if rhs.level is not Level.GL:
+        return ()
+    lines = 2 * rhs.tiled().lines((1, ROWS, frame.sizes[3]))
+    return (
+        Condition(
+            lines <= frame.limits.l2,
+            f"needs room in L2 for twice {ROWS} rows of rhs: tile n smaller",
+        ),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """Writes the code of some columns of out."""
+
+    emitter: Emitter
+    spec: Spec
+    lhs: Buffer
+    rhs: Buffer
+    out: Buffer
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return lanes_of(self.out.tensor.dtype)
+
+    @property
+    def held(self) -> bool:
+        """Whether out holds something that is added to."""
+        return self.spec.kind.accumulates
+
+    @property
+    def step(self) -> int:
+        """Columns that a pass takes at a time."""
+        return VECTORS * self.lanes
+
+    def passes(self, columns: int) -> None:
+        """A loop over blocks of rows; the last is apart, for nothing follows it."""
+        k = self.spec.sizes[2]
+        far = self.rhs.tensor.level is Level.GL
+        last = max(k // ROWS - 1, 0) * ROWS if far else k // ROWS * ROWS
+        first = 0
+        if not self.held:
+            self.block(0, min(ROWS, k), columns, prefetch=far and last > 0, held=False)
+            first = min(ROWS, k)
+
+        def block(at: Value, carried: Sequence[Value]) -> list[Value]:
+            self.block(at, ROWS, columns, prefetch=far)
+            return []
+
+        if last > first + ROWS:
+            self.emitter.loop(first, last, ROWS, (), block)
+        elif last > first:
+            block(first, ())
+        for at in range(max(first, last), k, ROWS):
+            self.block(at, min(ROWS, k - at), columns, prefetch=False)
+
+    def block(
+        self, at: Value, rows: int, columns: int, prefetch: bool, held: bool = True
+    ) -> None:
+        """What the rows from ``at`` on add to the first columns of out.
+
+        Nothing is added to where out holds nothing yet.
+        """
+        alone = self.spec.sizes[1] == 1
+        factors = [self.factor(0, at, i) for i in range(rows)] if alone else []
+
+        def write(start: Value, carried: Sequence[Value]) -> list[Value]:
+            if prefetch:
+                self.prefetch(at, rows, start)
+            places = self.places(start, self.step)
+            sums = self.load_sums(places, held)
+            for i in range(rows):
+                row = self.emitter.offset(at, i)
+                sums = self.add_row(row, places, sums, factors[i : i + 1])
+            self.store_sums(places, sums, held)
+            return []
+
+        self.emitter.loop(0, columns, self.step, (), write)
+
+    def once(self, start: int, columns: int) -> None:
+        """Up to a step of columns, their sums in registers over all of k."""
+        places = self.places(start, columns)
+        k = self.spec.sizes[2]
+
+        def add(at: Value, carried: Sequence[Value]) -> list[Value]:
+            return self.add_row(at, places, carried, ())
+
+        sums: Sequence[Value] = self.load_sums(places, self.held)
+        sums = self.emitter.loop(0, k, 1, sums, add) if k > 1 else add(0, sums)
+        self.store_sums(places, sums, self.held)
+
+    def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
+        """The first column of each vector, and how many it has."""
+        return [
+            (self.emitter.offset(start, s), count)
+            for s, count in parts(columns, self.lanes)
+        ]
+
+    def load_sums(self, places: Sequence[tuple[Value, int]], held: bool) -> list[Value]:
+        """Vectors of every row of out, row by row; zero if it holds nothing."""
+        if not held:
+            zero = self.emitter.constant(self.out.tensor.dtype, 0, self.lanes)
+            return [zero] * (len(places) * self.spec.sizes[1])
+        return [
+            self.emitter.load(self.out, (0, i, s), self.lanes, count)
+            for i in range(self.spec.sizes[1])
+            for s, count in places
+        ]
+
+    def store_sums(
+        self, places: Sequence[tuple[Value, int]], sums: Sequence[Value], held: bool
+    ) -> None:
+        """The reverse of `load_sums`."""
+        for index, total in enumerate(sums):
+            i, j = divmod(index, len(places))
+            s, count = places[j]
+            self.emitter.store(total, self.out, (0, i, s), count)
+
+    def add_row(
+        self,
+        row: Value,
+        places: Sequence[tuple[Value, int]],
+        sums: Sequence[Value],
+        factors: Sequence[Value],
+    ) -> list[Value]:
+        """Add a row of rhs, scaled; ``factors`` where they are loaded already."""
+        emitter = self.emitter
+        vectors = self.load_row(row, places)
+        found = []
+        for i in range(self.spec.sizes[1]):
+            factor = factors[i] if factors else self.factor(i, row, 0)
+            for j, vector in enumerate(vectors):
+                total = sums[i * len(vectors) + j]
+                found.append(emitter.multiply_add(factor, vector, total))
+        return found
+
+    def load_row(self, row: Value, places: Sequence[tuple[Value, int]]) -> list[Value]:
+        """Vectors of a row of rhs, in the dtype of out."""
+        emitter, dtypes = self.emitter, (self.rhs.tensor.dtype, self.out.tensor.dtype)
+        return [
+            emitter.convert(
+                emitter.load(self.rhs, (0, row, s), self.lanes, count), *dtypes
+            )
+            for s, count in places
+        ]
+
+    def factor(self, i: int, row: Value, by: int) -> Value:
+        """An element of lhs in every lane."""
+        place = (0, i, self.emitter.offset(row, by))
+        element = self.emitter.load_element(self.lhs, place)
+        dtypes = self.lhs.tensor.dtype, self.out.tensor.dtype
+        element = self.emitter.convert(element, *dtypes)
+        return self.emitter.broadcast(element, self.lanes)
+
+    def prefetch(self, at: Value, rows: int, start: Value) -> None:
+        """The same columns of the rows after these."""
+        for i in range(rows):
+            next_row = self.emitter.offset(at, rows + i)
+            self.emitter.prefetch(self.rhs, (0, next_row, start))
+
+
+@dataclasses.dataclass(frozen=True)
+class HalvesColumns(Columns):
+    """The same for rhs in bf16, 16 columns of it in a register.
+
+    Even and odd columns make vectors of their own, which are sums from zero on: when
+    they are put together again they are added to out.
+    """
+
+    @property
+    def step(self) -> int:
+        """A cache line of rhs."""
+        return 2 * self.unit
+
+    @property
+    def unit(self) -> int:
+        """Columns of a register of rhs."""
+        return lanes_of(self.rhs.tensor.dtype)
+
+    def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
+        """`Columns.places`, by registers of rhs, all of them full."""
+        return [
+            (self.emitter.offset(start, s), count)
+            for s, count in parts(columns, self.unit)
+        ]
+
+    def load_sums(self, places: Sequence[tuple[Value, int]], held: bool) -> list[Value]:
+        """Zero for the even and the odd columns of each place."""
+        zero = self.emitter.constant(self.out.tensor.dtype, 0, self.lanes)
+        return [zero] * (2 * len(places) * self.spec.sizes[1])
+
+    def load_row(self, row: Value, places: Sequence[tuple[Value, int]]) -> list[Value]:
+        """Even and odd columns of each place."""
+        loaded = [
+            self.emitter.load(self.rhs, (0, row, s), self.unit) for s, _ in places
+        ]
+        return [half for v in loaded for half in self.emitter.split_bf16(v)]
+
+    def store_sums(
+        self, places: Sequence[tuple[Value, int]], sums: Sequence[Value], held: bool
+    ) -> None:
+        """Add to what out holds."""
+        emitter = self.emitter
+        for index in range(len(places) * self.spec.sizes[1]):
+            i, j = divmod(index, len(places))
+            both = interleave(emitter, *sums[2 * index : 2 * index + 2])
+            for half, vector in enumerate(both):
+                at = (0, i, emitter.offset(places[j][0], half * self.lanes))
+                if held:
+                    vector = emitter.add(emitter.load(self.out, at, self.lanes), vector)
+                emitter.store(vector, self.out, at)

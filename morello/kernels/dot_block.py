@@ -1,0 +1,173 @@
+"""The code of a block of dot products: some rows of one operand, all of the other."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.halves import part
+from morello.kernels.lane_sums import lane_sums
+from morello.kernels.vectors import lanes_of, parts
+from morello.spec import Dtype, Spec
+from morello.spec.layout import LINE_BYTES
+
+AHEAD = 8
+"""How many rows ahead of those that are read the next are prefetched."""
+
+CHAINS = 8
+"""Sums that are under way at a time: fewer rows have several each."""
+
+
+def chains_of(sums: Any, vectors: int) -> Any:
+    """How many chains each sum is split into: a power of two, `CHAINS` at most in all.
+
+    Args:
+        sums: sums that are under way, integer or array.
+        vectors: vectors that a unit has: products that follow each other in a chain,
+            and take registers.
+    """
+    room = CHAINS // vectors // np.maximum(sums, 1)
+    return np.where(room >= 8, 8, np.where(room >= 4, 4, np.where(room >= 2, 2, 1)))
+
+
+def unit_of(dtypes: Sequence[Dtype]) -> int:
+    """Elements along k that are multiplied at a time: a register of the narrowest."""
+    return max(map(lanes_of, dtypes))
+
+
+@dataclasses.dataclass(frozen=True)
+class DotBlock:
+    """Some rows of the longer side against all of the shorter."""
+
+    emitter: Emitter
+    spec: Spec
+    lhs: Buffer
+    rhs: Buffer
+    out: Buffer
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a sum."""
+        return lanes_of(self.out.tensor.dtype)
+
+    @property
+    def unit(self) -> int:
+        """Elements along k that are multiplied at a time."""
+        return unit_of(self.spec.dtypes)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether lhs is the longer side."""
+        return self.spec.sizes[1] >= self.spec.sizes[3]
+
+    def many(self, row: Value, k: Value) -> tuple[Buffer, tuple[Value, ...]]:
+        """An element of the longer side."""
+        return (self.lhs, (0, row, k)) if self.by_rows else (self.rhs, (0, k, row))
+
+    def few(self, row: int, k: Value) -> tuple[Buffer, tuple[Value, ...]]:
+        """An element of the shorter side."""
+        return (self.rhs, (0, k, row)) if self.by_rows else (self.lhs, (0, row, k))
+
+    def write(self, at: Value, rows: int, prefetch: bool) -> None:
+        """The rows from ``at`` on."""
+        emitter = self.emitter
+        _, m, k, n = self.spec.sizes
+        sums = rows * min(m, n)
+        chains = int(chains_of(sums, self.unit // self.lanes))
+        zero = emitter.constant(self.out.tensor.dtype, 0, self.lanes)
+        totals: Sequence[Value] = [zero] * (chains * sums)
+        width = max(chains, 2)
+        step = width * self.unit
+
+        def along(start: Value, carried: Sequence[Value]) -> list[Value]:
+            if prefetch:
+                self.prefetch(at, rows, start, step)
+            found = list(carried)
+            for v, (s, count) in enumerate(parts(step, self.unit)):
+                chain = v % chains * sums
+                place = emitter.offset(start, s)
+                found[chain : chain + sums] = self.products(
+                    at, rows, place, count, found[chain : chain + sums]
+                )
+            return found
+
+        whole = k // step * step
+        if whole > step:
+            totals = emitter.loop(0, whole, step, totals, along)
+        elif whole:
+            totals = along(0, totals)
+        found = list(totals)
+        for start, count in self.rest(whole):
+            found[:sums] = self.products(at, rows, start, count, found[:sums])
+        while len(found) > sums:
+            half = len(found) // 2
+            pairs = zip(found[:half], found[half:], strict=True)
+            found = [emitter.add(a, b) for a, b in pairs]
+        self.add(at, rows, lane_sums(emitter, found))
+
+    def rest(self, start: int) -> list[tuple[int, int]]:
+        """Where the products after the loop start, and how many elements they have."""
+        k = self.spec.sizes[2]
+        full = [(at, self.unit) for at in range(start, k - self.unit + 1, self.unit)]
+        last = start + len(full) * self.unit
+        return full + [(last + at, count) for at, count in parts(k - last, self.lanes)]
+
+    def products(
+        self, at: Value, rows: int, k: Value, count: int, sums: Sequence[Value]
+    ) -> list[Value]:
+        """Up to `unit` elements along k of every row, multiplied and added."""
+        emitter, few = self.emitter, min(self.spec.sizes[1], self.spec.sizes[3])
+        kept = [self.load(*self.few(j, k), count) for j in range(few)]
+        found = []
+        for i in range(rows):
+            row = self.load(*self.many(emitter.offset(at, i), k), count)
+            for j in range(few):
+                total = sums[i * few + j]
+                for a, b in zip(row, kept[j], strict=True):
+                    total = emitter.multiply_add(a, b, total)
+                found.append(total)
+        return found
+
+    def load(
+        self, buffer: Buffer, index: tuple[Value, ...], count: int
+    ) -> tuple[Value, ...]:
+        """Elements along k, as out has them; even and odd ones apart of a wide unit."""
+        emitter, dtype = self.emitter, buffer.tensor.dtype
+        if count < self.unit or self.unit == self.lanes:
+            loaded = emitter.load(buffer, index, self.lanes, count)
+            return (emitter.convert(loaded, dtype, self.out.tensor.dtype),)
+        if lanes_of(dtype) == self.unit:
+            return emitter.split_bf16(emitter.load(buffer, index, self.unit))
+        along = buffer.tensor.layout.innermost
+        second = emitter.offset(index[along], self.lanes)
+        next_index = (*index[:along], second, *index[along + 1 :])
+        return part(
+            emitter,
+            emitter.load(buffer, index, self.lanes),
+            emitter.load(buffer, next_index, self.lanes),
+        )
+
+    def prefetch(self, at: Value, rows: int, start: Value, step: int) -> None:
+        """The same places of the rows after these, a cache line apart."""
+        line = LINE_BYTES // self.many(0, 0)[0].tensor.dtype.itemsize
+        for i in range(rows):
+            row = self.emitter.offset(at, AHEAD + i)
+            for k in range(0, step, line):
+                place = self.emitter.offset(start, k)
+                self.emitter.prefetch(*self.many(row, place))
+
+    def add(self, at: Value, rows: int, sums: Sequence[Value]) -> None:
+        """Write the sums to out, or add them to what it holds."""
+        emitter, few = self.emitter, min(self.spec.sizes[1], self.spec.sizes[3])
+        for i in range(rows):
+            for j in range(few):
+                lane = i * few + j
+                total = emitter.extract(sums[lane // self.lanes], lane % self.lanes)
+                row = emitter.offset(at, i)
+                place = (0, row, j) if self.by_rows else (0, j, row)
+                if self.spec.kind.accumulates:
+                    held = emitter.load_element(self.out, place)
+                    total = emitter.add(held, total)
+                emitter.store_element(total, self.out, place)

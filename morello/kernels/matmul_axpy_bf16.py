@@ -1,0 +1,144 @@
+"""Matmul of one or two rows with rhs in bf16, which goes by once and is widened."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.axpy_columns import (
+    ROWS,
+    Columns,
+    HalvesColumns,
+    room_to_prefetch,
+)
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import in_l1, is_interleaved, line_cost, size_is_one
+from morello.kernels.rules import within_pack as packs
+from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
+from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import ceil_div
+from morello.targets.coefficients import Coefficients
+
+MOST_M = 2
+"""Rows of lhs: each takes four registers."""
+
+PANEL = Layout.parse("[0,2,1,2p64]")
+"""One run of memory that is read from end to end: eight sums for a row of lhs."""
+
+_FORMS = {
+    0: (Form(Dtype.F32, Layout.row_major(3)),),
+    1: (Form(Dtype.BF16, PANEL),),
+}
+
+_SUMS = 8
+"""Vectors of out that are in registers, of a panel."""
+
+_BESIDE = 4
+"""Registers beside sums: a vector of rhs, its halves, a factor."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulAxpyBf16(Kernel):
+    """out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], in f32, of rhs in bf16 from anywhere.
+
+    Even and odd columns are widened apart, by a shift and a mask. Of a row-major rhs
+    `ROWS` rows are read side by side; a panel is read from end to end.
+    """
+
+    name: ClassVar[str] = "matmul_axpy_bf16"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """bf16 or f32 times bf16; n innermost, rhs unpacked or in panels of 64."""
+        if not isinstance(key.kind, Matmul):
+            return False
+        lhs, rhs, out = key.tensors
+        return (
+            rhs.dtype is Dtype.BF16
+            and out.dtype is Dtype.F32
+            and in_l1(lhs)
+            and Level.VRF not in (rhs.level, out.level)
+            and not is_interleaved(lhs.layout)
+            and lhs.layout.pack(2) == 1
+            and all(t.layout.innermost == 2 for t in (rhs, out))
+            and (not rhs.layout.is_packed or rhs.layout == PANEL)
+            and not out.layout.is_packed
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Few rows, free registers; of panels, one, and few sums."""
+        _, m, _, n = frame.sizes
+        packed = frame.key.tensors[1].layout.is_packed
+        sums = m * vectors_of(n, lanes_of(Dtype.F32))
+        needed = np.where(m == 1, ROWS + 4, 4 * m) + _BESIDE
+        return (
+            size_is_one(frame, 0),
+            *packs(frame, 0, 1),
+            *packs(frame, 1, 2),
+            Condition(m <= MOST_M, f"takes at most {MOST_M} rows: tile m smaller"),
+            *(
+                [
+                    Condition(
+                        sums <= _SUMS,
+                        f"takes at most {_SUMS} vectors of sums: tile m or n smaller",
+                    )
+                ]
+                if packed
+                else room_to_prefetch(frame)
+            ),
+            Condition(
+                frame.limits.vrf >= np.minimum(needed, REGISTERS),
+                "needs free registers for sums and factors: take fewer",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """The slowest of instructions, chains and lines, and what each pass adds."""
+        c = coefficients
+        _, m, k, n = frame.sizes
+        lhs, rhs, out = frame.key.tensors
+        vectors = vectors_of(n, lanes_of(Dtype.F32))
+        passes = 1 if rhs.layout.is_packed else ceil_div(k, ROWS)
+        lines = rhs.lines((1, k, n)) * line_cost(rhs.level, c)
+        fetched = passes if frame.key.kind.accumulates else passes - 1
+        fetched = passes if out.level is Level.GL else fetched
+        exchange = (passes + fetched) * out.lines((1, m, n)) * line_cost(out.level, c)
+        slowest = (c.fma * m + c.vector_op) * k * vectors
+        chain = k * c.fma_latency + passes * 4 * c.fma_latency
+        for other in (chain, lines, exchange):
+            slowest = np.maximum(slowest, other)
+        # Halves are put together and added to out in each pass.
+        ends = m * vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
+        run = c.run if rhs.level is Level.GL else 0
+        runs = (1 if rhs.layout.is_packed else rhs.runs((1, k, n))) * run
+        narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
+        factors = m * k * (c.load + narrow)
+        each = ends + c.loop_setup
+        return as_ints(c.kernel_setup + slowest + factors + passes * each + runs)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Full registers of rhs in halves, the columns after them as they are."""
+        halves = HalvesColumns(emitter, spec, *operands)
+        rest = Columns(emitter, spec, *operands)
+        n = spec.sizes[3]
+        if operands[1].tensor.layout.is_packed:
+            (rest if n % halves.unit else halves).once(0, n)
+            return
+        whole = n // halves.step * halves.step
+        if whole > halves.step:
+            halves.passes(whole)
+        elif whole:
+            halves.once(0, whole)
+        for start in range(whole, n, rest.step):
+            rest.once(start, min(rest.step, n - start))
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """lhs in f32, and panels of rhs, where rhs is in bf16."""
+        if not isinstance(key.kind, Matmul):
+            return ()
+        _, rhs, out = key.tensors
+        if rhs.dtype is not Dtype.BF16 or out.dtype is not Dtype.F32:
+            return ()
+        return _FORMS.get(operand, ())
