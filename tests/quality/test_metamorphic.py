@@ -91,7 +91,8 @@ def test_filled_and_added_is_overwritten(seed: int) -> None:
 @pytest.mark.parametrize("layout", ["[0,2,1]", "[0,2,1,2p16]", "[0,2,1,2p24]"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_moved_and_multiplied_in_another_layout(seed: int, layout: str) -> None:
-    a, b = normal(seed, (1, 13, 31), (1, 31, 19))
+    # Whole numbers: columns are added up in another order than rows.
+    a, b = map(np.rint, normal(seed, (1, 13, 31), (1, 31, 19)))
     moved = unsearched(f"move:1x31x19:f32:dst={layout}", seed)(b)
     product = unsearched(f"matmul:13x31x19:f32:rhs={layout}", seed)(a, moved)
     assert same(product, matmul(13, 31, 19, seed)(a, b))
