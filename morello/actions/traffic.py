@@ -68,16 +68,27 @@ def paid_rows(count: Ints, streams: int) -> Ints:
     return count * (count > streams)
 
 
+def pays_rows(key: SpecKey, operand: int, dim: int, target: Target) -> bool:
+    """Whether a loop along ``dim`` may pay for rows of an operand."""
+    tensor = key.tensors[operand]
+    return _lies_across(key, operand, dim) and _row(key, tensor, target) > 0
+
+
 @lru_cache(maxsize=65536)
 def _streams(key: SpecKey, dim: int, target: Target) -> int:
     """How many rows along ``dim`` each operand has that are followed at no cost."""
-    return target.streams // max(1, len(_across(key, dim)))
+    across = sum(_lies_across(key, i, dim) for i in range(len(key.tensors)))
+    return target.streams // max(1, across)
 
 
 @lru_cache(maxsize=65536)
 def _row_cost(key: SpecKey, dim: int, target: Target) -> int:
     """Millicycles of a step along ``dim`` for the operands that lie along another."""
-    return sum(_row(key, tensor, target) for tensor in _across(key, dim))
+    return sum(
+        _row(key, tensor, target)
+        for index, tensor in enumerate(key.tensors)
+        if _lies_across(key, index, dim)
+    )
 
 
 def _row(key: SpecKey, tensor: TensorSpec, target: Target) -> int:
@@ -90,10 +101,7 @@ def _row(key: SpecKey, tensor: TensorSpec, target: Target) -> int:
     return target.cost("row", tensor.level)
 
 
-def _across(key: SpecKey, dim: int) -> list[TensorSpec]:
-    """The operands that have ``dim`` but do not lie along it."""
-    return [
-        tensor
-        for own, tensor in zip(key.kind.operands, key.tensors, strict=True)
-        if dim in own.dims and own.dims.index(dim) != tensor.layout.streamed
-    ]
+def _lies_across(key: SpecKey, operand: int, dim: int) -> bool:
+    """Whether an operand has ``dim`` but does not lie along it."""
+    dims = key.kind.operands[operand].dims
+    return dim in dims and dims.index(dim) != key.tensors[operand].layout.streamed

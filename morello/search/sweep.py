@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from morello.actions import Action
+from morello.actions.traffic import pays_rows
 from morello.search.axes import Axis
 from morello.search.machine_code import address
 from morello.search.native_sweep import sweep_function
 from morello.search.table import Floats, Integers
-from morello.spec import Level, SpecKey, TensorSpec
+from morello.spec import Layout, Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame
 from morello.spec.limits import Limits
 from morello.targets import Target
@@ -65,15 +66,32 @@ def plan_axis(
         below: the sizes that the table of the holes has.
         actions: the loops along ``dim``, all of them legal on the key.
     """
-    forms = tuple(_far(t) for t in key.tensors)
-    plain = dataclasses.replace(key, tensors=forms)
-    return _plan(plain, dim, axis, below, actions, target)
+    return _plan(_bare(key, dim, target), dim, axis, below, actions, target)
 
 
-def _far(tensor: TensorSpec) -> TensorSpec:
-    """The form with all that the cost of a loop depends on."""
-    level = max(tensor.level, Level.L1)
-    return TensorSpec(tensor.dtype, level, tensor.layout)
+@lru_cache(maxsize=65536)
+def _bare(key: SpecKey, dim: int, target: Target) -> SpecKey:
+    """The key with all that a loop along ``dim`` depends on, so that many have one.
+
+    An operand without the dimension stays as it is. Of the others the layout counts,
+    and the level where rows are paid for.
+    """
+    if not key.serial:
+        forms = [_far(t, t.level) for t in key.tensors]
+    else:
+        forms = [
+            _far(t, t.level if pays_rows(key, index, dim, target) else Level.L1)
+            if dim in operand.dims
+            else TensorSpec(t.dtype, Level.L1, Layout.row_major(t.rank))
+            for index, (operand, t) in enumerate(
+                zip(key.kind.operands, key.tensors, strict=True)
+            )
+        ]
+    return dataclasses.replace(key, tensors=tuple(forms))
+
+
+def _far(tensor: TensorSpec, level: Level) -> TensorSpec:
+    return TensorSpec(tensor.dtype, max(level, Level.L1), tensor.layout)
 
 
 @lru_cache(maxsize=4096)

@@ -30,11 +30,14 @@ def test_a_cost_is_affine_in_the_costs_of_the_holes(seed: int) -> None:
 def test_a_loop_costs_its_trips() -> None:
     unit = AVX2.coefficients
     for trips in (2, 3, 17, 1000):
-        spec = parse_spec(f"move:{trips * 8}x4:f32", AVX2.limits)
+        near = "src=[0,1]@L1:dst=[0,1]@L1"  # no rows to pay for
+        spec = parse_spec(f"move:{trips * 8}x4:f32:{near}", AVX2.limits)
         rewrite = Tile("d0", 8).apply(spec, AVX2)
         assert rewrite.cost == trips * unit.loop_trip + unit.loop_setup
         assert [h.times for h in rewrite.holes] == [trips]
-        ragged = parse_spec(f"matmul_accum:4x{trips * 8 + 3}x4:f32", AVX2.limits)
+        near = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
+        text = f"matmul_accum:4x{trips * 8 + 3}x4:f32:{near}"
+        ragged = parse_spec(text, AVX2.limits)
         rewrite = Split("k", 8).apply(ragged, AVX2)
         assert rewrite.cost == trips * unit.loop_trip + 2 * unit.loop_setup
         assert [h.times for h in rewrite.holes] == [trips, 1]
@@ -59,8 +62,10 @@ def test_large_costs_are_exact() -> None:
 
 
 def test_a_line_costs_more_from_farther_away() -> None:
-    costs = [AVX2.line_cost(level) for level in Level]
-    assert costs == sorted(costs)
-    assert costs[Level.VRF] == costs[Level.L1] == 0
+    for what in ("line", "hidden", "store", "row"):
+        costs = [AVX2.cost(what, level) for level in Level]
+        assert costs == sorted(costs)
+        assert costs[Level.VRF] == costs[Level.L1] == 0
+        assert costs[Level.L2] > 0
     with pytest.raises(dataclasses.FrozenInstanceError):
         AVX2.coefficients.load = 0  # type: ignore[misc]
