@@ -31,8 +31,8 @@ from morello.targets.coefficients import Coefficients
 class MoveInterleave(Kernel):
     """dst = src in L1, from rows into panels that end in pairs of rows.
 
-    Rows go in two by two; their elements take turns. The second of an odd last pair is
-    padding, which becomes zero. The end of a row is covered by vectors that overlap.
+    Rows go in two by two; their elements take turns. The end of a row is covered by
+    vectors that overlap.
     """
 
     name: ClassVar[str] = "move_interleave"
@@ -52,7 +52,7 @@ class MoveInterleave(Kernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Two rows at least, within a pack of columns; the code stays short."""
+        """Pairs of rows, within a pack of columns; the code stays short."""
         down, across = _dims(frame.key)
         rows, columns = frame.sizes[down], frame.sizes[across]
         rest = [s for d, s in enumerate(frame.sizes) if d not in (down, across)]
@@ -62,10 +62,10 @@ class MoveInterleave(Kernel):
         lanes = lanes_of(frame.key.tensors[1].dtype)
         return (
             Condition(one, "takes a block of two dimensions: tile the others to 1"),
-            Condition(rows >= PAIR, "takes pairs of rows: one row has none"),
+            Condition(rows % PAIR == 0, "takes pairs of rows: tile to an even number"),
             *within_pack(frame, 0, across),
             *within_pack(frame, 1, across),
-            within_block((rows + rows % PAIR) * vectors_of(columns, lanes)),
+            within_block(rows * vectors_of(columns, lanes)),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
@@ -73,10 +73,10 @@ class MoveInterleave(Kernel):
         c = coefficients
         down, across = _dims(frame.key)
         lanes = lanes_of(frame.key.tensors[1].dtype)
-        pairs = (frame.sizes[down] + 1) // PAIR
-        steps = pairs * overlapping_count(frame.sizes[across], lanes)
+        rows = frame.sizes[down]
+        steps = rows * overlapping_count(frame.sizes[across], lanes)
         each = c.load + 2 * c.shuffle + cast_cost(frame.key.dtypes, c) + c.store
-        return as_ints(steps * PAIR * each)
+        return as_ints(steps * each)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Pair by pair of rows, vector by vector."""
@@ -89,15 +89,10 @@ class MoveInterleave(Kernel):
             return tuple(index)
 
         for row in range(0, spec.sizes[down], PAIR):
-            is_pair = row + 1 < spec.sizes[down]
             for start, width in overlapping(spec.sizes[across], lanes):
                 src, dst = operands
                 first = emitter.load(src, at(row, start), width)
-                second = (
-                    emitter.load(src, at(row + 1, start), width)
-                    if is_pair
-                    else emitter.constant(src.tensor.dtype, 0, width)
-                )
+                second = emitter.load(src, at(row + 1, start), width)
                 for place, mixed in _mixed(emitter, first, second, width, lanes):
                     vector = emitter.convert(mixed, src.tensor.dtype, dst.tensor.dtype)
                     emitter.store(vector, dst, at(row, start + place))

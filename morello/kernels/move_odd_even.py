@@ -7,7 +7,7 @@ from typing import ClassVar
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.rules import in_l1, is_interleaved, others
-from morello.kernels.vectors import BLOCK, as_ints, piece_count
+from morello.kernels.vectors import BLOCK, as_ints
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import PhysicalDim, ceil_div
@@ -24,7 +24,7 @@ class MoveOddEven(Kernel):
     """dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of f32.
 
     16 neighbours of bf16 are 8 words: shifted they are the even elements as f32, masked
-    the odd ones. What is missing of the last pack becomes zero.
+    the odd ones. Of a row that ends within a pack, the rest is for other kernels.
     """
 
     name: ClassVar[str] = "move_odd_even"
@@ -46,13 +46,15 @@ class MoveOddEven(Kernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """More than one element of a row; the code stays short."""
+        """Whole packs, so that no padding is written; the code stays short."""
         inner = frame.key.tensors[1].layout.innermost
         rows, length = others(frame.sizes, inner), frame.sizes[inner]
         return (
-            Condition(length > 1, "takes neighbours: one element has none"),
             Condition(
-                rows * ceil_div(length, PACK) <= BLOCK // 2,
+                length % PACK == 0, f"takes whole packs: tile to a multiple of {PACK}"
+            ),
+            Condition(
+                rows * (length // PACK) <= BLOCK // 2,
                 f"takes at most {BLOCK // 2} packs of {PACK}: tile it smaller",
             ),
         )
@@ -65,9 +67,8 @@ class MoveOddEven(Kernel):
         narrow = frame.key.tensors[0].dtype is Dtype.BF16
         apart = 2 * c.vector_op if narrow else 4 * c.shuffle
         loads = c.load if narrow else 2 * c.load
-        short = piece_count(length % PACK, PACK) * (c.load + c.shuffle)
-        packs = ceil_div(length, PACK) * (loads + apart + 2 * c.store)
-        return as_ints(rows * (packs + short))
+        packs = ceil_div(length, PACK)
+        return as_ints(rows * packs * (loads + apart + 2 * c.store))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, pack by pack."""
@@ -77,8 +78,7 @@ class MoveOddEven(Kernel):
         for row in _rows(spec.sizes, inner):
             for start in range(0, length, PACK):
                 at = (*row[:inner], start, *row[inner + 1 :])
-                count = min(PACK, length - start)
-                even, odd = _apart(emitter, src, at, count)
+                even, odd = _apart(emitter, src, at)
                 emitter.store(even, dst, at)
                 emitter.store(odd, dst, (*row[:inner], start + 1, *row[inner + 1 :]))
 
@@ -92,18 +92,14 @@ def _rows(sizes: tuple[int, ...], inner: int) -> list[Index]:
     return found
 
 
-def _apart(emitter: Emitter, src: Buffer, at: Index, count: int) -> tuple[Value, Value]:
-    """The even and the odd ones of up to 16 elements, zeros after them."""
+def _apart(emitter: Emitter, src: Buffer, at: Index) -> tuple[Value, Value]:
+    """The even and the odd ones of 16 elements."""
     if src.tensor.dtype is Dtype.BF16:
-        return emitter.split_bf16(emitter.load(src, at, PACK, count))
+        return emitter.split_bf16(emitter.load(src, at, PACK))
     inner = src.tensor.layout.innermost
     after = (*at[:inner], at[inner] + _HALF, *at[inner + 1 :])
-    low = emitter.load(src, at, _HALF, min(count, _HALF))
-    high = (
-        emitter.load(src, after, _HALF, count - _HALF)
-        if count > _HALF
-        else emitter.constant(Dtype.F32, 0, _HALF)
-    )
+    low = emitter.load(src, at, _HALF)
+    high = emitter.load(src, after, _HALF)
     lanes = range(0, PACK, 2)
     even = emitter.shuffle(low, high, lanes)
     return even, emitter.shuffle(low, high, [lane + 1 for lane in lanes])

@@ -32,7 +32,7 @@ class MovePairTranspose(Kernel):
     """dst = src in L1, a block of up to 8 rows of 16 elements, transposed by pairs.
 
     As `move_transpose`, with pairs of neighbours for elements: in dst the rows of a
-    panel stand side by side, each with a pair. Padding after an odd row becomes zero.
+    panel stand side by side, each with a pair.
     """
 
     name: ClassVar[str] = "move_pair_transpose"
@@ -52,7 +52,7 @@ class MovePairTranspose(Kernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """A block of two dimensions, within a pack of rows, with a pair at least."""
+        """A block of two dimensions, within a pack of rows, of whole pairs."""
         across, down = _dims(frame.key)
         rows, columns = frame.sizes[down], frame.sizes[across]
         return (
@@ -60,7 +60,9 @@ class MovePairTranspose(Kernel):
                 (rows <= SIDE) & (columns <= PAIR * SIDE),
                 f"takes a block of at most {SIDE} x {PAIR * SIDE}: tile it smaller",
             ),
-            Condition(columns >= PAIR, "takes pairs along rows: one element has none"),
+            Condition(
+                columns % PAIR == 0, "takes pairs along rows: tile to an even number"
+            ),
             Condition(
                 others(frame.sizes, across) // rows == 1,
                 "takes a block of two dimensions: tile the others to 1",
@@ -74,7 +76,7 @@ class MovePairTranspose(Kernel):
         c = coefficients
         across, down = _dims(frame.key)
         rows, columns = frame.sizes[down], frame.sizes[across]
-        pairs = (columns + 1) // PAIR
+        pairs = columns // PAIR
         pieces_of = piece_count(columns, PAIR * SIDE)
         loads = rows * (
             c.load * pieces_of
@@ -105,7 +107,7 @@ class MovePairTranspose(Kernel):
                 cast = emitter.convert(loaded, src.tensor.dtype, dst.tensor.dtype)
                 rows.append(_words(emitter, cast, dst.tensor.dtype))
             turned = columns_of(emitter, rows, width)
-            for pair in range((columns + 1) // PAIR):
+            for pair in range(columns // PAIR):
                 vector = _elements(emitter, turned[pair], dst.tensor.dtype)
                 emitter.store(vector, dst, at(first, PAIR * pair))
 

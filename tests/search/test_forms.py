@@ -71,7 +71,7 @@ def test_saturating_pairs_keep_their_dtypes() -> None:
 
 def test_rows_of_bf16_are_split_into_odd_and_even_ones() -> None:
     """Columns of rhs lie along k: each word holds an even and an odd element."""
-    impl = program("matmul:1x512x64:bf16,bf16,f32:rhs=[0,2,1]")
+    impl = program("matmul:4x512x64:bf16,bf16,f32:rhs=[0,2,1]")
     assert ("[0,1,2,2oe16]", "f32") in moves(impl, "lhs")
     assert {"matmul_dot_halves", "move_odd_even"} <= kernels(impl)
 
