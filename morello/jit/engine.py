@@ -257,12 +257,14 @@ def load(compiled: Compiled) -> Engine:
     machine = _target_machine(compiled.cpu, compiled.features, 3)
     # Its module is empty and in the context that lives as long as the process: with one
     # of its own the engine could not be freed with a cycle that it is part of.
-    engine = lb.create_mcjit_compiler(lb.parse_assembly(""), machine)
-    unknown = [
-        name
-        for name in undefined_symbols(compiled.object)
-        if lb.address_of_symbol(name) is None
-    ]
+    called = undefined_symbols(compiled.object)
+    # Code reaches its constants by 32 bits. MCJIT's own manager of memory may put them
+    # further apart in a large process, and LLVM aborts; llvmlite's puts all in one
+    # place, but code that calls others crashes with it.
+    engine = lb.create_mcjit_compiler(
+        lb.parse_assembly(""), machine, use_lmm=not called
+    )
+    unknown = [name for name in called if lb.address_of_symbol(name) is None]
     if unknown:
         raise CompileError(
             f"the code calls {', '.join(unknown)}, which this process does not have",
