@@ -1,6 +1,7 @@
 """Libraries with the interface of CBLAS: OpenBLAS as NumPy brings it, and BLIS."""
 
 import ctypes
+from abc import abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
@@ -80,9 +81,9 @@ class Cblas(Backend):
         """Where the library is."""
         return self._path
 
+    @abstractmethod
     def about(self) -> About:
         """What the library says of itself."""
-        raise NotImplementedError
 
     def symbol(self, name: str) -> int:
         """The address of a function of CBLAS."""
