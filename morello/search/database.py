@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from morello.errors import MorelloError
+from morello.interrupts import held
 from morello.search.records import (
     Cover,
     PinRow,
@@ -157,7 +158,13 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            for values in self._connected().execute(f"{_SELECT} ORDER BY key"):
+            found = self._connected().execute(f"{_SELECT} ORDER BY key")
+        while True:
+            with self._reporting():  # nothing stays locked between two pages
+                page = found.fetchmany(_PAGE)
+            if not page:
+                return
+            for values in page:
                 row, checksum = _row(values)
                 if row is not None:
                     yield row, row.checksum == checksum
@@ -237,7 +244,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file; a later use opens it again."""
-        with self._lock:
+        with held(), self._lock:
             if self._connection is not None and self._process == os.getpid():
                 self._connection.close()
             self._connection = None
@@ -264,7 +271,7 @@ class Database:
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        with self._lock:
+        with held(), self._lock:
             try:
                 yield
             except (sqlite3.Error, OSError, *_DAMAGE) as error:
@@ -276,6 +283,8 @@ _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 
 _COLUMNS = "key, name, family, points, boxes, cost_boxes, data, checksum"
 _SELECT = f"SELECT {_COLUMNS} FROM tables"
+_PAGE = 64
+"""Rows that are read at a time."""
 _INSERT = f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from morello.actions import ACTIONS, Action, Child
 from morello.errors import SearchError
+from morello.interrupts import answer, held
 from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
 from morello.search.identity import family
@@ -104,6 +105,8 @@ class Solver:
     def solve(self, spec: Spec) -> Solution:
         """The best program of ``spec``.
 
+        Ctrl-C is answered between two tables.
+
         Raises:
             SearchError: no program exists, with the likely reason; or the Spec counts
                 on registers that the target does not have.
@@ -113,7 +116,7 @@ class Solver:
         run = self.run_of(spec)
         before = run.statistics(0.0)
         try:
-            with run.shelf.working():
+            with held(), run.shelf.working():
                 impl = run.program(spec, run.entry(self.goal_table(spec)))
         finally:  # what was solved until it was stopped counts, too
             elapsed = time.perf_counter() - start
@@ -212,6 +215,7 @@ class _Run:
             return
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
+        answer()
         if self.watch is not None:
             self.watch(self.statistics(time.perf_counter() - self.start))
         self._pending.add(identity)

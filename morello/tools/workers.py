@@ -89,7 +89,12 @@ def _start(job: Job) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
-    process.start()
+    # Blocked there for good: Ctrl-C is for this process to answer, which ends the other.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     theirs.close()  # so that a process that dies is the end of the pipe
     worker = _Worker(process, ours, job, 0.0)
     _hand(worker, job)
@@ -138,7 +143,6 @@ def _stop(worker: _Worker) -> None:
 
 def _work(pipe: Connection) -> None:
     """What a process does: a job after another, until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")  # of the database: said by who started this
     while True:
         try:

@@ -70,7 +70,7 @@ def test_ctrl_c_at_any_moment_is_answered_within_two_seconds(tmp_path: Path) -> 
 
     def interrupt(number: int, frame: object) -> None:
         moments.append(time.process_time())
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGPROF, interrupt)
     try:
