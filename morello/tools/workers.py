@@ -89,7 +89,7 @@ def _start(job: Job) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
-    # Blocked there for good: Ctrl-C is for this process to answer, which ends the other.
+    # Blocked there for good: Ctrl-C is for this process, which ends the other one.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process.start()
