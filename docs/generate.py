@@ -20,7 +20,7 @@ from typing import Any
 
 from morello.actions import ACTIONS
 from morello.kernels import KERNELS
-from morello.passes.options import options_of
+from morello.passes.pipelines.options import options_of
 from morello.passes.registry import PASSES
 from morello.search import Impl, best_program
 from morello.spec import parse_spec

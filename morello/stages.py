@@ -17,7 +17,7 @@ from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
 from morello.passes.base import PassFailure
 from morello.passes.fill_schedule import fill_schedule
-from morello.passes.pipeline import Pipeline
+from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
 from morello.search import Impl, Solution

@@ -16,7 +16,7 @@ from morello.dialect.transform import MorelloTransform
 from morello.mlir import dialect, ir
 from morello.passes.apply_schedule import entry_sequence, interpret, named_sequences
 from morello.passes.base import PassFailure
-from morello.passes.schedule_builder import Hole, continue_schedule
+from morello.passes.parts.schedule_builder import Hole, continue_schedule
 from morello.search import Impl
 from morello.spec import Spec
 

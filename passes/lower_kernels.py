@@ -11,7 +11,7 @@ from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
-from morello.passes.emission import emit_kernel
+from morello.passes.parts.emission import emit_kernel
 from morello.spec import Spec
 from morello.spec.frame import Frame
 

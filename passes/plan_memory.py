@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure
-from morello.passes.buffers import Buffers, iterations
-from morello.passes.placement import Lifetime, place
+from morello.passes.parts.buffers import Buffers, iterations
+from morello.passes.parts.placement import Lifetime, place
 
 arith = dialect("arith")
 memref = dialect("memref")

@@ -16,7 +16,7 @@ from morello.mlir import ir
 from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
 from morello.passes.fill_schedule import fill_schedule
-from morello.passes.schedule_builder import Goal, build_schedule
+from morello.passes.parts.schedule_builder import Goal, build_schedule
 from morello.search import Impl, best_program
 from morello.search.layers import open_database
 from morello.targets import find_target

@@ -12,7 +12,7 @@ from morello.dialect.transform import build_action_op
 from morello.errors import ScheduleError
 from morello.kernel import Kernel
 from morello.mlir import ir
-from morello.passes.pipeline import Pipeline
+from morello.passes.pipelines.pipeline import Pipeline
 from morello.search.layers import NONE
 from morello.spec import parse_spec
 from morello.stages import build_stages

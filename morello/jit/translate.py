@@ -5,7 +5,7 @@ from morello.jit.llvm_ir import llvm_ir
 from morello.jit.llvm_text import downgrade
 from morello.mlir import ir
 from morello.passes.check_lowered import CheckLowered
-from morello.passes.pipeline import Pipeline
+from morello.passes.pipelines.pipeline import Pipeline
 
 _LOWER = "builtin.module(morello-lower-to-llvm)"
 

@@ -2,7 +2,8 @@
 
 Read `base.py` (what a kernel is), `emitter.py` (what it can write), then any kernel.
 `KERNELS` maps the name that schedules use to the kernel. To add one: write its module,
-add it to `_ALL`. Nothing here knows of MLIR: `morello.passes.emission` writes the code.
+add it to `_ALL`. Nothing here knows of MLIR: `morello.passes.parts.emission` writes
+the code.
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 A kernel speaks of elements by their logical index; the emitter turns it into the
 physical one by the layout of the operand. Index entries are plain integers; for an
 unpacked dimension a value that `Emitter.loop` hands to its body; for a packed one the
-number of a pack (`Pack`). Nothing here knows of MLIR: `morello.passes.emission`
+number of a pack (`Pack`). Nothing here knows of MLIR: `morello.passes.parts.emission`
 implements it.
 """
 

@@ -1,8 +1,8 @@
 """``--list-passes``, from the passes' docstrings and fields."""
 
-from morello.passes.options import Option, options_of
+from morello.passes.pipelines.options import Option, options_of
+from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import Registry
-from morello.passes.upstream_names import UPSTREAM_NAMES
 
 _COLUMN = 34
 

@@ -10,8 +10,8 @@ from typing import Any
 from morello import dialect
 from morello.errors import MorelloError, PipelineError
 from morello.mlir import PassManager, ir
-from morello.passes.pipeline import Pipeline
-from morello.passes.pipeline_text import PipelineTextError
+from morello.passes.pipelines.pipeline import Pipeline
+from morello.passes.pipelines.text import PipelineTextError
 from morello.tools.containment import Send
 from morello.tools.diagnostics import PARSED_AS, Diagnostic, Place, from_mlir
 from morello.tools.opt_events import (

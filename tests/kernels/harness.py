@@ -17,7 +17,7 @@ from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
 from morello.mlir import dialect, ir
-from morello.passes.emission import element_type, emit_kernel
+from morello.passes.parts.emission import element_type, emit_kernel
 from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame
 from morello.spec.kind import Array

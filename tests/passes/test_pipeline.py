@@ -12,11 +12,11 @@ import pytest
 from morello.errors import MorelloError, PipelineError
 from morello.mlir import PassManager, ir
 from morello.passes.base import Bundle, Pass, PassFailure, option
-from morello.passes.options import make, options_of, render
-from morello.passes.pipeline import Pipeline
-from morello.passes.pipeline_text import PipelineTextError, parse_options
+from morello.passes.pipelines.options import make, options_of, render
+from morello.passes.pipelines.pipeline import Pipeline
+from morello.passes.pipelines.text import PipelineTextError, parse_options
+from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry, Row
-from morello.passes.upstream_names import UPSTREAM_NAMES
 
 MODULE = """
 func.func @f(%a: i32) -> i32 {

@@ -11,7 +11,7 @@ from morello.jit.engine import compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
 from morello.passes.base import PassFailure
-from morello.passes.placement import ALIGNMENT, Lifetime, place
+from morello.passes.parts.placement import ALIGNMENT, Lifetime, place
 from morello.passes.plan_memory import PlanMemory
 
 ATTRIBUTE = "morello.workspace_bytes"

@@ -13,9 +13,9 @@ from morello.dialect.memrefs import whole_type
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import dialect, ir
-from morello.passes.pipeline import Pipeline
+from morello.passes.parts.schedule_builder import Goal, build_schedule
+from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
-from morello.passes.schedule_builder import Goal, build_schedule
 from morello.search.impl import Impl
 from morello.spec import Spec
 from morello.stages import LOWER

@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.dialect import load
 from morello.mlir import ir
-from morello.passes.pipeline import Pipeline
+from morello.passes.pipelines.pipeline import Pipeline
 from morello.search.impl import Impl
 from morello.spec import Spec
 from morello.spec.kind import Array

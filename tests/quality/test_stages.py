@@ -8,7 +8,7 @@ import pytest
 
 from morello.dialect import load
 from morello.mlir import ir
-from morello.passes.pipeline import Pipeline
+from morello.passes.pipelines.pipeline import Pipeline
 from morello.spec import parse_spec
 from morello.stages import LOWER
 from morello.targets import AVX2

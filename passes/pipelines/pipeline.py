@@ -13,17 +13,17 @@ from typing import Any
 
 from morello.errors import MorelloError
 from morello.mlir import PassManager, ir
-from morello.passes import options
 from morello.passes.base import Bundle, Pass, PassFailure
-from morello.passes.pipeline_text import (
+from morello.passes.pipelines import options
+from morello.passes.pipelines.stderr_capture import captured_stderr
+from morello.passes.pipelines.text import (
     Element,
     PipelineTextError,
     parse_elements,
     parse_options,
 )
+from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry
-from morello.passes.stderr_capture import captured_stderr
-from morello.passes.upstream_names import UPSTREAM_NAMES
 
 Announce = Callable[[str], None]
 """Called with the text of each pass before it runs."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from morello.mlir import ir
 from morello.passes.base import PassFailure
-from morello.passes.placement import Lifetime
+from morello.passes.parts.placement import Lifetime
 
 _ALIASES = frozenset(
     {

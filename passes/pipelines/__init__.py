@@ -1,0 +1,1 @@
+"""From the text of a pipeline to passes that run."""
