@@ -56,7 +56,7 @@ def expand_loop(
 def tile_key(key: SpecKey, dim: int) -> SpecKey:
     """The key of tiles along ``dim``: operands that have it are tiles from now on."""
     tensors = tuple(
-        tensor.tiled() if dim in operand.dims else tensor
+        tensor.tiled(operand.dims.index(dim)) if dim in operand.dims else tensor
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
     return dataclasses.replace(key, tensors=tensors)

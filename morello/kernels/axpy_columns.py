@@ -26,7 +26,7 @@ def room_to_prefetch(frame: Frame) -> tuple[Condition, ...]:
     rhs = frame.key.tensors[1]
     if rhs.level is not Level.GL:
         return ()
-    lines = 2 * rhs.tiled().lines((1, ROWS, frame.sizes[3]))
+    lines = 2 * rhs.tiled(1).lines((1, ROWS, frame.sizes[3]))
     return (
         Condition(
             lines <= frame.limits.l2,

@@ -4,13 +4,14 @@ Sizes come from a ladder, {2^x} and {3·2^x}, which is closed under remainder; a
 that is not on it brings itself and the chain of its remainders. An axis is cut where an
 operand could not lie at its level whatever the other sizes. It is one size where it
 cannot have been tiled: on the dimensions of an operand that is known to be contiguous,
-and on a reduction that overwrites its output.
+but its outermost, and on a reduction that overwrites its output.
 
 What is left of a cache is one coordinate where no operand can move there any more.
 """
 
 import bisect
 import dataclasses
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -173,7 +174,11 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
             own = key.operand_sizes(index, sizes)
             lying = _lying(tensor, own, operand.dims.index(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
-        if dim in operand.dims and tensor.contiguous:
+        if (
+            dim in operand.dims
+            and tensor.contiguous
+            and not tensor.stays_gapless(operand.dims.index(dim))
+        ):
             axis = _whole(axis, sizes[dim])
     return axis
 
@@ -182,15 +187,30 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
 def _lying(tensor: TensorSpec, axes: tuple[Axis, ...], dim: int, room: int) -> int:
     """The greatest size that a tile can have at its level; 0 if none.
 
-    A tile of an operand that lay there as one gapless array may have any: that took
-    fewer lines than the rows of the tile seem to.
+    A tile of an operand that lay there as one gapless array may have any size that the
+    array has: that took fewer lines than the rows of the tile seem to. Such an array is
+    whole, but for its outermost dimension.
     """
+    amount = tensor.registers if tensor.level is Level.VRF else tensor.lines
+    fit = _fitting(amount, axes, dim, [1] * len(axes), room)
     if tensor.level is not Level.VRF and not tensor.layout.is_packed:
         gapless = dataclasses.replace(tensor, contiguous=True)
-        if gapless.lines(tuple(axis[-1] for axis in axes)) <= room:
-            return axes[dim][-1]
-    amount = tensor.registers if tensor.level is Level.VRF else tensor.lines
-    sizes: list[Any] = [1] * len(axes)
+        sizes = [axis[-1] for axis in axes]
+        outermost = tensor.layout.dims[0].dim
+        sizes[outermost] = axes[outermost][0]
+        fit = max(fit, _fitting(gapless.lines, axes, dim, sizes, room))
+    return fit
+
+
+def _fitting(
+    amount: Callable[[tuple[Any, ...]], Any],
+    axes: tuple[Axis, ...],
+    dim: int,
+    sizes: list[Any],
+    room: int,
+) -> int:
+    """The greatest size along ``dim`` beside the others whose amount has room."""
+    sizes = list(sizes)
     sizes[dim] = np.asarray(axes[dim], np.int64)
     fit = int(np.count_nonzero(amount(tuple(sizes)) <= room))
     return axes[dim][fit - 1] if fit else 0

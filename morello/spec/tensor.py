@@ -63,7 +63,8 @@ class TensorSpec(HashedOnce):
     layout: Layout
     contiguous: bool = False
     """Whether the operand is known to be one gapless array. An argument is, until it is
-    tiled; of packed layouts only the panels are known to be gapless."""
+    tiled along another dimension than its outermost; of packed layouts only the panels
+    are known to be gapless."""
     vector_width: int = 0
     """Elements a register, for operands in `Level.VRF`; 0 elsewhere."""
 
@@ -119,9 +120,15 @@ class TensorSpec(HashedOnce):
         """The number of logical dimensions."""
         return self.layout.rank
 
-    def tiled(self) -> "TensorSpec":
-        """The form of a tile of it."""
+    def tiled(self, dim: int) -> "TensorSpec":
+        """The form of a tile of it along a dimension."""
+        if self.stays_gapless(dim):
+            return self
         return dataclasses.replace(self, contiguous=False)
+
+    def stays_gapless(self, dim: int) -> bool:
+        """Whether tiles along a dimension are gapless: a range of the outermost is."""
+        return self.contiguous and self.layout.dims[0].dim == dim
 
     def lines(self, sizes: tuple[Any, ...]) -> Any:
         """The cache lines of a tile of ``sizes`` (integers or arrays)."""

@@ -62,8 +62,19 @@ def test_tile_of_packs() -> None:
 def test_tile_of_what_is_not_in_registers() -> None:
     text = "max_accum:9x8:f32:src=[0,1]@L1:out=[0]@L1"
     assert after(Tile("m", 8), text) == [
-        "main 1 max_accum:8x8:f32:src=[0,1]@L1/strided:out=[0]@L1/strided",
-        "remainder 1 max_accum:1x8:f32:src=[0,1]@L1/strided:out=[0]@L1/strided",
+        "main 1 max_accum:8x8:f32:src=[0,1]@L1:out=[0]@L1",
+        "remainder 1 max_accum:1x8:f32:src=[0,1]@L1:out=[0]@L1",
+    ]
+
+
+def test_tiles_along_the_outermost_dimension_are_gapless() -> None:
+    assert after(Tile("b", 3), "matmul:7x4x5x6:f32:rhs=[0,2,1]") == [
+        "main 2 matmul:3x4x5x6:f32:rhs=[0,2,1]",
+        "remainder 1 matmul:4x5x6:f32:rhs=[0,2,1]",
+    ]
+    assert after(Tile("d0", 3), "move:7x4:f32:src=[1,0]") == [
+        "main 2 move:3x4:f32:src=[1,0]/strided",
+        "remainder 1 move:1x4:f32:src=[1,0]/strided",
     ]
 
 

@@ -28,7 +28,7 @@ def test_equal_keys_have_equal_hashes(spec: Spec) -> None:
         assert other == key
         assert hash(other) == hash(key)
         assert [hash(t) for t in other.tensors] == [hash(t) for t in key.tensors]
-    changed = key.with_tensor(0, key.tensors[0].tiled())
+    changed = key.with_tensor(0, key.tensors[0].tiled(1))
     assert (hash(changed) == hash(key)) == (changed == key)
 
 
