@@ -8,7 +8,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, pair_forms
 from morello.kernels.rules import PAIR, in_l1
-from morello.spec import Dtype, Form, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
@@ -42,6 +42,15 @@ class MatmulSaturatingScalar(Kernel):
         """The saturating kind, everything in L1."""
         return key.kind == MatmulSaturatingPairs.kind and in_l1(*key.tensors)
 
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Row-major, where no loop gets down to pairs because packs cut them."""
+        if not (isinstance(key.kind, Matmul) and key.kind.saturating):
+            return ()
+        tensor = key.tensors[operand]
+        if operand not in _K or not _cuts_pairs(tensor.layout, _K[operand]):
+            return ()
+        return (Form(tensor.dtype, Layout.row_major(tensor.rank)),)
+
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """k is a pair or one; every other size is 1."""
         b, m, k, n = frame.sizes
@@ -74,3 +83,13 @@ class MatmulSaturatingScalar(Kernel):
         pair = emitter.convert(total, Dtype.S32, out.tensor.dtype)
         at = (0, 0, 0)
         emitter.store_element(emitter.add(emitter.load_element(out, at), pair), out, at)
+
+
+_K = {0: 2, 1: 1}
+"""Where lhs and rhs have k."""
+
+
+def _cuts_pairs(layout: Layout, dim: int) -> bool:
+    """Whether tiles of two along a dimension are none of a layout."""
+    odd_even = any(d.odd_even and d.dim == dim for d in layout.dims)
+    return odd_even or (layout.pack(dim) > 1 and layout.pack(dim) % PAIR != 0)

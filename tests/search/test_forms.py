@@ -1,5 +1,6 @@
 """Forms: operands take the dtypes and layouts that kernels ask for, where that pays."""
 
+import dataclasses
 import random
 from collections.abc import Iterator
 
@@ -60,6 +61,21 @@ def test_u8_and_s8_are_widened_to_pairs_of_s16(out: str) -> None:
         if isinstance(n.action, Move) and n.action.level is Level.VRF
     }
     assert casts == {"" if out == "s32" else "s32"}
+
+
+@pytest.mark.parametrize("rhs", ["[0,1,2]", "[0,1,2,1p6]", "[0,2,1,1p3]"])
+@pytest.mark.parametrize("lhs", ["[0,1,2]", "[0,1,2,2oe4]", "[0,1,2,2p3]"])
+def test_packs_that_cut_pairs_leave_a_program(lhs: str, rhs: str) -> None:
+    spec = parse_spec("matmul:1x2x13x3:u8,s8,s16:saturating=true", AVX2.limits)
+    tensors = tuple(
+        dataclasses.replace(t, layout=layout, contiguous=not layout.is_packed)
+        for t, layout in zip(
+            spec.tensors[:2], map(Layout.parse, (lhs, rhs)), strict=True
+        )
+    )
+    spec = dataclasses.replace(spec, tensors=(*tensors, spec.tensors[2]))
+    impl = Solver(AVX2).solve(spec).impl
+    assert kernels(impl) & {"matmul_saturating_scalar", "matmul_saturating_pairs"}
 
 
 def test_saturating_pairs_keep_their_dtypes() -> None:
