@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.cost_model.measure import Sample, measure
 from benchmarks.cost_model.report import Origin, write
-from morello.calibration.calibrate import Plan
+from morello.calibration.draw import Plan
 from morello.calibration.target_file import machine
 from morello.errors import MorelloError
 from morello.targets import Target, find_target, print_target

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from benchmarks.cost_model.statistics import regret, spearman
-from morello.calibration.calibrate import Plan, draw
+from morello.calibration.draw import Plan, draw
 from morello.calibration.reprice import Ledger
 from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import cycles_of_all

@@ -1,51 +1,68 @@
-"""Measure programs here and fit the costs of a target to them: `calibrate`."""
+"""Measure programs here and fit the costs of a target to them: `calibrate`.
+
+What is fitted to a sample may choose, of the whole space, a program that no sample has
+and that is slow. So the search is asked, with what was fitted, for its choices; they
+are timed, join the sample, and the fit is made again. What was chosen wrongly is then
+known to be slow. Of all coefficients that were tried those are kept whose choices ran
+best.
+"""
 
 import dataclasses
-import random
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
-from morello.calibration.fit import Fit, Measured, fit, relative_errors
-from morello.calibration.reprice import Ledger
-from morello.calibration.sample import Sampler, perturbed, spread
-from morello.calibration.timing import Stopwatch
-from morello.calibration.turns import cycles_of_all
-from morello.search import Impl
-from morello.spec import Spec, print_spec
+import numpy as np
+
+from morello.calibration.draw import Drawn, Known, Plan, in_turns
+from morello.calibration.fit import Fit, Measured, describe, fit
+from morello.calibration.probes import Bounds, bounds, probe
+from morello.calibration.timing import Stopwatch, one_core
+from morello.calibration.turns import turn
+from morello.spec import Spec
 from morello.targets import Target
 
 FIRST_RIDGE = 0.02
 """Weight of what a coefficient was in the first fit."""
 
-_POOL = 2
-"""How many times as many programs are drawn as are measured."""
+CHOSEN = 3.0
+"""How many programs one counts for that a search has chosen, or nearly."""
 
 Show = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """How much is measured.
+class Trial:
+    """Coefficients, and how good what a search with them chooses is.
 
     Args:
-        programs: of each Spec.
-        seconds: how long each is timed, beside a few samples that are always taken.
-        seed: of what is drawn.
+        regrets: of each Spec the time of the choice over the least that is known.
     """
 
-    programs: int = 20
-    seconds: float = 0.05
-    seed: int = 0
-    lock: Path | None = None
-    """A file that is locked while programs are timed."""
+    target: Target
+    regrets: tuple[float, ...]
+
+    @property
+    def score(self) -> float:
+        """The mean of the squares of the logarithms: one bad choice counts much."""
+        return float(np.mean(np.log(self.regrets) ** 2))
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean."""
+        return float(np.exp(np.mean(np.log(self.regrets))))
 
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """What was measured, and the costs that explain it."""
+    """What was measured, and the costs that explain it and choose well."""
 
     fit: Fit
     measured: tuple[Measured, ...]
+    trials: tuple[Trial, ...]
+    """The target as it was, then what each round tried."""
+    kept: int
+    """Which trial it is that is kept."""
+    probed: dict[str, float]
+    """Millicycles of single instructions."""
     gigahertz: float
     """The clock of the core after the measurements."""
 
@@ -62,21 +79,30 @@ def calibrate(
         MorelloError: a Spec has no program, or this machine cannot run the target.
     """
     watch = Stopwatch(plan.seconds)
-    found: list[Measured] = []
-    for spec in specs:
-        show(f"searching {print_spec(spec, target.limits)}")
-        impls = draw(spec, target, plan)
-        show(f"{len(found)} programs; {print_spec(spec, target.limits)}")
-        times = cycles_of_all(spec, impls, target, watch, plan.lock)
-        found += (
-            Measured(impl, cycles)
-            for impl, (cycles, _) in zip(impls, times, strict=True)
-        )
-    show("fitting")
-    return Calibration(fit_in_steps(found, target), tuple(found), 1e-9 / watch.cycle())
+    with one_core(), turn(plan.lock):
+        probed = probe(watch)
+    within = bounds(target, probed)
+    sample = _Sample()
+    sample.add(target, in_turns(specs, target, plan, None, show), 1.0)
+    for _ in range(plan.rounds):
+        show("fitting")
+        current = fit_in_steps(sample.measured, target, within)
+        if sample.has_tried(current):
+            break
+        drawn = in_turns(specs, current, plan, sample.known, show)
+        sample.add(current, drawn, CHOSEN)
+    trials = sample.trials()
+    kept = min(range(len(trials)), key=lambda i: trials[i].score)
+    with one_core(), turn(plan.lock):
+        gigahertz = 1e-9 / watch.cycle()
+    fitted = describe(sample.measured, target, trials[kept].target)
+    measured = tuple(sample.measured)
+    return Calibration(fitted, measured, trials, kept, probed, gigahertz)
 
 
-def fit_in_steps(found: Sequence[Measured], target: Target) -> Fit:
+def fit_in_steps(
+    found: Sequence[Measured], target: Target, within: Bounds | None = None
+) -> Target:
     """Fit what happens in the core and its caches first, then all.
 
     Programs whose operands all lie in caches say what instructions, loops and L2 cost;
@@ -84,25 +110,47 @@ def fit_in_steps(found: Sequence[Measured], target: Target) -> Fit:
     to what the first one found.
     """
     near = [m for m in found if all(t.level.is_cache for t in m.impl.spec.tensors)]
-    first = fit(near, target, FIRST_RIDGE).after if near else target
-    errors = relative_errors(found, target)
-    return dataclasses.replace(fit(found, first), before=target, errors_before=errors)
+    first = fit(near, target, FIRST_RIDGE, within).after if near else target
+    return fit(found, first, bounds=within).after
 
 
-def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
-    """Programs of a Spec: three quarters by the target's costs, others by wrong ones.
+class _Sample:
+    """All programs that are known, and what was chosen with which coefficients."""
 
-    The costs of the others are perturbed, and they are searched without relayouts, so
-    that this takes a second: such programs spend on other things than the best does.
-    """
-    rng = random.Random(f"{plan.seed} {spec}")
-    many = _POOL * plan.programs
-    few = many // 4
-    pool = {str(impl): impl for impl in Sampler(spec, target, rng).programs(many - few)}
-    if few:
-        other = perturbed(dataclasses.replace(target, relayouts=False), rng)
-        for impl in Sampler(spec, other, rng).programs(few):
-            pool.setdefault(str(impl), impl)
-    impls = tuple(pool.values())
-    costs = Ledger(impls).costs(target).tolist()
-    return tuple(spread(impls, costs, plan.programs))
+    def __init__(self) -> None:
+        self.measured: list[Measured] = []
+        self._cycles: dict[Spec, dict[str, float]] = {}
+        self._choices: dict[Target, dict[Spec, str]] = {}
+
+    def add(self, target: Target, drawn: Iterable[Drawn], weight: float) -> None:
+        """What was drawn with a target's costs."""
+        chosen = self._choices.setdefault(target, {})
+        for one in drawn:
+            chosen[one.spec] = one.choice
+            cycles = self._cycles.setdefault(one.spec, {})
+            for impl, time in one.times:
+                cycles[str(impl)] = time
+                self.measured.append(Measured(impl, time, weight))
+
+    @property
+    def known(self) -> Known:
+        """The programs that have been timed."""
+        return {spec: frozenset(found) for spec, found in self._cycles.items()}
+
+    def has_tried(self, target: Target) -> bool:
+        """Whether a search with these costs has been asked."""
+        return target in self._choices
+
+    def trials(self) -> tuple[Trial, ...]:
+        """What was tried, in turn."""
+        least = {spec: min(found.values()) for spec, found in self._cycles.items()}
+        return tuple(
+            Trial(
+                target,
+                tuple(
+                    self._cycles[spec][choice] / least[spec]
+                    for spec, choice in chosen.items()
+                ),
+            )
+            for target, chosen in self._choices.items()
+        )

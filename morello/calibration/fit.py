@@ -1,10 +1,11 @@
 """Coefficients that explain measured times: `fit`.
 
 A cost is linear in the coefficients but for maxima in kernels, so it is made linear at
-the current coefficients, solved, and made linear again at what was found. Errors are
-logarithms of predicted over measured: a program of a microsecond says as much as one of
-a millisecond, and half of its time is as wrong as twice its time. (With errors relative
-to the measured time alone, coefficients fall to what makes every prediction too low.)
+the current coefficients, solved within bounds, and made linear again at what was found.
+Errors are logarithms of predicted over measured: a program of a microsecond says as
+much as one of a millisecond, and half of its time is as wrong as twice its time. (With
+errors relative to the measured time alone, coefficients fall to what makes every
+prediction too low.)
 """
 
 import dataclasses
@@ -12,7 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.calibration.nnls import nnls
+from morello.calibration.least_squares import bounded_least_squares
+from morello.calibration.probes import Bounds
 from morello.calibration.reprice import FITTED, Ledger, Vector, with_coefficients
 from morello.errors import MorelloError
 from morello.search import Impl
@@ -38,6 +40,8 @@ class Measured:
 
     impl: Impl
     cycles: float
+    weight: float = 1.0
+    """How many others of its Spec it counts for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +67,17 @@ class Fit:
         return float(np.median(self.errors_after))
 
 
-def fit(measured: Sequence[Measured], target: Target, ridge: float = RIDGE) -> Fit:
+def fit(
+    measured: Sequence[Measured],
+    target: Target,
+    ridge: float = RIDGE,
+    bounds: Bounds | None = None,
+) -> Fit:
     """The coefficients, from those of ``target`` on, that explain the measurements.
+
+    Args:
+        ridge: weight of what coefficients were.
+        bounds: the least and the largest value of each; none for those that have none.
 
     Raises:
         MorelloError: nothing was measured, or a time is not positive.
@@ -74,12 +87,17 @@ def fit(measured: Sequence[Measured], target: Target, ridge: float = RIDGE) -> F
             f"{len(measured)} programs were measured, and some have no time",
             "measure at least one program, each with more than 0 cycles",
         )
-    objective = _Objective(measured, target, ridge)
-    after = _descend(target, objective)
-    paid = objective.ledger.slopes(target).sum(axis=0)
+    objective = _Objective(measured, target, ridge, bounds or {})
+    after = _descend(_target(target, values(target), objective), objective)
+    return describe(measured, target, after)
+
+
+def describe(measured: Sequence[Measured], before: Target, after: Target) -> Fit:
+    """How two targets explain the measurements."""
+    paid = Ledger([m.impl for m in measured]).slopes(before).sum(axis=0)
     seen = tuple(name for name, slope in zip(FITTED, paid, strict=True) if slope)
-    before, now = (relative_errors(measured, t) for t in (target, after))
-    return Fit(target, after, before, now, seen)
+    errors, now = (relative_errors(measured, t) for t in (before, after))
+    return Fit(before, after, errors, now, seen)
 
 
 def relative_errors(measured: Sequence[Measured], target: Target) -> tuple[float, ...]:
@@ -98,9 +116,15 @@ class _Objective:
     """
 
     def __init__(
-        self, measured: Sequence[Measured], origin: Target, ridge: float
+        self,
+        measured: Sequence[Measured],
+        origin: Target,
+        ridge: float,
+        bounds: Bounds,
     ) -> None:
         self.ledger = Ledger([m.impl for m in measured])
+        each = [bounds.get(name, (1, np.inf)) for name in FITTED]
+        self.low, self.high = np.array(each, np.float64).T
         self.times = np.array([1000 * m.cycles for m in measured])
         self.origin = values(origin)
         self.ridge = ridge
@@ -111,6 +135,7 @@ class _Objective:
         for rows in specs.values():
             times = self.times[rows]
             weights = times.min() / times
+            weights *= [measured[row].weight for row in rows]
             weights /= weights.sum() * len(specs)
             mean = np.tile(weights / weights.sum(), (len(rows), 1))
             centred = np.eye(len(rows)) - (1 - COMMON) * mean
@@ -138,7 +163,7 @@ def _descend(start: Target, objective: _Objective) -> Target:
         aim = _solve(current, objective)
         for part in (1.0, 0.5, 0.25, 0.125):
             moved = values(current) + part * (aim - values(current))
-            trial = _target(current, moved)
+            trial = _target(current, moved, objective)
             found = objective(trial)
             if found < best * (1 - 1e-6):
                 current, best = trial, found
@@ -161,14 +186,16 @@ def _solve(current: Target, objective: _Objective) -> Vector:
     b = np.concatenate(
         [objective.weigh(rest), pull * (1 - np.log(now / objective.origin))]
     )
-    least = np.full(len(FITTED), FLOOR)
-    return now * (least + nnls(a, b - a @ least))
+    low = np.maximum(FLOOR, objective.low / now)
+    high = np.maximum(low, objective.high / now)
+    return now * bounded_least_squares(a, b, low, high)
 
 
-def _target(target: Target, found: Vector) -> Target:
+def _target(target: Target, found: Vector, objective: _Objective) -> Target:
+    within = np.clip(found, objective.low, objective.high)
     numbers = {
         name: max(1, round(float(value)))
-        for name, value in zip(FITTED, found, strict=True)
+        for name, value in zip(FITTED, within, strict=True)
     }
     return with_coefficients(
         target, dataclasses.replace(target.coefficients, **numbers)

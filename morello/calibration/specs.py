@@ -1,7 +1,7 @@
 """The Specs whose programs are measured: of every kind, from every memory.
 
-Operands are where the model says that they are: those in L1 and L2 fit there and are
-warm, those in GL together are larger than L2.
+Operands in L1 and L2 fit there and are warm. Those in GL are what users have: large,
+small, odd and skinny ones, bound by arithmetic and by memory.
 """
 
 from morello.spec import Spec, parse_spec
@@ -28,13 +28,26 @@ IN_L2 = (
     "max:300x300:f32:src=[0,1]@L2:out=[0]@L2",
 )
 IN_GL = (
-    "matmul:768x512x768:f32",
+    "matmul:1024x1024x1024:f32",
+    "matmul:512x512x512:f32",
+    "matmul:256x256x256:f32",
+    "matmul:128x128x128:f32",
+    "matmul:64x64x64:f32",
     "matmul:200x300x400:f32",
-    "matmul:1x1536x1024:f32",
-    "matmul:24x3072x16:f32",
-    "matmul:1536x24x1536:f32",
-    "move:1024x1536:f32",
-    "move:1500x1000:f32:dst=[1,0]",
+    "matmul:100x37x53:f32",
+    "matmul:256x256x256:f32:rhs=[0,2,1]",
+    "matmul:128x128x128:bf16,bf16,f32",
+    "matmul:1x4096x4096:f32",
+    "matmul:4x4096x4096:f32",
+    "matmul:4096x4096x1:f32",
+    "matmul:1x2048x1024:f32",
+    "matmul:16x2048x16:f32",
+    "matmul:16x1024x16:f32",
+    "matmul:1000x3x1000:f32",
+    "matmul:2048x64x2048:f32",
+    "move:1024x1024:f32",
+    "move:1000x1000:f32:dst=[1,0]",
+    "move:2048x2048:f32:dst=[1,0]",
     "max:1200x1000:f32",
     "max:1200x1000:f32:src=[1,0]",
 )

@@ -2,6 +2,7 @@
 
 import datetime
 import platform
+from collections.abc import Iterator
 from pathlib import Path
 
 from morello._version import __version__
@@ -27,10 +28,23 @@ def target_file(found: Calibration, command: str) -> str:
         f"machine: {machine()} at {found.gigahertz:.2f} GHz",
         f"fitted to {len(found.measured)} programs; median relative error "
         f"{fitted.median_before:.1%} before, {fitted.median_after:.1%} after",
+        *trial_lines(found),
         "costs in 1/1000 cycle; read it with --target @FILE",
     ]
     head = "".join(f"# {line}\n" for line in lines)
-    return f"{head}{print_target(fitted.after)}\n"
+    text = print_target(fitted.after, whole=True).replace(",", ",\n ")
+    return f"{head}{text}\n"
+
+
+def trial_lines(found: Calibration) -> Iterator[str]:
+    """How good the choices were of what each round tried."""
+    for index, trial in enumerate(found.trials):
+        name = f"round {index}" if index else "before"
+        note = ", kept" if index == found.kept else ""
+        yield (
+            f"{name}: regret of {len(trial.regrets)} choices {trial.mean:.3f} in "
+            f"geometric mean, {max(trial.regrets):.3f} at worst{note}"
+        )
 
 
 def _model() -> str:

@@ -58,7 +58,7 @@ def _timed(
 ) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     while len(found) < len(programs):
-        with one_core(), _turn(lock):
+        with one_core(), turn(lock):
             end = time.perf_counter() + _TURN
             while len(found) < len(programs) and time.perf_counter() < end:
                 seconds, cycle = watch.seconds_of(spec, programs[len(found)])
@@ -67,7 +67,12 @@ def _timed(
 
 
 @contextlib.contextmanager
-def _turn(lock: Path | None) -> Iterator[None]:
+def turn(lock: Path | None) -> Iterator[None]:
+    """While it lasts, this process alone measures: it holds the lock, if there is one.
+
+    Raises:
+        OSError: the lock cannot be taken.
+    """
     if lock is None:
         yield
         return

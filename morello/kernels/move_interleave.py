@@ -12,6 +12,7 @@ from morello.kernels.rules import (
     in_l1,
     is_interleaved,
     paired,
+    slowest,
     within_block,
     within_pack,
 )
@@ -69,13 +70,14 @@ class MoveInterleave(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each two vectors: loads, an interleaving, casts and stores."""
+        """For each two vectors the slowest of loads, shuffles and casts, and stores."""
         c = coefficients
         down, across = _dims(frame.key)
         lanes = lanes_of(frame.key.tensors[1].dtype)
         rows = frame.sizes[down]
         steps = rows * overlapping_count(frame.sizes[across], lanes)
-        each = c.load + 2 * c.shuffle + cast_cost(frame.key.dtypes, c) + c.store
+        mixed = 2 * c.shuffle + cast_cost(frame.key.dtypes, c)
+        each = slowest(c.load, mixed, c.store)
         return as_ints(steps * each)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
-from morello.kernels.rules import in_l1, is_interleaved, others
+from morello.kernels.rules import in_l1, is_interleaved, others, slowest
 from morello.kernels.vectors import BLOCK, as_ints
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -60,7 +60,7 @@ class MoveOddEven(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each pack loads, two operations (shuffles cost more), two stores."""
+        """For each pack the slowest of loads, operations and two stores."""
         c = coefficients
         inner = frame.key.tensors[1].layout.innermost
         rows, length = others(frame.sizes, inner), frame.sizes[inner]
@@ -68,7 +68,7 @@ class MoveOddEven(Kernel):
         apart = 2 * c.vector_op if narrow else 4 * c.shuffle
         loads = c.load if narrow else 2 * c.load
         packs = ceil_div(length, PACK)
-        return as_ints(rows * packs * (loads + apart + 2 * c.store))
+        return as_ints(rows * packs * slowest(loads, apart, 2 * c.store))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, pack by pack."""

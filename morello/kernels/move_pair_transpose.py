@@ -15,6 +15,7 @@ from morello.kernels.rules import (
     is_interleaved,
     others,
     paired,
+    slowest,
     within_pack,
 )
 from morello.kernels.transpose import columns_of, shuffle_count
@@ -72,21 +73,19 @@ class MovePairTranspose(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """Loads and casts of rows, shuffles, stores of pairs."""
+        """The slowest of loads of rows, shuffles and casts, and stores of pairs."""
         c = coefficients
         across, down = _dims(frame.key)
         rows, columns = frame.sizes[down], frame.sizes[across]
         pairs = columns // PAIR
         pieces_of = piece_count(columns, PAIR * SIDE)
-        loads = rows * (
-            c.load * pieces_of
-            + c.shuffle * np.maximum(pieces_of - 1, 0)
-            + cast_cost(frame.key.dtypes, c)
-        )
+        joined = c.shuffle * np.maximum(pieces_of - 1, 0)
+        mixed = rows * (joined + cast_cost(frame.key.dtypes, c))
         narrow = frame.key.tensors[1].dtype.itemsize == 1
-        spread = c.shuffle * (rows + pairs) if narrow else 0
+        spread = rows + pairs if narrow else 0
+        mixed = mixed + c.shuffle * (spread + shuffle_count(rows, pairs))
         stores = pairs * piece_count(rows, SIDE) * c.store
-        return as_ints(loads + spread + stores + shuffle_count(rows, pairs) * c.shuffle)
+        return as_ints(slowest(rows * c.load * pieces_of, mixed, stores))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Group by group of rows."""

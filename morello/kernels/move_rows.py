@@ -12,6 +12,7 @@ from morello.kernels.rules import (
     in_l1,
     is_interleaved,
     others,
+    slowest,
     within_block,
     within_pack,
 )
@@ -57,12 +58,12 @@ class MoveRows(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """A load, a cast and a store for each vector."""
+        """For each vector the slowest of a load, a cast and a store."""
         inner = frame.key.tensors[0].layout.innermost
         lanes = cast_lanes(*frame.key.dtypes)
         copies = overlapping_count(frame.sizes[inner], lanes)
         cast = cast_cost(frame.key.dtypes, coefficients)
-        each = coefficients.load + coefficients.store + cast
+        each = slowest(coefficients.load, coefficients.store, cast)
         return as_ints(others(frame.sizes, inner) * copies * each)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:

@@ -9,7 +9,13 @@ import numpy as np
 from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index
-from morello.kernels.rules import in_l1, is_interleaved, others, within_pack
+from morello.kernels.rules import (
+    in_l1,
+    is_interleaved,
+    others,
+    slowest,
+    within_pack,
+)
 from morello.kernels.transpose import columns_of, shuffle_count
 from morello.kernels.vectors import as_ints, piece_count, pieces
 from morello.spec import Move, Spec, SpecKey
@@ -61,18 +67,21 @@ class MoveTranspose(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """Loads and casts of rows, shuffles, stores of columns."""
+        """The slowest of loads of rows, shuffles and casts, and stores of columns."""
         c = coefficients
         src, dst = (t.layout.innermost for t in frame.key.tensors)
         rows, columns = frame.sizes[dst], frame.sizes[src]
         whole = (columns == 8) | (columns == 4)
         dtypes = frame.key.dtypes
         # Narrow elements have no masked loads: they come in pieces.
-        pieces_of = (c.load + c.shuffle) * piece_count(columns, SIDE)
-        short = c.masked_load if dtypes[0].itemsize == 4 else pieces_of
-        loads = rows * (np.where(whole, c.load, short) + cast_cost(dtypes, c))
+        masked = dtypes[0].itemsize == 4
+        parts = 0 if masked else piece_count(columns, SIDE)
+        short = c.masked_load if masked else c.load * parts
+        loads = rows * np.where(whole, c.load, short)
+        joined = np.where(whole, 0, c.shuffle * parts) + cast_cost(dtypes, c)
+        mixed = rows * joined + shuffle_count(rows, columns) * c.shuffle
         stores = columns * piece_count(rows, SIDE) * c.store
-        return as_ints(loads + stores + shuffle_count(rows, columns) * c.shuffle)
+        return as_ints(slowest(loads, mixed, stores))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Group by group of rows."""

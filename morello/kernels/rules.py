@@ -98,6 +98,14 @@ def within_block(vectors: Ints) -> Condition:
     )
 
 
+def slowest(*parts: Ints) -> Ints:
+    """What takes longest of parts that run side by side on units of their own."""
+    most = parts[0]
+    for part in parts[1:]:
+        most = np.maximum(most, part)
+    return most
+
+
 def maximum_cost(dtype: Dtype, coefficients: Coefficients) -> tuple[int, int]:
     """Millicycles of the maximum of two vectors, and its latency in a chain.
 

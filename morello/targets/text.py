@@ -60,8 +60,12 @@ def _parse(text: str) -> Target:
     return dataclasses.replace(target, **values)
 
 
-def print_target(target: Target) -> str:
+def print_target(target: Target, whole: bool = False) -> str:
     """The text that `find_target` reads back.
+
+    Args:
+        whole: write every coefficient, so that the text means the same whatever the
+            known target has.
 
     Raises:
         TargetError: it differs from the known target of its name in more than numbers.
@@ -80,6 +84,7 @@ def print_target(target: Target) -> str:
         f"{name}={getattr(mine, name)}"
         for name, mine, theirs in pairs
         if getattr(mine, name) != getattr(theirs, name)
+        or (whole and mine is target.coefficients)
     ]
     text = f"{target.name}{{{','.join(changes)}}}" if changes else target.name
     if find_target(text) != target:

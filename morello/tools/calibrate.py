@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from morello.calibration.calibrate import Calibration, Plan, calibrate
+from morello.calibration.calibrate import Calibration, calibrate
+from morello.calibration.draw import Plan
 from morello.calibration.reprice import FITTED
 from morello.calibration.specs import ALL, QUICK, specs
-from morello.calibration.target_file import target_file
+from morello.calibration.target_file import target_file, trial_lines
 from morello.errors import TargetError
 from morello.targets import find_target
 from morello.tools.commands import CalibrateOptions
@@ -19,6 +20,8 @@ from morello.tools.progress import progress
 
 _PROGRAMS = 20
 _QUICK_PROGRAMS = 4
+_ROUNDS = 6
+_QUICK_ROUNDS = 1
 
 
 def main(options: CalibrateOptions) -> int:
@@ -38,35 +41,41 @@ def main(options: CalibrateOptions) -> int:
     if options.output is not None:
         check_output(options.output)
     programs = options.programs or (_QUICK_PROGRAMS if options.quick else _PROGRAMS)
+    rounds = options.rounds
+    if rounds is None:
+        rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     lock = Path(options.lock) if options.lock else None
-    plan = Plan(programs, options.seconds, options.seed, lock)
+    plan = Plan(programs, options.seconds, options.seed, lock, rounds, options.jobs)
     goals = specs(QUICK if options.quick else ALL, target)
     with progress("calibrating") as show:
         found = calibrate(goals, target, plan, show)
     if options.output != "-":
         write_output("-", "\n".join(_report(found)) + "\n")
     if options.output is not None:
-        write_output(options.output, target_file(found, _command(options, programs)))
+        write_output(options.output, target_file(found, _command(options, plan)))
     return 0
 
 
-def _command(options: CalibrateOptions, programs: int) -> str:
+def _command(options: CalibrateOptions, plan: Plan) -> str:
     words = ["morello", "calibrate"]
     words += ["--quick"] * options.quick
-    words += ["--programs", str(programs), "--seconds", f"{options.seconds:g}"]
-    words += ["--seed", str(options.seed), "--target", options.target]
+    words += ["--programs", str(plan.programs), "--rounds", str(plan.rounds)]
+    words += ["--seconds", f"{plan.seconds:g}", "--seed", str(plan.seed)]
+    words += ["--jobs", str(plan.jobs), "--target", options.target]
     return shlex.join(words)
 
 
 def _report(found: Calibration) -> Iterator[str]:
     fitted = found.fit
-    yield f"{'millicycles':<26}{'before':>10}{'after':>10}"
+    yield f"{'millicycles':<26}{'before':>10}{'after':>10}{'alone':>10}"
     for name in FITTED:
         before = getattr(fitted.before.coefficients, name)
         after = getattr(fitted.after.coefficients, name)
+        alone = f"{found.probed[name]:>10.0f}" if name in found.probed else ""
         note = "" if name in fitted.seen else "  no program pays for it"
-        yield f"{name:<26}{before:>10}{after:>10}{note}"
+        yield f"{name:<26}{before:>10}{after:>10}{alone}{note}"
     yield ""
+    yield from trial_lines(found)
     yield (
         f"{len(found.measured)} programs at {found.gigahertz:.2f} GHz; median relative "
         f"error {fitted.median_before:.1%} before, {fitted.median_after:.1%} after"

@@ -284,6 +284,18 @@ class CalibrateOptions:
         metavar="N",
         parse=whole_number(1),
     )
+    rounds: int | None = flag(
+        "how often the search's choices join the programs, at most (default: 6; 1 "
+        "with --quick)",
+        metavar="N",
+        parse=whole_number(0),
+    )
+    jobs: int = flag(
+        "processes that search and compile; programs are timed one by one (default: 1)",
+        default=1,
+        metavar="N",
+        parse=whole_number(1),
+    )
     seconds: float = flag(
         "how long each program is timed (default: 0.05)",
         default=0.05,

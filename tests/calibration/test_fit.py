@@ -6,14 +6,16 @@ import random
 import numpy as np
 import pytest
 
-from morello.calibration.calibrate import Plan, draw
+from morello.calibration.draw import Plan, draw
 from morello.calibration.fit import Measured, fit
-from morello.calibration.nnls import nnls
+from morello.calibration.least_squares import bounded_least_squares
 from morello.calibration.reprice import Ledger
 from morello.errors import MorelloError
 from morello.search import Impl
 from morello.spec import parse_spec
 from morello.targets import AVX2, Target, find_target
+
+Matrix = np.ndarray
 
 L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
 SPECS = (
@@ -45,31 +47,55 @@ def measured(
     )
 
 
-def brute_nnls(a: np.ndarray, b: np.ndarray) -> float:
-    """The least norm over every set of variables that may differ from 0."""
-    best = float(np.linalg.norm(b))
-    columns = range(a.shape[1])
-    for size in range(1, a.shape[1] + 1):
-        for chosen in itertools.combinations(columns, size):
-            x = np.linalg.lstsq(a[:, chosen], b, rcond=None)[0]
-            if (x >= 0).all():
-                best = min(best, float(np.linalg.norm(a[:, chosen] @ x - b)))
+def brute(a: Matrix, b: Matrix, low: Matrix, high: Matrix) -> float:
+    """The least norm over every way to tie unknowns to a bound and free the others."""
+    best = np.inf
+    for way in itertools.product("lhf", repeat=len(low)):
+        x = np.where([w == "h" for w in way], high, low)
+        free = np.array([w == "f" for w in way])
+        if not np.isfinite(x[~free]).all():
+            continue
+        if free.any():
+            rest = b - a[:, ~free] @ x[~free]
+            x[free] = np.linalg.lstsq(a[:, free], rest, rcond=None)[0]
+        if (x >= low - 1e-12).all() and (x <= high + 1e-12).all():
+            best = min(best, float(np.linalg.norm(a @ x - b)))
     return best
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_nnls_is_the_least_of_all_active_sets(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(80))
+def test_bounded_least_squares_is_the_least_of_all_active_sets(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    columns = int(rng.integers(1, 7))
+    columns = int(rng.integers(1, 6))
     a = rng.normal(size=(columns + int(rng.integers(0, 6)), columns))
     b = rng.normal(size=a.shape[0])
-    x = nnls(a, b)
-    assert (x >= 0).all()
-    assert np.linalg.norm(a @ x - b) == pytest.approx(brute_nnls(a, b), abs=1e-9)
+    low = rng.choice([0.0, 0.0, 0.2, -0.3], columns)
+    high = low + rng.choice([0.0, 0.1, 0.5, np.inf], columns)
+    x = bounded_least_squares(a, b, low, high)
+    assert (low <= x).all()
+    assert (x <= high).all()
+    least = brute(a, b, low, high)
+    assert np.linalg.norm(a @ x - b) == pytest.approx(least, abs=1e-9)
 
 
-def test_nnls_of_what_pulls_down_only_is_zero() -> None:
-    assert nnls(np.eye(3), np.array([-1.0, -2.0, -3.0])).tolist() == [0, 0, 0]
+def test_what_pulls_down_only_is_at_the_lower_bound() -> None:
+    b, low, high = np.array([-1.0, -2.0, -3.0]), np.zeros(3), np.full(3, np.inf)
+    assert bounded_least_squares(np.eye(3), b, low, high).tolist() == [0, 0, 0]
+
+
+def test_a_fit_stays_within_bounds(programs: tuple[Impl, ...]) -> None:
+    within = {"line_gl": (2000, 3000), "store": (1100, 1200)}
+    found = fit(measured(programs, TRUTH), AVX2, 1e-7, within).after.coefficients
+    assert 2000 <= found.line_gl <= 3000
+    assert 1100 <= found.store <= 1200
+
+
+def test_what_weighs_more_is_explained_better(programs: tuple[Impl, ...]) -> None:
+    """Of two times of one program the heavier one is nearer to the prediction."""
+    light, heavy = Measured(programs[0], 1000.0), Measured(programs[0], 2000.0, 50.0)
+    found = fit([light, heavy], AVX2, 1e-4).after
+    cost = float(Ledger([programs[0]]).costs(found)[0]) / 1000
+    assert cost > 1.7 * 1000
 
 
 def test_known_coefficients_are_recovered(programs: tuple[Impl, ...]) -> None:

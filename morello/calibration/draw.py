@@ -1,0 +1,146 @@
+"""Programs of Specs, drawn and timed, by several processes if wanted: `in_turns`."""
+
+import dataclasses
+import multiprocessing
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from morello.calibration.reprice import Ledger
+from morello.calibration.sample import Sampler, perturbed, spread
+from morello.calibration.timing import Stopwatch
+from morello.calibration.turns import cycles_of_all
+from morello.search import Impl
+from morello.spec import Spec, print_spec
+from morello.targets import Target
+
+_POOL = 2
+"""How many times as many programs are drawn as are measured."""
+
+NEAR = 3
+"""Programs of a Spec that a later round draws: the choice, and others near it."""
+
+Known = Mapping[Spec, frozenset[str]]
+"""Programs that are timed already, by their text."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How much is measured.
+
+    Args:
+        programs: of each Spec, at first.
+        seconds: how long each is timed, beside a few samples that are always taken.
+        seed: of what is drawn.
+        lock: a file that is locked while programs are timed.
+        rounds: how often choices are added to the sample, at most.
+        jobs: how many processes search and compile.
+    """
+
+    programs: int = 20
+    seconds: float = 0.05
+    seed: int = 0
+    lock: Path | None = None
+    rounds: int = 6
+    jobs: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """What was drawn of a Spec.
+
+    Args:
+        choice: the text of the search's choice.
+        times: programs that were not known, and the cycles of a call.
+    """
+
+    spec: Spec
+    choice: str
+    times: tuple[tuple[Impl, float], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Task:
+    """What a process does for one Spec."""
+
+    spec: Spec
+    target: Target
+    plan: Plan
+    known: frozenset[str]
+    later: bool
+    """Whether choices are wanted, not a sample."""
+
+
+def in_turns(
+    specs: Sequence[Spec],
+    target: Target,
+    plan: Plan,
+    known: Known | None,
+    show: Callable[[str], None],
+) -> Iterator[Drawn]:
+    """What is drawn of each Spec, timed, in the order of the Specs.
+
+    Args:
+        known: what needs no time; None for the first round, which draws a sample.
+
+    Raises:
+        MorelloError: a Spec has no program, or it cannot be run.
+    """
+    later = known is not None
+    tasks = [
+        _Task(s, target, plan, (known or {}).get(s, frozenset()), later) for s in specs
+    ]
+    what = "choices of" if later else "a sample of"
+    if plan.jobs == 1:
+        for task in tasks:
+            show(f"{what} {print_spec(task.spec, target.limits)}")
+            yield _drawn(task)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        turns = dataclasses.replace(plan, lock=plan.lock or Path(folder) / "lock")
+        tasks = [dataclasses.replace(task, plan=turns) for task in tasks]
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(plan.jobs, mp_context=context) as pool:
+            running = [pool.submit(_drawn, task) for task in tasks]
+            for task, done in zip(tasks, running, strict=True):
+                show(f"{what} {print_spec(task.spec, target.limits)}")
+                yield done.result()
+
+
+def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
+    """Programs of a Spec: three quarters by the target's costs, others by wrong ones.
+
+    The costs of the others are perturbed, and they are searched without relayouts, so
+    that this takes a second: such programs spend on other things than the best does.
+
+    Returns:
+        the search's choice, then others.
+    """
+    rng = random.Random(f"{plan.seed} {spec}")
+    many = _POOL * plan.programs
+    few = many // 4
+    pool = {str(impl): impl for impl in Sampler(spec, target, rng).programs(many - few)}
+    if few:
+        other = perturbed(dataclasses.replace(target, relayouts=False), rng)
+        for impl in Sampler(spec, other, rng).programs(few):
+            pool.setdefault(str(impl), impl)
+    impls = tuple(pool.values())
+    costs = Ledger(impls).costs(target).tolist()
+    return tuple(spread(impls, costs, plan.programs))
+
+
+def _drawn(task: _Task) -> Drawn:
+    """Draw, compile and time."""
+    plan, spec, target = task.plan, task.spec, task.target
+    if task.later:
+        rng = random.Random(f"{plan.seed} {spec} {target}")
+        impls = Sampler(spec, target, rng).programs(NEAR)
+    else:
+        impls = draw(spec, target, plan)
+    new = [impl for impl in impls if str(impl) not in task.known]
+    watch = Stopwatch(plan.seconds)
+    times = cycles_of_all(spec, new, target, watch, plan.lock)
+    cycles = [cycles for cycles, _ in times]
+    return Drawn(spec, str(impls[0]), tuple(zip(new, cycles, strict=True)))

@@ -1,0 +1,135 @@
+"""What single instructions take here: `probe`, and how far a fit may go from that.
+
+Programs alone do not determine what instructions cost: loads, stores and arithmetic
+come in the same proportions in most of them. Short loops of one instruction each do,
+and bound the coefficients.
+"""
+
+import ctypes
+import dataclasses
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from morello.calibration.reprice import FITTED
+from morello.calibration.timing import Stopwatch
+from morello.jit.engine import compile_llvm
+from morello.targets import Target
+
+Bounds = Mapping[str, tuple[int, int]]
+"""The least and the largest value of coefficients, in millicycles."""
+
+_TRIPS = 2000
+_SAMPLES = 25
+_BYTES = 4096
+"""What loads and stores go over: eight lines of it, in L1."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """A loop of one instruction, as assembly.
+
+    Args:
+        coefficient: what it measures.
+        text: the instruction; ``{i}`` is a register, ``{at}`` a place in memory.
+        count: how often it stands in the loop.
+        ops: instructions in ``text``.
+        chain: whether each waits for the one before.
+    """
+
+    coefficient: str
+    text: str
+    count: int = 12
+    ops: int = 1
+    chain: bool = False
+
+    @property
+    def code(self) -> str:
+        """The body of the loop."""
+        return r"\0A".join(
+            self.text.format(i=0 if self.chain else i, at=f"{32 * (i % 8)}($0)")
+            for i in range(self.count)
+        )
+
+
+_MAXIMUM = r"vmaxps %ymm15, IN, %ymm{i}\0Avorps %ymm15, %ymm{i}, %ymm{i}"
+"""A comparison and a bitwise operation."""
+
+PROBES = (
+    Probe("fma", "vfmadd231ps %ymm15, %ymm14, %ymm{i}"),
+    Probe("fma_latency", "vfmadd231ps %ymm15, %ymm14, %ymm{i}", chain=True),
+    Probe(
+        "multiply_add_int",
+        r"vpmulld %ymm15, %ymm14, %ymm13\0Avpaddd %ymm13, "
+        "%ymm{i}, %ymm{i}",
+    ),
+    Probe("load", "vmovups {at}, %ymm{i}"),
+    Probe("store", "vmovups %ymm{i}, {at}"),
+    Probe("masked_load", "vmaskmovps {at}, %ymm15, %ymm{i}"),
+    Probe("shuffle", "vshufps $$27, %ymm15, %ymm14, %ymm{i}"),
+    Probe("vector_op", _MAXIMUM.replace("IN", "%ymm14"), ops=2),
+    Probe("vector_op_latency", _MAXIMUM.replace("IN", "%ymm{i}"), ops=2, chain=True),
+)
+"""The coefficients that a loop of one instruction shows."""
+
+_CLOBBERS = ",".join(f"~{{xmm{i}}}" for i in range(16))
+
+LEAST, MOST = 0.8, 1.6
+"""A coefficient of `PROBES` is from so many to so many times what was measured: a
+little less where the model rounds up what runs beside, more since real code has the
+instruction among others."""
+
+FREEDOM = 5.0
+"""All others are within this factor of what the target had before."""
+
+
+def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
+    """The least and the largest value of each coefficient that is fitted."""
+    found = {}
+    for name in FITTED:
+        if name in probed:
+            low, high = LEAST * probed[name], MOST * probed[name]
+        else:
+            before = max(1, getattr(target.coefficients, name))
+            low, high = before / FREEDOM, before * FREEDOM
+        found[name] = max(1, round(low)), max(1, round(high))
+    return found
+
+
+def probe(watch: Stopwatch) -> dict[str, float]:
+    """Millicycles of each instruction of `PROBES`."""
+    text = "\n".join(_function(p) for p in PROBES)
+    engine = compile_llvm(text, cpu="haswell")
+    memory = np.zeros(_BYTES + 64, np.uint8)
+    address = int(memory.ctypes.data)
+    address += -address % 64
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+    found = {}
+    for p in PROBES:
+        call = kind(engine.address(f"probe_{p.coefficient}"))
+        best = np.inf
+        for _ in range(_SAMPLES):
+            start = time.perf_counter()
+            call(address, _TRIPS)
+            best = min(best, time.perf_counter() - start)
+        cycles = best / watch.cycle() / (_TRIPS * p.count * p.ops)
+        found[p.coefficient] = 1000 * cycles
+    return found
+
+
+def _function(p: Probe) -> str:
+    return f"""
+define void @probe_{p.coefficient}(ptr %p, i64 %n) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  call void asm sideeffect "{p.code}", "r,{_CLOBBERS},~{{memory}}"(ptr %p)
+  %next = add i64 %i, 1
+  %done = icmp uge i64 %next, %n
+  br i1 %done, label %exit, label %loop
+exit:
+  ret void
+}}
+"""
