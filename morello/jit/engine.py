@@ -9,6 +9,7 @@ same text, CPU and features give the same bytes of object.
 """
 
 import dataclasses
+import enum
 import functools
 import re
 from typing import Any
@@ -43,6 +44,7 @@ class Compiled:
         cpu: what it was built for, as LLVM spells it.
         features: changes to the CPU's features, as LLVM spells them.
         for_linker: it is for a linker, not for this process.
+        calls: names of the functions of others that it calls, sorted.
     """
 
     llvm: str
@@ -51,10 +53,12 @@ class Compiled:
     cpu: str
     features: str
     for_linker: bool = False
+    calls: tuple[str, ...] = ()
 
     def assembly(self) -> str:
         """The assembly of the object, as text; generated again at each call."""
-        machine = _target_machine(self.cpu, self.features, 3, self.for_linker)
+        reach = _reach(self.for_linker, self.calls)
+        machine = _target_machine(self.cpu, self.features, 3, reach)
         with _parse(self.llvm, machine) as module:
             return str(machine.emit_assembly(module))
 
@@ -111,16 +115,35 @@ def _initialise() -> None:
     lb.initialize_native_asmparser()
 
 
-def _target_machine(cpu: str, features: str, opt: int, for_linker: bool = False) -> Any:
+class _Reach(enum.Enum):
+    """How code reaches its constants and the functions of others."""
+
+    LINKER = "by relocations that a linker takes"
+    NEAR = "within 2 GiB: all that it needs is in one place"
+    FAR = "anywhere, by addresses of 64 bits"
+
+
+def _reach(for_linker: bool, calls: tuple[str, ...]) -> _Reach:
+    """MCJIT's own manager of memory, which code that calls others needs, may put its
+    constants further than 2 GiB from it in a large process."""
+    if for_linker:
+        return _Reach.LINKER
+    return _Reach.FAR if calls else _Reach.NEAR
+
+
+def _target_machine(
+    cpu: str, features: str, opt: int, reach: _Reach = _Reach.NEAR
+) -> Any:
     """A code generator of its own for one use: they are not shared between threads."""
     _initialise()
+    models = {_Reach.LINKER: "small", _Reach.NEAR: "default", _Reach.FAR: "large"}
     return lb.Target.from_triple(TRIPLE).create_target_machine(
         cpu=cpu,
         features=features,
         opt=opt,
-        reloc="pic",
-        codemodel="small" if for_linker else "default",
-        jit=not for_linker,
+        reloc="static" if reach is _Reach.FAR else "pic",
+        codemodel=models[reach],
+        jit=reach is not _Reach.LINKER,
     )
 
 
@@ -209,15 +232,23 @@ def _compile(
     required_features(cpu, features)
     if opt not in range(4):
         raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
-    machine = _target_machine(cpu, features, opt, for_linker)
+    machine = _target_machine(cpu, features, opt, _reach(for_linker, ()))
     with _parse(_tuned(text), machine) as module:
         functions = tuple(f.name for f in module.functions if not f.is_declaration)
         _optimise(module, machine, opt)
         # Code generation changes the module, so its text is taken before. It can be
         # compiled again, so it is without what every function gets here.
-        llvm = str(module).replace(f' "tune-cpu"="{TUNE}"', "")
+        tuned = str(module)
         data = machine.emit_object(module)
-        return Compiled(llvm, data, functions, cpu, features, for_linker)
+    llvm = tuned.replace(f' "tune-cpu"="{TUNE}"', "")
+    # What is called is known for certain only now: code generation adds calls.
+    calls = undefined_symbols(data)
+    reach = _reach(for_linker, calls)
+    if reach is _Reach.FAR:
+        machine = _target_machine(cpu, features, opt, reach)
+        with _parse(tuned, machine) as module:
+            data = machine.emit_object(module)
+    return Compiled(llvm, data, functions, cpu, features, for_linker, calls)
 
 
 def _tuned(text: str) -> str:
@@ -257,14 +288,12 @@ def load(compiled: Compiled) -> Engine:
     machine = _target_machine(compiled.cpu, compiled.features, 3)
     # Its module is empty and in the context that lives as long as the process: with one
     # of its own the engine could not be freed with a cycle that it is part of.
-    called = undefined_symbols(compiled.object)
-    # Code reaches its constants by 32 bits. MCJIT's own manager of memory may put them
-    # further apart in a large process, and LLVM aborts; llvmlite's puts all in one
-    # place, but code that calls others crashes with it.
+    # llvmlite's manager of memory puts all in one place, which near code needs; code
+    # that calls others crashes with it.
     engine = lb.create_mcjit_compiler(
-        lb.parse_assembly(""), machine, use_lmm=not called
+        lb.parse_assembly(""), machine, use_lmm=not compiled.calls
     )
-    unknown = [name for name in called if lb.address_of_symbol(name) is None]
+    unknown = [name for name in compiled.calls if lb.address_of_symbol(name) is None]
     if unknown:
         raise CompileError(
             f"the code calls {', '.join(unknown)}, which this process does not have",
