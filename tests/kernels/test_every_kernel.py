@@ -1,0 +1,52 @@
+"""What every kernel is held to, whatever it is: found by its name alone.
+
+Tests of the single kernels go further; these are for none to be left out.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from morello.kernels import KERNELS
+from morello.spec import Spec
+from morello.spec.kind import Array
+from tests.guarded import check_in_child
+from tests.kernels.accepted import accepted, drawn
+from tests.kernels.harness import Case, bits, check, compiled, run
+
+
+def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
+    """N(0, 1) where that is a number of the dtype: rounding shows any other order."""
+    return [
+        rng.standard_normal(a.shape, np.float32) if a.dtype == np.float32 else a
+        for a in spec.random(rng)
+    ]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_it_is_exact_stays_within_bounds_and_repeats_itself(name: str) -> None:
+    """A3, B1, B3, B8, A10: edge sizes, forbidden pages on either side, canaries."""
+    cases = [Case(name, spec) for spec in drawn(name)]
+    assert cases
+    engine = compiled(cases)
+    # LLVM leaves open what a constant has in lanes that nobody reads.
+    llvm = re.sub(r"<(?:i\d+ (?:-?\d+|undef)(?:, )?)+>", "", engine.llvm)
+    assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", llvm)
+
+    def everything() -> int:
+        rng = np.random.default_rng(0)
+        for i, case in enumerate(cases):
+            address = engine.address(f"f{i}")
+            check(case, address, case.spec.random(rng))
+            inputs = real_inputs(case.spec, rng)
+            first, _ = run(case, address, inputs, "end")
+            again, _ = run(case, address, inputs, "start")
+            assert np.array_equal(bits(first), bits(again)), case
+        return len(cases)
+
+    assert check_in_child(everything) == len(cases)
+
+
+def test_every_kernel_is_found() -> None:
+    assert set(accepted()) == set(KERNELS)
