@@ -13,6 +13,7 @@ from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
+from morello.kernels.matmul_block import MatmulBlock
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
@@ -35,6 +36,7 @@ from morello.kernels.move_transpose import MoveTranspose
 
 _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
+    MatmulBlock(),
     MatmulAxpy(),
     MatmulAxpyBf16(),
     MatmulDot(),

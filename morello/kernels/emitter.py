@@ -105,8 +105,8 @@ class Emitter(ABC):
         """
 
     @abstractmethod
-    def prefetch(self, buffer: Buffer, index: Index) -> None:
-        """Ask for the cache line of an element to be brought to L2, and go on."""
+    def prefetch(self, buffer: Buffer, index: Index, to_l1: bool = False) -> None:
+        """Ask for the line of an element to be brought to L2, or L1, and go on."""
 
     @abstractmethod
     def as_column_major(self, buffer: Buffer) -> Buffer:

@@ -48,6 +48,7 @@ AVX2 = Target(
     coefficients=COEFFICIENTS,
     kernels=(
         "matmul_broadcast",
+        "matmul_block",
         "matmul_axpy",
         "matmul_axpy_bf16",
         "matmul_dot",

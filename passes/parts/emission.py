@@ -24,8 +24,8 @@ vector = dialect("vector")
 _MASKED_BYTES = 4
 """AVX2 has masked loads of 4- and 8-byte elements; others would go one by one."""
 
-_TO_L2 = 2
-"""The locality of a prefetch that x86 makes PREFETCHT1."""
+_TO_L1, _TO_L2 = 3, 2
+"""The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
 
 
 def element_type(dtype: Dtype) -> ir.Type:
@@ -257,10 +257,11 @@ class MlirEmitter(Emitter):
         everywhere = self.broadcast(number, width // group)
         return self.reinterpret(everywhere, buffer.tensor.dtype)
 
-    def prefetch(self, buffer: Buffer, index: Index) -> None:
+    def prefetch(self, buffer: Buffer, index: Index, to_l1: bool = False) -> None:
         """`Emitter.prefetch`."""
         where = self._physical(buffer, index)
-        memref.PrefetchOp(buffer.value, where, False, _TO_L2, True)
+        near = _TO_L1 if to_l1 else _TO_L2
+        memref.PrefetchOp(buffer.value, where, False, near, True)
 
     def as_column_major(self, buffer: Buffer) -> Buffer:
         """`Emitter.as_column_major`: the last two dimensions change places."""

@@ -1,0 +1,115 @@
+"""Matmul on a block of out in memory: its sums in registers for all of k."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel
+from morello.kernels.broadcast_loop import (
+    BroadcastLoop,
+    lies_well,
+    loop_conditions,
+    loop_cost,
+    loop_loads,
+    registers_beside,
+)
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.rules import in_l1, is_interleaved, within_pack
+from morello.kernels.vectors import as_ints, lanes_of, piece_count, tail_of, vectors_of
+from morello.spec import Dtype, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.targets.coefficients import Coefficients
+
+_LINE = LINE_BYTES // Dtype.F32.itemsize
+"""Elements of a cache line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulBlock(Kernel):
+    """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.
+
+    The lines of out are asked for at the beginning and used at the end: sums begin at
+    zero, and out is added to them once they are done. So it need not be near before.
+    """
+
+    name: ClassVar[str] = "matmul_block"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32 sums; k unpacked, n innermost in rhs and out."""
+        if not isinstance(key.kind, Matmul) or key.dtypes[2] is not Dtype.F32:
+            return False
+        out = key.tensors[2].layout
+        return (
+            in_l1(*key.tensors)
+            and lies_well(key)
+            and out.innermost == 2
+            and not is_interleaved(out)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Registers for all that lives in the loop; panels are not crossed."""
+        _, m, _, n = frame.sizes
+        sums = m * vectors_of(n, lanes_of(Dtype.F32))
+        return (
+            *loop_conditions(frame),
+            *within_pack(frame, 2, 1),
+            *within_pack(frame, 2, 2),
+            Condition(
+                frame.limits.vrf >= sums + registers_beside(frame),
+                "needs free registers for m * ceil(n / 8) sums, a row of rhs and a "
+                "factor: tile m or n smaller",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """The loop, or its loads and those of out, and the additions to out.
+
+        Nothing of the loop waits for out, and the next block's loop begins while the
+        last rows of this one are stored: so ports alone count.
+        """
+        c = coefficients
+        _, m, _, n = frame.sizes
+        lanes = lanes_of(Dtype.F32)
+        tail = tail_of(n, lanes)
+        stores = piece_count(n % lanes, lanes)
+        outside = c.store * m * (n // lanes + stores) + c.shuffle * m * (stores - tail)
+        loads = loop_loads(frame, c)
+        added: Ints = 0
+        if _adds(frame.key):
+            added = c.fma * m * (n // lanes + tail)
+            near = c.load * (n // lanes + _lines(n)) + c.masked_load * tail
+            loads = loads + m * near
+        loop = np.maximum(loop_cost(frame, c), np.maximum(loads, outside))
+        return as_ints(c.kernel_setup + loop + added)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Prefetches, the loop, then out row by row."""
+        lhs, rhs, out = operands
+        _, m, _, n = spec.sizes
+        lanes = lanes_of(Dtype.F32)
+        adds = _adds(spec.key)
+        if adds:
+            for i in range(m):
+                for start in (*range(0, n - 1, _LINE), n - 1):
+                    emitter.prefetch(out, (0, i, start), to_l1=True)
+        loop = BroadcastLoop(emitter, spec, lhs, rhs)
+        zero = emitter.constant(Dtype.F32, 0, lanes)
+        sums = loop.run([zero] * len(loop.places))
+        for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
+            if adds:
+                total = emitter.add(
+                    total, emitter.load(out, (0, i, start), lanes, count)
+                )
+            emitter.store(total, out, (0, i, start), count)
+
+
+def _adds(key: SpecKey) -> bool:
+    return isinstance(key.kind, Matmul) and key.kind.accum
+
+
+def _lines(n: Ints) -> Ints:
+    """Prefetches of a row: a line each, and the last element's, wherever they begin."""
+    return ceil_div(n - 1, _LINE) + 1

@@ -1,0 +1,99 @@
+"""matmul_block: exact at every edge size, in every layout; its loop; its reasons."""
+
+import itertools
+
+import pytest
+
+from morello.kernels import KERNELS
+from morello.spec import Limits, Matmul, Spec
+from morello.spec.frame import Frame
+from morello.targets.avx2 import AVX2
+from tests.kernels.harness import EDGE, check_random, legal_cases, spec
+from tests.kernels.test_assembly import assembly, loop, opcodes, touches_stack
+
+LHS = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6]", "[0,1,2,1p4]")
+RHS = ("[0,1,2]", "[0,2,1,2p16]", "[0,2,1,2p24]")
+OUT = ("[0,1,2]", "[0,2,1,2p24]")
+
+
+def block(
+    accum: bool,
+    sizes: tuple[int, ...],
+    forms: tuple[str, str, str] = ("[0,1,2]",) * 3,
+    dtypes: tuple[str, str] = ("f32", "f32"),
+) -> Spec:
+    tensors = [f"{d}@L1{f}" for d, f in zip((*dtypes, "f32"), forms, strict=True)]
+    return spec(Matmul(accum), sizes, *tensors)
+
+
+@pytest.mark.parametrize("accum", [True, False])
+def test_every_edge_size_is_exact(accum: bool) -> None:
+    sizes = [(1, m, 5, n) for m in EDGE for n in (3, 8, 16)]
+    sizes += [(1, m, 5, n) for m in (1, 3, 6) for n in EDGE]
+    sizes += [(1, 1, 9, n) for n in range(90, 113)]
+    sizes += [(1, m, k, n) for k in EDGE for m, n in ((3, 11), (6, 16))]
+    given = [block(accum, s) for s in dict.fromkeys(sizes)]
+    check_random(legal_cases("matmul_block", tuple(given)))
+
+
+def test_every_layout_and_narrower_factors_are_exact() -> None:
+    sizes = [(1, 6, 7, 16), (1, 4, 7, 24), (1, 3, 5, 9), (1, 1, 4, 1)]
+    dtypes = (("f32", "f32"), ("f32", "bf16"), ("bf16", "bf16"))
+    given = [
+        block(accum, s, forms, pair)
+        for s in sizes
+        for forms in itertools.product(LHS, RHS, OUT)
+        for accum, pair in itertools.product((True, False), dtypes)
+    ]
+    check_random(legal_cases("matmul_block", tuple(given)))
+
+
+@pytest.mark.parametrize("accum", [True, False])
+@pytest.mark.parametrize(("m", "n"), [(6, 16), (4, 24)])
+def test_the_loop_has_the_sums_and_nothing_of_out(accum: bool, m: int, n: int) -> None:
+    forms = f"[0,1,2,1p{m}]", f"[0,2,1,2p{n}]", "[0,1,2]"
+    lines = assembly("matmul_block", block(accum, (1, m, 256, n), forms))
+    body = loop(lines)
+    found = opcodes(body)
+    assert found["vfmadd231ps"] == m * n // 8 == 12
+    assert found["vbroadcastss"] == m
+    assert found["vmovups"] == n // 8
+    # Beside the products and loads: two pointers or counters, a comparison, a jump.
+    assert len(body) - 12 - m - n // 8 <= 4
+    assert not touches_stack(body)
+    # A line at each 16 columns and at the last one, before the loop.
+    asked = opcodes(lines)["prefetcht0"]
+    assert asked == (m * (-(-(n - 1) // 16) + 1) if accum else 0)
+
+
+def test_the_way_out_costs_little_beside_the_loop() -> None:
+    """Twice the k costs twice as much, but for the sums that are added."""
+
+    def cost(k: int) -> int:
+        frame = Frame.of(block(True, (1, 6, k, 16)))
+        return int(KERNELS["matmul_block"].cost(frame, AVX2.coefficients))
+
+    assert cost(512) - cost(256) == 256 * 12 * AVX2.coefficients.fma
+    assert cost(256) < 1.01 * (cost(512) - cost(256))
+    # Of a short loop the loads and stores are what takes time.
+    assert cost(1) > 4 * (cost(257) - cost(256))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "vrf", "reason"),
+    [
+        ((2, 6, 8, 16), 16, "needs b = 1"),
+        ((1, 7, 8, 16), 16, "needs registers for m * ceil(n / 8) sums"),
+        ((1, 6, 8, 16), 14, "needs free registers for m * ceil(n / 8) sums"),
+        ((1, 5, 8, 16), 16, "takes m of lhs within one pack: at most 4"),
+        ((1, 1, 8, 17), 16, "takes n of rhs within one pack: at most 16"),
+        ((1, 1, 8, 25), 16, "takes n of out within one pack: at most 24"),
+    ],
+)
+def test_what_does_not_fit_says_why(
+    sizes: tuple[int, ...], vrf: int, reason: str
+) -> None:
+    given = block(True, sizes, ("[0,1,2,1p4]", "[0,2,1,2p16]", "[0,2,1,2p24]"))
+    given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
+    conditions = KERNELS["matmul_block"].conditions(Frame.of(given))
+    assert any(reason in c.text for c in conditions if not c.holds)
