@@ -67,8 +67,8 @@ class MatmulBlock(Kernel):
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """The loop, or its loads and those of out, and the additions to out.
 
-        Nothing of the loop waits for out, and the next block's loop begins while the
-        last rows of this one are stored: so ports alone count.
+        Nothing of the loop waits for out, and the next block's loop begins while this
+        one's rows are stored: so ports count, and that the last sums are waited for.
         """
         c = coefficients
         _, m, _, n = frame.sizes
@@ -83,7 +83,7 @@ class MatmulBlock(Kernel):
             near = c.load * (n // lanes + _lines(n)) + c.masked_load * tail
             loads = loads + m * near
         loop = np.maximum(loop_cost(frame, c), np.maximum(loads, outside))
-        return as_ints(c.kernel_setup + loop + added)
+        return as_ints(c.kernel_setup + loop + added + 2 * c.fma_latency)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Prefetches, the loop, then out row by row."""

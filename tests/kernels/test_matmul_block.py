@@ -74,7 +74,7 @@ def test_the_way_out_costs_little_beside_the_loop() -> None:
         return int(KERNELS["matmul_block"].cost(frame, AVX2.coefficients))
 
     assert cost(512) - cost(256) == 256 * 12 * AVX2.coefficients.fma
-    assert cost(256) < 1.01 * (cost(512) - cost(256))
+    assert cost(256) < 1.02 * (cost(512) - cost(256))
     # Of a short loop the loads and stores are what takes time.
     assert cost(1) > 4 * (cost(257) - cost(256))
 
