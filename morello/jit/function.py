@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from morello import new_arrays
 from morello.errors import ArgumentError
 from morello.jit import array_layout
 from morello.jit.arguments import ArgumentChecker
@@ -238,7 +239,7 @@ class NativeFunction:
             ]
             if taken and all(taken):
                 shape = output.alternatives[0]
-        return np.empty(shape, output.dtype)
+        return new_arrays.empty(shape, output.dtype)
 
     def _usage(self) -> str:
         inputs = ", ".join(p.name for p in self.parameters[: self._inputs])

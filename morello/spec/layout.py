@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from morello import new_arrays
 from morello.errors import SpecError
 from morello.spec.hashing import HashedOnce
 
@@ -201,7 +202,7 @@ class Layout(HashedOnce):
         Args:
             array: the tensor, of any strides; its shape is the logical one.
         """
-        out = np.zeros(self.physical_shape(array.shape), array.dtype)
+        out = new_arrays.zeros(self.physical_shape(array.shape), array.dtype)
         blocks, padded = self._blocks(out, array.shape)
         if padded != array.shape:
             whole = np.zeros(padded, array.dtype)

@@ -1,0 +1,28 @@
+"""New arrays: their shape, what they hold, and where they begin."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from morello import new_arrays
+
+SHAPES = ((), (0,), (3, 5), (7, 100, 131), (1, 1 << 17))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", ["float32", "int8", "bfloat16"])
+def test_they_are_arrays_like_others(shape: tuple[int, ...], name: str) -> None:
+    dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    for make in (new_arrays.empty, new_arrays.zeros):
+        for _ in range(3):
+            found = make(shape, dtype)
+            assert (found.shape, found.dtype) == (shape, dtype)
+            assert found.flags.c_contiguous
+            assert found.flags.writeable
+            assert found.flags.aligned
+            if found.nbytes >= new_arrays.LARGE:
+                assert found.ctypes.data % new_arrays.ALIGNMENT == 0
+            if make is new_arrays.zeros:
+                assert not found.view(np.uint8).any() if shape else found == 0
+            found[...] = 1
+            assert (found == 1).all()
