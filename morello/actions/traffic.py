@@ -32,8 +32,9 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
     line: Ints = target.cost("store", level) if own.is_written else 0
     if own.is_read:
         uses = math.prod(n for dim, n in enumerate(frame.sizes) if dim not in own.dims)
+        reuse = target.reuse_gl if level is Level.GL else target.reuse_l2
         slow, quick = target.cost("line", level), target.cost("hidden", level)
-        line = line + np.where(uses >= target.reuse, quick, slow)
+        line = line + np.where(uses >= reuse, quick, slow)
     if level is Level.GL and frame.key.serial:
         line = line + (target.threads - 1) * target.coefficients.shared_gl
     if dest.level is Level.L2:

@@ -75,10 +75,14 @@ PROBES = (
 
 _CLOBBERS = ",".join(f"~{{xmm{i}}}" for i in range(16))
 
-LEAST, MOST = 0.8, 1.6
-"""A coefficient of `PROBES` is from so many to so many times what was measured: a
-little less where the model rounds up what runs beside, more since real code has the
-instruction among others."""
+LEAST, MOST = 0.95, 2.0
+"""A coefficient of `PROBES` is from so many to so many times what was measured: no
+less but for the error of the measurement; more since real code has the instruction
+among others."""
+
+CHAINED = 1.1
+"""The least for a latency: what waits for a result then waits for a port, which it does
+not where there is one chain alone."""
 
 FREEDOM = 5.0
 """All others are within this factor of what the target had before."""
@@ -89,7 +93,8 @@ def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
     found = {}
     for name in FITTED:
         if name in probed:
-            low, high = LEAST * probed[name], MOST * probed[name]
+            least = CHAINED if name.endswith("_latency") else LEAST
+            low, high = least * probed[name], MOST * probed[name]
         else:
             before = max(1, getattr(target.coefficients, name))
             low, high = before / FREEDOM, before * FREEDOM

@@ -44,9 +44,11 @@ class Target:
     """Rows, of all operands together, that are followed at the same time at no cost."""
     l2_rows: int = 128
     """Rows with gaps between them that L2 is sure to hold, whatever their distance."""
-    reuse: int = 16
-    """How often a line is used, by other operands' elements, to come while the core
-    computes."""
+    reuse_gl: int = 16
+    """How often a line from beyond L2 is used, by other operands' elements, to come
+    while the core computes."""
+    reuse_l2: int = 4
+    """The same of a line from L2, which is sooner there."""
     threads: int = 1
     """How many threads a parallel loop has."""
     relayouts: bool = True

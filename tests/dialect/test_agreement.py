@@ -85,7 +85,8 @@ def lines_brought(before: Spec, after: Spec) -> int:
     uses = math.prod(n for d, n in enumerate(before.sizes) if d not in operand.dims)
     line = 0
     if operand.is_read:
-        line += per_level("hidden" if uses >= AVX2.reuse else "line", level)
+        reuse = AVX2.reuse_gl if level is Level.GL else AVX2.reuse_l2
+        line += per_level("hidden" if uses >= reuse else "line", level)
     if operand.is_written:
         line += per_level("store", level)
     if after.tensors[index].level is Level.L2:
