@@ -59,7 +59,7 @@ class Compiled:
         """The assembly of the object, as text; generated again at each call."""
         reach = _reach(self.for_linker, self.calls)
         machine = _target_machine(self.cpu, self.features, 3, reach)
-        with _parse(self.llvm, machine) as module:
+        with _parse(_tuned(self.llvm), machine) as module:
             return str(machine.emit_assembly(module))
 
 

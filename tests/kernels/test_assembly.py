@@ -1,5 +1,6 @@
 """What the machine code of kernels looks like where speed depends on it."""
 
+import itertools
 import re
 from collections import Counter
 
@@ -105,6 +106,9 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
     assert found[product] == found["vpaddd"] + found["vpaddw"] == 12
     assert found[load] == 6
     assert found["vmovdqu"] == 2
+    # Two products before their sums: sums would take the multipliers' turns.
+    order = [line.split()[0] for line in body]
+    assert sum(a == b == product for a, b in itertools.pairwise(order)) >= 4
     assert not touches_stack(body)
     # Beside these: two pointers or counters, a comparison, a jump.
     assert len(body) - 12 - 12 - 6 - 2 <= 4
