@@ -11,7 +11,7 @@
 // CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %3:3 = "morello_transform.move"(%2#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %4:2 = "morello_transform.tile"(%3#1) {dim = "m", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %4:2 = "morello_transform.tile"(%3#1) {dim = "n", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %5:3 = "morello_transform.move"(%4#0) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %6:2 = "morello_transform.to_accum"(%5#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %7 = "morello_transform.select"(%6#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op

@@ -40,13 +40,14 @@ def lies_well(key: SpecKey) -> bool:
 
 
 def registers_beside(frame: Frame) -> Ints:
-    """Registers that the loop needs beside its sums."""
+    """Registers that the loop needs beside its sums: a mask of the last columns, too."""
     _, m, _, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
-    vectors = vectors_of(n, lanes_of(dtype))
+    lanes = lanes_of(dtype)
+    vectors, mask = vectors_of(n, lanes), tail_of(n, lanes)
     # A single row takes its columns straight from memory, but for a masked one.
     row: Ints = np.where(m == 1, np.minimum(vectors, 1), vectors)
-    return row + (1 if dtype.is_float else _INTEGER_REGISTERS)
+    return row + mask + (1 if dtype.is_float else _INTEGER_REGISTERS)
 
 
 def loop_conditions(frame: Frame) -> tuple[Condition, ...]:
@@ -60,8 +61,8 @@ def loop_conditions(frame: Frame) -> tuple[Condition, ...]:
         *within_pack(frame, 1, 2),
         Condition(
             m * vectors + registers_beside(frame) <= REGISTERS,
-            "needs registers for m * ceil(n / 8) sums, a row of rhs and a factor, "
-            f"in all {REGISTERS}: tile m or n smaller",
+            "needs registers for m * ceil(n / 8) sums, a row of rhs, a factor and a mask "
+            f"of the last columns, in all {REGISTERS}: tile m or n smaller",
         ),
     )
 

@@ -63,7 +63,7 @@ def test_one_element_in_any_layout(dtype: str) -> None:
         (
             (1, 7, 8, 16),
             16,
-            "registers for m * ceil(n / 8) sums, a row of rhs and a factor, in all 16",
+            "registers for m * ceil(n / 8) sums, a row of rhs, a factor and a mask",
         ),
         (
             (1, 6, 8, 16),
