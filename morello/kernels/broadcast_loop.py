@@ -40,7 +40,7 @@ def lies_well(key: SpecKey) -> bool:
 
 
 def registers_beside(frame: Frame) -> Ints:
-    """Registers that the loop needs beside its sums: a mask of the last columns, too."""
+    """Registers that the loop needs beside its sums: a mask of short columns, too."""
     _, m, _, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
     lanes = lanes_of(dtype)
@@ -61,8 +61,8 @@ def loop_conditions(frame: Frame) -> tuple[Condition, ...]:
         *within_pack(frame, 1, 2),
         Condition(
             m * vectors + registers_beside(frame) <= REGISTERS,
-            "needs registers for m * ceil(n / 8) sums, a row of rhs, a factor and a mask "
-            f"of the last columns, in all {REGISTERS}: tile m or n smaller",
+            "needs registers for m * ceil(n / 8) sums, a row of rhs, a factor and a "
+            f"mask, in all {REGISTERS}: tile m or n smaller",
         ),
     )
 
