@@ -141,7 +141,10 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients) -> Ints:
     # A single row leaves room to wait for lines; the sums of several fill it, and what
     # is prefetched comes meanwhile.
     hidden = k * steps * c.hidden_gl if rhs.level is Level.GL else arrival
-    alone = np.maximum(slowest, np.maximum(arrival, exchange))
+    # What is beyond L2 is prefetched; lines of L2 are asked for when they are used.
+    hides = rhs.level is not Level.L2
+    far = np.maximum(arrival, exchange)
+    alone = np.maximum(slowest, far) if hides else slowest + far
     busy = np.where(m == 1, alone, slowest + np.maximum(hidden, exchange))
     return busy + passes * (first + c.loop_setup)
 
