@@ -33,6 +33,7 @@ class MatmulBlock(Kernel):
 
     The lines of out are asked for at the beginning and used at the end: sums begin at
     zero, and out is added to them once they are done. So it need not be near before.
+    What is added begins at -0, which changes no number, not even -0.
     """
 
     name: ClassVar[str] = "matmul_block"
@@ -96,7 +97,7 @@ class MatmulBlock(Kernel):
                 for start in (*range(0, n - 1, _LINE), n - 1):
                     emitter.prefetch(out, (0, i, start), to_l1=True)
         loop = BroadcastLoop(emitter, spec, lhs, rhs)
-        zero = emitter.constant(Dtype.F32, 0, lanes)
+        zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
         sums = loop.run([zero] * len(loop.places))
         for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
             if adds:

@@ -138,7 +138,7 @@ class MlirEmitter(Emitter):
             zero = arith.ConstantOp(ir.IndexType.get(), 0)
         self._constants = ir.InsertionPoint(zero)
         self._indices: dict[int, Value] = {0: zero.result}
-        self._numbers: dict[tuple[Dtype, float | int, int], Value] = {}
+        self._numbers: dict[tuple[Dtype, str, int], Value] = {}
 
     def _index(self, at: Any) -> Value:
         """An index value from an integer or an index value."""
@@ -302,7 +302,7 @@ class MlirEmitter(Emitter):
 
     def constant(self, dtype: Dtype, number: float | int, width: int = 0) -> Value:
         """`Emitter.constant`."""
-        key = dtype, number, width
+        key = dtype, str(number), width  # 0.0 == -0.0, but not as text
         if key not in self._numbers:
             kind = element_type(dtype)
             value = _number(kind, number)

@@ -1,7 +1,7 @@
 """What ±0, ±Inf, NaN, denormals, ±FLT_MAX and overflow become: `docs/quality.md`.
 
-Each case runs several random programs of the Spec: the values do not depend on the
-schedule.
+Each case runs several random programs of the Spec: but for where sums are rounded, the
+values do not depend on the schedule.
 """
 
 from typing import Any
@@ -36,16 +36,42 @@ def f32(values: Any) -> Array:
     return np.asarray(values, np.float32)
 
 
-def chain(a: Array, b: Array, c: Array) -> Array:
-    """The multiply-adds of a matmul for ascending k, each rounded once to f32.
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    """Rounded once to f32: in f64 the sums of these values are exact, or rounded to the
+    same f32."""
+    with np.errstate(all="ignore"):
+        return (a.astype(np.float64) * b + c).astype(np.float32)
 
-    In f64 the sums of these values are exact, or rounded to the same f32.
+
+def all_sums(a: Array, b: Array, out: Array) -> Array:
+    """All that programs may make of ``out`` (m x n), the first axis: which.
+
+    k goes up, in parts. A part is added to out product by product, or by itself, from
+    -0 on, and added to out at its end.
     """
+    done, begun = out[None], np.zeros((0, 2, *out.shape), np.float32)
     for k in range(a.shape[-1]):
+        left, right = a[:, k, None], b[None, k, :]
+        fresh = np.stack([done, np.full_like(done, -0.0)], axis=1)
+        begun = distinct(np.concatenate([begun, fresh]))
+        begun[:, 1] = multiply_add(left, right, begun[:, 1])
         with np.errstate(all="ignore"):
-            product = a[:, k, None].astype(np.float64) * b[None, k, :]
-            c = (product + c).astype(np.float32)
-    return c
+            ended = begun[:, 0] + begun[:, 1]
+        done = distinct(np.concatenate([multiply_add(left, right, done), ended]))
+    return done
+
+
+def distinct(values: Array) -> Array:
+    """Each once, by its bits."""
+    bits = np.unique(np.ascontiguousarray(values).view(np.uint32), axis=0)
+    return bits.view(np.float32)
+
+
+def check_one_of(found: Array, wanted: Array) -> None:
+    """Each element has the bits of one of those wanted; NaN is NaN."""
+    same = (found.view(np.uint32) == wanted.view(np.uint32)).any(axis=0)
+    both = np.isnan(found) & np.isnan(wanted).any(axis=0)
+    assert (same | both).all(), (found, wanted)
 
 
 def check(found: Array, wanted: Array) -> None:
@@ -58,7 +84,7 @@ def check(found: Array, wanted: Array) -> None:
 
 @pytest.mark.parametrize("pool", POOLS, ids=str)
 @pytest.mark.parametrize("shape", [(3, 1, 5), (5, 7, 9), (6, 4, 16)])
-def test_matmul_is_a_chain_of_multiply_adds(
+def test_matmul_adds_up_parts_of_k_in_order(
     shape: tuple[int, int, int], pool: tuple[float, ...]
 ) -> None:
     m, k, n = shape
@@ -68,9 +94,9 @@ def test_matmul_is_a_chain_of_multiply_adds(
         adding = unsearched(f"matmul_accum:{m}x{k}x{n}:f32", seed)
         for _ in range(5):
             a, b, c = (f32(rng.choice(pool, s)) for s in ((m, k), (k, n), (m, n)))
-            check(plain(a, b), chain(a, b, np.zeros((m, n), np.float32)))
-            wanted = chain(a, b, c)
-            check(adding(a, b, out=c), wanted)
+            check_one_of(plain(a, b), all_sums(a, b, np.zeros((m, n), np.float32)))
+            wanted = all_sums(a, b, c)
+            check_one_of(adding(a, b, out=c), wanted)
 
 
 def test_matmul_of_negative_zeros_is_positive_zero_and_accum_keeps_them() -> None:
