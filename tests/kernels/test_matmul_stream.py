@@ -159,7 +159,7 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
 
     for level, line in (
         ("L2", AVX2.coefficients.line_l2),
-        ("GL", AVX2.coefficients.line_gl),
+        ("GL", AVX2.coefficients.hidden_gl),
     ):
         assert cost(level) >= cost("L1") + lines * line
 
