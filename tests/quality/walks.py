@@ -152,13 +152,14 @@ def _some_sizes(size: int, rng: random.Random) -> tuple[int, ...]:
 
 
 def single_steps(spec: Spec, rng: random.Random) -> Iterator[Action]:
-    """The end by kernels of single elements: no remainder makes the program longer."""
+    """The end by kernels of single elements, or pairs where they are taken together: no
+    remainder makes the program longer."""
     yield from _kernels(spec, rng)
     yield ToAccum()
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
         if tensor.level > Level.L1:
             yield Move(operand.name, Level.L1, tensor.layout)
-    yield from _loops(spec, lambda size: [1])
+    yield from _loops(spec, lambda size: [1, 2])
 
 
 def small_tiles(spec: Spec, rng: random.Random) -> Iterator[Action]:
@@ -169,7 +170,7 @@ def small_tiles(spec: Spec, rng: random.Random) -> Iterator[Action]:
     rng.shuffle(moves)
     yield from sorted(moves, key=lambda move: move.level)
     yield from _loops(spec, lambda size: [rng.randint(2, 17), rng.choice((4, 6, 8))])
-    yield from _loops(spec, lambda size: [1])
+    yield from _loops(spec, lambda size: [1, 2])
 
 
 def _kernels(spec: Spec, rng: random.Random) -> list[Action]:
