@@ -134,9 +134,20 @@ _SEARCH_COLUMNS = ", ".join(f.name for f in dataclasses.fields(SearchRow))
 
 
 def read_pins(connection: sqlite3.Connection) -> tuple[tuple[PinRow, bool], ...]:
-    """Every pin by Spec, and whether its row is whole."""
+    """Every pin by Spec, and whether its row is whole.
+
+    Raises:
+        sqlite3.DatabaseError: the pages of the table are damaged. A page can lose rows
+            without an error of SQLite's own when it is read, and a pin that is missing
+            is not seen by a checksum of rows; there are few pins, so this is quick.
+    """
     if not _has(connection, "pins"):
         return ()
+    problems = connection.execute("PRAGMA quick_check(pins)").fetchall()
+    if problems != [("ok",)]:
+        raise sqlite3.DatabaseError(
+            f"the pinned schedules are damaged: {problems[0][0]}"
+        )
     found = connection.execute(
         f"SELECT {_PIN_COLUMNS} FROM pins ORDER BY spec, target"
     ).fetchall()

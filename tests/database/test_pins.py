@@ -156,15 +156,38 @@ def test_pins_of_another_target_are_not_looked_at(tmp_path: Path) -> None:
     assert program(GOAL, Layers(database)) == cold(GOAL)
 
 
+def pinned_and_solved(path: Path) -> bytes:
+    """The contents of a file with a pin and the tables that respect it."""
+    layers = Layers(Database(path))
+    assert layers.top is not None
+    layers.top.pin(SETS[1], replace=False)
+    program(GOAL, layers)
+    layers.close()  # the last to close writes the log into the file
+    return path.read_bytes()
+
+
+def test_a_page_that_lost_its_pins_is_damaged(tmp_path: Path) -> None:
+    """The page says that it has no rows: to read it is no error of SQLite's."""
+    path = tmp_path / "tables.sqlite"
+    data = bytearray(pinned_and_solved(path))
+    with sqlite3.connect(path) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        find = "SELECT rootpage FROM sqlite_schema WHERE name = 'pins'"
+        root = connection.execute(find).fetchone()[0]
+    connection.close()
+    count = (root - 1) * size + 3  # of rows, two bytes in the header of a leaf
+    assert data[count : count + 2] == b"\0\1"
+    data[count + 1] = 0
+    path.write_bytes(data)
+    layers = Layers(Database(path))
+    with pytest.warns(DatabaseWarning, match="pinned schedules are damaged"):
+        assert program(GOAL, layers) == cold(GOAL)
+
+
 def test_a_damaged_file_gives_the_pinned_program_or_says_why_not(
     tmp_path: Path,
 ) -> None:
-    whole = tmp_path / "whole.sqlite"
-    Database(whole).pin(SETS[1], replace=False)
-    layers = Layers(Database(whole))
-    program(GOAL, layers)
-    layers.close()
-    data = whole.read_bytes()
+    data = pinned_and_solved(tmp_path / "whole.sqlite")
     seen = set()
     for seed in range(MUTATIONS):
         path = tmp_path / f"{seed}.sqlite"
