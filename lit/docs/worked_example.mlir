@@ -8,24 +8,24 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: transform.named_sequence @__transform_main(%arg0: !transform.any_op {transform.readonly}) {
 // CHECK-NEXT: %0 = transform.structured.match ops{["morello.matmul"]} attributes {morello.id = 0 : i64} in %arg0 : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %3:3 = "morello_transform.move"(%2#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %4:2 = "morello_transform.tile"(%3#1) {dim = "n", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %5:3 = "morello_transform.move"(%4#0) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %6:2 = "morello_transform.to_accum"(%5#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %7 = "morello_transform.select"(%6#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %8:2 = "morello_transform.split"(%6#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %9:3 = "morello_transform.move"(%8#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %10 = "morello_transform.select"(%9#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %11 = "morello_transform.select"(%5#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %12:3 = "morello_transform.move"(%4#1) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %13:2 = "morello_transform.to_accum"(%12#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %14 = "morello_transform.select"(%13#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %15:2 = "morello_transform.split"(%13#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %16:3 = "morello_transform.move"(%15#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %17 = "morello_transform.select"(%16#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %18 = "morello_transform.select"(%12#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %4:2 = "morello_transform.tile"(%3#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %5:3 = "morello_transform.move"(%4#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %6:2 = "morello_transform.tile"(%5#1) {dim = "n", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %7:3 = "morello_transform.move"(%6#0) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %8:2 = "morello_transform.to_accum"(%7#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %9 = "morello_transform.select"(%8#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %10:2 = "morello_transform.split"(%8#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %11:3 = "morello_transform.move"(%10#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %12 = "morello_transform.select"(%11#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %13 = "morello_transform.select"(%7#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %14:3 = "morello_transform.move"(%4#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %15:2 = "morello_transform.tile"(%14#0) {dim = "d1", size = 1 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %16:3 = "morello_transform.move"(%15#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %17 = "morello_transform.select"(%16#1) {kernel = "move_scalar"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %18 = "morello_transform.select"(%14#1) {kernel = "matmul_dot"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: transform.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: }

@@ -16,7 +16,7 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.lane_sums import lane_sums_cost
 from morello.kernels.rules import line_cost, size_is_one
 from morello.kernels.vectors import as_ints, lanes_of, tail_of, vectors_of
-from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 from morello.targets.coefficients import Coefficients
@@ -26,6 +26,12 @@ MANY = (0, 8, 5, 3, 2)
 
 MANY_HALVES = (0, 4, 2)
 """The same where an operand is widened: a row takes two registers."""
+
+_K = 2
+"""Of the dimensions of lhs."""
+
+_COLUMNS = Layout.parse("[0,2,1]")
+"""rhs as the kernel reads more than one column of it."""
 
 _BESIDE = 2
 """Registers beside the sums and the few rows."""
@@ -51,7 +57,7 @@ class MatmulDot(Kernel):
             and all(t.level is not Level.VRF for t in key.tensors)
             and out.level is not Level.GL
             and not any(t.layout.is_packed for t in key.tensors)
-            and lhs.layout.innermost == 2
+            and lhs.layout.innermost == _K
             and (rhs.layout.innermost == 1 or rhs.contiguous)
         )
 
@@ -147,6 +153,19 @@ class MatmulDot(Kernel):
                 body(start, ())
         if many > whole:
             block.write(whole, many - whole, prefetch=False)
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """A column-major rhs, of f32: few columns then waste no lanes."""
+        if operand != 1 or not isinstance(key.kind, Matmul):
+            return ()
+        lhs, rhs, out = key.tensors
+        fits = (
+            set(key.dtypes) == {Dtype.F32}
+            and lhs.layout.innermost == _K
+            and out.level in (Level.L2, Level.L1)
+            and not any(t.layout.is_packed for t in key.tensors)
+        )
+        return (Form(rhs.dtype, _COLUMNS),) if fits else ()
 
 
 def _takes(dtypes: tuple[Dtype, ...]) -> bool:

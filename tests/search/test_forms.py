@@ -54,6 +54,12 @@ def test_bf16_is_widened_as_it_is_packed() -> None:
     assert "matmul_scalar" not in kernels(impl)
 
 
+def test_few_columns_are_multiplied_along_k() -> None:
+    impl = program("matmul:48x128x4:f32")
+    assert ("[0,2,1]", "") in moves(impl, "rhs")
+    assert kernels(impl) == {"move_transpose", "matmul_dot"}
+
+
 @pytest.mark.parametrize("out", ["s32", "s16"])
 def test_u8_and_s8_are_widened_to_pairs_of_s16(out: str) -> None:
     impl = program(f"matmul:48x67x64:u8,s8,{out}")
