@@ -1,4 +1,4 @@
-"""The loops of ``tile`` and ``split``: a loop over whole tiles, then what remains."""
+"""The loops of ``tile``, ``split`` and ``peel``: whole tiles, then what remains."""
 
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import Left, Site
@@ -7,27 +7,27 @@ from morello.mlir import dialect, ir
 from morello.spec import Spec
 
 
-def build_loop(site: Site, dim: int, size: int) -> Left:
+def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
     """The holes ``main`` and ``remainder`` of tiles of ``size`` along ``dim``.
 
-    A loop of one trip is no loop.
+    A loop of one trip is no loop. The first tile begins at ``begin``.
     """
     left = {}
     main, rest = site.hole("main"), site.hole("remainder")
     if main is not None and main.times == 1:
-        left["main"] = build_tile(site, dim, main.spec, Start(0))
+        left["main"] = build_tile(site, dim, main.spec, Start(begin))
     elif main is not None:
-        left["main"] = _looped(site, dim, main.spec, main.times)
+        left["main"] = _looped(site, dim, main.spec, main.times, begin)
     if rest is not None:
-        covered = main.times * size if main is not None else 0
+        covered = begin + (main.times * size if main is not None else 0)
         left["remainder"] = build_tile(site, dim, rest.spec, Start(covered))
     return left
 
 
-def _looped(site: Site, dim: int, spec: Spec, trips: int) -> ir.Operation:
+def _looped(site: Site, dim: int, spec: Spec, trips: int, begin: int) -> ir.Operation:
     scf = dialect("scf")
     step = spec.sizes[dim]
-    loop = scf.ForOp(index(0), index(trips * step), index(step))
+    loop = scf.ForOp(index(begin), index(begin + trips * step), index(step))
     with ir.InsertionPoint(loop.body):
         child = build_tile(site, dim, spec, Start(0, loop.induction_variable))
         scf.YieldOp([])

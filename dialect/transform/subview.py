@@ -18,7 +18,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 @dataclasses.dataclass(frozen=True)
 class Start:
-    """Where a tile begins: a number, or the induction variable of a loop from 0 on."""
+    """Where a tile begins: a number, or the induction variable of a loop."""
 
     offset: int
     variable: ir.Value | None = None

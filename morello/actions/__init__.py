@@ -7,6 +7,7 @@ tried by the search and has an op in the ``morello_transform`` dialect.
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
+from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.split import Split
 from morello.actions.tile import Tile
@@ -18,6 +19,7 @@ ACTIONS: tuple[type[Action], ...] = (
     TileParallel,
     GridParallel,
     Split,
+    Peel,
     Move,
     ToAccum,
     Select,
@@ -31,6 +33,7 @@ __all__ = [
     "GridParallel",
     "Hole",
     "Move",
+    "Peel",
     "Rewrite",
     "Select",
     "Split",

@@ -41,7 +41,7 @@ class Split(Action):
                 f"those are: {', '.join(legal) or 'none'}"
             )
             return Expansion((Condition(False, reason),), 0)
-        reason = f"{kind.label} overwrites its output: use to_accum first"
+        reason = f"{kind.label} overwrites its output: use to_accum first, or peel"
         dim = kind.dims.index(self.dim)
         return expand_loop(
             frame, dim, self.size, target, (Condition(kind.accumulates, reason),)

@@ -29,7 +29,7 @@ class ToAccum(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``init`` and ``body``; no cost of its own."""
         key = frame.key
-        rewritten = _accumulating(key.kind)
+        rewritten = accumulating(key.kind)
         if rewritten is None:
             reason = f"{key.kind.label} is not a reduction that overwrites its output"
             return Expansion((Condition(False, reason),), 0)
@@ -48,12 +48,15 @@ class ToAccum(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["ToAccum"]:
         """One, for the kinds that have an accumulating form."""
-        if _accumulating(key.kind) is not None:
+        if accumulating(key.kind) is not None:
             yield cls()
 
 
-def _accumulating(kind: Kind) -> tuple[Kind, str] | None:
-    """The accumulating form of a kind and the name of its neutral element."""
+def accumulating(kind: Kind) -> tuple[Kind, str] | None:
+    """The accumulating form of a kind and the name of its neutral element.
+
+    None for what is no reduction that overwrites its output.
+    """
     match kind:
         case Matmul(accum=False):
             return dataclasses.replace(kind, accum=True), "zero"

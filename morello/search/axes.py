@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions.move import relayout_levels
+from morello.actions.peel import first_parts
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.shares import shares_of
 from morello.targets import Target
@@ -105,7 +106,9 @@ def box(
     cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
     if not key.kind.accumulates:
         for dim in key.kind.reductions:
-            cut = (*cut[:dim], _whole(cut[dim], sizes[dim]), *cut[dim + 1 :])
+            parts = (*first_parts(sizes[dim], target), sizes[dim][-1])
+            kept = tuple(size for size in cut[dim] if size in parts)
+            cut = (*cut[:dim], kept, *cut[dim + 1 :])
     vrf = _register_axis(key, limits, free)
     l1 = _cache_axis(key, limits, Level.L1, free.l1, target)
     l2 = _cache_axis(key, limits, Level.L2, free.l2, target)

@@ -38,16 +38,56 @@ def look_up(
         id(array): (dim, axis)
         for dim, (array, axis) in enumerate(zip(_values(parent), axes, strict=True))
     }
+    places = tuple(zip(table.box.axes, _values(child), strict=True))
+    costs = _slice(table, places, known, len(axes))
+    if costs is not None:
+        return costs
     flat: Any = 0
     outside: Any = False
-    for axis, value in zip(table.box.axes, _values(child), strict=True):
+    for axis, value in places:
         place, gap = _place(axis, value, known.get(id(value)), len(axes))
         if gap is not False:
             outside = outside | gap
             place = np.maximum(place, 0)
         flat = flat * len(axis) + place
-    costs: Floats = table.costs.reshape(-1).take(flat)
+    costs = table.costs.reshape(-1).take(flat)
     return costs if outside is False else np.where(outside, np.inf, costs)
+
+
+def _slice(
+    table: Costs,
+    places: tuple[tuple[Axis, Any], ...],
+    known: dict[int, tuple[int, Axis]],
+    rank: int,
+) -> Floats | None:
+    """The costs where every axis is one of the parent's or one number: cut, not sought.
+
+    None where another axis is not, or where the table lacks some points.
+    """
+    window: list[slice | int] = []
+    picked: list[tuple[int, Integers]] = []
+    kept: list[int] = []
+    for axis, value in places:
+        if axis == (ANY,):
+            window.append(0)
+        elif id(value) in known:
+            dim, values = known[id(value)]
+            found, gaps = positions(axis, values)
+            if values == (ANY,) or gaps or (kept and dim <= kept[-1]):
+                return None
+            run = slice(int(found[0]), int(found[-1]) + 1)
+            if run.stop - run.start > len(found):
+                picked.append((len(kept), found - run.start))
+            window.append(run)
+            kept.append(dim)
+        elif np.ndim(value) == 0 and value in axis:
+            window.append(axis.index(value))
+        else:
+            return None
+    costs: Floats = table.costs[tuple(window)]
+    for place, found in picked:
+        costs = costs.take(found, axis=place)
+    return costs[tuple(slice(None) if dim in kept else None for dim in range(rank))]
 
 
 def _values(frame: Frame) -> tuple[Any, ...]:

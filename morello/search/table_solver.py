@@ -2,16 +2,21 @@
 
 Actions that leave the table are gathers from solved tables, done once; the loops stay
 in it and are swept along each axis until nothing changes, which is the optimum since
-every loop goes to smaller points.
+every loop goes to smaller points. A peeled reduction has one hole in the table, at a
+smaller size of the reduction, and others that leave it: so the sizes of a reduction
+that overwrites are settled one after another, ascending.
 """
 
 import bisect
+import copy
+import dataclasses
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from morello.actions import Action, Child, Expansion
+from morello.actions import Action, Child, Expansion, Peel
+from morello.actions.loops import tile_key
 from morello.errors import SearchError
 from morello.search.axes import Box, Free
 from morello.search.gather import look_up, positions
@@ -90,9 +95,12 @@ class TableSolver:
     def _settle(self, actions: tuple[Action, ...]) -> None:
         frame = frame_of(self.key, self.box, self.run.limits)
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
+        peels: dict[int, Peel] = {}
         for index, action in enumerate(actions):
             dim = action.loop_dim(self.key)
-            if dim is None:
+            if isinstance(action, Peel) and self._stays(action):
+                peels[index] = action
+            elif dim is None:
                 self._gather(index, action, frame)
             else:
                 group = dim, action.loop_key(self.key)
@@ -104,7 +112,64 @@ class TableSolver:
             else:
                 self._loop_below(dim, key, found)
         self._fix(actions)
-        self._loop_within(own)
+        if peels:
+            self._peel_within(peels, own, frame)
+        else:
+            self._loop_within(own)
+
+    def _stays(self, peel: Peel) -> bool:
+        """Whether the first part of a peeled reduction is in this table."""
+        return tile_key(self.key, self.key.kind.dims.index(peel.dim)) == self.key
+
+    def _peel_within(
+        self,
+        peels: dict[int, Peel],
+        loops: dict[int, dict[int, Action]],
+        frame: Frame,
+    ) -> None:
+        """Peeled reductions whose first part is in this table, and loops.
+
+        Neither loop nor action makes a Spec with a greater reduction, so that one size
+        of it after another is final.
+        """
+        priced = {i: (peel, self._price(peel, frame)) for i, peel in peels.items()}
+        for dim in self.key.kind.reductions:
+            axis = self.box.sizes[dim]
+            for at in range(len(axis)):
+                part = self._part(dim, at)
+                for index, (peel, price) in priced.items():
+                    if price is not None and peel.size in axis[:at]:
+                        part._improve(index, *self._first(dim, at, peel, *price))
+                part._loop_within(loops)
+
+    def _first(
+        self, dim: int, at: int, peel: Peel, others: Floats, window: tuple[int, ...]
+    ) -> tuple[Floats, tuple[int, ...]]:
+        """What a peeled reduction costs at one of its sizes, and where.
+
+        Args:
+            at: the coordinate of the size.
+            others: what all but the first part costs, at every size.
+            window: where it does.
+        """
+        ends = (*window[:dim], 1, *window[dim + 1 :])
+        here, first = (list(map(slice, window)) for _ in range(2))
+        here[dim] = slice(at, at + 1)
+        place = self.box.sizes[dim].index(peel.size)
+        first[dim] = slice(place, place + 1)
+        total = np.broadcast_to(others, window)[tuple(here)] + self.costs[tuple(first)]
+        return total, ends
+
+    def _part(self, dim: int, at: int) -> Self:
+        """The table at one coordinate of a dimension."""
+        window = (slice(None),) * dim + (slice(at, at + 1),)
+        part = copy.copy(self)
+        sizes = list(self.box.sizes)
+        sizes[dim] = sizes[dim][at : at + 1]
+        part.box = dataclasses.replace(self.box, sizes=tuple(sizes))
+        part.costs, part.decisions = self.costs[window], self.decisions[window]
+        part.fixed = self.fixed[window]
+        return part
 
     def _fix(self, actions: tuple[Action, ...]) -> None:
         """Decide the points that are pinned, before anything is made of them."""
@@ -174,16 +239,27 @@ class TableSolver:
 
     def _gather(self, index: int, action: Action, frame: Frame) -> None:
         """Try an action whose holes are in other tables, everywhere at once."""
+        price = self._price(action, frame)
+        if price is not None:
+            self._improve(index, *price)
+
+    def _price(
+        self, action: Action, frame: Frame
+    ) -> tuple[Floats, tuple[int, ...]] | None:
+        """What an action costs with its holes in other tables, and where it applies.
+
+        The part of the box, from its origin; None if it is empty.
+        """
         expansion = action.expand(frame, self.target)
         legal = _legal(expansion)
         if not np.any(legal):
-            return
+            return None
         identities = tuple(
             self.run.child_id(self.id, child) for child in expansion.children
         )
         window = self._window(frame, expansion, identities)
         if window is None:
-            return
+            return None
         part = _restrict(frame, window)
         if part is not frame:
             expansion = action.expand(part, self.target)
@@ -191,13 +267,15 @@ class TableSolver:
         axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
         total: Any = self._own(expansion)
         for child, identity in zip(expansion.children, identities, strict=True):
+            if identity == self.id:
+                continue
             table = self.run.costs(identity)
             if not table.costs.size:
-                return
+                return None
             total = total + self._hole(child, look_up(table, part, axes, child.frame))
         total = np.where(legal, total, np.inf)
         self.impls += int(np.count_nonzero(legal)) * (total.size // np.size(legal))
-        self._improve(index, total, window)
+        return total, window
 
     def _own(self, expansion: Expansion) -> Floats:
         """What an action costs by itself."""
@@ -218,7 +296,7 @@ class TableSolver:
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
         part = tuple(slice(0, extent) for extent in window)
         costs, decisions = self.costs[part], self.decisions[part]
-        better = total < costs
+        better = (total < costs) & ~self.fixed[part]
         np.copyto(costs, total, where=better)
         np.copyto(decisions, np.int32(index), where=better)
 

@@ -54,7 +54,7 @@ VRF = "out=[0,1,2]@VRFv8"
         (
             "matmul:8x8x8",
             Split("k", 4),
-            "matmul overwrites its output: use to_accum first",
+            "matmul overwrites its output: use to_accum first, or peel",
         ),
         (
             "matmul_accum:8x8x8",

@@ -7,13 +7,13 @@ from morello.errors import ScheduleError
 from morello.spec import Spec
 from morello.targets import AVX2
 from tests.search.axes_of import axes_of
-from tests.search.goals import KINDS, random_goal
+from tests.search.goals import KINDS, PEELS, random_goal
 
 
 def candidates(spec: Spec) -> list[Action]:
     """What the search would try on a Spec."""
     axes = axes_of(spec)
-    return [a for kind in ACTIONS for a in kind.candidates(spec.key, axes, AVX2)]
+    return [a for kind in ACTIONS for a in kind.candidates(spec.key, axes, PEELS)]
 
 
 def applied(action: Action, spec: Spec) -> Rewrite | None:

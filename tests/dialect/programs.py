@@ -3,7 +3,7 @@
 import dataclasses
 import random
 
-from morello.actions import ACTIONS, Action, Move, Rewrite, Split, Tile
+from morello.actions import ACTIONS, Action, Move, Peel, Rewrite, Split, Tile
 from morello.errors import ScheduleError
 from morello.spec import (
     Dtype,
@@ -20,6 +20,7 @@ from morello.spec import (
 )
 from morello.spec import Move as MoveKind
 from morello.targets import AVX2
+from tests.search.goals import PEELS
 
 LAYOUTS = {
     1: ("[0]", "[0,0p4]"),
@@ -66,10 +67,10 @@ def legal_actions(spec: Spec, rng: random.Random) -> list[tuple[Action, Rewrite]
     axes = tuple(tuple(sorted({1, 2, 3, 4, 6, 8, 16, 24, s})) for s in spec.sizes)
     tried: list[Action] = []
     for action_class in ACTIONS:
-        found = list(action_class.candidates(spec.key, axes, AVX2))
+        found = list(action_class.candidates(spec.key, axes, PEELS))
         tried += rng.sample(found, min(8, len(found)))
     for dim, size in zip(spec.kind.dims, spec.sizes, strict=True):
-        tried += [Tile(dim, rng.randint(1, size)), Split(dim, rng.randint(1, size))]
+        tried += [kind(dim, rng.randint(1, size)) for kind in (Tile, Split, Peel)]
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
         layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
         tried.append(Move(operand.name, rng.choice((Level.L2, Level.L1)), layout))

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from morello.actions import Action, Hole, Move, Rewrite, Select, Split, Tile, ToAccum
+from morello.actions import (
+    Action,
+    Hole,
+    Move,
+    Peel,
+    Rewrite,
+    Select,
+    Split,
+    Tile,
+    ToAccum,
+)
 from morello.actions.move import copies
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
@@ -61,6 +71,12 @@ def recomputed(
             trips, has_rest = left[0][1], len(left) == 2
             rows = rows_of_loop(spec, spec.kind.dims.index(action.dim), action.size)
             return trips * units.loop_trip + (1 + has_rest) * units.loop_setup + rows
+        case Peel():
+            size = action.size
+            trips, has_rest = divmod(spec.sizes[spec.kind.dims.index(action.dim)], size)
+            rows = rows_of_loop(spec, spec.kind.dims.index(action.dim), size)
+            setups = 1 + (has_rest > 0)
+            return trips * units.loop_trip + setups * units.loop_setup + rows
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:
@@ -177,4 +193,4 @@ def test_every_action_is_tried() -> None:
         pair = random_action(random_spec(rng), rng)
         if pair is not None:
             seen.add(type(pair[0]))
-    assert seen == {Tile, Split, Move, ToAccum, Select}
+    assert seen == {Tile, Split, Peel, Move, ToAccum, Select}

@@ -8,12 +8,13 @@ tries. When the budget of a program is spent, the walk takes the way that ends s
 import random
 from collections.abc import Callable, Iterator
 
-from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.actions import ACTIONS, Action, Move, Peel, Select, Split, Tile, ToAccum
 from morello.errors import ScheduleError
 from morello.search.impl import Branch, Impl
 from morello.spec import Layout, Level, Spec
 from morello.targets import AVX2
 from tests.quality.specs import LAYOUTS
+from tests.search.goals import PEELS
 
 BUDGET = 24
 """Actions of a program before it is brought to its end, at most."""
@@ -137,7 +138,7 @@ def random_actions(spec: Spec, rng: random.Random) -> Iterator[Action]:
 def _candidates(kind: type[Action], spec: Spec, rng: random.Random) -> list[Action]:
     """What the search would try, at arbitrary sizes and more layouts."""
     axes = tuple(_some_sizes(size, rng) for size in spec.sizes)
-    found = list(kind.candidates(spec.key, axes, AVX2))
+    found = list(kind.candidates(spec.key, axes, PEELS))
     if kind is Move:
         for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
             layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
@@ -187,3 +188,4 @@ def _loops(spec: Spec, sizes: Callable[[int], list[int]]) -> Iterator[Action]:
             if size < extent:
                 yield Tile(dim, size)
                 yield Split(dim, size)
+                yield Peel(dim, size)

@@ -19,6 +19,9 @@ from morello.spec import (
 )
 from morello.targets import AVX2
 
+PEELS = dataclasses.replace(AVX2, first_part=1)
+"""The target of small goals: reductions are peeled however short they are."""
+
 LAYOUTS = {
     1: ("[0]", "[0,0p4]"),
     2: ("[0,1]", "[1,0]", "[1,0,1p4]", "[0,1,0p6]", "[0,1,1oe8]"),

@@ -15,14 +15,14 @@ from morello.spec.frame import Frame
 from morello.targets import AVX2, Target
 from tests.search.axes_of import axes_of
 from tests.search.brute_force import Axes, plain_frame
-from tests.search.goals import KINDS, random_goal
+from tests.search.goals import KINDS, PEELS, random_goal
 
 BUDGET = 1500
 """Specs below a random goal; of larger ones another is drawn."""
 
 GOALS = 30
 
-CORES = dataclasses.replace(AVX2, threads=2)
+CORES = dataclasses.replace(PEELS, threads=2)
 
 
 class Enumeration:

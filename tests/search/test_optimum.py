@@ -5,13 +5,14 @@ import random
 
 import pytest
 
+from morello.actions import Peel
 from morello.search import Solver
 from morello.search.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec
 from morello.targets import AVX2
 from tests.search.agreement import Agreement, compare, searched
 from tests.search.brute_force import BruteForce, ladder_sizes, shares
-from tests.search.goals import KINDS, random_goal
+from tests.search.goals import KINDS, PEELS, random_goal
 
 GOALS = dict(zip(KINDS, (36, 20, 24, 70, 130, 60, 40, 8, 70, 50, 16), strict=True))
 BUDGET = 1500
@@ -31,6 +32,38 @@ def test_no_program_is_better(kind: Kind) -> None:
     assert found.goals[label] >= GOALS[kind] * 3 // 5
     assert found.goals[label] + found.points[label] >= 500
     assert found.programs[label] >= 150
+
+
+@pytest.mark.parametrize(
+    "kind", [k for k in KINDS if k.reductions and not k.accumulates], ids=str
+)
+def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> None:
+    found = Agreement()
+    for seed in range(GOALS[kind] // 2):
+        spec = random_goal(random.Random(f"peel {kind} {seed}"), kind)
+        compare(spec, Solver(PEELS), BruteForce(PEELS, BUDGET), found)
+    assert found.mismatches == []
+    assert found.goals[kind.label] >= GOALS[kind] // 4
+    assert found.points[kind.label] >= 100
+
+
+@pytest.mark.parametrize(
+    ("text", "peeled"),
+    [
+        ("matmul:1x16x8:f32:rhs=[0,1,2]/strided", [16]),
+        ("matmul:2x23x12:f32:rhs=[0,1,2]/strided", [23, 16]),
+        ("matmul:1x70x8:f32:rhs=[0,1,2]/strided:l2=0", [70, 16]),
+    ],
+)
+def test_first_parts_are_peeled_again(text: str, peeled: list[int]) -> None:
+    """Without a fill and with at most 8 rows of rhs at a time, nothing else is left."""
+    target = dataclasses.replace(PEELS, kernels=("matmul_block",))
+    spec = parse_spec(text, target.limits)
+    found, solver = Agreement(), Solver(target)
+    compare(spec, solver, BruteForce(target), found)
+    assert found.mismatches == []
+    nodes = solver.solve(spec).impl.walk()
+    assert [n.spec.sizes[2] for n in nodes if isinstance(n.action, Peel)] == peeled
 
 
 @pytest.mark.parametrize(

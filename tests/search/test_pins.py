@@ -10,10 +10,9 @@ from morello.search import Solver
 from morello.search.partial import Partial
 from morello.search.pins import Pin, Pins
 from morello.spec import Kind, Spec
-from morello.targets import AVX2
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce, BudgetError
-from tests.search.goals import KINDS, random_goal
+from tests.search.goals import KINDS, PEELS, random_goal
 from tests.search.pinned import PinnedForce, random_program, spec_of
 
 GOALS = dict(zip(KINDS, (10, 8, 6, 20, 40, 30, 24, 4, 30, 24, 10), strict=True))
@@ -21,12 +20,12 @@ BUDGET = 800
 
 
 def pin_of(spec: Spec, program: Partial) -> Pin:
-    return Pin(spec, AVX2.name, program)
+    return Pin(spec, PEELS.name, program)
 
 
 def random_pins(rng: random.Random, goal: Spec) -> Pins:
     """One to three Specs that the search of a goal meets, decided at random."""
-    met = BruteForce(AVX2, BUDGET)
+    met = BruteForce(PEELS, BUDGET)
     with contextlib.suppress(BudgetError):
         met.best(goal)
     specs = [
@@ -38,9 +37,9 @@ def random_pins(rng: random.Random, goal: Spec) -> Pins:
     found: dict[Spec, Pin] = {}
     for _ in range(rng.choice((1, 2, 3)) if specs else 0):
         spec = rng.choice((goal, *specs))
-        pin = pin_of(spec, random_program(rng, spec, AVX2, rng.choice((1, 2, 4))))
+        pin = pin_of(spec, random_program(rng, spec, PEELS, rng.choice((1, 2, 4))))
         try:
-            Solver(AVX2, pins=Pins((pin,))).pinned.check(pin)
+            Solver(PEELS, pins=Pins((pin,))).pinned.check(pin)
         except MorelloError:
             continue
         found[spec] = pin
@@ -54,9 +53,9 @@ def test_pins_are_respected_and_all_else_is_best(kind: Kind) -> None:
         rng = random.Random(f"pins {kind} {seed}")
         goal = random_goal(rng, kind)
         pins = random_pins(rng, goal)
-        brute = PinnedForce(AVX2, pins, BUDGET)
+        brute = PinnedForce(PEELS, pins, BUDGET)
         try:
-            compare(goal, Solver(AVX2, pins=pins), brute, found)
+            compare(goal, Solver(PEELS, pins=pins), brute, found)
         except ScheduleError:
             continue  # a program of two pins that do not go together
         met += brute.met

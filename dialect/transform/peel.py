@@ -1,0 +1,23 @@
+"""``morello_transform.peel``: a loop over parts of a reduction; the first overwrites.
+
+Before: a Spec op that overwrites its output. After: the Spec op of the first part on
+subviews of the inputs and the whole output (handle ``first``); an ``scf.for`` with the
+Spec op that adds another part (handle ``main``); and the one that adds what remains
+(handle ``remainder``).
+"""
+
+from morello.actions import Peel
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.loops import build_loop, build_tile
+from morello.dialect.transform.subview import Start
+
+
+def apply_peel(site: Site, action: Peel) -> Left:
+    """Build the first part and the loop over others."""
+    dim = site.spec.kind.dims.index(action.dim)
+    first = site.rewrite.holes[0].spec
+    made = build_tile(site, dim, first, Start(0))
+    return {"first": made, **build_loop(site, dim, action.size, begin=action.size)}
+
+
+PEEL = ActionOp.define(Peel, ("first", "main", "remainder"), apply_peel)

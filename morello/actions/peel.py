@@ -1,0 +1,95 @@
+"""Peel: a loop over parts of a reduction, of which the first overwrites the output.
+
+Before::
+
+    matmul(k=600, …)
+
+After ``Peel("k", 256)``::
+
+    matmul(k=256, …)                             # first
+    for i in 1 until 2:  matmul_accum(k=256, …)  # main, once
+    matmul_accum(k=88, …)                        # remainder
+
+Beside `ToAccum` it spares the fill of the output, and reading what was filled.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+from morello.actions.base import Action, Child, Expansion
+from morello.actions.loops import expand_loop
+from morello.actions.to_accum import accumulating
+from morello.spec import Level, SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.targets import Target
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Peel(Action):
+    """The first ``size`` of the reduction ``dim`` by itself; parts of ``size`` and the
+    remainder are added to it."""
+
+    name: ClassVar[str] = "peel"
+    dim: str
+    """The name of a reduction dimension."""
+    size: int
+    """The size of a part, smaller than the dimension."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``first``, ``main`` and ``remainder``; the cost is that of a loop."""
+        kind = frame.key.kind
+        rewritten = accumulating(kind)
+        legal = [kind.dims[i] for i in kind.reductions]
+        if rewritten is None or self.dim not in legal:
+            reason = (
+                f"'{self.dim}' is not a reduction of {kind.label}; "
+                f"those are: {', '.join(legal)}"
+            )
+            if rewritten is None:
+                reason = f"{kind.label} is no reduction that overwrites its output"
+            return Expansion((Condition(False, reason),), 0)
+        dim = kind.dims.index(self.dim)
+        loop = expand_loop(frame, dim, self.size, target)
+        main, remainder = loop.children
+        key = dataclasses.replace(main.frame.key, kind=rewritten[0])
+        others = main.times - 1
+        children = (
+            Child("first", main.frame, 1, main.dims),
+            _adding(main, key, others),
+            _adding(remainder, key, remainder.times),
+        )
+        return Expansion(loop.conditions, loop.cost, children)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Peel"]:
+        """`first_parts` of every reduction, where the output is beyond L1.
+
+        In registers a fill is free, and what fits L1 had better be there.
+        """
+        if accumulating(key.kind) is None or key.tensors[-1].level <= Level.L1:
+            return
+        for dim in key.kind.reductions:
+            for size in first_parts(axes[dim], target):
+                yield cls(key.kind.dims[dim], size)
+
+
+def first_parts(axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+    """The sizes of first parts that the search tries: powers of four, from the target's
+    ``first_part`` on.
+
+    Each is a size more of every reduction that overwrites, and what it spares does not
+    depend on it: those between hardly make a better program.
+
+    Args:
+        axis: the sizes that the dimension takes, ascending; its own is the last.
+    """
+    powers = {1 << shift for shift in range(0, axis[-1].bit_length(), 2)}
+    return tuple(s for s in axis[:-1] if s in powers and s >= target.first_part)
+
+
+def _adding(child: Child, key: SpecKey, times: object) -> Child:
+    frame = dataclasses.replace(child.frame, key=key)
+    return dataclasses.replace(child, frame=frame, times=times, there=times)

@@ -1,0 +1,87 @@
+"""Peel: the first part of a reduction overwrites, the others are added."""
+
+import dataclasses
+
+import pytest
+
+from morello.actions import Action, Peel, Split, ToAccum
+from morello.errors import ScheduleError
+from morello.spec import Spec, parse_spec, print_spec
+from morello.targets import AVX2
+
+UNITS = AVX2.coefficients
+TILES = "lhs=[0,1,2]/strided:rhs=[0,1,2]/strided"
+
+
+def spec(text: str) -> Spec:
+    return parse_spec(text, AVX2.limits)
+
+
+def holes(action: Action, text: str) -> list[str]:
+    found = action.apply(spec(text), AVX2).holes
+    return [f"{h.role} {h.times} {print_spec(h.spec, AVX2.limits)}" for h in found]
+
+
+def test_the_first_part_overwrites_and_the_others_are_added() -> None:
+    assert holes(Peel("k", 256), "matmul:8x856x8:f32") == [
+        f"first 1 matmul:8x256x8:f32:{TILES}",
+        f"main 2 matmul_accum:8x256x8:f32:{TILES}",
+        f"remainder 1 matmul_accum:8x88x8:f32:{TILES}",
+    ]
+    assert holes(Peel("n", 3), "max:4x6:f32") == [
+        "first 1 max:4x3:f32:src=[0,1]/strided",
+        "main 1 max_accum:4x3:f32:src=[0,1]/strided",
+    ]
+    assert holes(Peel("k", 6), "matmul:8x8x8:f32") == [
+        f"first 1 matmul:8x6x8:f32:{TILES}",
+        f"remainder 1 matmul_accum:8x2x8:f32:{TILES}",
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 7])
+def test_it_costs_what_the_loop_that_adds_all_parts_does(size: int) -> None:
+    peeled = Peel("k", size).apply(spec("matmul:8x8x8"), AVX2)
+    split = Split("k", size).apply(spec("matmul_accum:8x8x8"), AVX2)
+    assert peeled.cost == split.cost
+    assert sum(h.times for h in peeled.holes) == sum(h.times for h in split.holes)
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "reason"),
+    [
+        ("matmul_accum:8x8x8", Peel("k", 4), "matmul_accum is no reduction that over"),
+        ("fill:8", Peel("d0", 4), "fill is no reduction that overwrites its output"),
+        (
+            "matmul:8x8x8",
+            Peel("m", 4),
+            "'m' is not a reduction of matmul; those are: k",
+        ),
+        ("matmul:8x8x8", Peel("k", 8), "size 8 is not smaller than k = 8"),
+        ("matmul:8x8x8", Peel("k", 0), "size 0 is not positive"),
+        (
+            "matmul:8x8x8:u8,s8,s16:saturating=true",
+            Peel("k", 3),
+            "size 3 cuts groups of 2 neighbours of k",
+        ),
+    ],
+)
+def test_refusals(text: str, action: Action, reason: str) -> None:
+    with pytest.raises(ScheduleError) as refused:
+        action.apply(spec(text), AVX2)
+    assert reason in str(refused.value)
+
+
+def test_the_search_tries_powers_of_four_beyond_l1() -> None:
+    axes = ((1,), (8,), (1, 2, 4, 8, 12, 16, 64, 100, 256, 300), (8,))
+
+    def tried(text: str, least: int = 4) -> list[str]:
+        target = dataclasses.replace(AVX2, first_part=least)
+        return [str(a) for a in Peel.candidates(spec(text).key, axes, target)]
+
+    four = ["peel(k, 4)", "peel(k, 16)", "peel(k, 64)", "peel(k, 256)"]
+    assert tried("matmul:8x300x8") == four
+    assert tried("matmul:8x300x8:f32:out=[0,1,2]@L2", 5) == four[1:]
+    assert tried("matmul:8x300x8:f32:out=[0,1,2]@L1") == []
+    assert tried("matmul_accum:8x300x8") == []
+    assert tried("move:300x8:f32") == []
+    assert ToAccum().apply(spec("matmul:8x300x8"), AVX2).cost == 0
