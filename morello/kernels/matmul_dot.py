@@ -90,9 +90,11 @@ class MatmulDot(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slower of the instructions and the lines, and the sums over lanes.
+        """The instructions and the lines, and the sums over lanes.
 
-        cost = setup + max(instructions, lines) + blocks · (loop + sums) + runs.
+        cost = setup + busy + blocks · (loop + sums) + runs. A single row or column
+        leaves room to wait for lines: the slower of the two counts. The sums of several
+        fill it, and what is prefetched comes meanwhile.
         """
         c = coefficients
         _, m, _, n = frame.sizes
@@ -103,13 +105,10 @@ class MatmulDot(Kernel):
         steps = many // side * _steps(frame, few, side, c) + np.where(
             rest > 0, _steps(frame, few, np.maximum(rest, 1), c), 0
         )
-        lines = [
-            frame.key.tensors[i].lines(frame.operand_sizes(i))
-            * line_cost(frame.key.tensors[i].level, c)
-            for i in (0, 1)
-        ]
-        again = np.where(
-            m >= n, lines[0] + blocks * lines[1], lines[1] + blocks * lines[0]
+        busy = np.where(
+            few == 1,
+            np.maximum(steps, _lines(frame, blocks, c.line_gl, c)),
+            steps + _lines(frame, blocks, c.hidden_gl, c),
         )
         runs = [
             t.runs(frame.operand_sizes(i)) * (c.run if t.level is Level.GL else 0)
@@ -120,7 +119,7 @@ class MatmulDot(Kernel):
         )
         return as_ints(
             c.kernel_setup
-            + np.maximum(steps, again)
+            + busy
             + blocks * (c.loop_setup + sums)
             + np.where(m >= n, runs[0], runs[1])
         )
@@ -184,6 +183,21 @@ def _rows(key: SpecKey, few: Ints) -> Ints:
     """`MANY`, for sizes that are too large as well."""
     many = _many(key)
     return np.asarray(many)[np.minimum(few, len(many) - 1)]
+
+
+def _lines(frame: Frame, blocks: Ints, far: int, c: Coefficients) -> Ints:
+    """Millicycles for all lines of the longer side once, of the other for each block.
+
+    Args:
+        far: what a line costs from beyond L2.
+    """
+    _, m, _, n = frame.sizes
+    lhs, rhs = (
+        tensor.lines(frame.operand_sizes(i))
+        * (far if tensor.level is Level.GL else line_cost(tensor.level, c))
+        for i, tensor in enumerate(frame.key.tensors[:2])
+    )
+    return np.where(m >= n, lhs + blocks * rhs, rhs + blocks * lhs)
 
 
 def _steps(frame: Frame, few: Ints, rows: Ints, c: Coefficients) -> Ints:
