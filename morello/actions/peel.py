@@ -65,11 +65,12 @@ class Peel(Action):
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Peel"]:
-        """`first_parts` of every reduction, where the output is beyond L1.
+        """`first_parts` of every reduction, while no operand is in L1 or registers.
 
-        In registers a fill is free, and what fits L1 had better be there.
+        There a fill costs next to nothing, and what is not cut had better stay.
         """
-        if accumulating(key.kind) is None or key.tensors[-1].level <= Level.L1:
+        near = min(tensor.level for tensor in key.tensors) <= Level.L1
+        if near or accumulating(key.kind) is None:
             return
         for dim in key.kind.reductions:
             for size in first_parts(axes[dim], target):

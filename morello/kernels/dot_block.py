@@ -58,6 +58,11 @@ class DotBlock:
         return unit_of(self.spec.dtypes)
 
     @property
+    def keeps_sign(self) -> bool:
+        """Whether a sum of -0 alone must be -0, which changes nothing it is added to."""
+        return self.spec.kind.accumulates and self.out.tensor.dtype.is_float
+
+    @property
     def by_rows(self) -> bool:
         """Whether lhs is the longer side."""
         return self.spec.sizes[1] >= self.spec.sizes[3]
@@ -76,7 +81,8 @@ class DotBlock:
         _, m, k, n = self.spec.sizes
         sums = rows * min(m, n)
         chains = int(chains_of(sums, self.unit // self.lanes))
-        zero = emitter.constant(self.out.tensor.dtype, 0, self.lanes)
+        start_at = -0.0 if self.keeps_sign else 0
+        zero = emitter.constant(self.out.tensor.dtype, start_at, self.lanes)
         totals: Sequence[Value] = [zero] * (chains * sums)
         width = max(chains, 2)
         step = width * self.unit
@@ -127,8 +133,15 @@ class DotBlock:
                 total = sums[i * few + j]
                 for a, b in zip(row, kept[j], strict=True):
                     total = emitter.multiply_add(a, b, total)
+                if self.keeps_sign and count < self.lanes:
+                    total = self.only_first(total, sums[i * few + j], count)
                 found.append(total)
         return found
+
+    def only_first(self, new: Value, old: Value, count: int) -> Value:
+        """New lanes where there were elements: the others have added +0."""
+        lanes = [i if i < count else self.lanes + i for i in range(self.lanes)]
+        return self.emitter.shuffle(new, old, lanes)
 
     def load(
         self, buffer: Buffer, index: tuple[Value, ...], count: int

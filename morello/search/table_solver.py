@@ -77,6 +77,8 @@ class TableSolver:
         """Implementations whose costs were compared."""
         self.fixed = np.zeros(self.box.shape, np.bool_)
         """Points that are pinned: no action may improve them."""
+        self.pinned = False
+        """Whether there are any."""
 
     def solve(self) -> Table:
         """The table, once every table that it needs is solved."""
@@ -177,6 +179,7 @@ class TableSolver:
             self.costs[fixed.point] = fixed.cost
             self.decisions[fixed.point] = actions.index(fixed.action)
             self.fixed[fixed.point] = True
+            self.pinned = True
 
     def _loop_within(self, loops: dict[int, dict[int, Action]]) -> None:
         """Loops whose holes are in this table, until nothing changes."""
@@ -191,7 +194,7 @@ class TableSolver:
                 self._count_loops(dim, plan)
         if not plans:
             return
-        if self.fixed.any():  # slices that cost the same may have other pins
+        if self.pinned:  # slices that cost the same may have other pins
             _repeat(
                 lambda dim, plan, indices: sweep_around(
                     self.costs, self.decisions, dim, plan, indices, self.fixed
@@ -296,7 +299,9 @@ class TableSolver:
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
         part = tuple(slice(0, extent) for extent in window)
         costs, decisions = self.costs[part], self.decisions[part]
-        better = (total < costs) & ~self.fixed[part]
+        better = total < costs
+        if self.pinned:
+            better &= ~self.fixed[part]
         np.copyto(costs, total, where=better)
         np.copyto(decisions, np.int32(index), where=better)
 

@@ -49,7 +49,7 @@ class Target:
     while the core computes."""
     reuse_l2: int = 4
     """The same of a line from L2, which is sooner there."""
-    first_part: int = 64
+    first_part: int = 256
     """The least first part of a reduction that the search tries to overwrite with."""
     threads: int = 1
     """How many threads a parallel loop has."""

@@ -71,7 +71,7 @@ def test_refusals(text: str, action: Action, reason: str) -> None:
     assert reason in str(refused.value)
 
 
-def test_the_search_tries_powers_of_four_beyond_l1() -> None:
+def test_the_search_tries_powers_of_four_before_l1() -> None:
     axes = ((1,), (8,), (1, 2, 4, 8, 12, 16, 64, 100, 256, 300), (8,))
 
     def tried(text: str, least: int = 4) -> list[str]:
@@ -82,6 +82,7 @@ def test_the_search_tries_powers_of_four_beyond_l1() -> None:
     assert tried("matmul:8x300x8") == four
     assert tried("matmul:8x300x8:f32:out=[0,1,2]@L2", 5) == four[1:]
     assert tried("matmul:8x300x8:f32:out=[0,1,2]@L1") == []
+    assert tried("matmul:8x300x8:f32:lhs=[0,1,2]@L1") == []
     assert tried("matmul_accum:8x300x8") == []
     assert tried("move:300x8:f32") == []
     assert ToAccum().apply(spec("matmul:8x300x8"), AVX2).cost == 0
