@@ -59,7 +59,7 @@ class DotBlock:
 
     @property
     def keeps_sign(self) -> bool:
-        """Whether a sum of -0 alone must be -0, which changes nothing it is added to."""
+        """Whether a sum of -0 alone must be -0: added to out, it changes nothing."""
         return self.spec.kind.accumulates and self.out.tensor.dtype.is_float
 
     @property
