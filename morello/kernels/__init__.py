@@ -18,6 +18,7 @@ from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
+from morello.kernels.matmul_rows import MatmulRows
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
     MatmulSaturatingScalar,
@@ -37,6 +38,7 @@ from morello.kernels.move_transpose import MoveTranspose
 _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
     MatmulBlock(),
+    MatmulRows(),
     MatmulAxpy(),
     MatmulAxpyBf16(),
     MatmulDot(),

@@ -101,6 +101,8 @@ class BroadcastLoop:
     spec: Spec
     lhs: Buffer
     rhs: Buffer
+    column: Value = 0
+    """Where its columns begin in rhs."""
 
     @property
     def places(self) -> list[tuple[int, tuple[int, int]]]:
@@ -125,9 +127,11 @@ class BroadcastLoop:
         runs = parts(n, lanes)
         row = [
             emitter.convert(
-                emitter.load(self.rhs, (0, at, start), lanes, count), rhs, dtype
+                emitter.load(self.rhs, (0, at, first), lanes, count), rhs, dtype
             )
-            for start, count in runs
+            for first, count in (
+                (emitter.offset(self.column, start), count) for start, count in runs
+            )
         ]
         sums = []
         for i in range(m):

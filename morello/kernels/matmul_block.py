@@ -15,7 +15,7 @@ from morello.kernels.broadcast_loop import (
     loop_loads,
     registers_beside,
 )
-from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import in_l1, is_interleaved, within_pack
 from morello.kernels.vectors import as_ints, lanes_of, piece_count, tail_of, vectors_of
 from morello.spec import Dtype, Matmul, Spec, SpecKey
@@ -72,39 +72,56 @@ class MatmulBlock(Kernel):
         one's rows are stored: so ports count, and that the last sums are waited for.
         """
         c = coefficients
-        _, m, _, n = frame.sizes
-        lanes = lanes_of(Dtype.F32)
-        tail = tail_of(n, lanes)
-        stores = piece_count(n % lanes, lanes)
-        outside = c.store * m * (n // lanes + stores) + c.shuffle * m * (stores - tail)
-        loads = loop_loads(frame, c)
-        added: Ints = 0
-        if _adds(frame.key):
-            added = c.fma * m * (n // lanes + tail)
-            near = c.load * (n // lanes + _lines(n)) + c.masked_load * tail
-            loads = loads + m * near
-        loop = np.maximum(loop_cost(frame, c), np.maximum(loads, outside))
-        return as_ints(c.kernel_setup + loop + added + 2 * c.fma_latency)
+        return as_ints(c.kernel_setup + block_cost(frame, c) + 2 * c.fma_latency)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Prefetches, the loop, then out row by row."""
-        lhs, rhs, out = operands
-        _, m, _, n = spec.sizes
-        lanes = lanes_of(Dtype.F32)
-        adds = _adds(spec.key)
+        write_block(emitter, spec, operands)
+
+
+def block_cost(frame: Frame, c: Coefficients) -> Ints:
+    """Millicycles of a block among others, which begin while its rows are stored."""
+    _, m, _, n = frame.sizes
+    lanes = lanes_of(Dtype.F32)
+    tail = tail_of(n, lanes)
+    stores = piece_count(n % lanes, lanes)
+    outside = c.store * m * (n // lanes + stores) + c.shuffle * m * (stores - tail)
+    loads = loop_loads(frame, c)
+    added: Ints = 0
+    if _adds(frame.key):
+        added = c.fma * m * (n // lanes + tail)
+        near = c.load * (n // lanes + _lines(n)) + c.masked_load * tail
+        loads = loads + m * near
+    return np.maximum(loop_cost(frame, c), np.maximum(loads, outside)) + added
+
+
+def write_block(
+    emitter: Emitter, spec: Spec, operands: Sequence[Buffer], column: Value = 0
+) -> None:
+    """Prefetches, the loop, then out row by row.
+
+    Args:
+        spec: the block: as many columns as its sums have.
+        operands: those of the block, or of a Spec with more columns.
+        column: where it begins in rhs and out.
+    """
+    lhs, rhs, out = operands
+    _, m, _, n = spec.sizes
+    lanes = lanes_of(Dtype.F32)
+    adds = _adds(spec.key)
+    if adds:
+        for i in range(m):
+            for start in (*range(0, n - 1, _LINE), n - 1):
+                place = emitter.offset(column, start)
+                emitter.prefetch(out, (0, i, place), to_l1=True)
+    loop = BroadcastLoop(emitter, spec, lhs, rhs, column)
+    zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
+    sums = loop.run([zero] * len(loop.places))
+    for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
+        index = (0, i, emitter.offset(column, start))
         if adds:
-            for i in range(m):
-                for start in (*range(0, n - 1, _LINE), n - 1):
-                    emitter.prefetch(out, (0, i, start), to_l1=True)
-        loop = BroadcastLoop(emitter, spec, lhs, rhs)
-        zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
-        sums = loop.run([zero] * len(loop.places))
-        for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
-            if adds:
-                total = emitter.add(
-                    total, emitter.load(out, (0, i, start), lanes, count)
-                )
-            emitter.store(total, out, (0, i, start), count)
+            total = emitter.add(total, emitter.load(out, index, lanes, count))
+        emitter.store(total, out, index, count)
 
 
 def _adds(key: SpecKey) -> bool:

@@ -49,6 +49,7 @@ AVX2 = Target(
     kernels=(
         "matmul_broadcast",
         "matmul_block",
+        "matmul_rows",
         "matmul_axpy",
         "matmul_axpy_bf16",
         "matmul_dot",

@@ -48,7 +48,7 @@ CASTS = ("f32,f32", "bf16,bf16", "s16,s16", "u8,u8", "bf16,f32", "f32,bf16", "u8
 ONE = ("f32", "s32")
 
 _LEVELS = {
-    3: ("L1 L1 L1", "L1 L1 VRF", "L1 GL L1", "GL L1 L1"),
+    3: ("L1 L1 L1", "L1 L1 VRF", "L1 GL L1", "GL L1 L1", "L1 L2 L1"),
     2: ("L1 L1", "L1 VRF", "VRF L1"),
     1: ("L1", "VRF"),
 }
@@ -120,6 +120,8 @@ def _forms(
         return
     for layout in pool:
         yield TensorSpec(dtype, level, layout)
+        if level is Level.L2 and not layout.is_packed:
+            yield TensorSpec(dtype, level, layout, contiguous=True)
 
 
 @functools.cache

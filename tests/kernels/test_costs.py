@@ -9,7 +9,7 @@ from morello.spec.frame import Frame
 from morello.targets.avx2 import AVX2
 from tests.kernels.harness import form
 
-SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 200)
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)
 _IN_REGISTERS = "f32@VRF[0,1]v8"
 
 STREAMING = ("matmul_axpy", "matmul_axpy_bf16", "matmul_dot")
@@ -23,6 +23,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_block": (
         Matmul(True),
         ("f32@L1[0,1,2,1p6]", "f32@L1[0,2,1,2p16]", "f32@L1[0,2,1,2p24]"),
+    ),
+    "matmul_rows": (
+        Matmul(True),
+        ("f32@L1[0,1,2,1p6]", "f32@L2[0,1,2]!", "f32@L1[0,1,2]"),
     ),
     "matmul_axpy": (
         Matmul(True),
