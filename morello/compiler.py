@@ -158,6 +158,12 @@ def _check(goal: OpenSpec, schedule: Any) -> None:
         )
     spec = goal.spec
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
+        if tensor.dtype.byte:
+            raise CompileError(
+                f"operand '{operand.name}' has the dtype {tensor.dtype}, which "
+                "arguments do not have: programs bring bytes to it themselves",
+                f"give it the dtype {tensor.dtype.byte}",
+            )
         if tensor.level.name != "GL":
             raise CompileError(
                 f"operand '{operand.name}' is in {tensor.level}, but the arguments of "

@@ -11,6 +11,7 @@ from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
+from morello.passes.parts.denormals import keep_denormals
 from morello.passes.parts.emission import emit_kernel
 from morello.spec import Spec
 from morello.spec.frame import Frame
@@ -81,7 +82,8 @@ class LowerKernels(Pass):
     """Replace every ``morello.kernel`` by the vector code of its kernel.
 
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
-    registers. After: vector, arith, math, memref and scf ops in their places. Refuses:
+    registers. After: vector, arith, math, memref and scf ops in their places; a guard
+    of MXCSR around functions whose kernels add denormal numbers. Refuses:
     a kernel that is not known, or that does not take the Spec it is given; a Spec op,
     which no schedule has made into kernels.
     """
@@ -102,6 +104,8 @@ class LowerKernels(Pass):
             return ir.WalkResult.ADVANCE
 
         module.walk(visit, ir.WalkOrder.PRE_ORDER)
-        for leaf in [_check(op) for op in found]:
+        leaves = [_check(op) for op in found]
+        keep_denormals(leaf.op for leaf in leaves if leaf.kernel.needs_denormals)
+        for leaf in leaves:
             emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
             leaf.op.erase()

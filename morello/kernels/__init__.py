@@ -18,6 +18,7 @@ from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
+from morello.kernels.matmul_pairs_float import MatmulPairsFloat
 from morello.kernels.matmul_rows import MatmulRows
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
@@ -45,6 +46,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulScalar(),
     MatmulDotHalves(),
     MatmulPairs(),
+    MatmulPairsFloat(),
     MatmulSaturatingPairs(),
     MatmulSaturatingScalar(),
     MoveRows(),

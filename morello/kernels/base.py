@@ -26,6 +26,9 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     """Its name in schedules and in the IR."""
+    needs_denormals: ClassVar[bool] = False
+    """Whether it is right only where f32 adds denormal numbers as IEEE 754 has it:
+    functions that hold it set the control register so while they run."""
 
     @abstractmethod
     def accepts(self, key: SpecKey) -> bool:

@@ -14,7 +14,8 @@ def cast_cost(dtypes: tuple[Dtype, ...], coefficients: Coefficients) -> int:
     """Millicycles to cast a vector of `cast_lanes` elements, in registers.
 
     ``dtypes`` are those of source and destination, as a move has them.
-    Integers are extended or cut off by shuffles; bf16 becomes f32 by one and a shift;
+    Integers are extended or cut off by shuffles, and moved to another zero point by
+    an addition; bf16 becomes f32 by one and a shift;
     f32 is rounded to bf16 by four operations, and a NaN is put in by three.
     """
     c = coefficients
@@ -25,4 +26,5 @@ def cast_cost(dtypes: tuple[Dtype, ...], coefficients: Coefficients) -> int:
         return 7 * c.vector_op + 2 * c.shuffle
     if source.is_float:
         return c.shuffle + c.vector_op
-    return c.shuffle if source.itemsize < dest.itemsize else 2 * c.shuffle
+    moved = c.vector_op if source.zero_point != dest.zero_point else 0
+    return moved + (c.shuffle if source.itemsize < dest.itemsize else 2 * c.shuffle)

@@ -1,6 +1,7 @@
 """The element types of tensors."""
 
 import enum
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -19,6 +20,10 @@ class Dtype(enum.Enum):
     S16 = "s16"
     U32 = "u32"
     S32 = "s32"
+    U8W = "u8w"
+    """A u8 in 16 bits, as it is. Programs give it to factors; arguments have none."""
+    S8Z = "s8z"
+    """An s8 in 16 bits, with 128 added (zero point 128), so that it has no sign."""
 
     @classmethod
     def parse(cls, text: str) -> "Dtype":
@@ -51,12 +56,24 @@ class Dtype(enum.Enum):
     @property
     def is_signed(self) -> bool:
         """Whether it is an integer with a sign."""
-        return self in (Dtype.S8, Dtype.S16, Dtype.S32)
+        return self in (Dtype.S8, Dtype.S16, Dtype.S32, Dtype.S8Z)
+
+    @property
+    def byte(self) -> "Dtype | None":
+        """The dtype of 8 bits whose values it holds in 16; None of all others."""
+        return _BYTES.get(self)
+
+    @property
+    def zero_point(self) -> int:
+        """What is stored for 0; every number is stored with as much added."""
+        return 128 if self is Dtype.S8Z else 0
 
     def widens_to(self, other: "Dtype") -> bool:
         """Whether ``other`` is wider and holds every value of this dtype."""
         if self.is_float or other.is_float:
             return self is Dtype.BF16 and other is Dtype.F32
+        if self.byte or other.byte:
+            return other.byte is self
         return other.itemsize > self.itemsize and (
             other.is_signed or not self.is_signed
         )
@@ -66,11 +83,23 @@ class Dtype(enum.Enum):
         """The MLIR element type; integers are signless there."""
         return self.value if self.is_float else f"i{self.itemsize * 8}"
 
+    def stored(self, values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """Integers as this dtype stores them, cut off to its bits."""
+        zero = self.zero_point
+        return (values.astype(np.int64) + zero if zero else values).astype(self.numpy)
+
+    def values(self, stored: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """The numbers that are stored: an array of int64 where 0 is not 0."""
+        zero = self.zero_point
+        return stored.astype(np.int64) - zero if zero else stored
+
     @property
     def lowest(self) -> float | int:
-        """The neutral element of max: -inf, or the least integer."""
+        """The neutral element of max, as it is stored: -inf, or the least integer."""
         if self.is_float:
             return float("-inf")
+        if self.byte:
+            return self.byte.lowest + self.zero_point
         return -(1 << (8 * self.itemsize - 1)) if self.is_signed else 0
 
     def __str__(self) -> str:
@@ -89,4 +118,8 @@ _NUMPY: dict[Dtype, np.dtype[np.generic]] = {
     Dtype.S16: np.dtype(np.int16),
     Dtype.U32: np.dtype(np.uint32),
     Dtype.S32: np.dtype(np.int32),
+    Dtype.U8W: np.dtype(np.uint16),
+    Dtype.S8Z: np.dtype(np.uint16),
 }
+
+_BYTES = {Dtype.U8W: Dtype.U8, Dtype.S8Z: Dtype.S8}

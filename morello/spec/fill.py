@@ -52,8 +52,8 @@ class Fill(Kind):
         return 0
 
     def number(self, dtype: Dtype) -> float | int:
-        """The constant, as a number of ``dtype``."""
-        return dtype.lowest if self.value == "lowest" else 0
+        """The constant, as ``dtype`` stores it."""
+        return dtype.lowest if self.value == "lowest" else dtype.zero_point
 
     def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
         """The constant, to be broadcast to the output."""

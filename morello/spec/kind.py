@@ -185,15 +185,22 @@ def small_integers(
     rng: np.random.Generator, dtype: Dtype, shape: tuple[int, ...]
 ) -> Array:
     """Integers in [-4, 4] (in [0, 8] for unsigned dtypes), as ``dtype``."""
-    low = -EXACT_BOUND if dtype.is_float or dtype.value.startswith("s") else 0
+    low = -EXACT_BOUND if dtype.is_float or dtype.is_signed else 0
     values = rng.integers(low, low + 2 * EXACT_BOUND, shape, np.int8, endpoint=True)
+    if dtype.byte:
+        return dtype.stored(values.astype(np.int64))
     return values.astype(dtype.numpy)
 
 
 def bit_patterns(
     rng: np.random.Generator, dtype: Dtype, shape: tuple[int, ...]
 ) -> Array:
-    """Arbitrary bit patterns of ``dtype``, NaN payloads included."""
+    """Arbitrary bit patterns of ``dtype``, NaN payloads included.
+
+    Of bytes in 16 bits those that stand for a byte.
+    """
+    if dtype.byte:
+        return rng.integers(0, 256, shape, np.uint16)
     count = int(np.prod(shape)) * dtype.itemsize
     raw = rng.integers(0, 256, count, np.uint8)
     return raw.view(dtype.numpy).reshape(shape)

@@ -108,7 +108,8 @@ class Matmul(Kind):
             return _saturating_sum(arrays)
         wide = np.float64 if dtypes[2].is_float else np.int64
         with np.errstate(all="ignore"):
-            total = np.matmul(arrays[0].astype(wide), arrays[1].astype(wide))
+            lhs, rhs = (d.values(a) for d, a in zip(dtypes[:2], arrays, strict=False))
+            total = np.matmul(lhs.astype(wide), rhs.astype(wide))
             if self.accum:
                 total = total + arrays[2].astype(wide)
             out: Array = total.astype(dtypes[2].numpy)

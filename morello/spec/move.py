@@ -39,8 +39,13 @@ class Move(Kind):
         )
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Both are floats, or both are integers."""
+        """Both are floats, or both are integers; bytes in 16 bits come from bytes."""
         src, dst = dtypes
+        if (src.byte or dst.byte) and dst not in (src, *_wide(src)):
+            raise SpecError(
+                f"{self.label} has no cast from {src} to {dst}",
+                "u8w is made of u8, s8z of s8, and neither is made into another dtype",
+            )
         if src.is_float is not dst.is_float:
             raise SpecError(
                 f"{self.label} has no cast from {src} to {dst}",
@@ -59,7 +64,9 @@ class Move(Kind):
         if (src, dst) == (Dtype.BF16, Dtype.F32):
             upper = arrays[0].view(np.uint16).astype(np.uint32)
             return (upper << 16).view(np.float32)
-        return arrays[0].astype(dst.numpy)
+        if src is dst:
+            return arrays[0].copy()
+        return dst.stored(src.values(arrays[0]))
 
     def random(
         self,
@@ -69,6 +76,11 @@ class Move(Kind):
     ) -> tuple[Array, ...]:
         """Arbitrary bit patterns."""
         return (bit_patterns(rng, dtypes[0], shapes[0]),)
+
+
+def _wide(dtype: Dtype) -> tuple[Dtype, ...]:
+    """The dtypes that hold the bytes of this one in 16 bits."""
+    return tuple(wide for wide in Dtype if wide.byte is dtype)
 
 
 def _rounded(array: Array) -> Array:

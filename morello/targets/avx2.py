@@ -56,6 +56,7 @@ AVX2 = Target(
         "matmul_scalar",
         "matmul_dot_halves",
         "matmul_pairs",
+        "matmul_pairs_float",
         "matmul_saturating_pairs",
         "matmul_saturating_scalar",
         "move_rows",

@@ -114,6 +114,11 @@ def _round_to_bf16(value: Value) -> Value:
     return arith.BitcastOp(_shaped(value, ir.BF16Type.get()), cut).result
 
 
+def _plus(value: Value, number: int) -> Value:
+    """A number added to an integer or to each lane, wrapping."""
+    return arith.AddIOp(value, _splat(value.type, number)).result
+
+
 def _intrinsic(name: str, dtype: Dtype, a: Value, b: Value) -> Value:
     """A vector of half as many lanes, made by an instruction from two others."""
     kind = ir.VectorType.get([a.type.shape[0] // 2], element_type(dtype))
@@ -324,13 +329,16 @@ class MlirEmitter(Emitter):
             return value
         if source.is_float:
             return _widen_bf16(value) if dest is Dtype.F32 else _round_to_bf16(value)
+        if dest.byte and dest.zero_point:  # in 8 bits: the sign changes, and is none
+            value = _plus(value, dest.zero_point)
         kind = _shaped(value, element_type(dest))
-        if dest.itemsize == source.itemsize:
-            return value
         if dest.itemsize < source.itemsize:
-            return arith.TruncIOp(kind, value).result
-        extend = arith.ExtSIOp if source.is_signed else arith.ExtUIOp
-        return extend(kind, value).result
+            value = arith.TruncIOp(kind, value).result
+        elif dest.itemsize > source.itemsize:
+            is_plain = source.is_signed and not source.byte and not dest.byte
+            extend = arith.ExtSIOp if is_plain else arith.ExtUIOp
+            value = extend(kind, value).result
+        return _plus(value, -source.zero_point) if source.zero_point else value
 
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """`Emitter.multiply_add`."""

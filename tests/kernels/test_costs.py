@@ -49,6 +49,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True),
         ("s16@L1[0,1,2,1p6,2p2]", "s16@L1[0,2,1,2p16,1p2]", "s32@VRF[0,1,2]v8"),
     ),
+    "matmul_pairs_float": (
+        Matmul(True),
+        ("u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"),
+    ),
     "matmul_saturating_pairs": (
         Matmul(True, True),
         ("u8@L1[0,1,2,1p6,2p2]", "s8@L1[0,2,1,2p32,1p2]", "s16@VRF[0,1,2]v16"),

@@ -145,6 +145,49 @@ def test_all_products_of_u8_and_s8() -> None:
     assert check_in_child(everything) == 2 * 65536
 
 
+BYTES = "u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
+
+
+def test_bytes_by_float_at_every_edge_size() -> None:
+    given = [spec(MATMUL, s, *BYTES) for s in edges()]
+    cases = legal_cases("matmul_pairs_float", tuple(given))
+    assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
+    check_random(cases)
+
+
+def test_the_greatest_bytes_add_up_exactly_by_float() -> None:
+    """Sums of parts just below 2^24, rows of lhs at the most that 16 bits hold."""
+    sizes = [(1, 3, k, 9) for k in (2, 255, 256, 257, 258, 511, 512, 1024, 2047, 2048)]
+    sizes += [(1, 4, 256, n) for n in (16, 17, 33, 64, 128)]
+    cases = [Case("matmul_pairs_float", spec(MATMUL, s, *BYTES)) for s in sizes]
+    engine = compiled(cases)
+
+    def everything() -> int:
+        for i, case in enumerate(cases):
+            _, m, k, n = case.spec.sizes
+            out = np.full((1, m, n), 2**31 - 1, np.int32)
+            for a, b in itertools.product((0, 1, 255), (0, 1, 127, 128, 255)):
+                lhs = np.full((1, m, k), a, np.uint16)
+                rhs = np.full((1, k, n), b, np.uint16)
+                check(case, engine.address(f"f{i}"), [lhs, rhs, out])
+        return len(cases)
+
+    assert check_in_child(everything) == len(cases)
+
+
+def test_what_bytes_by_float_need_is_said() -> None:
+    for sizes, said in (
+        ((1, 2, 1, 8), ["takes pairs along k: k = 1 has none"]),
+        ((1, 2, 2049, 8), ["takes at most 8 blocks of 256 k and 16 columns"]),
+        ((1, 7, 16, 16), ["needs free registers for the sums of 16 columns"]),
+    ):
+        given = spec(MATMUL, sizes, *BYTES)
+        conditions = KERNELS["matmul_pairs_float"].conditions(Frame.of(given))
+        found = [c.text for c in conditions if not c.holds]
+        assert len(found) == len(said)
+        assert found[0].startswith(said[0])
+
+
 def test_what_pairs_need_is_said() -> None:
     given = product((1, 2, 1, 8), ("s16", "s16", "s32"), "[0,1,2]", "[0,2,1,2p16,1p2]")
     conditions = KERNELS["matmul_pairs"].conditions(Frame.of(given))

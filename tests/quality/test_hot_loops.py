@@ -43,8 +43,11 @@ LOOPS = (
 
 
 def sums_of(loop: Loop) -> set[str]:
-    """The registers that products, or sums of integers, are added to."""
-    pattern = rf"(?:{_FMA}|vpadd[dw])\s.*(%ymm\d+)$"
+    """The registers that products, or sums of integers, are added to.
+
+    ``vaddps`` adds integers, too: as bits of denormal numbers.
+    """
+    pattern = rf"(?:{_FMA}|vpadd[dw]|vaddps)\s.*(%ymm\d+)$"
     return {m[1] for line in loop.lines if (m := re.match(pattern, line))}
 
 

@@ -60,9 +60,16 @@ def test_few_columns_are_multiplied_along_k() -> None:
     assert kernels(impl) == {"move_transpose", "matmul_dot"}
 
 
-@pytest.mark.parametrize("out", ["s32", "s16"])
-def test_u8_and_s8_are_widened_to_pairs_of_s16(out: str) -> None:
-    impl = program(f"matmul:48x67x64:u8,s8,{out}")
+def test_u8_and_s8_are_widened_to_pairs_without_a_sign() -> None:
+    impl = program("matmul:48x67x64:u8,s8,s32")
+    assert ("[0,1,2]", "u8w") in moves(impl, "lhs")
+    assert ("[0,2,1,2p16,1p2]", "s8z") in moves(impl, "rhs")
+    assert {"matmul_pairs_float", "move_interleave"} <= kernels(impl)
+
+
+@pytest.mark.parametrize(("dtypes", "out"), [("s8,s8", "s32"), ("u8,s8", "s16")])
+def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
+    impl = program(f"matmul:48x67x64:{dtypes},{out}")
     assert ("[0,2,1,2p16,1p2]", "s16") in moves(impl, "rhs")
     assert {"matmul_pairs", "move_interleave"} <= kernels(impl)
     casts = {

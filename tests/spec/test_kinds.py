@@ -158,7 +158,7 @@ def test_moves_are_tried_with_every_pattern() -> None:
 def test_fill(dtype: Dtype) -> None:
     zero = spec(Fill(2), (3, 4), (dtype,))
     assert zero.random(np.random.default_rng(0)) == ()
-    assert not np.any(zero.evaluate().view(np.uint8))
+    assert not np.any(dtype.values(zero.evaluate()).view(np.uint8))
     lowest = spec(Fill(2, "lowest"), (3, 4), (dtype,)).evaluate()
     assert lowest.shape == (3, 4)
     assert np.all(lowest == dtype.lowest)
@@ -168,9 +168,10 @@ def test_fill(dtype: Dtype) -> None:
 @pytest.mark.parametrize("dtype", Dtype)
 def test_random_numbers_are_small_integers(dtype: Dtype) -> None:
     values = small_integers(np.random.default_rng(1), dtype, (50, 50))
-    wide = values.astype(np.int64)
+    numbers = dtype.values(values)
+    wide = numbers.astype(np.int64)
     assert values.dtype == dtype.numpy
-    assert np.array_equal(wide.astype(np.float64), values.astype(np.float64))
+    assert np.array_equal(wide.astype(np.float64), numbers.astype(np.float64))
     unsigned = dtype.value.startswith("u")
     low = 0 if unsigned else -EXACT_BOUND
     assert set(wide.ravel().tolist()) == set(range(low, low + 2 * EXACT_BOUND + 1))

@@ -92,6 +92,8 @@ DTYPES = {
     Dtype.S16: (np.int16, 2, "i16", False, -32768),
     Dtype.U32: (np.uint32, 4, "i32", False, 0),
     Dtype.S32: (np.int32, 4, "i32", False, -(2**31)),
+    Dtype.U8W: (np.uint16, 2, "i16", False, 0),
+    Dtype.S8Z: (np.uint16, 2, "i16", False, 0),
 }
 
 
@@ -106,6 +108,18 @@ def test_dtypes(dtype: Dtype) -> None:
     assert Dtype.parse(str(dtype)) is dtype
     if not is_float:
         assert np.iinfo(kind).min == lowest
+
+
+def test_bytes_in_16_bits() -> None:
+    for wide, byte in ((Dtype.U8W, Dtype.U8), (Dtype.S8Z, Dtype.S8)):
+        info = np.iinfo(byte.numpy)
+        every = np.arange(info.min, info.max + 1).astype(byte.numpy)
+        stored = wide.stored(every)
+        assert stored.tolist() == list(range(256))
+        assert np.array_equal(wide.values(stored), every)
+        assert {d for d in Dtype if d.widens_to(wide)} == {byte}
+        assert not any(map(wide.widens_to, Dtype))
+    assert {d for d in Dtype if d.byte} == {Dtype.U8W, Dtype.S8Z}
 
 
 def test_dtypes_are_ordered_by_name() -> None:

@@ -1,0 +1,250 @@
+"""Matmul of bytes on the adders of floats: products of pairs that are never negative.
+
+An f32 whose bits are an integer below 2^24 is that integer times 2^-149: a denormal
+number, or one of the binade above, which has the same last place. So the sum of two is
+the sum of their bits, exactly. The products of pairs that `matmul_pairs` adds by
+``vpaddd`` share ports with those additions; ``vaddps`` has ports of its own, so that
+products and sums go on at full speed side by side.
+
+rhs is stored with 128 added, for products to have no sign; 128 times the sum of a row
+of lhs is taken off at the end.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.base import Kernel, asks
+from morello.kernels.emitter import Buffer, Emitter, Pack, Value
+from morello.kernels.rules import PAIR, in_l1, paired, size_is_one, slowest
+from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import ceil_div
+from morello.targets.coefficients import Coefficients
+
+PART = 256
+"""As many k add up exactly: products of two bytes are at most 255^2, 2^24 / 258."""
+
+RUN = 16
+"""Columns whose sums are in registers at a time."""
+
+MOST_LOOPS = 8
+"""Loops of a call, one for each run of columns and part of k, which are written out.
+So k is at most 2048, as many bytes as are added up in 16 lanes of 16 bits."""
+
+_FEW = 8
+"""So many sums have a loop of one pair; more, of two. By LLVM's order of instructions
+either is faster by 3 to 6 % than the other (docs/performance.md)."""
+
+_BESIDE = 3
+"""Registers beside sums and a row of rhs: a pair of lhs, and two products."""
+
+_LANES = lanes_of(Dtype.S32)
+
+_WIDE = lanes_of(Dtype.U8W)
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulPairsFloat(Kernel):
+    """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, of bytes in 16 bits into s32.
+
+    Exact for all bytes, and wrapping in out, as the Spec has it. The last of an odd
+    number of k is a pair with zero.
+    """
+
+    name: ClassVar[str] = "matmul_pairs_float"
+    needs_denormals: ClassVar[bool] = True
+    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8W, Dtype.S8Z, Dtype.S32)
+    asked: ClassVar[dict[int, tuple[Form, ...]]] = {
+        0: (Form(Dtype.U8W, Layout.row_major(3)),),
+        1: (Form(Dtype.S8Z, Layout.parse(f"[0,2,1,2p{RUN},1p{PAIR}]")),),
+    }
+
+    def accepts(self, key: SpecKey) -> bool:
+        """k innermost in lhs, rhs in panels of pairs, n innermost in out."""
+        if not self._computes(key) or key.dtypes != self.dtypes:
+            return False
+        lhs, rhs, out = (tensor.layout for tensor in key.tensors)
+        return (
+            in_l1(*key.tensors)
+            and not lhs.is_packed
+            and lhs.innermost == 2
+            and paired(rhs) == (1, 2)
+            and rhs.pack(2) % RUN == 0
+            and not out.is_packed
+            and out.innermost == 2
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Exact sums; registers for all that lives in the loop; a bound of the code."""
+        _, m, k, n = frame.sizes
+        vectors = vectors_of(np.minimum(n, RUN), _LANES)
+        beside = vectors + _BESIDE
+        return (
+            size_is_one(frame, 0),
+            Condition(k >= PAIR, "takes pairs along k: k = 1 has none"),
+            Condition(
+                ceil_div(k, PART) * ceil_div(n, RUN) <= MOST_LOOPS,
+                f"takes at most {MOST_LOOPS} blocks of {PART} k and {RUN} columns: "
+                "tile k or n smaller",
+            ),
+            Condition(
+                frame.limits.vrf >= m * vectors + beside,
+                "needs free registers for the sums of 16 columns, a row of rhs, a pair "
+                f"of lhs and two products, of {REGISTERS}: tile m smaller",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """For each pair the slowest of products, loads and the chains of sums.
+
+        Sums have ports of their own. An addition of floats takes a cycle less than a
+        multiply-add, of four. Rows of lhs are added up once, 16 elements at a time.
+        """
+        c = coefficients
+        _, m, k, n = frame.sizes
+        vectors, runs = vectors_of(n, _LANES), ceil_div(n, RUN)
+        steps = ceil_div(k, PAIR)
+        loop = slowest(
+            steps * c.fma * m * vectors,
+            steps * c.load * (runs * m + vectors),
+            steps * runs * (3 * c.fma_latency // 4),
+        )
+        stores = ceil_div(k, PART)
+        near = c.load * (stores if _adds(frame.key) else stores - 1)
+        ends = (
+            m * vectors * slowest(near + (stores + 1) * c.vector_op, stores * c.store)
+        )
+        rows = m * (c.load * ceil_div(k, _WIDE) + c.fma + 3 * (c.shuffle + c.vector_op))
+        return as_ints(c.kernel_setup + loop + ends + rows + c.fma_latency)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Run after run of columns, each in parts of k that are added up in out.
+
+        What rows of lhs take off comes with the first part: before its loop, LLVM would
+        bring the rows there and add them up behind it.
+        """
+        lhs, _, out = operands
+        _, m, k, n = spec.sizes
+        taken: list[Value] = []
+        for first in range(0, n, RUN):
+            columns = [
+                (first + at, size) for at, size in parts(min(RUN, n - first), _LANES)
+            ]
+            places = [(i, at, size) for i in range(m) for at, size in columns]
+            if _adds(spec.key):
+                for i in range(m):
+                    emitter.prefetch(out, (0, i, first), to_l1=True)
+            for start in range(0, k, PART):
+                part = start, min(PART, k - start)
+                sums = self._sums(emitter, spec, operands, columns, part)
+                if not taken:
+                    taken = [self._row_sum(emitter, spec, lhs, i) for i in range(m)]
+                for total, (i, at, size) in zip(sums, places, strict=True):
+                    whole = emitter.reinterpret(total, Dtype.S32)
+                    if start == 0:
+                        whole = emitter.add(whole, taken[i])
+                    if start or _adds(spec.key):
+                        old = emitter.load(out, (0, i, at), _LANES, size)
+                        whole = emitter.add(whole, old)
+                    emitter.store(whole, out, (0, i, at), size)
+
+    def _sums(
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        columns: list[tuple[int, int]],
+        part: tuple[int, int],
+    ) -> Sequence[Value]:
+        """The sums of a part of k in a run of columns, as bits of floats."""
+        lhs, rhs, _ = operands
+        start, size = part
+
+        def step(at: Value, carried: Sequence[Value], count: int = PAIR) -> list[Value]:
+            return _step(emitter, lhs, rhs, columns, at, carried, count)
+
+        def several(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            for pair in range(unroll):
+                carried = step(emitter.offset(at, pair), carried)
+            return carried
+
+        zero = emitter.constant(Dtype.F32, 0.0, _LANES)
+        sums: Sequence[Value] = [zero] * (spec.sizes[1] * len(columns))
+        unroll = 1 if len(sums) <= _FEW else 2
+        begin, end = start // PAIR, (start + size) // PAIR
+        looped = end - (end - begin) % unroll
+        if looped > begin:
+            sums = emitter.loop(begin, looped, unroll, sums, several)
+        for at in range(looped, end):
+            sums = step(at, sums)
+        return step(end, sums, 1) if size % PAIR else sums
+
+    def _row_sum(self, emitter: Emitter, spec: Spec, lhs: Buffer, row: int) -> Value:
+        """-128 times the sum of a row of lhs, in every lane.
+
+        Lanes of 16 bits hold the sums of up to 128 bytes.
+        """
+        k = spec.sizes[2]
+
+        def step(
+            at: Value, carried: Sequence[Value], count: int = _WIDE
+        ) -> list[Value]:
+            part = emitter.load(lhs, (0, row, at), _WIDE, count)
+            return [emitter.add(carried[0], part)]
+
+        sums: Sequence[Value] = [emitter.constant(Dtype.U8W, 0, _WIDE)]
+        whole = k - k % _WIDE
+        if whole:
+            sums = emitter.loop(0, whole, _WIDE, sums, step)
+        if k % _WIDE:
+            sums = step(whole, sums, k % _WIDE)
+        factor = emitter.constant(Dtype.S16, -Dtype.S8Z.zero_point, _WIDE)
+        total = emitter.multiply_pairs(sums[0], factor)
+        for distance in (4, 2, 1):
+            turned = [lane ^ distance for lane in range(_LANES)]
+            total = emitter.add(total, emitter.shuffle(total, total, turned))
+        return total
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Bytes in 16 bits, where out is s32."""
+        if not self._computes(key) or key.tensors[2].dtype is not self.dtypes[2]:
+            return ()
+        return asks(key, operand, self.asked)
+
+    def _computes(self, key: SpecKey) -> bool:
+        return isinstance(key.kind, Matmul) and not key.kind.saturating
+
+
+def _step(
+    emitter: Emitter,
+    lhs: Buffer,
+    rhs: Buffer,
+    runs: list[tuple[int, int]],
+    at: Value,
+    carried: Sequence[Value],
+    count: int,
+) -> list[Value]:
+    """Add the products of pair ``at``, of which ``count`` elements are there."""
+    k = Pack(at, PAIR)
+    row = [
+        emitter.load_groups(rhs, (0, k, start), 2, PAIR, _WIDE, length)
+        for start, length in runs
+    ]
+    sums = []
+    for i in range(len(carried) // len(runs)):
+        factor = emitter.load_group(lhs, (0, i, k), PAIR, count, _WIDE)
+        chains = carried[i * len(runs) : (i + 1) * len(runs)]
+        products = [emitter.multiply_pairs(factor, column) for column in row]
+        sums += [
+            emitter.add(chain, emitter.reinterpret(product, Dtype.F32))
+            for product, chain in zip(products, chains, strict=True)
+        ]
+    return sums
+
+
+def _adds(key: SpecKey) -> bool:
+    return isinstance(key.kind, Matmul) and key.kind.accum

@@ -1,0 +1,97 @@
+"""Code that adds denormal numbers of f32 as IEEE 754 has it, whatever the caller set.
+
+A process may have told its threads to take such numbers for zero (libraries built with
+``-ffast-math`` do, when they are loaded), or to trap. What kernels with
+`Kernel.needs_denormals` stand in looks at the thread's control register (MXCSR) at its
+start; where it is set so, it is changed until the end.
+"""
+
+from collections.abc import Iterable
+
+from morello.mlir import dialect, ir
+
+arith = dialect("arith")
+memref = dialect("memref")
+scf = dialect("scf")
+
+_DENORMALS_ARE_ZERO, _FLUSH_TO_ZERO, _MASKS = 1 << 6, 1 << 15, 0x1F80
+"""Bits of MXCSR: Intel's manual, volume 1, 10.2.3. The masks are of all exceptions."""
+
+_ALIGNED = 1
+"""Which field of a memref is the address of its elements."""
+
+_THREADS = "scf.parallel"
+
+
+def keep_denormals(ops: Iterable[ir.Operation]) -> None:
+    """Guard every function and parallel loop that holds one of these ops itself.
+
+    Each iteration of a parallel loop is a thread, which has a register of its own.
+    """
+    for op in dict.fromkeys(map(_body, ops)):
+        with op.context, op.location:
+            _guard(op.regions[0].blocks[0])
+
+
+def _body(op: ir.Operation) -> ir.Operation:
+    """The parallel loop or the function around an op."""
+    around = op.parent.operation
+    while around.name not in (_THREADS, "func.func"):
+        around = around.parent.operation
+    return around
+
+
+def _guard(block: ir.Block) -> None:
+    """Set the register at the start of a block, and back at its end."""
+    word = ir.IntegerType.get_signless(32)
+    with ir.InsertionPoint.at_block_begin(block):
+        old, new = (_slot(word) for _ in range(2))
+        _call("llvm.x86.sse.stmxcsr", old[1])
+        found = memref.LoadOp(old[0], []).result
+        kept = _constant(word, ~(_DENORMALS_ARE_ZERO | _FLUSH_TO_ZERO))
+        plain = arith.AndIOp(found, kept).result
+        wanted = arith.OrIOp(plain, _constant(word, _MASKS)).result
+        memref.StoreOp(wanted, new[0], [])
+        differs = arith.CmpIOp(arith.CmpIPredicate.ne, found, wanted).result
+        _set_if(differs, new[1])
+    with ir.InsertionPoint.at_block_terminator(block):
+        _set_if(differs, old[1])
+
+
+def _slot(word: ir.Type) -> tuple[ir.Value, ir.Value]:
+    """A word on the stack, and its address: a field of what a memref will be."""
+    slot = memref.AllocaOp(ir.MemRefType.get([], word), [], []).result
+    fields = ir.Type.parse("!llvm.struct<(ptr, ptr, i64)>")
+    whole = ir.Operation.create(
+        "builtin.unrealized_conversion_cast", [fields], [slot]
+    ).results[0]
+    address = ir.Operation.create(
+        "llvm.extractvalue",
+        [ir.Type.parse("!llvm.ptr")],
+        [whole],
+        {"position": ir.DenseI64ArrayAttr.get([_ALIGNED])},
+    )
+    return slot, address.results[0]
+
+
+def _set_if(condition: ir.Value, address: ir.Value) -> None:
+    changed = scf.IfOp(condition)
+    with ir.InsertionPoint(changed.then_block):
+        _call("llvm.x86.sse.ldmxcsr", address)
+        scf.YieldOp([])
+
+
+def _call(name: str, address: ir.Value) -> None:
+    ir.Operation.create(
+        "llvm.call_intrinsic",
+        operands=[address],
+        attributes={
+            "intrin": ir.StringAttr.get(name),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
+        },
+    )
+
+
+def _constant(kind: ir.Type, number: int) -> ir.Value:
+    return arith.ConstantOp(kind, ir.IntegerAttr.get(kind, number)).result
