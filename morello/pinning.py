@@ -45,7 +45,7 @@ def pin(
     layers = _opened(db)
     found = Pin(wanted, machine.name, read_program(schedule, wanted, machine))
     others = (p for p in read_pins(layers.pins(), machine).pins if p.spec != wanted)
-    solver = Solver(machine, layers, pins=Pins((*others, found)))
+    solver = Solver(machine.at(wanted), layers, pins=Pins((*others, found)))
     solver.pinned.check(found)
     row = PinRow(found.text, machine.name, str(found.program), schedule)
     _top(layers).pin((row,), replace=True)

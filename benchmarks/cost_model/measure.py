@@ -63,5 +63,5 @@ def measure(text: str, target: Target, plan: Plan) -> Sample:
     for index, found in zip(again, later, strict=True):
         times[index] = min(times[index], found)
     cycles, seconds = zip(*times, strict=True)
-    predicted = tuple((Ledger(impls).costs(target) / 1000).tolist())
+    predicted = tuple((Ledger(impls, target).costs(target) / 1000).tolist())
     return Sample(text, predicted, cycles, seconds)

@@ -72,7 +72,7 @@ class GridParallel(Action):
                 lambda: f"{tiles} tiles are more than the {threads} threads",
             ),
         )
-        units = target.coefficients
+        units = target.prices
         cost = units.fork + units.loop_setup + units.loop_trip
         return Expansion(
             conditions,

@@ -39,7 +39,7 @@ def expand_loop(
             f"{frame.key.kind.label} takes together",
         ),
     )
-    coefficients = target.coefficients
+    coefficients = target.prices
     cost = (
         trips * coefficients.loop_trip
         + coefficients.loop_setup

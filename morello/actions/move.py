@@ -124,7 +124,7 @@ class Move(Action):
         inner = Child("body", body, 1, every)
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
-            return Expansion(conditions, target.coefficients.loop_setup, children)
+            return Expansion(conditions, target.prices.loop_setup, children)
         return Expansion(conditions, traffic(frame, index, dest, target), (inner,))
 
     @classmethod

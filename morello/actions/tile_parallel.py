@@ -66,7 +66,7 @@ class TileParallel(Action):
         items = trips + has_rest
         rounds = -(-items // target.threads)
         alone = has_rest * (items % target.threads == 1)
-        units = target.coefficients
+        units = target.prices
         rows = rows_cost(frame, dim, self.size, target)
         saved = (trips - rounds) * units.loop_trip + rows - -(-rows // target.threads)
         shared = dataclasses.replace(main, times=rounds - alone)

@@ -10,8 +10,11 @@ Three effects, each a number of things times a coefficient of the target:
   passes over rows pays for that, or the move of a tile that has them. A few rows are
   followed at the same time at no cost.
 - **Crowds.** Rows at a distance of a large power of two fall into the same sets of a
-  cache. Nothing is known of distances, so that a tile of more rows than L2 is sure to
-  hold pays for lines that come twice.
+  cache. Each costs more then, and a tile of more rows than L2 is sure to hold pays for
+  lines that come twice.
+
+A tile does not know how far its rows are apart, nor whether its lines are in L3 or in
+DRAM: the goal does, and the target has it from there (`Target.at`).
 """
 
 import math
@@ -36,12 +39,11 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
         slow, quick = target.cost("line", level), target.cost("hidden", level)
         line = line + np.where(uses >= reuse, quick, slow)
     if level is Level.GL and frame.key.serial:
-        line = line + (target.threads - 1) * target.coefficients.shared_gl
-    if dest.level is Level.L2:
-        crowded = dest.runs(sizes) > target.l2_rows
-        line = line + crowded * target.coefficients.crowd_l2
+        line = line + (target.threads - 1) * target.prices.shared_gl
+    if _aliased(frame.key, operand, target):
+        line = line + _crowd(frame, operand, dest, target)
     cost = source.lines(sizes) * line
-    row = _row(frame.key, source, target)
+    row = _row(frame.key, operand, target)
     if row and source.layout.row is not None:
         streams = _streams(frame.key, own.dims[source.layout.row], target)
         cost = cost + row * paid_rows(source.runs(sizes), streams)
@@ -71,8 +73,7 @@ def paid_rows(count: Ints, streams: int) -> Ints:
 
 def pays_rows(key: SpecKey, operand: int, dim: int, target: Target) -> bool:
     """Whether a loop along ``dim`` may pay for rows of an operand."""
-    tensor = key.tensors[operand]
-    return _lies_across(key, operand, dim) and _row(key, tensor, target) > 0
+    return _lies_across(key, operand, dim) and _row(key, operand, target) > 0
 
 
 @lru_cache(maxsize=65536)
@@ -86,20 +87,54 @@ def _streams(key: SpecKey, dim: int, target: Target) -> int:
 def _row_cost(key: SpecKey, dim: int, target: Target) -> int:
     """Millicycles of a step along ``dim`` for the operands that lie along another."""
     return sum(
-        _row(key, tensor, target)
-        for index, tensor in enumerate(key.tensors)
+        _row(key, index, target)
+        for index in range(len(key.tensors))
         if _lies_across(key, index, dim)
     )
 
 
-def _row(key: SpecKey, tensor: TensorSpec, target: Target) -> int:
+def _row(key: SpecKey, operand: int, target: Target) -> int:
     """Millicycles to go on in another row of an operand.
 
     What computes on two operands has other work than to wait for rows of L2.
     """
+    tensor = key.tensors[operand]
     if tensor.level is Level.L2 and len(key.tensors) > 2:
         return 0
+    if tensor.level in (Level.GL, Level.L2) and _aliased(key, operand, target):
+        return target.prices.row_aliased
     return target.cost("row", tensor.level)
+
+
+def _crowd(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
+    """Millicycles a line of an aliased operand where its rows push each other out.
+
+    In L2 its own rows do; in L1 those of all operands that are there too. Rows of one
+    line each meet others by chance alone, and do not count.
+    """
+    if dest.level is Level.L2:
+        rows = dest.runs(frame.operand_sizes(operand))
+        return (rows > target.l2_rows) * target.prices.crowd_l2
+    own = _long_rows(dest, frame.operand_sizes(operand))
+    rows = own
+    for index, tensor in enumerate(frame.key.tensors):
+        near = tensor.level is Level.L1 and _aliased(frame.key, index, target)
+        if near and index != operand:
+            rows = rows + _long_rows(tensor, frame.operand_sizes(index))
+    return ((own > 0) & (rows > target.l1_ways)) * target.prices.crowd_l1
+
+
+def _long_rows(tensor: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
+    """The rows with gaps of a tile that have more than a line each; else 0."""
+    rows = tensor.runs(sizes)
+    return rows * (tensor.lines(sizes) > rows)
+
+
+def _aliased(key: SpecKey, operand: int, target: Target) -> bool:
+    """Whether rows of an operand may fall into the same sets: not those of a copy."""
+    name = key.kind.operands[operand].name
+    packed = key.tensors[operand].layout.is_packed
+    return not packed and target.around.has_aliased(name)
 
 
 def _lies_across(key: SpecKey, operand: int, dim: int) -> bool:

@@ -127,7 +127,7 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
         for impl in Sampler(spec, other, rng).programs(few):
             pool.setdefault(str(impl), impl)
     impls = tuple(pool.values())
-    costs = Ledger(impls).costs(target).tolist()
+    costs = Ledger(impls, target).costs(target).tolist()
     return tuple(spread(impls, costs, plan.programs))
 
 

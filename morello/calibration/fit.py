@@ -94,7 +94,7 @@ def fit(
 
 def describe(measured: Sequence[Measured], before: Target, after: Target) -> Fit:
     """How two targets explain the measurements."""
-    paid = Ledger([m.impl for m in measured]).slopes(before).sum(axis=0)
+    paid = Ledger([m.impl for m in measured], before).slopes(before).sum(axis=0)
     seen = tuple(name for name, slope in zip(FITTED, paid, strict=True) if slope)
     errors, now = (relative_errors(measured, t) for t in (before, after))
     return Fit(before, after, errors, now, seen)
@@ -103,7 +103,7 @@ def describe(measured: Sequence[Measured], before: Target, after: Target) -> Fit
 def relative_errors(measured: Sequence[Measured], target: Target) -> tuple[float, ...]:
     """|predicted / measured - 1| of each program."""
     times = np.array([1000 * m.cycles for m in measured])
-    costs = Ledger([m.impl for m in measured]).costs(target)
+    costs = Ledger([m.impl for m in measured], target).costs(target)
     return tuple(np.abs(costs / times - 1).tolist())
 
 
@@ -122,7 +122,7 @@ class _Objective:
         ridge: float,
         bounds: Bounds,
     ) -> None:
-        self.ledger = Ledger([m.impl for m in measured])
+        self.ledger = Ledger([m.impl for m in measured], origin)
         each = [bounds.get(name, (1, np.inf)) for name in FITTED]
         self.low, self.high = np.array(each, np.float64).T
         self.times = np.array([1000 * m.cycles for m in measured])

@@ -12,6 +12,7 @@ from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
 from morello.targets import Target
 from morello.targets.coefficients import Coefficients
+from morello.targets.surroundings import Surroundings
 
 Vector = npt.NDArray[np.float64]
 
@@ -31,6 +32,7 @@ def reprice(impl: Impl, target: Target) -> Impl:
     Raises:
         ScheduleError: an action does not apply on this target.
     """
+    target = target.at(impl.spec)
     known: dict[int, Impl] = {}
 
     def visit(node: Impl) -> Impl:
@@ -63,25 +65,33 @@ def decisions(impl: Impl) -> dict[Decision, int]:
 
 
 class Ledger:
-    """Many programs, to be priced again and again: their decisions, found once."""
+    """Many programs, to be priced again and again: their decisions, found once.
 
-    def __init__(self, impls: Sequence[Impl]) -> None:
-        places: dict[Decision, int] = {}
-        found = [decisions(impl) for impl in impls]
-        for one in found:
-            for decision in one:
+    Args:
+        impls: the programs.
+        machine: the target, as far as goals are seen by it (`Target.at`).
+    """
+
+    def __init__(self, impls: Sequence[Impl], machine: Target) -> None:
+        places: dict[tuple[Surroundings, Decision], int] = {}
+        found = []
+        for impl in impls:
+            around = machine.at(impl.spec).around
+            paid = {(around, one): runs for one, runs in decisions(impl).items()}
+            found.append(paid)
+            for decision in paid:
                 places.setdefault(decision, len(places))
         self._runs = np.zeros((len(impls), len(places)))
-        for row, one in zip(self._runs, found, strict=True):
-            row[[places[decision] for decision in one]] = list(one.values())
-        groups: dict[tuple[SpecKey, Action], list[Spec]] = {}
-        order: dict[tuple[SpecKey, Action], list[int]] = {}
-        for (spec, action), place in places.items():
-            groups.setdefault((spec.key, action), []).append(spec)
-            order.setdefault((spec.key, action), []).append(place)
+        for row, paid in zip(self._runs, found, strict=True):
+            row[[places[decision] for decision in paid]] = list(paid.values())
+        groups: dict[tuple[Surroundings, SpecKey, Action], list[Spec]] = {}
+        order: dict[tuple[Surroundings, SpecKey, Action], list[int]] = {}
+        for (around, (spec, action)), place in places.items():
+            groups.setdefault((around, spec.key, action), []).append(spec)
+            order.setdefault((around, spec.key, action), []).append(place)
         found_groups = [
-            _Group(action, _frame(specs), np.array(order[key, action]))
-            for (key, action), specs in groups.items()
+            _Group(key[0], key[2], _frame(specs), np.array(order[key]))
+            for key, specs in groups.items()
         ]
         # Kernels have maxima; what other actions cost is linear in the coefficients.
         self._bent = tuple(g for g in found_groups if isinstance(g.action, Select))
@@ -122,8 +132,9 @@ class Ledger:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """Decisions for the same action on Specs of one key."""
+    """Decisions for the same action on Specs of one key, below goals that lie alike."""
 
+    around: Surroundings
     action: Action
     frame: Frame
     places: npt.NDArray[np.int64]
@@ -131,7 +142,7 @@ class _Group:
 
     def cost(self, target: Target) -> Vector:
         """What the action costs by itself on each Spec."""
-        cost = self.action.expand(self.frame, target).cost
+        cost = self.action.expand(self.frame, target.seen(self.around)).cost
         return np.asarray(np.broadcast_to(cost, self.places.shape), np.float64)
 
 

@@ -74,6 +74,7 @@ class Sampler:
     """
 
     def __init__(self, spec: Spec, target: Target, rng: random.Random) -> None:
+        target = target.at(spec)
         solver = Solver(target)
         self.best = solver.solve(spec).impl
         self._target = target

@@ -8,11 +8,14 @@ over rhs once for a few columns of out that are in registers all the while.
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
 from morello.kernels.vectors import lanes_of, parts
 from morello.spec import Level, Spec
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
 
 ROWS = 8
 """Rows of rhs that are read side by side."""
@@ -33,6 +36,17 @@ def room_to_prefetch(frame: Frame) -> tuple[Condition, ...]:
             f"needs room in L2 for twice {ROWS} rows of rhs: tile n smaller",
         ),
     )
+
+
+def prefetch_cost(frame: Frame, lines: Ints, coefficients: Coefficients) -> Ints:
+    """Millicycles of asking for ``lines`` of each row of rhs, but of the first rows.
+
+    `Columns.passes` asks for the rows after those that it reads, all but the last time.
+    """
+    if frame.key.tensors[1].level is not Level.GL:
+        return 0
+    rows = np.maximum(frame.sizes[2] // ROWS - 1, 0) * ROWS
+    return rows * lines * coefficients.prefetch
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.kernels.axpy_columns import ROWS, VECTORS, Columns, room_to_prefetch
+from morello.kernels.axpy_columns import (
+    ROWS,
+    VECTORS,
+    Columns,
+    prefetch_cost,
+    room_to_prefetch,
+)
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
@@ -26,6 +32,9 @@ from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 from morello.targets.coefficients import Coefficients
+
+_WAYS = 8
+"""Rows a power of two apart that L1 holds side by side."""
 
 MOST_M = 6
 """Rows of lhs: each takes `VECTORS` registers."""
@@ -146,7 +155,12 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients) -> Ints:
     far = np.maximum(arrival, exchange)
     alone = np.maximum(slowest, far) if hides else slowest + far
     busy = np.where(m == 1, alone, slowest + np.maximum(hidden, exchange))
-    return busy + passes * (first + c.loop_setup)
+    asked = prefetch_cost(frame, steps, c)
+    # Rows of rhs that are not brought to L1 by a move meet those of out there.
+    together = m + np.minimum(k, ROWS)
+    crowded = (m > 1) & (together > _WAYS) & (rhs.level is not Level.L1)
+    crowd = c.crowd_l1 * crowded * k * steps
+    return busy + passes * (first + c.loop_setup) + asked + crowd
 
 
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:

@@ -10,6 +10,7 @@ from morello.kernels.axpy_columns import (
     ROWS,
     Columns,
     HalvesColumns,
+    prefetch_cost,
     room_to_prefetch,
 )
 from morello.kernels.base import Kernel
@@ -116,7 +117,12 @@ class MatmulAxpyBf16(Kernel):
         narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
         factors = m * k * (c.load + narrow)
         each = ends + c.loop_setup
-        return as_ints(c.kernel_setup + slowest + factors + passes * each + runs)
+        asked: Ints = 0
+        if not rhs.layout.is_packed:
+            asked = prefetch_cost(frame, n // (2 * lanes_of(rhs.dtype)), c)
+        return as_ints(
+            c.kernel_setup + slowest + factors + passes * each + runs + asked
+        )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs in halves, the columns after them as they are."""

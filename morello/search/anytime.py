@@ -65,12 +65,13 @@ def best_program(
         target: the machine.
         database: where tables are looked for, and stored when they are solved.
         patience: when to stop; None to search the whole space.
-        solver: one for the same target, database and patience that has solved related
-            Specs, whose tables are used.
+        solver: one for the same database and patience that has solved related Specs,
+            whose tables and target are used.
 
     Raises:
         SearchError: no program exists.
     """
+    target = target.at(spec) if solver is None else solver.target
     pins = pins_of(database, target) if solver is None else solver.pinned.pins
     question = (spec, target, database, pins)
     found = _known.get(question)

@@ -37,6 +37,7 @@ def best_settled(
         SearchError: no layouts have a program.
     """
     patience = patience or Patience()
+    target = target.at(goal.spec)
     solver = Solver(target, database, watch_of(patience))
     best: tuple[Spec, Solution] | None = None
     refusal: SearchError | None = None

@@ -11,7 +11,7 @@ class Coefficients:
     """What each thing costs, in millicycles."""
 
     line_gl: int
-    """Bringing one cache line from beyond L2."""
+    """Bringing one cache line from beyond L2: from L3."""
     line_l2: int
     """Bringing one cache line from L2 to L1."""
     hidden_gl: int
@@ -27,9 +27,26 @@ class Coefficients:
     and streams that begin anew."""
     row_l2: int
     """The same in L2."""
+    row_aliased: int
+    """Both where rows lie a multiple of a power of two apart, so that all of them fall
+    into one set of L1 and few of L2."""
     crowd_l2: int
-    """Bringing a line to L2 in a tile of so many rows, with gaps between them, that
-    they push each other out."""
+    """Bringing a line to L2, in a tile of so many such rows that they push each other
+    out."""
+    crowd_l1: int
+    """Bringing a line to L1 in a tile of such rows, where all operands have more of
+    them there than L1 has ways."""
+    line_dram: int
+    """`line_gl` where operands do not fit L3 together."""
+    hidden_dram: int
+    """`hidden_gl` there."""
+    store_dram: int
+    """`store_gl` there."""
+    run_dram: int
+    """`run` there."""
+    prefetch: int
+    """Asking for a line of L3 that the hardware would bring as soon by itself. Where it
+    does not, in DRAM, this is nothing beside the line."""
     shared_gl: int
     """What a line from or to beyond L2 takes longer for each further thread."""
     run: int
@@ -68,3 +85,18 @@ class Coefficients:
     """From one such operation to the next that needs its result."""
     scalar: int
     """One scalar element moved or computed on its own."""
+
+    def in_dram(self) -> "Coefficients":
+        """The same where the operands of a goal lie in DRAM, not in L3."""
+        return dataclasses.replace(
+            self,
+            line_gl=self.line_dram,
+            hidden_gl=self.hidden_dram,
+            store_gl=self.store_dram,
+            run=self.run_dram,
+            prefetch=0,
+        )
+
+    def uncrowded(self) -> "Coefficients":
+        """The same where rows do not fall into the same sets of caches."""
+        return dataclasses.replace(self, crowd_l1=0, crowd_l2=0)

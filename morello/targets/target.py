@@ -1,15 +1,18 @@
 """What the search and the code generator must know of a machine."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
 
 from morello.errors import TargetError
+from morello.spec import Spec
 from morello.spec.dtypes import Dtype
 from morello.spec.limits import Limits, cache_classes, snap_down
 from morello.spec.tensor import Level
 from morello.targets.coefficients import Coefficients
+from morello.targets.surroundings import PLAIN, Surroundings
 
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
@@ -40,6 +43,9 @@ class Target:
     coefficients: Coefficients
     kernels: tuple[str, ...]
     """The kernels that it can run, by name."""
+    l3_lines: int = 9 << 15
+    """Lines of the last-level cache that a program can count on, here 18 of 32 MiB:
+    where operands are larger together, they come from DRAM."""
     streams: int = 8
     """Rows, of all operands together, that are followed at the same time at no cost."""
     l2_rows: int = 128
@@ -56,6 +62,8 @@ class Target:
     relayouts: bool = True
     """Whether operands may take other layouts. Without, programs are slower, and found
     in about a second."""
+    around: Surroundings = PLAIN
+    """How the operands of the goal lie that is searched for."""
 
     def __post_init__(self) -> None:
         for name in ("registers", "vector_bytes", "l1_lines", "l1_ways", "l2_lines"):
@@ -66,6 +74,27 @@ class Target:
                 f"the target '{self.name}' has {self.threads} threads",
                 "give at least 1",
             )
+
+    def at(self, goal: Spec) -> "Target":
+        """The target as the Specs below a goal see it: it prices their lines and rows.
+
+        A search is given this one, so that all programs it compares are priced alike.
+        """
+        around = Surroundings.of(goal, self.l3_lines, self.l1_lines // self.l1_ways)
+        return self.seen(around)
+
+    def seen(self, around: Surroundings) -> "Target":
+        """The target with other surroundings; itself if it has these."""
+        if around == self.around:
+            return self
+        return dataclasses.replace(self, around=around)
+
+    @functools.cached_property
+    def prices(self) -> Coefficients:
+        """What things cost in these surroundings: the coefficients to be paid."""
+        near = self.coefficients
+        found = near.in_dram() if self.around.far else near
+        return found if self.around.aliased else found.uncrowded()
 
     @property
     def limits(self) -> Limits:
@@ -99,4 +128,4 @@ class Target:
         if level in (Level.L1, Level.VRF):
             return 0
         suffix = "gl" if level is Level.GL else "l2"
-        return int(getattr(self.coefficients, f"{what}_{suffix}"))
+        return int(getattr(self.prices, f"{what}_{suffix}"))

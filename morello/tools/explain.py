@@ -45,6 +45,7 @@ def main(options: ExplainOptions) -> int:
     request = Request.read(options.spec, options.target, options.schedule, options.db)
     threads = thread_count(options.threads, request.schedule)
     goal, target = parallel_goal(request.spec, request.target, threads)
+    target = target.at(goal)
     found = _explained(request, goal, target, _wanted(options))
     _check_nodes(options.at, found)
     programs = None

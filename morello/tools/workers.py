@@ -164,7 +164,7 @@ def solve(job: Job) -> Done:
         spec = parse_spec(job.spec, target.limits)
         goal, machine = parallel_goal(spec, target, job.threads)
         database = open_database(job.db)
-        found = Solver(machine, database).solve(goal)
+        found = Solver(machine.at(goal), database).solve(goal)
     except MorelloError as error:
         return Done(job, time.perf_counter() - start, error=str(error))
     except MemoryError:

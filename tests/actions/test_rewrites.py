@@ -8,10 +8,12 @@ from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
 from morello.kernels import KERNELS
 from morello.spec import Layout, Level, Limits, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame
-from morello.targets import AVX2
+from morello.targets import AVX2, Target
+from morello.targets.surroundings import Surroundings
 
 UNIT = AVX2.coefficients
 ROWS = Layout.row_major(3)
+ALIASED = AVX2.seen(Surroundings(aliased=("lhs", "rhs", "out")))
 PANELS = Layout.parse("[0,2,1,2p16]")
 FULL = AVX2.limits
 
@@ -26,8 +28,8 @@ def after(action: Action, text: str) -> list[str]:
     return [f"{h.role} {h.times} {print_spec(h.spec, FULL)}" for h in holes]
 
 
-def cost(action: Action, text: str) -> int:
-    return action.apply(spec(text), AVX2).cost
+def cost(action: Action, text: str, target: Target = AVX2) -> int:
+    return action.apply(spec(text), target).cost
 
 
 def test_tile_that_divides() -> None:
@@ -154,13 +156,48 @@ def test_rows_are_paid_once_however_loops_are_made() -> None:
     assert along == 4 * UNIT.loop_trip + setup
 
 
-def test_more_rows_than_l2_is_sure_to_hold_cost_more() -> None:
+def test_more_aliased_rows_than_l2_is_sure_to_hold_cost_more() -> None:
     text = "matmul:{}x16x16:f32:lhs=[0,1,2]/strided"
-    some = cost(Move("lhs", Level.L2, ROWS), text.format(128))
-    more = cost(Move("lhs", Level.L2, ROWS), text.format(129))
-    each = UNIT.hidden_gl + UNIT.row_gl
-    assert some == 128 * each
-    assert more == 129 * (each + UNIT.crowd_l2)
+    move = Move("lhs", Level.L2, ROWS)
+    each = UNIT.hidden_gl + UNIT.row_aliased
+    assert cost(move, text.format(128), ALIASED) == 128 * each
+    assert cost(move, text.format(129), ALIASED) == 129 * (each + UNIT.crowd_l2)
+    assert cost(move, text.format(129)) == 129 * (UNIT.hidden_gl + UNIT.row_gl)
+
+
+def test_rows_of_a_copy_are_not_aliased() -> None:
+    text = "matmul:8x{}x{}:f32:rhs=[0,2,1,2p16]"
+    for level, k, n in ((Level.L1, 40, 160), (Level.L2, 64, 2400)):
+        move, given = Move("rhs", level, PANELS), text.format(k, n)
+        assert cost(move, given, ALIASED) == cost(move, given)
+
+
+def test_more_long_rows_than_l1_has_ways_cost_more_if_aliased() -> None:
+    text = "matmul_accum:{}x{}x32:f32:rhs=[0,1,2]@L1/strided:out=[0,1,2]/strided"
+    move = Move("out", Level.L1, ROWS)
+
+    def crowd(m: int, k: int, given: str = text) -> int:
+        given = given.format(m, k)
+        rows = m * (UNIT.row_aliased - UNIT.row_gl) * (m > 4)
+        return cost(move, given, ALIASED) - cost(move, given) - rows
+
+    assert crowd(4, 4) == 0
+    assert crowd(4, 5) == 4 * 2 * UNIT.crowd_l1
+    assert crowd(6, 8) == 6 * 2 * UNIT.crowd_l1
+    assert crowd(6, 8, text.replace("x32:", "x16:")) == 0  # a line each
+    assert crowd(4, 8, text.replace("[0,1,2]@L1/strided", "[0,2,1,2p16]@L1")) == 0
+
+
+def test_operands_are_aliased_one_by_one() -> None:
+    text, flat = "move:8x16:dst=[0,1]/strided:src=[0,1]/strided", Layout.row_major(2)
+    seen = AVX2.seen(Surroundings(aliased=("src",), other=("dst",)))
+    move = Move("src", Level.L1, flat)
+    assert cost(move, text, seen) == 8 * (UNIT.line_gl + UNIT.row_aliased)
+    move = Move("dst", Level.L1, flat)
+    assert cost(move, text, seen) == 8 * (UNIT.store_gl + UNIT.row_gl)
+    # Of a product only names of its own are known: a packed operand may be any.
+    below = AVX2.seen(Surroundings(aliased=("lhs",), other=("rhs", "out")))
+    assert cost(move, text, below) == 8 * (UNIT.store_gl + UNIT.row_aliased)
 
 
 def test_threads_share_what_is_beyond_l2() -> None:

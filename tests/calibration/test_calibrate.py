@@ -31,7 +31,7 @@ def times_of_truth(
     """What programs take on a machine that is as `TRUTH` says."""
     if not impls:
         return []
-    return [(cost / 1000, cost * 1e-12) for cost in Ledger(impls).costs(TRUTH)]
+    return [(cost / 1000, cost * 1e-12) for cost in Ledger(impls, AVX2).costs(TRUTH)]
 
 
 def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
@@ -118,7 +118,7 @@ def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
     best = [Solver(TRUTH).solve(goal).impl.cost for goal in goals]
     chosen = [Solver(kept.target).solve(goal).impl for goal in goals]
     for least, impl in zip(best, chosen, strict=True):
-        assert Ledger([impl]).costs(TRUTH)[0] < 1.1 * least
+        assert Ledger([impl], AVX2).costs(TRUTH)[0] < 1.1 * least
     assert max(m.weight for m in found.measured) > 1
 
 

@@ -40,7 +40,7 @@ def programs() -> tuple[Impl, ...]:
 def measured(
     programs: tuple[Impl, ...], truth: Target, noise: float = 0.0
 ) -> tuple[Measured, ...]:
-    costs, rng = Ledger(programs).costs(truth), random.Random(0)
+    costs, rng = Ledger(programs, AVX2).costs(truth), random.Random(0)
     return tuple(
         Measured(i, cost / 1000 * (1 + noise * rng.uniform(-1, 1)))
         for i, cost in zip(programs, costs, strict=True)
@@ -94,7 +94,7 @@ def test_what_weighs_more_is_explained_better(programs: tuple[Impl, ...]) -> Non
     """Of two times of one program the heavier one is nearer to the prediction."""
     light, heavy = Measured(programs[0], 1000.0), Measured(programs[0], 2000.0, 50.0)
     found = fit([light, heavy], AVX2, 1e-4).after
-    cost = float(Ledger([programs[0]]).costs(found)[0]) / 1000
+    cost = float(Ledger([programs[0]], AVX2).costs(found)[0]) / 1000
     assert cost > 1.7 * 1000
 
 

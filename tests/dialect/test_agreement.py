@@ -64,7 +64,7 @@ def recomputed(
     spec: Spec, action: Action, block: ir.Block, left: list[tuple[ir.Operation, int]]
 ) -> int:
     """The action's own cost, from what it left in the IR."""
-    units = AVX2.coefficients
+    units = AVX2.prices
     match action:
         case Tile() | Split():
             # A loop of one trip is no loop in the IR, but is paid for.
@@ -105,8 +105,6 @@ def lines_brought(before: Spec, after: Spec) -> int:
         line += per_level("hidden" if uses >= reuse else "line", level)
     if operand.is_written:
         line += per_level("store", level)
-    if after.tensors[index].level is Level.L2:
-        line += AVX2.coefficients.crowd_l2 * (source.runs(sizes) > AVX2.l2_rows)
     rows, dim = source.runs(sizes), source.layout.row
     row = 0 if dim is None else row_price(before, index)
     many = dim is not None and rows > followed(before, operand.dims[dim])

@@ -10,6 +10,7 @@ from morello.kernels import KERNELS
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from morello.targets.avx2 import AVX2
+from morello.targets.coefficients import Coefficients
 from tests.kernels.harness import EDGE, Case, check_random, legal_cases, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 
@@ -175,7 +176,38 @@ def test_far_operands_cost_their_lines() -> None:
     lines = 1024 * 4096 * 4 // 64
     assert cost("L1") < cost("L2") < cost("GL")
     arrival = lines * AVX2.coefficients.line_gl
-    assert arrival <= cost("GL") <= 1.1 * arrival
+    asked = lines * AVX2.coefficients.prefetch
+    assert arrival <= cost("GL") <= 1.1 * (arrival + asked)
+
+
+def test_lines_of_dram_are_asked_for_at_no_cost() -> None:
+    """In L3 a loop over few rows, which asks for none, may be cheaper."""
+    costs = AVX2.coefficients
+
+    def asked(costs: Coefficients, k: int, level: str = "GL") -> int:
+        frame = Frame.of(axpy((1, 1, k, 4096), rhs=level))
+        kernel = KERNELS["matmul_axpy"]
+        silent = dataclasses.replace(costs, prefetch=0)
+        return int(kernel.cost(frame, costs) - kernel.cost(frame, silent))
+
+    assert asked(costs, 1024) == 1016 * 256 * costs.prefetch
+    assert asked(costs, 23) == 8 * 256 * costs.prefetch
+    assert asked(costs, 8) == asked(costs, 15) == asked(costs, 1024, "L2") == 0
+    assert asked(costs.in_dram(), 1024) == 0
+
+
+def test_rows_of_rhs_beside_rows_of_out_crowd_l1() -> None:
+    costs = AVX2.coefficients
+
+    def crowd(level: str, m: int, k: int) -> int:
+        frame = Frame.of(axpy((1, m, k, 512), rhs=level))
+        kernel = KERNELS["matmul_axpy"]
+        return int(kernel.cost(frame, costs) - kernel.cost(frame, costs.uncrowded()))
+
+    assert crowd("L2", 6, 512) == crowd("GL", 6, 512) == 512 * 32 * costs.crowd_l1
+    assert crowd("L1", 6, 512) == 0  # a move has paid
+    assert crowd("GL", 4, 5) == 5 * 32 * costs.crowd_l1
+    assert crowd("GL", 1, 512) == crowd("GL", 4, 4) == 0
 
 
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:

@@ -115,7 +115,7 @@ def search(some: Iterable[Goal]) -> Iterator[tuple[Goal, int]]:
     for goal in some:
         target = find_target(goal.target)
         spec = parse_spec(goal.spec, target.limits)
-        yield goal, Solver(target).solve(spec).impl.cost
+        yield goal, Solver(target.at(spec)).solve(spec).impl.cost
 
 
 def read() -> dict[Goal, int]:

@@ -1,0 +1,86 @@
+"""What a target sees of a goal."""
+
+import dataclasses
+
+import pytest
+
+from morello.spec import parse_spec
+from morello.targets import AVX2, Target
+from morello.targets.surroundings import Surroundings
+
+
+def around(text: str) -> Surroundings:
+    return AVX2.at(parse_spec(text, AVX2.limits)).around
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "matmul:64x64x64:f32",
+        "matmul:1000x1000x1000:f32",
+        "move:1000x1000:f32:dst=[1,0]",
+        "move:100000:f32",  # one row
+        "matmul:1x1000x1:f32",
+        "matmul:1x1024x1:f32",  # lhs has one row, rhs one element a row
+    ],
+)
+def test_most_goals_are_seen_as_they_are(text: str) -> None:
+    assert around(text) == Surroundings()
+    assert AVX2.at(parse_spec(text, AVX2.limits)) is AVX2
+
+
+@pytest.mark.parametrize(
+    ("text", "aliased"),
+    [
+        ("move:1024x1024:f32", "src dst"),
+        ("move:1024x512:f32", ""),
+        ("move:2x1024:f32", "src dst"),
+        ("move:1x1024:f32", ""),
+        ("move:512x2048:bf16:dst=[1,0]", "src"),
+        ("move:1024x96:f32:dst=[1,0]", "dst"),  # its rows are 1024 long
+        ("move:96x1024:f32:dst=[0,1,0p6]", "src"),
+        ("matmul:1x2048x1024:f32", "rhs"),
+        ("matmul:1x1024x2048:f32:rhs=[0,2,1]", "rhs"),
+        ("matmul:1000x100x2048:s32", "rhs out"),
+    ],
+)
+def test_rows_at_multiples_of_a_page_are_aliased(text: str, aliased: str) -> None:
+    found = around(text)
+    assert found.aliased == tuple(aliased.split())
+    spec = parse_spec(text, AVX2.limits)
+    for operand in spec.kind.operands:
+        assert found.has_aliased(operand.name) == (operand.name in found.aliased)
+    assert found.has_aliased("of a copy") == bool(aliased)
+
+
+def test_large_operands_are_far() -> None:
+    lines = AVX2.l3_lines
+    assert not around(f"fill:{lines * 16}:f32").far
+    assert around(f"fill:{lines * 16 + 1}:f32").far
+    assert around(f"move:{lines * 8 + 1}:f32").far  # both together
+    assert not around(f"move:{lines * 8 + 1}:f32:src=[0]@L2").far
+
+
+def test_a_target_that_has_been_seen_forgets_an_earlier_goal() -> None:
+    far = AVX2.at(parse_spec("move:4096x4096:f32", AVX2.limits))
+    assert far.around == Surroundings(far=True, aliased=("src", "dst"))
+    assert far != AVX2
+    assert far.at(parse_spec("move:10x10:f32", AVX2.limits)) == AVX2
+
+
+def test_prices_follow_the_surroundings() -> None:
+    costs = AVX2.coefficients
+
+    def changed(target: Target) -> dict[str, int]:
+        found, plain = dataclasses.asdict(target.prices), dataclasses.asdict(costs)
+        return {name: found[name] for name in plain if found[name] != plain[name]}
+
+    uncrowded = {"crowd_l1": 0, "crowd_l2": 0}
+    assert changed(AVX2) == uncrowded
+    assert changed(AVX2.seen(Surroundings(aliased=("out",)))) == {}
+    dear = {"line": 7, "hidden": 3, "store": 5, "run": 11}
+    dram = {f"{name}_dram": value for name, value in dear.items()}
+    target = dataclasses.replace(AVX2, coefficients=dataclasses.replace(costs, **dram))
+    far = target.seen(Surroundings(far=True, aliased=("out",))).prices
+    assert (far.line_gl, far.hidden_gl, far.store_gl, far.run) == (7, 3, 5, 11)
+    assert far.prefetch == 0
