@@ -226,8 +226,12 @@ class HalvesColumns(Columns):
         ]
 
     def load_sums(self, places: Sequence[tuple[Value, int]], held: bool) -> list[Value]:
-        """Zero for the even and the odd columns of each place."""
-        zero = self.emitter.constant(self.out.tensor.dtype, 0, self.lanes)
+        """Zero for the even and the odd columns of each place.
+
+        -0 where the sums are added to out: it changes nothing that it is added to.
+        """
+        number = -0.0 if held else 0.0
+        zero = self.emitter.constant(self.out.tensor.dtype, number, self.lanes)
         return [zero] * (2 * len(places) * self.spec.sizes[1])
 
     def load_row(self, row: Value, places: Sequence[tuple[Value, int]]) -> list[Value]:

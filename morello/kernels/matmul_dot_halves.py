@@ -85,9 +85,12 @@ class MatmulDotHalves(Kernel):
         return as_ints(c.kernel_setup + ceil_div(k, PACK) * step + short + sums)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over packs of k that carries the sums; then each over its lanes."""
+        """A loop over packs of k that carries the sums; then each over its lanes.
+
+        Sums begin at -0, which changes nothing that it is added to.
+        """
         _, m, k, n = spec.sizes
-        zero = emitter.constant(Dtype.F32, 0, _LANES)
+        zero = emitter.constant(Dtype.F32, -0.0, _LANES)
         sums: Sequence[Value] = [zero] * (m * n)
 
         def step(at: Value, carried: Sequence[Value], count: int = PACK) -> list[Value]:
@@ -153,6 +156,6 @@ class MatmulDotHalves(Kernel):
 
 
 def _load_half(emitter: Emitter, lhs: Buffer, index: Index, count: int) -> Value:
-    if not count:
-        return emitter.constant(Dtype.F32, 0, _LANES)
-    return emitter.load(lhs, index, _LANES, count)
+    """Elements, and -0 behind them, whose product with the +0 there is -0."""
+    rest = emitter.constant(Dtype.F32, -0.0, _LANES)
+    return emitter.load(lhs, index, _LANES, count, rest) if count else rest

@@ -9,7 +9,7 @@ import functools
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from morello.errors import SpecError
 from morello.kernels import KERNELS
@@ -139,10 +139,12 @@ def accepted() -> dict[str, tuple[SpecKey, ...]]:
     return {name: tuple(keys) for name, keys in found.items()}
 
 
-def drawn(name: str) -> tuple[Spec, ...]:
-    """Specs of several keys, of edge sizes on one axis at a time."""
+def drawn(
+    name: str, wanted: Callable[[SpecKey], bool] = lambda key: True
+) -> tuple[Spec, ...]:
+    """Specs of several of the wanted keys, of edge sizes on one axis at a time."""
     rng = random.Random(name)
-    keys = accepted()[name]
+    keys = [key for key in accepted()[name] if wanted(key)]
     found: list[Spec] = []
     for key in rng.sample(keys, min(KEYS, len(keys))):
         specs = [s for s in _sized(key, rng) if legal(name, s)]

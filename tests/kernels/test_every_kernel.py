@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from morello.kernels import KERNELS
-from morello.spec import Spec
+from morello.spec import Matmul, Spec, SpecKey
 from morello.spec.kind import Array
 from tests.guarded import check_in_child
 from tests.kernels.accepted import accepted, drawn
@@ -43,6 +43,34 @@ def test_it_is_exact_stays_within_bounds_and_repeats_itself(name: str) -> None:
             first, _ = run(case, address, inputs, "end")
             again, _ = run(case, address, inputs, "start")
             assert np.array_equal(bits(first), bits(again)), case
+        return len(cases)
+
+    assert check_in_child(everything) == len(cases)
+
+
+def adds_floats(key: SpecKey) -> bool:
+    """Whether it is a product of floats that is added to out."""
+    kind = key.kind
+    return isinstance(kind, Matmul) and kind.accum and key.dtypes[2].is_float
+
+
+SUMS = [name for name, keys in accepted().items() if any(map(adds_floats, keys))]
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_zeros_without_a_sign_leave_one_that_has_it(name: str) -> None:
+    """-0 + 0 · -1 + … is -0: docs/quality.md, special values."""
+    cases = [Case(name, s) for s in drawn(name, adds_floats)]
+    assert cases
+    engine = compiled(cases)
+
+    def everything() -> int:
+        for i, case in enumerate(cases):
+            arrays = case.spec.random(np.random.default_rng(0))
+            lhs, rhs, out = map(np.zeros_like, arrays)
+            found, _ = run(case, engine.address(f"f{i}"), [lhs, rhs - 1, -out], "end")
+            assert np.all(np.signbit(found)), case
+            assert not np.any(found), case
         return len(cases)
 
     assert check_in_child(everything) == len(cases)
