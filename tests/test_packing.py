@@ -12,15 +12,17 @@ from morello.spec import Spec, parse_open_spec, parse_spec
 from morello.targets import AVX2
 
 OPEN = "matmul:16x64x160:f32:rhs=any"
+LARGE = "matmul:16x160x1000:f32:rhs=any"
+"""So large that the search takes panels."""
 FORMS = ("[0,1,2]", "[0,2,1,2p16]", "[0,2,1,2p24]")
 
 
 def settled(form: str) -> Spec:
-    return parse_spec(f"matmul:16x64x160:f32:rhs={form}", AVX2.limits)
+    return parse_spec(LARGE.replace("any", form), AVX2.limits)
 
 
 def test_the_choice_costs_no_more_than_any_layout() -> None:
-    spec, found = best_settled(parse_open_spec(OPEN, AVX2.limits), AVX2)
+    spec, found = best_settled(parse_open_spec(LARGE, AVX2.limits), AVX2)
     solver = Solver(AVX2)
     costs = {form: solver.solve(settled(form)).impl.cost for form in FORMS}
     assert found.complete
@@ -30,16 +32,16 @@ def test_the_choice_costs_no_more_than_any_layout() -> None:
 
 
 def test_packed_weights_are_used_again_and_again() -> None:
-    kernel = morello.compile(OPEN)
+    kernel = morello.compile(LARGE)
     assert not kernel.spec.tensors[1].layout.is_row_major
     rng = np.random.default_rng(1)
-    rhs = rng.integers(-4, 5, (64, 160)).astype(np.float32)
+    rhs = rng.integers(-4, 5, (160, 1000)).astype(np.float32)
     packed = kernel.pack(rhs)
     assert packed.flags.c_contiguous
     for turned in (np.asfortranarray(rhs), rhs[None]):
         assert kernel.pack(turned).tobytes() == packed.tobytes()
     for _ in range(2):
-        lhs = rng.integers(-4, 5, (16, 64)).astype(np.float32)
+        lhs = rng.integers(-4, 5, (16, 160)).astype(np.float32)
         assert np.array_equal(kernel(lhs, packed), lhs @ rhs)
 
 

@@ -72,6 +72,12 @@ _HAZARDS = {
     "undef": "an undefined value may differ at each use; a register is read before it "
     "is written",
 }
+_BF16 = re.compile(r"\bbfloat\b|\b0xR([0-9A-Fa-f]{4})\b")
+_BF16_USE = re.compile(
+    r"\b(?:f(?:add|sub|mul|div|rem|neg|cmp|pext|ptrunc|pto[su]i)|[su]itofp)\b.*\bbfloat\b"
+    r"|@llvm\.[\w.]*bf16"
+)
+"""Arithmetic on bfloat, and intrinsics whose names say it."""
 _OWN_CPU = re.compile(r'"(?:target-cpu|target-features|tune-cpu)"')
 
 
@@ -198,6 +204,22 @@ def downgrade(text: str) -> str:
             lowered = re.sub(r"\)\s+#\d+$", ")", lowered)
         lines.append(lowered)
     return "\n".join(lines) + "\n"
+
+
+def bf16_as_bits(text: str) -> str:
+    """The module with ``i16`` for ``bfloat``, where that is only moved and cast by bits.
+
+    Without instructions for it, LLVM keeps a bfloat that lives beyond its basic block as
+    a float, and calls the compiler's runtime to round it back.
+    """
+    if _BF16_USE.search(text):
+        return text
+    return _BF16.sub(lambda m: "i16" if m[0] == "bfloat" else _signed(m[1]), text)
+
+
+def _signed(digits: str) -> str:
+    """Four hexadecimal digits as a number of 16 bits."""
+    return str((int(digits, 16) ^ 0x8000) - 0x8000)
 
 
 def refuse_hazards(text: str) -> None:

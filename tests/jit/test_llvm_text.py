@@ -1,5 +1,6 @@
 """The downgrade of LLVM IR text, bit by bit through the JIT."""
 
+import ctypes
 import random
 import struct
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from morello.errors import CompileError
 from morello.jit.engine import compile_llvm
-from morello.jit.llvm_text import downgrade, refuse_hazards
+from morello.jit.llvm_text import bf16_as_bits, downgrade, refuse_hazards
 from morello.jit.translate import to_llvm_text
 from morello.mlir import ir
 from tests.jit.build import raw
@@ -233,3 +234,47 @@ def test_hazards_are_refused_with_their_line(line: str, reason: str) -> None:
 
 def test_names_and_comments_are_no_hazards() -> None:
     refuse_hazards('%undef = add i32 %inttoptr, 1 ; undef\n@g = constant c"undef"')
+
+
+MOVED = """define void @f(ptr %a, ptr %b, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %p = getelementptr bfloat, ptr %a, i64 %i
+  %v = load <1 x bfloat>, ptr %p, align 2
+  %next = add i64 %i, 1
+  %last = icmp eq i64 %next, %n
+  br i1 %last, label %exit, label %loop
+exit:
+  store <1 x bfloat> %v, ptr %b, align 2
+  %q = getelementptr bfloat, ptr %b, i64 1
+  store <2 x bfloat> <bfloat 0xR8001, bfloat 0xR3F80>, ptr %q, align 2
+  ret void
+}
+"""
+
+
+def test_bf16_that_lives_beyond_a_block_is_moved_by_bits() -> None:
+    """A signalling NaN stays one; nothing is called."""
+    text = bf16_as_bits(MOVED)
+    assert "bfloat" not in text
+    engine = compile_llvm(text, cpu="x86-64-v3")
+    source = np.array([0x3F80, 0x7F81], np.uint16)
+    found = np.zeros(4, np.uint16)
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    kind(engine.address("f"))(source.ctypes.data, found.ctypes.data, 2)
+    assert found.tolist() == [0x7F81, 0x8001, 0x3F80, 0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "%s = fadd <1 x bfloat> %v, %v",
+        "%s = fptrunc float %x to bfloat",
+        "call void @llvm.masked.store.v8bf16.p0(<8 x bfloat> %v)",
+    ],
+)
+def test_bf16_that_is_computed_with_stays(use: str) -> None:
+    text = f"{MOVED}\n{use}\n"
+    assert bf16_as_bits(text) == text

@@ -379,7 +379,7 @@ def test_memory_accesses_promise_no_more_than_the_element() -> None:
     assert len(found) == 8
     assert {kind: int(align) for kind, align in found} == {
         "float": 4,
-        "bfloat": 2,
+        "i16": 2,
         "i8": 1,
     }
 
