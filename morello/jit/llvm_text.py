@@ -207,10 +207,10 @@ def downgrade(text: str) -> str:
 
 
 def bf16_as_bits(text: str) -> str:
-    """The module with ``i16`` for ``bfloat``, where that is only moved and cast by bits.
+    """The module with ``i16`` for ``bfloat``, where that is moved and no more.
 
-    Without instructions for it, LLVM keeps a bfloat that lives beyond its basic block as
-    a float, and calls the compiler's runtime to round it back.
+    Without instructions for it, LLVM keeps a bfloat that lives beyond its basic block
+    as a float, and calls the compiler's runtime to round it back.
     """
     if _BF16_USE.search(text):
         return text
