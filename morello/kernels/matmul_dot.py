@@ -154,14 +154,18 @@ class MatmulDot(Kernel):
             block.write(whole, many - whole, prefetch=False)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
-        """A column-major rhs, of f32: few columns then waste no lanes."""
+        """A column-major rhs, of f32, in a cache: few columns then waste no lanes.
+
+        Where rhs is in memory no program of least cost was seen to bring it that far.
+        """
         if operand != 1 or not isinstance(key.kind, Matmul):
             return ()
         lhs, rhs, out = key.tensors
         fits = (
             set(key.dtypes) == {Dtype.F32}
             and lhs.layout.innermost == _K
-            and out.level in (Level.L2, Level.L1)
+            and rhs.level.is_cache
+            and out.level.is_cache
             and not any(t.layout.is_packed for t in key.tensors)
         )
         return (Form(rhs.dtype, _COLUMNS),) if fits else ()
