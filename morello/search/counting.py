@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from morello.actions import Action, Child, Expansion
+from morello.search.applied import Applied
 from morello.search.axes import Axis, Box, Free
 from morello.search.machine_code import address
 from morello.search.native_sum import sum_function
@@ -96,6 +97,10 @@ class _TableCounter(TableSolver):
         if child.there is None:
             return costs
         return np.where(child.there, costs, 0.0)
+
+    def _choose(self, index: int, applied: Applied) -> None:
+        """Every program counts: none is better."""
+        self._improve(index, self._total(applied), applied.window)
 
     def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
         """Add the programs that begin with an action."""

@@ -1,5 +1,6 @@
 """Reading solved tables at the Specs of a frame."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -34,24 +35,45 @@ def look_up(
     Returns:
         costs that broadcast to the parent's box; infinite where the table has no point.
     """
-    known = {
-        id(array): (dim, axis)
-        for dim, (array, axis) in enumerate(zip(_values(parent), axes, strict=True))
-    }
-    places = tuple(zip(table.box.axes, _values(child), strict=True))
-    costs = _slice(table, places, known, len(axes))
+    known = _known(parent, axes)
+    costs = _slice(table, _asked(table, child), known, len(axes))
     if costs is not None:
         return costs
     flat: Any = 0
     outside: Any = False
-    for axis, value in places:
-        place, gap = _place(axis, value, known.get(id(value)), len(axes))
+    for extent, place, gap in places(table, parent, axes, child):
         if gap is not False:
             outside = outside | gap
             place = np.maximum(place, 0)
-        flat = flat * len(axis) + place
+        flat = flat * extent + place
     costs = table.costs.reshape(-1).take(flat)
     return costs if outside is False else np.where(outside, np.inf, costs)
+
+
+def places(
+    table: Costs, parent: Frame, axes: tuple[Axis, ...], child: Frame
+) -> Iterator[tuple[int, Any, Any]]:
+    """Where the Specs of a hole are in a table, axis after axis; see `look_up`.
+
+    Yields:
+        how long the axis is; the positions, which broadcast to the parent's box; and
+        which of them mean nothing, since the axis lacks the number: False for none.
+    """
+    known = _known(parent, axes)
+    for axis, value in _asked(table, child):
+        yield len(axis), *_place(axis, value, known.get(id(value)), len(axes))
+
+
+def _known(parent: Frame, axes: tuple[Axis, ...]) -> dict[int, tuple[int, Axis]]:
+    """The dimension and the coordinates of each array of a frame."""
+    return {
+        id(array): (dim, axis)
+        for dim, (array, axis) in enumerate(zip(_values(parent), axes, strict=True))
+    }
+
+
+def _asked(table: Costs, child: Frame) -> tuple[tuple[Axis, Any], ...]:
+    return tuple(zip(table.box.axes, _values(child), strict=True))
 
 
 def _slice(

@@ -7,7 +7,6 @@ smaller size of the reduction, and others that leave it: so the sizes of a reduc
 that overwrites are settled one after another, ascending.
 """
 
-import bisect
 import copy
 import dataclasses
 from collections.abc import Callable
@@ -18,8 +17,10 @@ import numpy as np
 from morello.actions import Action, Child, Expansion, Peel
 from morello.actions.loops import tile_key
 from morello.errors import SearchError
+from morello.search.applied import Applied, Below
 from morello.search.axes import Box, Free
-from morello.search.gather import look_up, positions
+from morello.search.fused import improve
+from morello.search.gather import positions
 from morello.search.pins import Fixed
 from morello.search.slices import Slices
 from morello.search.sweep import Plan, plan_axis, sweep, sweep_around
@@ -32,31 +33,20 @@ from morello.search.table import (
     TableId,
     frame_of,
 )
-from morello.spec import Level, Limits, SpecKey
-from morello.spec.frame import Bools, Frame
-from morello.targets import Target
+from morello.spec import Limits, SpecKey
+from morello.spec.frame import Frame
 
 
-class Tables(Protocol):
+class Tables(Below, Protocol):
     """What one table is solved from."""
 
-    target: Target
     limits: Limits
-
-    def box(self, identity: TableId) -> Box:
-        """The box of a table."""
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table."""
 
-    def child_id(self, parent: TableId, child: Child) -> TableId:
-        """The table that a hole of a parent's table is looked up in."""
-
     def free(self, key: SpecKey, parent: TableId) -> Free:
         """Which limits may differ from the goal's in a hole with this key."""
-
-    def costs(self, identity: TableId) -> Costs:
-        """The costs of a table."""
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """The points of a table that are decided already."""
@@ -134,14 +124,19 @@ class TableSolver:
         Neither loop nor action makes a Spec with a greater reduction, so that one size
         of it after another is final.
         """
-        priced = {i: (peel, self._price(peel, frame)) for i, peel in peels.items()}
+        priced: dict[int, tuple[Peel, Floats, tuple[int, ...]]] = {}
+        for index, peel in peels.items():
+            applied = Applied.of(peel, self.id, self.box, frame, self.run)
+            if applied is not None:
+                priced[index] = peel, self._total(applied), applied.window
         for dim in self.key.kind.reductions:
             axis = self.box.sizes[dim]
             for at in range(len(axis)):
                 part = self._part(dim, at)
-                for index, (peel, price) in priced.items():
-                    if price is not None and peel.size in axis[:at]:
-                        part._improve(index, *self._first(dim, at, peel, *price))
+                for index, (peel, price, window) in priced.items():
+                    if peel.size in axis[:at]:
+                        first = self._first(dim, at, peel, price, window)
+                        part._improve(index, *first)
                 part._loop_within(loops)
 
     def _first(
@@ -242,43 +237,23 @@ class TableSolver:
 
     def _gather(self, index: int, action: Action, frame: Frame) -> None:
         """Try an action whose holes are in other tables, everywhere at once."""
-        price = self._price(action, frame)
-        if price is not None:
-            self._improve(index, *price)
+        applied = Applied.of(action, self.id, self.box, frame, self.run)
+        if applied is not None:
+            self._choose(index, applied)
 
-    def _price(
-        self, action: Action, frame: Frame
-    ) -> tuple[Floats, tuple[int, ...]] | None:
-        """What an action costs with its holes in other tables, and where it applies.
+    def _choose(self, index: int, applied: Applied) -> None:
+        """Take an action where it is the best so far."""
+        compared = improve(self.costs, self.decisions, index, applied)
+        if compared is None:
+            self._improve(index, self._total(applied), applied.window)
+        else:
+            self.impls += compared
 
-        The part of the box, from its origin; None if it is empty.
-        """
-        expansion = action.expand(frame, self.target)
-        legal = _legal(expansion)
-        if not np.any(legal):
-            return None
-        identities = tuple(
-            self.run.child_id(self.id, child) for child in expansion.children
-        )
-        window = self._window(frame, expansion, identities)
-        if window is None:
-            return None
-        part = _restrict(frame, window)
-        if part is not frame:
-            expansion = action.expand(part, self.target)
-            legal = _legal(expansion)
-        axes = tuple(a[:n] for a, n in zip(self.box.axes, window, strict=True))
-        total: Any = self._own(expansion)
-        for child, identity in zip(expansion.children, identities, strict=True):
-            if identity == self.id:
-                continue
-            table = self.run.costs(identity)
-            if not table.costs.size:
-                return None
-            total = total + self._hole(child, look_up(table, part, axes, child.frame))
-        total = np.where(legal, total, np.inf)
-        self.impls += int(np.count_nonzero(legal)) * (total.size // np.size(legal))
-        return total, window
+    def _total(self, applied: Applied) -> Floats:
+        """What an action costs, with its holes that are in other tables."""
+        total = applied.total(self._own(applied.expansion), self._hole)
+        self.impls += applied.compared(total.size)
+        return total
 
     def _own(self, expansion: Expansion) -> Floats:
         """What an action costs by itself."""
@@ -305,23 +280,6 @@ class TableSolver:
         np.copyto(costs, total, where=better)
         np.copyto(decisions, np.int32(index), where=better)
 
-    def _window(
-        self, frame: Frame, expansion: Expansion, identities: tuple[TableId, ...]
-    ) -> tuple[int, ...] | None:
-        """The part of the box, from its origin, outside which a hole has no program."""
-        extents = list(self.box.shape)
-        for child, identity in zip(expansion.children, identities, strict=True):
-            below = self.run.box(identity)
-            for place, dim in enumerate(child.dims):
-                if not below.sizes[place]:
-                    return None
-                if child.frame.sizes[place] is not frame.sizes[dim]:
-                    continue  # a part of the dimension
-                top = below.sizes[place][-1]
-                fit = bisect.bisect_right(self.box.sizes[dim], top)
-                extents[dim] = min(extents[dim], fit)
-        return tuple(extents) if all(extents) else None
-
 
 def _repeat(step: Callable[..., bool], plans: list[tuple[Any, ...]]) -> None:
     """Sweep along every axis until no cost falls; one axis is done after one sweep."""
@@ -329,31 +287,6 @@ def _repeat(step: Callable[..., bool], plans: list[tuple[Any, ...]]) -> None:
     while changed:
         results = [step(*plan) for plan in plans]
         changed = any(results) and len(plans) > 1
-
-
-def _legal(expansion: Expansion) -> Bools:
-    """Where in its frame an action applies."""
-    legal: Bools = np.bool_(True)
-    for condition in expansion.conditions:
-        legal = legal & condition.holds
-    return legal
-
-
-def _restrict(frame: Frame, window: tuple[int, ...]) -> Frame:
-    if all(size.shape[dim] == window[dim] for dim, size in enumerate(frame.sizes)):
-        return frame
-    sizes = tuple(
-        array[(slice(None),) * dim + (slice(window[dim]),)]
-        for dim, array in enumerate(frame.sizes)
-    )
-    left = frame.limits.vrf
-    if np.ndim(left):
-        part = tuple(
-            slice(window[dim]) if extent > 1 else slice(None)
-            for dim, extent in enumerate(left.shape)
-        )
-        left = left[part]
-    return Frame(frame.key, sizes, frame.limits.replace(Level.VRF, left))
 
 
 def aligned(table: Costs, box: Box, dim: int) -> Floats:

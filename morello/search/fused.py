@@ -1,0 +1,209 @@
+"""An action tried on a whole table in one pass: gathers, costs and the minimum.
+
+`improve` says no where an action does not have the form of `native_gather`; then
+`Applied.total` says the same with a pass of NumPy for each operation.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from morello.actions import Child
+from morello.search.applied import Applied
+from morello.search.gather import places
+from morello.search.machine_code import address
+from morello.search.native_gather import gather_function
+from morello.search.table import Costs, Floats, Integers
+
+_NONE = -(1 << 40)
+"""A place outside the table: it stays negative whatever is added."""
+
+_POINT, _NEAR, _FAR = range(3)
+"""What numbers vary with, beside the sizes: nothing, what is left of L1, of L2."""
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Term:
+    """Numbers for each point of the sizes, or for all; and for each class of a cache.
+
+    Args:
+        point: the step from a point to the next; 0 where all have the same.
+        each: the step from a class to the next.
+    """
+
+    values: Array
+    point: int
+    each: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Hole:
+    """Where the costs of a hole are, and how often they count, as arrays to be added.
+
+    Args:
+        places: what varies with the sizes alone, with what is left of L1, of L2.
+    """
+
+    costs: Floats
+    times: Array
+    places: tuple[Array, Array, Array]
+
+    @classmethod
+    def of(cls, child: Child, table: Costs, applied: Applied) -> "_Hole | None":
+        """A hole of an action; None if it does not have the form."""
+        times = np.asarray(child.times, np.float64)
+        if child.there is not None or _varies(times) != _POINT:
+            return None
+        sums: list[Any] = [0, 0, 0]
+        found = places(table, applied.frame, applied.axes, child.frame)
+        stride = table.costs.size
+        for extent, place, gap in found:
+            stride //= extent
+            term = place * stride
+            if gap is not False:
+                term = np.where(gap, _NONE, term)
+            kind = _varies(term)
+            if kind is None:
+                return None
+            sums[kind] = sums[kind] + term
+        at, near, far = (np.asarray(total, np.int64) for total in sums)
+        return cls(table.costs, times, (at, near, far))
+
+    def where(self, legal: Array, kind: int) -> "_Hole":
+        """The same with programs only where an action applies."""
+        at, near, far = (
+            np.where(legal, place, _NONE) if kind == k else place
+            for k, place in enumerate(self.places)
+        )
+        return dataclasses.replace(self, places=(at, near, far))
+
+    def terms(self, points: tuple[int, ...]) -> tuple[_Term, ...]:
+        """In the order of `native_gather.HOLE`, after the table."""
+        at, near, far = self.places
+        return (
+            _by_point(at, points),
+            _by_point(self.times, points),
+            _by_class(near, points, _NEAR),
+            _by_class(far, points, _FAR),
+        )
+
+
+def improve(
+    costs: Floats,
+    decisions: np.ndarray[Any, np.dtype[np.int32]],
+    index: int,
+    applied: Applied,
+) -> int | None:
+    """Let an action decide the points where it costs less than what was found so far.
+
+    Args:
+        costs: of the whole table; changed in place.
+        decisions: of the same shape.
+        index: the decision that stands for the action.
+
+    Returns:
+        how many implementations were compared; None, and nothing is done, where the
+        action does not have the form.
+    """
+    own, legal = np.asarray(applied.expansion.cost), np.asarray(applied.legal)
+    kind = _varies(legal)
+    if kind is None or _varies(own) != _POINT or (kind != _POINT and not applied.holes):
+        return None
+    holes = []
+    for child, table in applied.holes:
+        hole = _Hole.of(child, table, applied)
+        if hole is None:
+            return None
+        holes.append(hole)
+    if kind == _POINT:
+        own = np.where(legal, own, np.inf)
+    else:
+        holes[0] = holes[0].where(legal, kind)
+    own = own.astype(np.float64)
+    _run(costs, decisions, index, own, holes, applied.window[:-2])
+    shapes = (array.shape for hole in holes for array in (hole.times, *hole.places))
+    return applied.compared(
+        math.prod(np.broadcast_shapes(own.shape, legal.shape, *shapes))
+    )
+
+
+def _run(
+    costs: Floats,
+    decisions: np.ndarray[Any, np.dtype[np.int32]],
+    index: int,
+    own: Array,
+    holes: list[_Hole],
+    points: tuple[int, ...],
+) -> None:
+    price = _by_point(own, points)
+    terms = [hole.terms(points) for hole in holes]  # they live until the call is over
+    words = np.asarray(
+        [word for h, t in zip(holes, terms, strict=True) for word in _words(h, t)],
+        np.int64,
+    )
+    rows, sums = _rows(costs.shape, points), np.empty(costs.shape[-2:])
+    gather_function()(
+        address(costs),
+        address(decisions),
+        address(sums),
+        len(rows),
+        *costs.shape[-2:],
+        address(rows),
+        address(price.values),
+        price.point,
+        index,
+        len(holes),
+        address(words),
+    )
+
+
+def _words(hole: _Hole, terms: Iterable[_Term]) -> list[int]:
+    """The hole as machine code reads it."""
+    words = [address(hole.costs)]
+    for place, term in enumerate(terms):
+        words += (address(term.values), term.point)
+        if place >= 2:  # of a cache
+            words.append(term.each)
+    return words
+
+
+def _varies(array: Any) -> int | None:
+    """What numbers vary with beside the sizes; None if with both caches."""
+    near, far = np.shape(array)[-2:] if np.ndim(array) else (1, 1)
+    if near == 1:
+        return _POINT if far == 1 else _FAR
+    return _NEAR if far == 1 else None
+
+
+def _by_point(values: Array, points: tuple[int, ...]) -> _Term:
+    if values.size == 1:
+        return _Term(values.reshape(1), 0)
+    return _Term(_flat(np.broadcast_to(values[..., 0, 0], points)), 1)
+
+
+def _by_class(values: Array, points: tuple[int, ...], kind: int) -> _Term:
+    if values.size == 1:
+        return _Term(values.reshape(1), 0)
+    rows = values[..., 0] if kind == _NEAR else values[..., 0, :]
+    count = rows.shape[-1]
+    if rows.size == count:
+        return _Term(_flat(rows), 0, 1)
+    return _Term(_flat(np.broadcast_to(rows, (*points, count))), count, 1)
+
+
+def _flat(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+@lru_cache(maxsize=256)
+def _rows(shape: tuple[int, ...], points: tuple[int, ...]) -> Integers:
+    """Where each point of a window begins in the arrays of a table."""
+    rows = np.arange(math.prod(shape[:-2]), dtype=np.int64) * math.prod(shape[-2:])
+    window = tuple(slice(extent) for extent in points)
+    return _flat(rows.reshape(shape[:-2])[window])
