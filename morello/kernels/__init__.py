@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
-from morello.kernels.matmul_axpy import MatmulAxpy
+from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.matmul_block import MatmulBlock
 from morello.kernels.matmul_broadcast import MatmulBroadcast
@@ -41,6 +41,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulBlock(),
     MatmulRows(),
     MatmulAxpy(),
+    MatmulAxpyFour(),
     MatmulAxpyBf16(),
     MatmulDot(),
     MatmulScalar(),

@@ -1,6 +1,6 @@
 """The code of kernels that add scaled rows of rhs to out.
 
-`Columns.passes` goes over out once for each `ROWS` rows of rhs: that many long runs are
+`Columns.passes` goes over out once for some `ROWS` rows of rhs: that many long runs are
 read side by side, which is what brings memory to its bandwidth. `Columns.once` goes
 over rhs once for a few columns of out that are in registers all the while.
 """
@@ -24,29 +24,31 @@ VECTORS = 2
 """Vectors of each row of out that are in registers at a time: a cache line."""
 
 
-def room_to_prefetch(frame: Frame) -> tuple[Condition, ...]:
+def room_to_prefetch(frame: Frame, rows: int = ROWS) -> tuple[Condition, ...]:
     """That L2 keeps the rows that are read and the next; nothing if not prefetched."""
     rhs = frame.key.tensors[1]
     if rhs.level is not Level.GL:
         return ()
-    lines = 2 * rhs.tiled(1).lines((1, ROWS, frame.sizes[3]))
+    lines = 2 * rhs.tiled(1).lines((1, rows, frame.sizes[3]))
     return (
         Condition(
             lines <= frame.limits.l2,
-            f"needs room in L2 for twice {ROWS} rows of rhs: tile n smaller",
+            f"needs room in L2 for twice {rows} rows of rhs: tile n smaller",
         ),
     )
 
 
-def prefetch_cost(frame: Frame, lines: Ints, coefficients: Coefficients) -> Ints:
+def prefetch_cost(
+    frame: Frame, lines: Ints, coefficients: Coefficients, rows: int = ROWS
+) -> Ints:
     """Millicycles of asking for ``lines`` of each row of rhs, but of the first rows.
 
     `Columns.passes` asks for the rows after those that it reads, all but the last time.
     """
     if frame.key.tensors[1].level is not Level.GL:
         return 0
-    rows = np.maximum(frame.sizes[2] // ROWS - 1, 0) * ROWS
-    return rows * lines * coefficients.prefetch
+    asked = np.maximum(frame.sizes[2] // rows - 1, 0) * rows
+    return asked * lines * coefficients.prefetch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +57,24 @@ class Columns:
 
     emitter: Emitter
     spec: Spec
-    lhs: Buffer
-    rhs: Buffer
-    out: Buffer
+    operands: Sequence[Buffer]
+    rows: int = ROWS
+    """Rows of rhs that `passes` reads side by side."""
+
+    @property
+    def lhs(self) -> Buffer:
+        """The factors."""
+        return self.operands[0]
+
+    @property
+    def rhs(self) -> Buffer:
+        """The rows that are scaled."""
+        return self.operands[1]
+
+    @property
+    def out(self) -> Buffer:
+        """The sums."""
+        return self.operands[2]
 
     @property
     def lanes(self) -> int:
@@ -76,24 +93,24 @@ class Columns:
 
     def passes(self, columns: int) -> None:
         """A loop over blocks of rows; the last is apart, for nothing follows it."""
-        k = self.spec.sizes[2]
+        k, rows = self.spec.sizes[2], self.rows
         far = self.rhs.tensor.level is Level.GL
-        last = max(k // ROWS - 1, 0) * ROWS if far else k // ROWS * ROWS
+        last = max(k // rows - 1, 0) * rows if far else k // rows * rows
         first = 0
         if not self.held:
-            self.block(0, min(ROWS, k), columns, prefetch=far and last > 0, held=False)
-            first = min(ROWS, k)
+            self.block(0, min(rows, k), columns, prefetch=far and last > 0, held=False)
+            first = min(rows, k)
 
         def block(at: Value, carried: Sequence[Value]) -> list[Value]:
-            self.block(at, ROWS, columns, prefetch=far)
+            self.block(at, rows, columns, prefetch=far)
             return []
 
-        if last > first + ROWS:
-            self.emitter.loop(first, last, ROWS, (), block)
+        if last > first + rows:
+            self.emitter.loop(first, last, rows, (), block)
         elif last > first:
             block(first, ())
-        for at in range(max(first, last), k, ROWS):
-            self.block(at, min(ROWS, k - at), columns, prefetch=False)
+        for at in range(max(first, last), k, rows):
+            self.block(at, min(rows, k - at), columns, prefetch=False)
 
     def block(
         self, at: Value, rows: int, columns: int, prefetch: bool, held: bool = True

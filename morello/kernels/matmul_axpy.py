@@ -1,6 +1,6 @@
 """Matmul of a few rows: rows of rhs go by once, and each is added to out, scaled.
 
-For each `ROWS` rows of rhs the kernel passes over out once, so that it reads as many
+For each 8 or 4 rows of rhs the kernel passes over out once, so that it reads as many
 long runs side by side, which is what brings memory to its bandwidth, and loads and
 stores out once for all of them. The rows after those are prefetched meanwhile.
 """
@@ -44,11 +44,13 @@ MOST_M = 6
 class MatmulAxpy(Kernel):
     """out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.
 
-    A single row of lhs has its `ROWS` factors in registers; of more rows each factor is
+    A single row of lhs has its 8 factors in registers; of more rows each factor is
     loaded where it is used. Columns that are no full vector are read with masks.
     """
 
     name: ClassVar[str] = "matmul_axpy"
+    rows: ClassVar[int] = ROWS
+    """Rows of rhs that are read side by side."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; k unpacked, n unpacked and innermost in rhs and out."""
@@ -69,7 +71,7 @@ class MatmulAxpy(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows, registers for the sums, and room for the rows that come next."""
         m = frame.sizes[1]
-        needed = VECTORS * m + np.where(m == 1, ROWS, VECTORS + 1)
+        needed = VECTORS * m + np.where(m == 1, self.rows, VECTORS + 1)
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
@@ -78,7 +80,7 @@ class MatmulAxpy(Kernel):
                 frame.limits.vrf >= needed,
                 "needs free registers for sums and factors: take fewer",
             ),
-            *room_to_prefetch(frame),
+            *room_to_prefetch(frame, self.rows),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
@@ -95,7 +97,7 @@ class MatmulAxpy(Kernel):
         steps = n // step
         whole = np.where(
             steps > 1,
-            _passes_cost(frame, np.maximum(steps, 2), c),
+            _passes_cost(frame, np.maximum(steps, 2), c, self.rows),
             steps * _once_cost(frame, step, c),
         )
         tail = _once_cost(frame, n % step, c)
@@ -103,7 +105,7 @@ class MatmulAxpy(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Whole steps of columns in passes over out; the others once, over all of k."""
-        columns = Columns(emitter, spec, *operands)
+        columns = Columns(emitter, spec, operands, self.rows)
         n = spec.sizes[3]
         step = columns.step
         whole = n // step * step
@@ -115,6 +117,33 @@ class MatmulAxpy(Kernel):
             columns.once(whole, n - whole)
 
 
+@dataclasses.dataclass(frozen=True)
+class MatmulAxpyFour(MatmulAxpy):
+    """`matmul_axpy` by 4 rows of rhs at a time, beside rows of out in the same sets.
+
+    It is for rows that are prefetched. Others are taken 4 at a time by splitting k.
+    """
+
+    name: ClassVar[str] = "matmul_axpy_four"
+    rows: ClassVar[int] = 4
+
+    def accepts(self, key: SpecKey) -> bool:
+        """The same, with rhs beyond L2."""
+        return super().accepts(key) and key.tensors[1].level is Level.GL
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """More rows of out than one, and of rhs than it reads at a time."""
+        _, m, k, _ = frame.sizes
+        return (
+            *super().conditions(frame),
+            Condition(m > 1, "takes more than one row: use matmul_axpy"),
+            Condition(
+                k >= 2 * self.rows,
+                f"takes at least {2 * self.rows} rows of rhs: use matmul_axpy",
+            ),
+        )
+
+
 def _arithmetic(dtype: Dtype, c: Coefficients) -> tuple[int, int]:
     """Millicycles of a multiply-add, and from one to the next in a chain."""
     if dtype.is_float:
@@ -122,7 +151,7 @@ def _arithmetic(dtype: Dtype, c: Coefficients) -> tuple[int, int]:
     return c.multiply_add_int, c.multiply_add_int_latency
 
 
-def _passes_cost(frame: Frame, steps: Ints, c: Coefficients) -> Ints:
+def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     """Millicycles of ``steps`` steps of columns, at least two, in passes over out.
 
     The factors of several rows are kept on the stack. A sum goes through memory from a
@@ -131,7 +160,7 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients) -> Ints:
     _, m, k, _ = frame.sizes
     _, rhs, out = frame.key.tensors
     fma, latency = _arithmetic(out.dtype, c)
-    passes = ceil_div(k, ROWS)
+    passes = ceil_div(k, rows)
     vectors = steps * VECTORS
     fetched = passes if frame.key.kind.accumulates else passes - 1
     kept = np.where(m == 1, 0, m * k * steps)
@@ -146,21 +175,21 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients) -> Ints:
     # A line beyond L2 is fetched to be written, too.
     fetched = passes if out.level is Level.GL else fetched
     exchange = (passes + fetched) * m * steps * line_cost(out.level, c)
-    first = np.where(m == 1, c.load, c.load + c.store) * m * np.minimum(k, ROWS)
+    first = np.where(m == 1, c.load, c.load + c.store) * m * np.minimum(k, rows)
+    # Rows of rhs that are not brought to L1 by a move meet those of out there.
+    together = m + np.minimum(k, rows)
+    crowded = (m > 1) & (together > _WAYS) & (rhs.level is not Level.L1)
+    crowd = c.crowd_l1 * crowded * k * steps
     # A single row leaves room to wait for lines; the sums of several fill it, and what
-    # is prefetched comes meanwhile.
+    # is prefetched comes meanwhile, but no sooner than memory brings it.
     hidden = k * steps * c.hidden_gl if rhs.level is Level.GL else arrival
+    several = np.maximum(arrival, slowest + crowd + np.maximum(hidden, exchange))
     # What is beyond L2 is prefetched; lines of L2 are asked for when they are used.
     hides = rhs.level is not Level.L2
     far = np.maximum(arrival, exchange)
     alone = np.maximum(slowest, far) if hides else slowest + far
-    busy = np.where(m == 1, alone, slowest + np.maximum(hidden, exchange))
-    asked = prefetch_cost(frame, steps, c)
-    # Rows of rhs that are not brought to L1 by a move meet those of out there.
-    together = m + np.minimum(k, ROWS)
-    crowded = (m > 1) & (together > _WAYS) & (rhs.level is not Level.L1)
-    crowd = c.crowd_l1 * crowded * k * steps
-    return busy + passes * (first + c.loop_setup) + asked + crowd
+    asked = prefetch_cost(frame, steps, c, rows)
+    return np.where(m == 1, alone, several) + passes * (first + c.loop_setup) + asked
 
 
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:

@@ -126,8 +126,8 @@ class MatmulAxpyBf16(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs in halves, the columns after them as they are."""
-        halves = HalvesColumns(emitter, spec, *operands)
-        rest = Columns(emitter, spec, *operands)
+        halves = HalvesColumns(emitter, spec, operands)
+        rest = Columns(emitter, spec, operands)
         n = spec.sizes[3]
         if operands[1].tensor.layout.is_packed:
             (rest if n % halves.unit else halves).once(0, n)

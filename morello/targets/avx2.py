@@ -58,6 +58,7 @@ AVX2 = Target(
         "matmul_block",
         "matmul_rows",
         "matmul_axpy",
+        "matmul_axpy_four",
         "matmul_axpy_bf16",
         "matmul_dot",
         "matmul_scalar",

@@ -12,7 +12,7 @@ from tests.kernels.harness import form
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)
 _IN_REGISTERS = "f32@VRF[0,1]v8"
 
-STREAMING = ("matmul_axpy", "matmul_axpy_bf16", "matmul_dot")
+STREAMING = ("matmul_axpy", "matmul_axpy_four", "matmul_axpy_bf16", "matmul_dot")
 """The kernels that take an operand from wherever it is."""
 
 KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
@@ -31,6 +31,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_axpy": (
         Matmul(True),
         ("f32@L1[0,1,2,1p6]", "f32@L2[0,1,2]", "f32@L1[0,1,2]"),
+    ),
+    "matmul_axpy_four": (
+        Matmul(True),
+        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
     ),
     "matmul_axpy_bf16": (
         Matmul(True),
@@ -84,7 +88,7 @@ def grid(name: str) -> Frame:
     axes = np.meshgrid(*[np.array(SIZES, np.int64)] * rank, indexing="ij", sparse=True)
     sizes = tuple(axis[..., None] for axis in axes)
     return Frame(
-        SpecKey(kind, tuple(map(form, forms))), sizes, Limits(np.arange(17), 512, 16384)
+        SpecKey(kind, tuple(map(form, forms))), sizes, Limits(np.arange(17), 512, 256)
     )
 
 
@@ -101,7 +105,7 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
         )
         vrf = int(rng.integers(0, 17))
         sizes = tuple(SIZES[i] for i in place)
-        limits = Limits(vrf, 512, 16384)
+        limits = Limits(vrf, 512, 256)
         found.append(
             ((*place, vrf), Spec(kind, sizes, tuple(map(form, forms)), limits))
         )

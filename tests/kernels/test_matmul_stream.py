@@ -52,6 +52,13 @@ def test_axpy_is_exact_where_it_prefetches() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
+    sizes = itertools.product((1,), (2, 5, 6), (8, 11, 12, 17, 40), (5, 16, 50))
+    given = [axpy(s, dtype, "GL", accum) for s in sizes for accum in (True, False)]
+    check_random(Case("matmul_axpy_four", s) for s in given)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
     sizes = itertools.product((1,), (1, 6), (1, 3, 8, 9, 16, 17, 40), (5, 16, 32, 50))
     given = [axpy(s, dtype, "GL", accum=False) for s in sizes]
@@ -135,6 +142,8 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
         ("matmul_axpy", (1, 7, 8, 16), 16, "takes at most 6 rows"),
         ("matmul_axpy", (1, 6, 8, 16), 14, "needs free registers for sums and factors"),
         ("matmul_axpy", (1, 1, 8, 1 << 20), 16, "needs room in L2 for twice 8 rows"),
+        ("matmul_axpy_four", (1, 1, 8, 16), 16, "takes more than one row"),
+        ("matmul_axpy_four", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
         ("matmul_dot", (2, 1, 8, 16), 16, "needs b = 1"),
         ("matmul_dot", (1, 5, 8, 5), 16, "takes at most 4 rows or columns"),
         ("matmul_dot", (1, 1, 8, 16), 10, "needs free registers for its sums"),
@@ -143,7 +152,7 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
 def test_what_does_not_fit_says_why(
     name: str, sizes: tuple[int, ...], vrf: int, reason: str
 ) -> None:
-    given = axpy(sizes, rhs="GL") if name == "matmul_axpy" else dot(sizes)
+    given = axpy(sizes, rhs="GL") if "axpy" in name else dot(sizes)
     given = dataclasses.replace(given, limits=Limits(vrf, 512, 16384))
     conditions = KERNELS[name].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
@@ -199,15 +208,17 @@ def test_lines_of_dram_are_asked_for_at_no_cost() -> None:
 def test_rows_of_rhs_beside_rows_of_out_crowd_l1() -> None:
     costs = AVX2.coefficients
 
-    def crowd(level: str, m: int, k: int) -> int:
+    def crowd(level: str, m: int, k: int, name: str = "matmul_axpy") -> int:
         frame = Frame.of(axpy((1, m, k, 512), rhs=level))
-        kernel = KERNELS["matmul_axpy"]
+        kernel = KERNELS[name]
         return int(kernel.cost(frame, costs) - kernel.cost(frame, costs.uncrowded()))
 
     assert crowd("L2", 6, 512) == crowd("GL", 6, 512) == 512 * 32 * costs.crowd_l1
     assert crowd("L1", 6, 512) == 0  # a move has paid
     assert crowd("GL", 4, 5) == 5 * 32 * costs.crowd_l1
     assert crowd("GL", 1, 512) == crowd("GL", 4, 4) == 0
+    assert crowd("GL", 4, 512, "matmul_axpy_four") == 0
+    assert crowd("GL", 5, 512, "matmul_axpy_four") == crowd("GL", 6, 512)
 
 
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
