@@ -113,7 +113,7 @@ class Action(ABC):
         return None
 
     def loop_key(self, key: SpecKey) -> SpecKey:
-        """The key of the holes of a loop.
+        """The key of the holes of a loop: one for all sizes of a loop of one class.
 
         Raises:
             ScheduleError: the action makes no loop.

@@ -12,6 +12,7 @@ After ``Tile("m", 48)``::
 
 import dataclasses
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
@@ -59,10 +60,15 @@ class Tile(Action):
     ) -> Iterator["Tile"]:
         """Every size that an axis has, but its last, on every legal dimension."""
         for dim in tiled_dims(key):
-            for size in axes[key.kind.dims.index(dim)][:-1]:
-                yield cls(dim, size)
+            yield from _tiles(dim, axes[key.kind.dims.index(dim)])
 
 
+@lru_cache(maxsize=4096)
+def _tiles(dim: str, axis: tuple[int, ...]) -> tuple[Tile, ...]:
+    return tuple(Tile(dim, size) for size in axis[:-1])
+
+
+@lru_cache(maxsize=65536)
 def tiled_dims(key: SpecKey) -> tuple[str, ...]:
     """The dimensions that tiles can be made of: of the output, outside registers."""
     return tuple(

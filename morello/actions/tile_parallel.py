@@ -92,10 +92,10 @@ class TileParallel(Action):
     ) -> Iterator["TileParallel"]:
         """Every size that an axis has, but its last, on every legal dimension."""
         for dim in tiled_dims(key):
+            if parallel_refusal(key, dim, target):
+                continue
             for size in axes[key.kind.dims.index(dim)][:-1]:
-                action = cls(dim, size)
-                if not parallel_refusal(key, dim, target):
-                    yield action
+                yield cls(dim, size)
 
 
 def parallel_refusal(key: SpecKey, dim: str, target: Target) -> str:

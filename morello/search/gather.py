@@ -116,6 +116,14 @@ def _values(frame: Frame) -> tuple[Any, ...]:
     return (*frame.sizes, frame.limits.vrf, frame.limits.l1, frame.limits.l2)
 
 
+@lru_cache(maxsize=65536)
+def _mesh(axis: Axis, dim: int, values: Axis, rank: int) -> tuple[Any, Any]:
+    """`_place` of a dimension of the parent itself."""
+    found, gaps = positions(axis, values)
+    mesh = found.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
+    return mesh, mesh < 0 if gaps else False
+
+
 def _place(
     axis: Axis, value: Any, known: tuple[int, Axis] | None, rank: int
 ) -> tuple[Any, Any]:
@@ -123,10 +131,7 @@ def _place(
     if axis == (ANY,):
         return 0, False
     if known is not None and known[1] != (ANY,):
-        dim, values = known
-        found, gaps = positions(axis, values)
-        mesh = found.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
-        return mesh, mesh < 0 if gaps else False
+        return _mesh(axis, *known, rank)
     ladder = np.asarray(axis, np.int64)
     place = np.minimum(np.searchsorted(ladder, value), len(axis) - 1)
     gap = ladder[place] != value

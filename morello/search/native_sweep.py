@@ -3,7 +3,9 @@
 NumPy needs a pass over memory for every operation of ``trips · T[t] + share · T[r] +
 own`` and its minimum; this is one pass. A remainder without a program rules its loop
 out even where it does not count: 0 · inf is no number, and less than nothing.
-It is plain LLVM IR, compiled when it is first used.
+It is plain LLVM IR, compiled when it is first used. A tile and its remainder are other
+points than the one that is settled: LLVM need not look whether they overlap. And most
+rows are short: it had better not unroll them.
 """
 
 import ctypes
@@ -69,49 +71,49 @@ even.loop:
   %a = phi i64 [ 0, %step ], [ %a.next, %even.loop ]
   %any.a = phi i32 [ %any2.in, %step ], [ %any.a.next, %even.loop ]
   %ta.at = getelementptr double, ptr %tile, i64 %a
-  %ta = load double, ptr %ta.at
+  %ta = load double, ptr %ta.at, !llvm.access.group !0
   %qa = fmul double %ta, %q
   %va = fadd double %qa, %w
   %ca.at = getelementptr double, ptr %cost, i64 %a
-  %ca = load double, ptr %ca.at
+  %ca = load double, ptr %ca.at, !llvm.access.group !0
   %da.at = getelementptr i32, ptr %decision, i64 %a
-  %da = load i32, ptr %da.at
+  %da = load i32, ptr %da.at, !llvm.access.group !0
   %la = fcmp olt double %va, %ca
   %ma = select i1 %la, double %va, double %ca
   %na = select i1 %la, i32 %code, i32 %da
-  store double %ma, ptr %ca.at
-  store i32 %na, ptr %da.at
+  store double %ma, ptr %ca.at, !llvm.access.group !0
+  store i32 %na, ptr %da.at, !llvm.access.group !0
   %xa = zext i1 %la to i32
   %any.a.next = or i32 %any.a, %xa
   %a.next = add i64 %a, 1
   %a.end = icmp eq i64 %a.next, %inner
-  br i1 %a.end, label %step.end, label %even.loop
+  br i1 %a.end, label %step.end, label %even.loop, !llvm.loop !1
 
 ragged.loop:
   %b = phi i64 [ 0, %step ], [ %b.next, %ragged.loop ]
   %any.b = phi i32 [ %any2.in, %step ], [ %any.b.next, %ragged.loop ]
   %tb.at = getelementptr double, ptr %tile, i64 %b
-  %tb = load double, ptr %tb.at
+  %tb = load double, ptr %tb.at, !llvm.access.group !0
   %rb.at = getelementptr double, ptr %left, i64 %b
-  %rb = load double, ptr %rb.at
+  %rb = load double, ptr %rb.at, !llvm.access.group !0
   %qb = fmul double %tb, %q
   %wb = fadd double %qb, %w
   %hb = fmul double %rb, %h
   %vb = fadd double %wb, %hb
   %cb.at = getelementptr double, ptr %cost, i64 %b
-  %cb = load double, ptr %cb.at
+  %cb = load double, ptr %cb.at, !llvm.access.group !0
   %db.at = getelementptr i32, ptr %decision, i64 %b
-  %db = load i32, ptr %db.at
+  %db = load i32, ptr %db.at, !llvm.access.group !0
   %lb = fcmp olt double %vb, %cb
   %mb = select i1 %lb, double %vb, double %cb
   %nb = select i1 %lb, i32 %code, i32 %db
-  store double %mb, ptr %cb.at
-  store i32 %nb, ptr %db.at
+  store double %mb, ptr %cb.at, !llvm.access.group !0
+  store i32 %nb, ptr %db.at, !llvm.access.group !0
   %xb = zext i1 %lb to i32
   %any.b.next = or i32 %any.b, %xb
   %b.next = add i64 %b, 1
   %b.end = icmp eq i64 %b.next, %inner
-  br i1 %b.end, label %step.end, label %ragged.loop
+  br i1 %b.end, label %step.end, label %ragged.loop, !llvm.loop !2
 
 step.end:
   %any2 = phi i32 [ %any.a.next, %even.loop ], [ %any.b.next, %ragged.loop ]
@@ -132,6 +134,13 @@ block.end:
 done:
   ret i32 %any1
 }
+
+!0 = distinct !{}
+!1 = distinct !{!1, !3, !4, !5}
+!2 = distinct !{!2, !3, !4, !5}
+!3 = !{!"llvm.loop.parallel_accesses", !0}
+!4 = !{!"llvm.loop.vectorize.width", i32 4}
+!5 = !{!"llvm.loop.interleave.count", i32 1}
 """
 
 

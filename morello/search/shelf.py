@@ -31,7 +31,7 @@ PART_POINTS = 1 << 15
 Candidates = Callable[[TableId], tuple[Action, ...]]
 """Gives the actions that are tried on the Specs of a table."""
 
-DENSE_BYTES = 192 << 20
+DENSE_BYTES = 320 << 20
 """The room for dense arrays."""
 
 

@@ -88,6 +88,7 @@ class TableSolver:
         frame = frame_of(self.key, self.box, self.run.limits)
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
         peels: dict[int, Peel] = {}
+        keys: dict[tuple[type[Action], int], SpecKey] = {}
         for index, action in enumerate(actions):
             dim = action.loop_dim(self.key)
             if isinstance(action, Peel) and self._stays(action):
@@ -95,8 +96,10 @@ class TableSolver:
             elif dim is None:
                 self._gather(index, action, frame)
             else:
-                group = dim, action.loop_key(self.key)
-                loops.setdefault(group, {})[index] = action
+                same = type(action), dim
+                if same not in keys:
+                    keys[same] = action.loop_key(self.key)
+                loops.setdefault((dim, keys[same]), {})[index] = action
         own = {}
         for (dim, key), found in loops.items():
             if key == self.key:

@@ -1,4 +1,4 @@
-"""Machine code that tries an action on a table: it is what NumPy's passes are."""
+"""Machine code that works on whole tables: it does what NumPy's passes do."""
 
 import dataclasses
 
@@ -7,6 +7,7 @@ import pytest
 
 from morello.search import table_solver
 from morello.search.fused import improve
+from morello.search.slices import Slices
 from morello.search.solver import Solver
 from morello.search.table import Table
 from morello.spec import parse_spec
@@ -55,3 +56,19 @@ def test_one_pass_decides_as_many(
         assert one.id == other.id
         assert np.array_equal(one.costs, other.costs)
         assert np.array_equal(one.decisions, other.decisions)
+
+
+def test_equal_slices_are_one() -> None:
+    """Over limits that leave the same costs; infinite ones, too."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        sizes = tuple(rng.integers(1, 6, 2).tolist())
+        near, far = rng.integers(1, 7, 2).tolist()
+        few = rng.integers(0, 3, (*sizes, 4)).astype(float)
+        few[rng.random(few.shape) < 0.2] = np.inf
+        costs = few[..., rng.integers(0, 4, near * far)].reshape(*sizes, 1, near, far)
+        slices = Slices.of(costs, 2)
+        again = slices.costs.take(slices.place, axis=-1)
+        assert np.array_equal(again.reshape(costs.shape), costs)
+        columns = costs.reshape(-1, near * far).T
+        assert slices.costs.shape[-1] == len({row.tobytes() for row in columns})
