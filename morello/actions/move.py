@@ -111,6 +111,7 @@ class Move(Action):
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, dest, sizes, target),
+            *_leaves_room(frame, self.operand, dest, sizes),
         )
         if self.level is Level.GL:
             limits = frame.limits
@@ -298,6 +299,24 @@ def _fits(
             )
         )
     return tuple(found)
+
+
+def _leaves_room(
+    frame: Frame, name: str, dest: TensorSpec, sizes: tuple[Ints, ...]
+) -> tuple[Condition, ...]:
+    """That panels in L2, which are read again and again, stay there.
+
+    What others bring to L1 passes through L2, whose sets are filled unevenly.
+    """
+    if dest.level is not Level.L2 or not dest.layout.is_packed:
+        return ()
+    most = frame.limits.l2 // 2
+    return (
+        Condition(
+            dest.lines(sizes) <= most,
+            lambda: f"panels of '{name}' take at most half of L2: {most} cache lines",
+        ),
+    )
 
 
 def _with_copies(

@@ -169,6 +169,14 @@ class Emitter(ABC):
         """Neighbours of u8 (a), s8 (b) multiplied, each two added as s16, cut off."""
 
     @abstractmethod
+    def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
+        """The same vectors, which nothing uses before all of them are computed.
+
+        It is no instruction: it settles what LLVM's order of instructions would not
+        keep, and what a core's choice of ports depends on.
+        """
+
+    @abstractmethod
     def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """The lesser of two integers or, lane by lane, vectors of them."""
 

@@ -20,7 +20,7 @@ from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.rules import PAIR, in_l1, paired, size_is_one, slowest
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
-from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 from morello.targets.coefficients import Coefficients
@@ -31,16 +31,19 @@ PART = 256
 RUN = 16
 """Columns whose sums are in registers at a time."""
 
-MOST_LOOPS = 8
-"""Loops of a call, one for each run of columns and part of k, which are written out.
-So k is at most 2048, as many bytes as are added up in 16 lanes of 16 bits."""
+MOST_K = 2048
+"""As many bytes are added up in 16 lanes of 16 bits. Parts of k are written out."""
+
+MOST_FAR_K = 512
+"""Where rhs is in L2: a panel that passes through L1 leaves rows of lhs there."""
 
 _FEW = 8
-"""So many sums have a loop of one pair; more, of two. By LLVM's order of instructions
-either is faster by 3 to 6 % than the other (docs/performance.md)."""
+"""So many sums have a loop of two pairs, whose counters are then a twelfth of its
+instructions; more leave no register for LLVM to bring a second pair early."""
 
-_BESIDE = 3
-"""Registers beside sums and a row of rhs: a pair of lhs, and two products."""
+_BESIDE = 2
+"""Registers beside sums and a row of rhs: a pair of lhs, where the last product of a
+row goes, and another product."""
 
 _LANES = lanes_of(Dtype.S32)
 
@@ -49,10 +52,12 @@ _WIDE = lanes_of(Dtype.U8W)
 
 @dataclasses.dataclass(frozen=True)
 class MatmulPairsFloat(Kernel):
-    """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, of bytes in 16 bits into s32.
+    """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in 16 bits.
 
     Exact for all bytes, and wrapping in out, as the Spec has it. The last of an odd
-    number of k is a pair with zero.
+    number of k is a pair with zero. Panels of rhs are read from end to end, a line for
+    the products of a row of lhs with 16 columns, so that they need not be in L1 for six
+    rows; what a row of lhs takes off is computed once for all of them.
     """
 
     name: ClassVar[str] = "matmul_pairs_float"
@@ -67,13 +72,15 @@ class MatmulPairsFloat(Kernel):
         """k innermost in lhs, rhs in panels of pairs, n innermost in out."""
         if not self._computes(key) or key.dtypes != self.dtypes:
             return False
-        lhs, rhs, out = (tensor.layout for tensor in key.tensors)
+        rhs = key.tensors[1]
+        lhs, panels, out = (tensor.layout for tensor in key.tensors)
         return (
-            in_l1(*key.tensors)
+            in_l1(key.tensors[0], key.tensors[2])
+            and rhs.level in (Level.L1, Level.L2)
             and not lhs.is_packed
             and lhs.innermost == 2
-            and paired(rhs) == (1, 2)
-            and rhs.pack(2) % RUN == 0
+            and paired(panels) == (1, 2)
+            and panels.pack(2) == RUN
             and not out.is_packed
             and out.innermost == 2
         )
@@ -81,20 +88,18 @@ class MatmulPairsFloat(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Exact sums; registers for all that lives in the loop; a bound of the code."""
         _, m, k, n = frame.sizes
+        rhs = frame.key.tensors[1]
+        most = MOST_K if in_l1(rhs) else MOST_FAR_K
         vectors = vectors_of(np.minimum(n, RUN), _LANES)
         beside = vectors + _BESIDE
         return (
             size_is_one(frame, 0),
             Condition(k >= PAIR, "takes pairs along k: k = 1 has none"),
-            Condition(
-                ceil_div(k, PART) * ceil_div(n, RUN) <= MOST_LOOPS,
-                f"takes at most {MOST_LOOPS} blocks of {PART} k and {RUN} columns: "
-                "tile k or n smaller",
-            ),
+            Condition(k <= most, f"takes at most {most} k: tile k smaller"),
             Condition(
                 frame.limits.vrf >= m * vectors + beside,
                 "needs free registers for the sums of 16 columns, a row of rhs, a pair "
-                f"of lhs and two products, of {REGISTERS}: tile m smaller",
+                f"of lhs and a product, of {REGISTERS}: tile m smaller",
             ),
         )
 
@@ -108,11 +113,14 @@ class MatmulPairsFloat(Kernel):
         _, m, k, n = frame.sizes
         vectors, runs = vectors_of(n, _LANES), ceil_div(n, RUN)
         steps = ceil_div(k, PAIR)
+        far = frame.key.tensors[1].level is Level.L2
         loop = slowest(
             steps * c.fma * m * vectors,
             steps * c.load * (runs * m + vectors),
             steps * runs * (3 * c.fma_latency // 4),
+            steps * runs * c.line_l2 if far else 0,
         )
+        loop = loop + steps * runs * c.loop_trip
         stores = ceil_div(k, PART)
         near = c.load * (stores if _adds(frame.key) else stores - 1)
         ends = (
@@ -122,42 +130,67 @@ class MatmulPairsFloat(Kernel):
         return as_ints(c.kernel_setup + loop + ends + rows + c.fma_latency)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Run after run of columns, each in parts of k that are added up in out.
+        """What rows of lhs take off, for all runs of columns; then run after run."""
+        n = spec.sizes[3]
+        whole, rest = n // RUN, n % RUN
+        taken = () if n <= RUN else self._taken(emitter, spec, operands[0])
 
-        What rows of lhs take off comes with the first part: before its loop, LLVM would
-        bring the rows there and add them up behind it.
+        def run(number: Value, width: int = RUN) -> None:
+            self._run(emitter, spec, operands, Pack(number, RUN), width, taken)
+
+        def next_run(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            run(number)
+            return carried
+
+        if whole > 1:
+            emitter.loop(0, whole, 1, (), next_run)
+        elif whole:
+            run(0)
+        if rest:
+            run(whole, rest)
+
+    def _run(
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        first: Pack,
+        width: int,
+        taken: Sequence[Value],
+    ) -> None:
+        """``width`` columns from ``first`` on, in parts of k that are added up in out.
+
+        What rows of lhs take off, where it is not given, comes with the first part:
+        before its loop, LLVM would bring the rows there and add them up behind it.
         """
-        lhs, _, out = operands
-        _, m, k, n = spec.sizes
-        taken: list[Value] = []
-        for first in range(0, n, RUN):
-            columns = [
-                (first + at, size) for at, size in parts(min(RUN, n - first), _LANES)
-            ]
-            places = [(i, at, size) for i in range(m) for at, size in columns]
-            if _adds(spec.key):
-                for i in range(m):
-                    emitter.prefetch(out, (0, i, first), to_l1=True)
-            for start in range(0, k, PART):
-                part = start, min(PART, k - start)
-                sums = self._sums(emitter, spec, operands, columns, part)
-                if not taken:
-                    taken = [self._row_sum(emitter, spec, lhs, i) for i in range(m)]
-                for total, (i, at, size) in zip(sums, places, strict=True):
-                    whole = emitter.reinterpret(total, Dtype.S32)
-                    if start == 0:
-                        whole = emitter.add(whole, taken[i])
-                    if start or _adds(spec.key):
-                        old = emitter.load(out, (0, i, at), _LANES, size)
-                        whole = emitter.add(whole, old)
-                    emitter.store(whole, out, (0, i, at), size)
+        out = operands[2]
+        _, m, k, _ = spec.sizes
+        columns = [
+            (emitter.offset(first, at), size) for at, size in parts(width, _LANES)
+        ]
+        places = [(i, at, size) for i in range(m) for at, size in columns]
+        if _adds(spec.key):
+            for i in range(m):
+                emitter.prefetch(out, (0, i, first), to_l1=True)
+        for start in range(0, k, PART):
+            part = start, min(PART, k - start)
+            sums = self._sums(emitter, spec, operands, columns, part)
+            taken = taken or self._taken(emitter, spec, operands[0])
+            for total, (i, at, size) in zip(sums, places, strict=True):
+                whole = emitter.reinterpret(total, Dtype.S32)
+                if start == 0:
+                    whole = emitter.add(whole, taken[i])
+                if start or _adds(spec.key):
+                    old = emitter.load(out, (0, i, at), _LANES, size)
+                    whole = emitter.add(whole, old)
+                emitter.store(whole, out, (0, i, at), size)
 
     def _sums(
         self,
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
-        columns: list[tuple[int, int]],
+        columns: list[tuple[Value, int]],
         part: tuple[int, int],
     ) -> Sequence[Value]:
         """The sums of a part of k in a run of columns, as bits of floats."""
@@ -174,7 +207,7 @@ class MatmulPairsFloat(Kernel):
 
         zero = emitter.constant(Dtype.F32, 0.0, _LANES)
         sums: Sequence[Value] = [zero] * (spec.sizes[1] * len(columns))
-        unroll = 1 if len(sums) <= _FEW else 2
+        unroll = 2 if len(sums) <= _FEW else 1
         begin, end = start // PAIR, (start + size) // PAIR
         looped = end - (end - begin) % unroll
         if looped > begin:
@@ -182,6 +215,10 @@ class MatmulPairsFloat(Kernel):
         for at in range(looped, end):
             sums = step(at, sums)
         return step(end, sums, 1) if size % PAIR else sums
+
+    def _taken(self, emitter: Emitter, spec: Spec, lhs: Buffer) -> Sequence[Value]:
+        """What each row of lhs takes off."""
+        return [self._row_sum(emitter, spec, lhs, i) for i in range(spec.sizes[1])]
 
     def _row_sum(self, emitter: Emitter, spec: Spec, lhs: Buffer, row: int) -> Value:
         """-128 times the sum of a row of lhs, in every lane.
@@ -223,7 +260,7 @@ def _step(
     emitter: Emitter,
     lhs: Buffer,
     rhs: Buffer,
-    runs: list[tuple[int, int]],
+    runs: list[tuple[Value, int]],
     at: Value,
     carried: Sequence[Value],
     count: int,
@@ -238,7 +275,9 @@ def _step(
     for i in range(len(carried) // len(runs)):
         factor = emitter.load_group(lhs, (0, i, k), PAIR, count, _WIDE)
         chains = carried[i * len(runs) : (i + 1) * len(runs)]
-        products = [emitter.multiply_pairs(factor, column) for column in row]
+        products = emitter.together(
+            [emitter.multiply_pairs(factor, column) for column in row]
+        )
         sums += [
             emitter.add(chain, emitter.reinterpret(product, Dtype.F32))
             for product, chain in zip(products, chains, strict=True)

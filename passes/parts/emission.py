@@ -241,7 +241,7 @@ class MlirEmitter(Emitter):
             return self._load(buffer, index, width)
         whole = self.constant(buffer.tensor.dtype, 0, width)
         for start, length in pieces(count):
-            at = (*index[:dim], index[dim] + start, *index[dim + 1 :])
+            at = (*index[:dim], self.offset(index[dim], start), *index[dim + 1 :])
             piece = self._load(buffer, at, length * group)
             place = [start * group]
             whole = vector.InsertStridedSliceOp(piece, whole, place, [1]).result
@@ -365,6 +365,33 @@ class MlirEmitter(Emitter):
     def multiply_pairs_saturating(self, a: Value, b: Value) -> Value:
         """`Emitter.multiply_pairs_saturating`: VPMADDUBSW."""
         return _intrinsic("llvm.x86.avx2.pmadd.ub.sw", Dtype.S16, a, b)
+
+    def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
+        """`Emitter.together`: assembly without a line, through which all pass."""
+        if len(vectors) < 2:
+            return vectors
+        kinds = [vector.type for vector in vectors]
+        places = [str(place) for place in range(len(kinds))]
+        passed = ir.Operation.create(
+            "llvm.inline_asm",
+            results=[ir.Type.parse(f"!llvm.struct<({', '.join(map(str, kinds))})>")],
+            operands=list(vectors),
+            attributes={
+                "asm_string": ir.StringAttr.get(""),
+                "constraints": ir.StringAttr.get(
+                    ",".join(["=x"] * len(kinds) + places)
+                ),
+            },
+        ).results[0]
+        return [
+            ir.Operation.create(
+                "llvm.extractvalue",
+                results=[kind],
+                operands=[passed],
+                attributes={"position": ir.DenseI64ArrayAttr.get([place])},
+            ).results[0]
+            for place, kind in enumerate(kinds)
+        ]
 
     def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.minimum`."""

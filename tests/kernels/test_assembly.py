@@ -76,16 +76,25 @@ def test_a_single_row_multiplies_straight_from_memory() -> None:
     assert not touches_stack(lines)
 
 
-@pytest.mark.parametrize(("m", "steps"), [(4, 1), (5, 2)])
-def test_bytes_by_float_keep_their_sums_in_registers(m: int, steps: int) -> None:
-    forms = "u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
-    lines = assembly("matmul_pairs_float", spec(Matmul(True), (1, m, 256, 16), *forms))
+@pytest.mark.parametrize("n", [16, 96])
+@pytest.mark.parametrize(("m", "steps"), [(4, 2), (5, 1), (6, 1)])
+def test_bytes_by_float_keep_their_sums_in_registers(
+    m: int, steps: int, n: int
+) -> None:
+    forms = "u8w@L1[0,1,2]", "s8z@L2[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
+    lines = assembly("matmul_pairs_float", spec(Matmul(True), (1, m, 256, n), *forms))
     body = next(b for b in loops(lines) if any("vaddps" in line for line in b))
     found = opcodes(body)
     assert found["vpmaddwd"] == found["vaddps"] == 2 * m * steps
     assert found["vpbroadcastd"] == m * steps
     assert found["vmovdqu"] == 2 * steps
     assert not touches_stack(body)
+    # Both products of a row before its sums, which would delay the second one.
+    products = sums = 0
+    for op in (line.split()[0] for line in body):
+        products += op == "vpmaddwd"
+        sums += op == "vaddps"
+        assert products >= sums + sums % 2
     # Beside those: two pointers or counters, a comparison, a jump.
     assert len(body) - (5 * m + 2) * steps <= 4
 

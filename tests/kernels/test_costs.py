@@ -55,7 +55,7 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     ),
     "matmul_pairs_float": (
         Matmul(True),
-        ("u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"),
+        ("u8w@L1[0,1,2]", "s8z@L2[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"),
     ),
     "matmul_saturating_pairs": (
         Matmul(True, True),

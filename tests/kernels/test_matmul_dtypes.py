@@ -146,6 +146,7 @@ def test_all_products_of_u8_and_s8() -> None:
 
 
 BYTES = "u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
+FAR_BYTES = BYTES[0], BYTES[1].replace("L1", "L2"), BYTES[2]
 
 
 def test_bytes_by_float_at_every_edge_size() -> None:
@@ -155,10 +156,20 @@ def test_bytes_by_float_at_every_edge_size() -> None:
     check_random(cases)
 
 
+@pytest.mark.parametrize("accum", [True, False])
+def test_bytes_by_float_of_panels_in_l2_are_exact(accum: bool) -> None:
+    sizes = [(1, m, 5, n) for m in (1, 5, 6) for n in (*EDGE, 112, 113, 130)]
+    sizes += [(1, 6, k, n) for k in (2, 9, 256, 257, 511, 512) for n in (17, 48, 60)]
+    cases = [
+        Case("matmul_pairs_float", spec(Matmul(accum), s, *FAR_BYTES)) for s in sizes
+    ]
+    check_random(cases)
+
+
 def test_the_greatest_bytes_add_up_exactly_by_float() -> None:
     """Sums of parts just below 2^24, rows of lhs at the most that 16 bits hold."""
     sizes = [(1, 3, k, 9) for k in (2, 255, 256, 257, 258, 511, 512, 1024, 2047, 2048)]
-    sizes += [(1, 4, 256, n) for n in (16, 17, 33, 64, 128)]
+    sizes += [(1, 6, 256, n) for n in (16, 17, 33, 64, 128)]
     cases = [Case("matmul_pairs_float", spec(MATMUL, s, *BYTES)) for s in sizes]
     engine = compiled(cases)
 
@@ -178,10 +189,11 @@ def test_the_greatest_bytes_add_up_exactly_by_float() -> None:
 def test_what_bytes_by_float_need_is_said() -> None:
     for sizes, said in (
         ((1, 2, 1, 8), ["takes pairs along k: k = 1 has none"]),
-        ((1, 2, 2049, 8), ["takes at most 8 blocks of 256 k and 16 columns"]),
+        ((1, 2, 2049, 8), ["takes at most 2048 k"]),
         ((1, 7, 16, 16), ["needs free registers for the sums of 16 columns"]),
+        ((1, 6, 513, 64), ["takes at most 512 k"]),
     ):
-        given = spec(MATMUL, sizes, *BYTES)
+        given = spec(MATMUL, sizes, *(FAR_BYTES if sizes[3] > 16 else BYTES))
         conditions = KERNELS["matmul_pairs_float"].conditions(Frame.of(given))
         found = [c.text for c in conditions if not c.holds]
         assert len(found) == len(said)

@@ -316,6 +316,17 @@ def _extract(op: ir.Operation) -> Callable[..., Any]:
     return lambda vector: vector[lane]
 
 
+def _no_assembly(op: ir.Operation) -> Callable[..., Any]:
+    """What orders values and does nothing to them: assembly without a line."""
+    assert not ir.StringAttr(op.attributes["asm_string"]).value
+    return lambda *values: values
+
+
+def _extract_value(op: ir.Operation) -> Callable[..., Any]:
+    (place,) = ir.DenseI64ArrayAttr(op.attributes["position"])
+    return lambda values: values[place]
+
+
 def _broadcast(op: ir.Operation) -> Callable[..., Any]:
     (width,) = op.results[0].type.shape
     return lambda scalar: np.full(width, scalar)
@@ -343,6 +354,8 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "arith.extui": zero_extend,
     "arith.trunci": truncate,
     "llvm.call_intrinsic": intrinsic,
+    "llvm.extractvalue": _extract_value,
+    "llvm.inline_asm": _no_assembly,
     "math.fma": _fma,
     "memref.alloc": _allocate,
     "memref.alloca": _allocate,
