@@ -27,7 +27,7 @@ from morello.kernels.rules import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.vectors import as_ints, lanes_of, tail_of, vectors_of
+from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -38,6 +38,18 @@ _WAYS = 8
 
 MOST_M = 6
 """Rows of lhs: each takes `VECTORS` registers."""
+
+_UNSPILLED = 5
+"""Rows of lhs with which LLVM keeps all sums in registers."""
+
+_SPILLS = 2
+"""How many sums it stores and loads for each row of rhs with more."""
+
+_AHEAD = 16
+"""Steps of a chain that the core has in view beside what comes before them."""
+
+_BESIDE = 4
+"""Loads of factors for each that takes its time, where multiply-adds are the limit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,8 +166,7 @@ def _arithmetic(dtype: Dtype, c: Coefficients) -> tuple[int, int]:
 def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     """Millicycles of ``steps`` steps of columns, at least two, in passes over out.
 
-    The factors of several rows are kept on the stack. A sum goes through memory from a
-    pass to the next: four latencies.
+    A sum goes through memory from a pass to the next: four latencies.
     """
     _, m, k, _ = frame.sizes
     _, rhs, out = frame.key.tensors
@@ -163,19 +174,19 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     passes = ceil_div(k, rows)
     vectors = steps * VECTORS
     fetched = passes if frame.key.kind.accumulates else passes - 1
-    kept = np.where(m == 1, 0, m * k * steps)
-    slowest: Ints = c.load * (vectors * (k + m * fetched) + kept)
+    kept = k // rows * _kept(m, rows) + _kept(m, k % rows)
+    slowest: Ints = c.load * (vectors * (k + m * fetched) + steps * kept)
     for other in (
-        fma * m * k * vectors,
+        fma * m * k * vectors + c.load * steps * kept // _BESIDE,
         c.store * m * vectors * passes,
         k * latency + passes * 4 * latency,
     ):
         slowest = np.maximum(slowest, other)
+    # Sums that do not stay in registers go to the stack and come back.
+    slowest = slowest + (m > _UNSPILLED) * _SPILLS * (c.load + c.store) * k * steps
     arrival = k * steps * line_cost(rhs.level, c)
-    # A line beyond L2 is fetched to be written, too.
-    fetched = passes if out.level is Level.GL else fetched
-    exchange = (passes + fetched) * m * steps * line_cost(out.level, c)
-    first = np.where(m == 1, c.load, c.load + c.store) * m * np.minimum(k, rows)
+    waits = fetched * m * steps * line_cost(out.level, c)
+    exchange = waits + m * steps * _unread(out.level, passes, fetched, c)
     # Rows of rhs that are not brought to L1 by a move meet those of out there.
     together = m + np.minimum(k, rows)
     crowded = (m > 1) & (together > _WAYS) & (rhs.level is not Level.L1)
@@ -183,13 +194,32 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     # A single row leaves room to wait for lines; the sums of several fill it, and what
     # is prefetched comes meanwhile, but no sooner than memory brings it.
     hidden = k * steps * c.hidden_gl if rhs.level is Level.GL else arrival
-    several = np.maximum(arrival, slowest + crowd + np.maximum(hidden, exchange))
+    far = np.maximum(arrival, exchange)
+    several = np.maximum(far, slowest + crowd + np.maximum(hidden, waits))
     # What is beyond L2 is prefetched; lines of L2 are asked for when they are used.
     hides = rhs.level is not Level.L2
-    far = np.maximum(arrival, exchange)
     alone = np.maximum(slowest, far) if hides else slowest + far
+    first = c.load * m * k + c.store * kept + passes * c.loop_setup
     asked = prefetch_cost(frame, steps, c, rows)
-    return np.where(m == 1, alone, several) + passes * (first + c.loop_setup) + asked
+    return np.where(m == 1, alone, several) + first + asked
+
+
+def _kept(m: Ints, rows: Ints) -> Ints:
+    """The factors of some rows of rhs that are on the stack: registers are too few.
+
+    Beside them are sums, a row of rhs, and zeros or a factor that comes from there.
+    """
+    return np.maximum(m * rows - (REGISTERS - VECTORS * (m + 1) - 1), 0)
+
+
+def _unread(level: Level, passes: Ints, fetched: Ints, c: Coefficients) -> Ints:
+    """Millicycles of a line of out that is not waited for: it goes back each pass.
+
+    Beyond L2 it is brought, too, where it is written and was not loaded before.
+    """
+    if level is not Level.GL:
+        return passes * line_cost(level, c)
+    return passes * c.store_gl + (passes - fetched) * c.hidden_gl
 
 
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
@@ -200,10 +230,13 @@ def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     lanes = lanes_of(out.dtype)
     vectors, masked = vectors_of(columns, lanes), tail_of(columns, lanes)
     loads = c.load * (m + vectors - masked) + c.masked_load * masked
-    slowest = np.maximum(np.maximum(fma * m * vectors, loads), latency)
+    slowest = k * np.maximum(fma * m * vectors, loads)
+    # What a short chain waits for, the core finds in what comes before and after.
+    slowest = np.maximum(slowest, (k - np.minimum(k, _AHEAD)) * latency)
     # Lines a row apart, which nothing has asked for in advance.
-    slowest = slowest + c.strided_factor * line_cost(rhs.level, c)
-    exchange = 2 * m * line_cost(out.level, c)
-    fetch = c.masked_load if frame.key.kind.accumulates else 0
-    out_once = m * vectors * (fetch + 2 * c.store) + exchange
-    return np.where(columns > 0, k * slowest + out_once + c.loop_setup, 0)
+    slowest = slowest + k * c.strided_factor * line_cost(rhs.level, c)
+    fetched = 1 if frame.key.kind.accumulates else 0
+    lines = fetched * line_cost(out.level, c) + _unread(out.level, 1, fetched, c)
+    exchange = m * lines * columns // (VECTORS * lanes)
+    out_once = m * vectors * (fetched * c.masked_load + 2 * c.store) + exchange
+    return np.where(columns > 0, slowest + out_once + c.loop_setup, 0)

@@ -221,6 +221,19 @@ def test_rows_of_rhs_beside_rows_of_out_crowd_l1() -> None:
     assert crowd("GL", 5, 512, "matmul_axpy_four") == crowd("GL", 6, 512)
 
 
+def test_factors_that_registers_do_not_hold_cost_loads() -> None:
+    def cost(m: int) -> float:
+        frame = Frame.of(axpy((1, m, 3, 1008), accum=False))
+        return int(KERNELS["matmul_axpy"].cost(frame, AVX2.coefficients)) / m
+
+    def on_stack(m: int) -> int:
+        lines = assembly("matmul_axpy", axpy((1, m, 3, 1008), accum=False))
+        return sum("(%rsp)" in line for line in max(loops(lines), key=len))
+
+    assert on_stack(2) == 0 < on_stack(4) < on_stack(6)
+    assert cost(2) < cost(4) < cost(6)
+
+
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
     """The innermost loop with the most products, and its instructions counted."""
     body = max(loops(assembly(name, given)), key=lambda s: opcodes(s)["vfmadd231ps"])
