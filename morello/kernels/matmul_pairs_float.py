@@ -169,7 +169,7 @@ class MatmulPairsFloat(Kernel):
             (emitter.offset(first, at), size) for at, size in parts(width, _LANES)
         ]
         places = [(i, at, size) for i in range(m) for at, size in columns]
-        if _adds(spec.key):
+        if _adds(spec.key) or k >= PART:  # of few products, stores alone are faster
             for i in range(m):
                 emitter.prefetch(out, (0, i, first), to_l1=True)
         for start in range(0, k, PART):
