@@ -118,7 +118,8 @@ class Move(Action):
         else:
             limits = target.take(frame.limits, self.level, _amount(dest, sizes))
         key = frame.key.with_tensor(index, dest)
-        if self.level is not Level.GL:  # one core's own: no threads from here on
+        if self.level is not Level.GL and not key.serial:
+            # One core's own: no threads from here on.
             key = dataclasses.replace(key, serial=True)
         body = Frame(key, frame.sizes, limits)
         every = tuple(range(len(frame.sizes)))

@@ -11,7 +11,7 @@ from morello.actions import Action, Child, Expansion
 from morello.search.axes import Axis, Box
 from morello.search.gather import look_up
 from morello.search.table import Costs, Floats, TableId
-from morello.spec import Level
+from morello.spec import Level, Limits
 from morello.spec.frame import Bools, Frame
 from morello.targets import Target
 
@@ -68,14 +68,14 @@ class Applied:
             return None
         part = _restrict(frame, window)
         if part is not frame:
-            expansion = action.expand(part, run.target)
-            legal = _legal(expansion)
+            expansion = _cut(expansion, frame, part, window)
+            legal = _cut_array(legal, window)
         holes = []
         for child, below in zip(expansion.children, identities, strict=True):
             if below == identity:
                 continue
             table = run.costs(below)
-            if not table.costs.size:
+            if not table.slices.size:
                 return None
             holes.append((child, table))
         axes = tuple(a[:n] for a, n in zip(box.axes, window, strict=True))
@@ -121,6 +121,47 @@ def _window(
             top = below.sizes[place][-1]
             extents[dim] = min(extents[dim], bisect.bisect_right(box.sizes[dim], top))
     return tuple(extents) if all(extents) else None
+
+
+def _cut(
+    expansion: Expansion, frame: Frame, part: Frame, window: tuple[int, ...]
+) -> Expansion:
+    """What an action makes of the part of a frame; its conditions are left out."""
+    ours = {
+        id(whole): cut
+        for whole, cut in zip(
+            (*frame.sizes, frame.limits.vrf),
+            (*part.sizes, part.limits.vrf),
+            strict=True,
+        )
+    }
+
+    def cut(values: Any) -> Any:
+        known = ours.get(id(values))
+        return _cut_array(values, window) if known is None else known
+
+    children = []
+    for child in expansion.children:
+        limits = child.frame.limits
+        below = Frame(
+            child.frame.key,
+            tuple(map(cut, child.frame.sizes)),
+            Limits(cut(limits.vrf), cut(limits.l1), cut(limits.l2)),
+        )
+        there = None if child.there is None else cut(child.there)
+        times = cut(child.times)
+        children.append(Child(child.role, below, times, child.dims, there))
+    return Expansion((), cut(expansion.cost), tuple(children))
+
+
+def _cut_array(values: Any, window: tuple[int, ...]) -> Any:
+    """The part from the origin of what broadcasts to a box; itself if it is all."""
+    if not np.ndim(values):
+        return values
+    shape = values.shape
+    if all(extent <= top for extent, top in zip(shape, window, strict=True)):
+        return values
+    return values[tuple(map(slice, window))]
 
 
 def _restrict(frame: Frame, window: tuple[int, ...]) -> Frame:

@@ -149,6 +149,7 @@ def _register_axis(key: SpecKey, limits: Limits, free: Free) -> Axis:
     return tuple(range(limits.vrf + 1)) if free.vrf else (limits.vrf,)
 
 
+@lru_cache(maxsize=65536)
 def matters(key: SpecKey, level: Level, target: Target) -> bool:
     """Whether what is left of a cache can still decide: can an operand move there?"""
     if any(tensor.level > level for tensor in key.tensors):

@@ -210,14 +210,15 @@ def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Int
 
 
 def _corners(dense: Floats, ends: Words, dims: int) -> Integers:
-    first, last = ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64) - 1
-    columns = []
-    for corner in range(1 << dims):
-        bits = [(corner >> (dims - 1 - k)) & 1 for k in range(dims)]
-        place = [last[:, k] if bit else first[:, k] for k, bit in enumerate(bits)]
-        place += [first[:, k] for k in range(dims, dense.ndim)]
-        columns.append(dense[tuple(place)])
-    return np.stack(columns, axis=1).astype(np.int64)
+    strides = _Work(dense.shape).strides
+    first = ends[:, 0].astype(np.int64) * strides
+    steps = ends[:, 1].astype(np.int64) * strides - strides - first
+    place = first.sum(axis=1)[:, None]
+    for dim in range(dims):
+        place = np.stack([place, place + steps[:, dim, None]], axis=2)
+        place = place.reshape(len(ends), 2 << dim)
+    corners: Integers = dense.reshape(-1).take(place).astype(np.int64)
+    return corners
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,7 +39,7 @@ def count_programs(spec: Spec, target: Target) -> float:
     counts = _Counts(solver, spec)
     table = counts.costs(solver.goal_table(spec))
     point = position(table.box, spec.sizes, spec.limits)
-    return -math.inf if point is None else -float(table.costs[point])
+    return -math.inf if point is None else -float(table.dense[point])
 
 
 class _Counts:
@@ -86,7 +86,9 @@ class _TableCounter(TableSolver):
         """The table, filled."""
         if self.costs.size:
             self._settle(self.run.candidates(self.id))
-        return Costs(self.box, self.costs)
+        if self.slices is not None:
+            return Costs(self.box, self.slices.costs, self.slices.place)
+        return Costs.of(self.box, self.costs)
 
     def _own(self, expansion: Expansion) -> Floats:
         """An action is one choice: the logarithm of 1."""
@@ -108,7 +110,7 @@ class _TableCounter(TableSolver):
         counts = self.costs[part]
         np.copyto(counts, -np.logaddexp2(-counts, -total))
 
-    def _loop_within(self, loops: dict[int, dict[int, Action]]) -> None:
+    def _loop_within(self, loops: dict[int, dict[int, Action]]) -> Slices | None:
         """Loops along all axes at once: their holes are smaller, and come first."""
         plans = {}
         for dim, found in loops.items():
@@ -117,17 +119,17 @@ class _TableCounter(TableSolver):
             if not plan.is_empty:
                 plans[dim] = plan
         if not plans:
-            return
+            return None
         slices = Slices.of(self.costs, len(self.box.sizes))
         sizes = tuple(map(len, self.box.sizes))
         _add_loops(slices.costs, slices.costs, _Sums.of(sizes, plans, sizes))
-        slices.write_back(self.costs, self.decisions)
+        return slices
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key."""
         identity = TableId(key, self.id.sizes, self.run.free(key, self.id))
         table = self.run.costs(identity)
-        if not table.costs.size:
+        if not table.slices.size:
             return
         own, theirs = self.box.sizes[dim], table.box.sizes[dim]
         plan = self._plan(dim, own, theirs, loops)

@@ -47,12 +47,15 @@ class _Hole:
     """Where the costs of a hole are, and how often they count, as arrays to be added.
 
     Args:
-        places: what varies with the sizes alone, with what is left of L1, of L2.
+        at: the slices of a point of the sizes.
+        limits: which of them: what varies with the sizes alone, with what is left of
+            L1, of L2.
     """
 
-    costs: Floats
+    table: Costs
     times: Array
-    places: tuple[Array, Array, Array]
+    at: Array
+    limits: tuple[Array, Array, Array]
 
     @classmethod
     def of(cls, child: Child, table: Costs, applied: Applied) -> "_Hole | None":
@@ -60,35 +63,43 @@ class _Hole:
         times = np.asarray(child.times, np.float64)
         if child.there is not None or _varies(times) != _POINT:
             return None
+        at: Any = 0
         sums: list[Any] = [0, 0, 0]
+        dims, stride = len(table.box.sizes), table.slices.size
         found = places(table, applied.frame, applied.axes, child.frame)
-        stride = table.costs.size
-        for extent, place, gap in found:
+        for axis, (extent, place, gap) in enumerate(found):
+            if axis == dims:
+                stride = len(table.place)
             stride //= extent
             term = place * stride
             if gap is not False:
                 term = np.where(gap, _NONE, term)
             kind = _varies(term)
-            if kind is None:
+            if kind is None or (axis < dims and kind != _POINT):
                 return None
-            sums[kind] = sums[kind] + term
-        at, near, far = (np.asarray(total, np.int64) for total in sums)
-        return cls(table.costs, times, (at, near, far))
+            if axis < dims:
+                at = at + term
+            else:
+                sums[kind] = sums[kind] + term
+        vrf, near, far = (np.asarray(total, np.int64) for total in sums)
+        none = np.where(vrf < 0, _NONE, 0)  # of all that follows at has to say it
+        return cls(table, times, at + none, (np.maximum(vrf, 0), near, far))
 
     def where(self, legal: Array, kind: int) -> "_Hole":
         """The same with programs only where an action applies."""
-        at, near, far = (
+        vrf, near, far = (
             np.where(legal, place, _NONE) if kind == k else place
-            for k, place in enumerate(self.places)
+            for k, place in enumerate(self.limits)
         )
-        return dataclasses.replace(self, places=(at, near, far))
+        return dataclasses.replace(self, limits=(vrf, near, far))
 
     def terms(self, points: tuple[int, ...]) -> tuple[_Term, ...]:
-        """In the order of `native_gather.HOLE`, after the table."""
-        at, near, far = self.places
+        """In the order of `native_gather.HOLE`, after the table and its slices."""
+        vrf, near, far = self.limits
         return (
-            _by_point(at, points),
+            _by_point(self.at, points),
             _by_point(self.times, points),
+            _by_point(vrf, points),
             _by_class(near, points, _NEAR),
             _by_class(far, points, _FAR),
         )
@@ -127,7 +138,9 @@ def improve(
         holes[0] = holes[0].where(legal, kind)
     own = own.astype(np.float64)
     _run(costs, decisions, index, own, holes, applied.window[:-2])
-    shapes = (array.shape for hole in holes for array in (hole.times, *hole.places))
+    shapes = (
+        array.shape for hole in holes for array in (hole.times, hole.at, *hole.limits)
+    )
     return applied.compared(
         math.prod(np.broadcast_shapes(own.shape, legal.shape, *shapes))
     )
@@ -165,10 +178,10 @@ def _run(
 
 def _words(hole: _Hole, terms: Iterable[_Term]) -> list[int]:
     """The hole as machine code reads it."""
-    words = [address(hole.costs)]
+    words = [address(hole.table.slices), address(hole.table.place)]
     for place, term in enumerate(terms):
         words += (address(term.values), term.point)
-        if place >= 2:  # of a cache
+        if place > 2:  # of a cache
             words.append(term.each)
     return words
 

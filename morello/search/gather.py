@@ -46,7 +46,7 @@ def look_up(
             outside = outside | gap
             place = np.maximum(place, 0)
         flat = flat * extent + place
-    costs = table.costs.reshape(-1).take(flat)
+    costs = table.dense.reshape(-1).take(flat)
     return costs if outside is False else np.where(outside, np.inf, costs)
 
 
@@ -106,7 +106,7 @@ def _slice(
             window.append(axis.index(value))
         else:
             return None
-    costs: Floats = table.costs[tuple(window)]
+    costs: Floats = table.dense[tuple(window)]
     for place, found in picked:
         costs = costs.take(found, axis=place)
     return costs[tuple(slice(None) if dim in kept else None for dim in range(rank))]

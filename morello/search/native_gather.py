@@ -2,11 +2,11 @@
 
 For each point of the sizes, and each pair of what is left of L1 and of L2::
 
-    T[p, i, j] = min(T[p, i, j],
-                     own[p] + sum of times[p] · H[at[p] + l1[p, i] + l2[p, j]])
+    T[p, i, j] = min(T[p, i, j], own[p] + sum of times[p] · H[at[p] + slice[
+                     vrf[p] + l1[p, i] + l2[p, j]]])
 
 over the holes H of an action. A place that is negative has no program. What does not
-vary has a step of 0. Each hole is eleven words, `HOLE` says which.
+vary has a step of 0. Each hole is several words, `HOLE` says which.
 """
 
 import functools
@@ -16,10 +16,13 @@ from morello.search.machine_code import POINTER, WORD, load_engine, native_funct
 
 HOLE = (
     "table",
+    "slice",
     "at",
     "at_point",
     "times",
     "times_point",
+    "vrf",
+    "vrf_point",
     "l1",
     "l1_point",
     "l1_class",
@@ -28,7 +31,7 @@ HOLE = (
     "l2_class",
 )
 """The words of a hole: where its arrays are, and their steps along points and classes.
-``table`` and ``times`` hold float64, the others int64."""
+``table`` (`Costs.slices`) and ``times`` hold float64, the others int64."""
 
 _WORDS = len(HOLE)
 
@@ -88,6 +91,11 @@ open:
   %t.at = getelementptr double, ptr %t.array, i64 %t.off
   %t = load double, ptr %t.at
   %data = inttoptr i64 %table to ptr
+  %slices = inttoptr i64 %slice to ptr
+  %vrf.array = inttoptr i64 %vrf to ptr
+  %vrf.off = mul i64 %p, %vrf_point
+  %v.at = getelementptr i64, ptr %vrf.array, i64 %vrf.off
+  %v = load i64, ptr %v.at
   %l1.array = inttoptr i64 %l1 to ptr
   %l1.off = mul i64 %p, %l1_point
   %l1.row = getelementptr i64, ptr %l1.array, i64 %l1.off
@@ -101,7 +109,7 @@ class:
   %i.off = mul i64 %i, %l1_class
   %i.at = getelementptr i64, ptr %l1.row, i64 %i.off
   %q = load i64, ptr %i.at
-  %start = add i64 %first, %q
+  %start = add i64 %v, %q
   %no.class = icmp slt i64 %q, 0
   %i.base = mul i64 %i, %far
   br label %cell
@@ -114,7 +122,10 @@ cell:
   %no.cell = icmp slt i64 %r, 0
   %none = or i1 %no.class, %no.cell
   %sought = add i64 %start, %r
-  %place = select i1 %none, i64 0, i64 %sought
+  %known = select i1 %none, i64 0, i64 %sought
+  %slice.of = getelementptr i64, ptr %slices, i64 %known
+  %which = load i64, ptr %slice.of
+  %place = add i64 %first, %which
   %cost.at = getelementptr double, ptr %data, i64 %place
   %found = load double, ptr %cost.at
   %cost = select i1 %none, double 0x7FF0000000000000, double %found
@@ -148,13 +159,13 @@ least:
 settle:
   %k = phi i64 [ 0, %least ], [ %k.next, %settle ]
   %k.at = getelementptr double, ptr %sums, i64 %k
-  %v = load double, ptr %k.at
+  %s = load double, ptr %k.at
   %m.at = getelementptr double, ptr %mine, i64 %k
   %m = load double, ptr %m.at
   %d.at = getelementptr i32, ptr %chosen, i64 %k
   %d = load i32, ptr %d.at
-  %less = fcmp olt double %v, %m
-  %m.next = select i1 %less, double %v, double %m
+  %less = fcmp olt double %s, %m
+  %m.next = select i1 %less, double %s, double %m
   %d.next = select i1 %less, i32 %code, i32 %d
   store double %m.next, ptr %m.at
   store i32 %d.next, ptr %d.at

@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import json
 import math
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -33,6 +33,9 @@ Candidates = Callable[[TableId], tuple[Action, ...]]
 
 DENSE_BYTES = 320 << 20
 """The room for dense arrays."""
+
+WAITING_POINTS = 1 << 23
+"""How many points may wait to be packed: each takes 12 bytes."""
 
 
 class Shelf:
@@ -68,6 +71,8 @@ class Shelf:
         self._packed: dict[TableId, Packed | Future[Packed]] = {}
         self._dense: OrderedDict[TableId, Costs] = OrderedDict()
         self._bytes = 0
+        self._waiting: deque[tuple[TableId, int]] = deque()
+        self._backlog = 0
         self._worker: ThreadPoolExecutor | None = None
 
     def __len__(self) -> int:
@@ -97,7 +102,7 @@ class Shelf:
             self._dense.move_to_end(identity)
             return found
         packed = self.entry(identity)
-        costs = Costs(packed.box, packed.costs.expand())
+        costs = Costs.of(packed.box, packed.costs.expand())
         self._hold(identity, costs)
         return costs
 
@@ -171,13 +176,33 @@ class Shelf:
                     return True
         return False
 
-    def put(self, table: Table) -> None:
-        """Keep a table that was solved."""
+    def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
+        """Keep a table that was solved.
+
+        Args:
+            costs: its costs.
+            table: gives all of it.
+        """
         if self._worker is None:
-            self._packed[table.id] = self._pack(table)
+            self._packed[identity] = self._pack(table())
         else:
-            self._packed[table.id] = self._worker.submit(self._pack, table)
-        self._hold(table.id, Costs(table.box, table.costs))
+            self._packed[identity] = self._worker.submit(lambda: self._pack(table()))
+            self._wait(identity, math.prod(costs.box.shape))
+        self._hold(identity, costs)
+
+    def _wait(self, identity: TableId, points: int) -> None:
+        """Let the second thread catch up where too much waits for it."""
+        self._waiting.append((identity, points))
+        self._backlog += points
+        while self._waiting:
+            oldest, fewer = self._waiting[0]
+            packed = self._packed[oldest]
+            done = not isinstance(packed, Future) or packed.done()
+            if not done and self._backlog <= WAITING_POINTS:
+                return
+            self.entry(oldest)
+            self._waiting.popleft()
+            self._backlog -= fewer
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
@@ -225,11 +250,11 @@ class Shelf:
     def _hold(self, identity: TableId, costs: Costs) -> None:
         """Keep dense arrays, and let go of those that were not read for longest."""
         self._dense[identity] = costs
-        self._bytes += costs.costs.nbytes
+        self._bytes += costs.slices.nbytes
         while self._bytes > DENSE_BYTES and len(self._dense) > 1:
             oldest, gone = self._dense.popitem(last=False)
             self.entry(oldest)  # its arrays are packed before they go
-            self._bytes -= gone.costs.nbytes
+            self._bytes -= gone.slices.nbytes
 
 
 def _other(identity: TableId, cover: Cover) -> TableId | None:

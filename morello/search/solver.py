@@ -6,6 +6,7 @@ table is solved is in `table_solver.py`.
 """
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 
@@ -221,11 +222,11 @@ class _Run:
         self._pending.add(identity)
         try:
             work = TableSolver(self, identity)
-            solved = work.solve()
+            costs = work.solve()
         finally:  # a search that is interrupted may be taken up again
             self._pending.discard(identity)
-        self.shelf.put(solved)
-        self.points += solved.costs.size
+        self.shelf.put(identity, costs, work.table)
+        self.points += math.prod(box.shape)
         self.impls += work.impls
 
     def statistics(self, seconds: float) -> Statistics:

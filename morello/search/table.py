@@ -58,10 +58,34 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """The costs alone: what other tables are solved from."""
+    """The costs alone: what other tables are solved from.
+
+    Most limits do not decide, so each slice over the limits is kept once.
+
+    Args:
+        box: the points.
+        slices: the sizes, then an index for each distinct slice; without gaps.
+        place: the slice of each combination of limits, the last limit fastest.
+    """
 
     box: Box
-    costs: Floats
+    slices: Floats
+    place: Integers
+
+    @classmethod
+    def of(cls, box: Box, costs: Floats) -> "Costs":
+        """The costs of all points, as an array of the shape of the box."""
+        count = len(box.vrf) * len(box.l1) * len(box.l2)
+        slices = costs.reshape(*map(len, box.sizes), count)
+        return cls(box, slices, np.arange(count))
+
+    @property
+    def dense(self) -> Floats:
+        """The costs of all points, as an array of the shape of the box."""
+        costs = self.slices
+        if costs.shape[-1] < len(self.place):
+            costs = costs.take(self.place, axis=-1)
+        return costs.reshape(self.box.shape)
 
 
 def position(

@@ -69,20 +69,33 @@ class TableSolver:
         """Points that are pinned: no action may improve them."""
         self.pinned = False
         """Whether there are any."""
+        self.actions: tuple[Action, ...] = ()
+        self.slices: Slices | None = None
+        """The final costs, and what was chosen last, where they are kept as slices."""
 
-    def solve(self) -> Table:
-        """The table, once every table that it needs is solved."""
-        actions = self.run.candidates(self.id)
+    def solve(self) -> Costs:
+        """The costs, once every table that is needed is solved."""
+        self.actions = self.run.candidates(self.id)
         if self.costs.size:
-            self._settle(actions)
-        finite = self.costs[np.isfinite(self.costs)]
+            self._settle(self.actions)
+        costs = Costs.of(self.box, self.costs)
+        if self.slices is not None:
+            costs = Costs(self.box, self.slices.costs, self.slices.place)
+        finite = costs.slices[np.isfinite(costs.slices)]
         if finite.size and finite.max() >= COST_BOUND:
             raise SearchError(
                 f"a program of {self.key} costs {finite.max():.3g} millicycles, more "
                 f"than can be counted exactly",
                 "use smaller sizes",
             )
-        return Table(self.id, self.box, actions, self.costs, self.decisions)
+        return costs
+
+    def table(self) -> Table:
+        """What was solved, with the decisions."""
+        if self.slices is not None:
+            self.slices.write_back(self.costs, self.decisions)
+            self.slices = None
+        return Table(self.id, self.box, self.actions, self.costs, self.decisions)
 
     def _settle(self, actions: tuple[Action, ...]) -> None:
         frame = frame_of(self.key, self.box, self.run.limits)
@@ -110,7 +123,7 @@ class TableSolver:
         if peels:
             self._peel_within(peels, own, frame)
         else:
-            self._loop_within(own)
+            self.slices = self._loop_within(own)
 
     def _stays(self, peel: Peel) -> bool:
         """Whether the first part of a peeled reduction is in this table."""
@@ -140,7 +153,9 @@ class TableSolver:
                     if peel.size in axis[:at]:
                         first = self._first(dim, at, peel, price, window)
                         part._improve(index, *first)
-                part._loop_within(loops)
+                slices = part._loop_within(loops)
+                if slices is not None:
+                    slices.write_back(part.costs, part.decisions)
 
     def _first(
         self, dim: int, at: int, peel: Peel, others: Floats, window: tuple[int, ...]
@@ -179,8 +194,12 @@ class TableSolver:
             self.fixed[fixed.point] = True
             self.pinned = True
 
-    def _loop_within(self, loops: dict[int, dict[int, Action]]) -> None:
-        """Loops whose holes are in this table, until nothing changes."""
+    def _loop_within(self, loops: dict[int, dict[int, Action]]) -> Slices | None:
+        """Loops whose holes are in this table, until nothing changes.
+
+        Returns:
+            what is to be written back; None if nothing is.
+        """
         plans = []
         for dim, found in loops.items():
             axis = self.box.sizes[dim]
@@ -191,7 +210,7 @@ class TableSolver:
                 plans.append((dim, plan, np.asarray(list(found), np.int32)))
                 self._count_loops(dim, plan)
         if not plans:
-            return
+            return None
         if self.pinned:  # slices that cost the same may have other pins
             _repeat(
                 lambda dim, plan, indices: sweep_around(
@@ -199,7 +218,7 @@ class TableSolver:
                 ),
                 plans,
             )
-            return
+            return None
         slices = Slices.of(self.costs, len(self.box.sizes))
         costs, decisions = slices.costs, slices.decisions
         _repeat(
@@ -208,13 +227,13 @@ class TableSolver:
             ),
             plans,
         )
-        slices.write_back(self.costs, self.decisions)
+        return slices
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key: an operand stops being contiguous."""
         identity = TableId(key, self.id.sizes, self.run.free(key, self.id))
         table = self.run.costs(identity)
-        if not table.costs.size:
+        if not table.slices.size:
             return
         plan = plan_axis(
             self.key,
@@ -294,13 +313,21 @@ def _repeat(step: Callable[..., bool], plans: list[tuple[Any, ...]]) -> None:
 
 def aligned(table: Costs, box: Box, dim: int) -> Floats:
     """A table's costs at the coordinates of another box, on all axes but ``dim``."""
-    costs = table.costs
-    for place, (theirs, ours) in enumerate(zip(table.box.axes, box.axes, strict=True)):
-        if place == dim or theirs == ours:
-            continue
-        found, gaps = positions(theirs, ours)
-        costs = costs.take(found, axis=place)
-        if gaps:
-            window = (slice(None),) * place + (found < 0,)
-            costs[window] = np.inf
+    dims = len(box.sizes)
+    costs: Floats = table.slices
+    for place, (theirs, ours) in enumerate(
+        zip(table.box.sizes, box.sizes, strict=True)
+    ):
+        if place != dim and theirs != ours:
+            found, gaps = positions(theirs, ours)
+            costs = costs.take(found, axis=place)
+            if gaps:
+                costs[(slice(None),) * place + (found < 0,)] = np.inf
+    limits = zip(table.box.axes[dims:], box.axes[dims:], strict=True)
+    classes = [positions(theirs, ours)[0] for theirs, ours in limits]
+    chosen = table.place.reshape(table.box.shape[dims:])[np.ix_(*classes)]
+    costs = costs.take(chosen, axis=-1)
+    for place, here in enumerate(classes, dims):
+        if (here < 0).any():
+            costs[(slice(None),) * place + (here < 0,)] = np.inf
     return costs

@@ -62,11 +62,11 @@ class Limits:
         """The same limits but for one level."""
         match level:
             case Level.VRF:
-                return dataclasses.replace(self, vrf=value)
+                return Limits(value, self.l1, self.l2)
             case Level.L1:
-                return dataclasses.replace(self, l1=value)
+                return Limits(self.vrf, value, self.l2)
             case Level.L2:
-                return dataclasses.replace(self, l2=value)
+                return Limits(self.vrf, self.l1, value)
         raise KeyError(level)
 
 

@@ -47,7 +47,7 @@ class SpecKey(HashedOnce):
         """The key with another form of one operand."""
         tensors = list(self.tensors)
         tensors[operand] = tensor
-        return dataclasses.replace(self, tensors=tuple(tensors))
+        return SpecKey(self.kind, tuple(tensors), self.serial)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

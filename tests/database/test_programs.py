@@ -4,6 +4,7 @@ reopened; and rows of another target or space are never read."""
 import dataclasses
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from morello.search import Solver, identity
 from morello.search.database import Database
 from morello.search.layers import Layers, default_path, named_paths, open_database
 from morello.search.shelf import Shelf
-from morello.search.table import Table
 from morello.targets import AVX2
 from tests.database.small import TEXTS, cold, filled, program, spec
 
@@ -113,8 +113,8 @@ def test_an_interrupted_search_keeps_what_it_solved(
     for stop in (1, 7, 20):
         left = [stop]
 
-        def interrupted(shelf: Shelf, table: Table, left: list[int] = left) -> None:
-            put(shelf, table)
+        def interrupted(shelf: Shelf, *given: Any, left: list[int] = left) -> None:
+            put(shelf, *given)
             left[0] -= 1
             if left[0] == 0:
                 raise KeyboardInterrupt
