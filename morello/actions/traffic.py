@@ -133,8 +133,9 @@ def _long_rows(tensor: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
 def _aliased(key: SpecKey, operand: int, target: Target) -> bool:
     """Whether rows of an operand may fall into the same sets: not those of a copy."""
     name = key.kind.operands[operand].name
-    packed = key.tensors[operand].layout.is_packed
-    return not packed and target.around.has_aliased(name)
+    tensor = key.tensors[operand]
+    aliased = target.around.has_aliased(name, tensor.dtype.itemsize)
+    return aliased and not tensor.layout.is_packed
 
 
 def _lies_across(key: SpecKey, operand: int, dim: int) -> bool:

@@ -6,6 +6,9 @@ import math
 from morello.spec import Level, Spec
 from morello.spec.layout import LINE_BYTES
 
+_WIDEST = 4
+"""Bytes of an element of the widest dtype."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Surroundings:
@@ -17,6 +20,8 @@ class Surroundings:
     aliased: tuple[str, ...] = ()
     """The operands of the goal whose rows are a multiple of a power of two apart that
     falls into the same set of L1 each time, and into few of L2."""
+    widened: tuple[tuple[str, int], ...] = ()
+    """Those whose rows would lie so in a wider dtype, and the bytes of its elements."""
     other: tuple[str, ...] = ()
     """Its other operands, if it has both."""
 
@@ -36,24 +41,53 @@ class Surroundings:
         period = l1_sets * LINE_BYTES
         aliased: list[str] = []
         other: list[str] = []
+        widened: list[tuple[str, int]] = []
         for index, operand in enumerate(goal.kind.operands):
-            distance = _row_bytes(goal, index)
-            same_set = distance > 0 and distance % period == 0
-            (aliased if same_set else other).append(operand.name)
+            least = _least_bytes(goal, index, period)
+            if least == goal.tensors[index].dtype.itemsize:
+                aliased.append(operand.name)
+                continue
+            other.append(operand.name)
+            if least:
+                widened.append((operand.name, least))
         far = size > l3_lines * LINE_BYTES
-        return cls(far, tuple(aliased), tuple(other) if aliased else ())
+        unlike = tuple(other) if aliased or widened else ()
+        return cls(far, tuple(aliased), tuple(widened), unlike)
 
-    def has_aliased(self, operand: str) -> bool:
+    @property
+    def crowds(self) -> bool:
+        """Whether rows may fall into the same sets at all."""
+        return bool(self.aliased or self.widened)
+
+    def has_aliased(self, operand: str, itemsize: int) -> bool:
         """Whether an operand of a Spec below the goal may be a tile of an aliased one.
 
         Operands are known by name. A move that packs an operand of another kind has its
-        own names, and may have any.
+        own names, and may have any. ``itemsize`` is that of the operand's elements: a
+        copy in a wider dtype has its rows further apart.
         """
-        return bool(self.aliased) and operand not in self.other
+        if self.aliased and operand not in self.other:
+            return True
+        return any(
+            itemsize >= least and (operand == name or operand not in self.other)
+            for name, least in self.widened
+        )
 
 
 PLAIN = Surroundings()
 """Those of a goal that fits L3, with rows anywhere: most of them."""
+
+
+def _least_bytes(goal: Spec, operand: int, period: int) -> int:
+    """The least bytes of an element with which rows are multiples of a period apart.
+
+    Those of its dtype or of a wider one; 0 if there are none.
+    """
+    distance, own = _row_bytes(goal, operand), goal.tensors[operand].dtype.itemsize
+    sizes = [own * by for by in (1, 2, 4) if own * by <= _WIDEST]
+    elements = distance // own
+    fits = (size for size in sizes if elements and elements * size % period == 0)
+    return next(fits, 0)
 
 
 def _row_bytes(goal: Spec, operand: int) -> int:

@@ -94,7 +94,7 @@ class Target:
         """What things cost in these surroundings: the coefficients to be paid."""
         near = self.coefficients
         found = near.in_dram() if self.around.far else near
-        return found if self.around.aliased else found.uncrowded()
+        return found if self.around.crowds else found.uncrowded()
 
     @property
     def limits(self) -> Limits:

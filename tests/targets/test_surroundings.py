@@ -49,8 +49,25 @@ def test_rows_at_multiples_of_a_page_are_aliased(text: str, aliased: str) -> Non
     assert found.aliased == tuple(aliased.split())
     spec = parse_spec(text, AVX2.limits)
     for operand in spec.kind.operands:
-        assert found.has_aliased(operand.name) == (operand.name in found.aliased)
-    assert found.has_aliased("of a copy") == bool(aliased)
+        size = spec.dtypes[spec.kind.operands.index(operand)].itemsize
+        assert found.has_aliased(operand.name, size) == (operand.name in found.aliased)
+    assert found.has_aliased("of a copy", 1) == bool(aliased)
+
+
+def test_rows_of_a_wider_copy_lie_further_apart() -> None:
+    found = around("matmul:1000x1024x1000:bf16,bf16,f32")
+    assert found.widened == (("lhs", 4),)
+    assert found.other == ("lhs", "rhs", "out")
+    assert not found.has_aliased("lhs", 2)
+    assert found.has_aliased("lhs", 4)
+    assert found.has_aliased("of a move", 4)
+    assert not found.has_aliased("rhs", 4)
+    assert AVX2.seen(found).prices == AVX2.coefficients
+    bytes_ = around("matmul:1000x2048x1024:u8,s8,s32")
+    assert bytes_.widened == (("lhs", 2), ("rhs", 4))
+    assert bytes_.aliased == ("out",)
+    assert bytes_.has_aliased("lhs", 4)
+    assert not bytes_.has_aliased("rhs", 2)
 
 
 def test_large_operands_are_far() -> None:
