@@ -311,11 +311,14 @@ def _leaves_room(
     """
     if dest.level is not Level.L2 or not dest.layout.is_packed:
         return ()
-    most = frame.limits.l2 // 2
+    amount, most = dest.lines(sizes), frame.limits.l2 // 2
     return (
         Condition(
-            dest.lines(sizes) <= most,
-            lambda: f"panels of '{name}' take at most half of L2: {most} cache lines",
+            amount <= most,
+            lambda: (
+                f"'{name}' takes {amount} cache lines of L2, which panels take "
+                f"half of at most: {most}"
+            ),
         ),
     )
 
