@@ -240,7 +240,7 @@ def _compile(
         # compiled again, so it is without what every function gets here.
         tuned = str(module)
         data = machine.emit_object(module)
-    llvm = tuned.replace(f' "tune-cpu"="{TUNE}"', "")
+    llvm = tuned.replace(f' "no-builtins" "tune-cpu"="{TUNE}"', "")
     # What is called is known for certain only now: code generation adds calls.
     calls = undefined_symbols(data)
     reach = _reach(for_linker, calls)
@@ -257,7 +257,7 @@ def _tuned(text: str) -> str:
     Functions that name a CPU of their own are left alone.
     """
     return _DEFINE.sub(
-        lambda m: m[0] if "-cpu" in m[0] else f'{m[1]} "tune-cpu"="{TUNE}" {{', text
+        lambda m: m[0] if "-cpu" in m[0] else f'{m[1]} "no-builtins" "tune-cpu"="{TUNE}" {{', text
     )
 
 
