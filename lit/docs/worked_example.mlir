@@ -8,25 +8,26 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: transform.named_sequence @__transform_main(%arg0: !transform.any_op {transform.readonly}) {
 // CHECK-NEXT: %0 = transform.structured.match ops{["morello.matmul"]} attributes {morello.id = 0 : i64} in %arg0 : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %3:3 = "morello_transform.move"(%2#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %4:2 = "morello_transform.tile"(%3#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#0) {dim = "m", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %6:3 = "morello_transform.move"(%5#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %7:3 = "morello_transform.move"(%6#1) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %8:2 = "morello_transform.to_accum"(%7#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %9 = "morello_transform.select"(%8#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %10:2 = "morello_transform.split"(%8#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %11:3 = "morello_transform.move"(%10#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %12 = "morello_transform.select"(%11#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %13 = "morello_transform.select"(%7#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %14 = "morello_transform.select"(%5#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %15:3 = "morello_transform.move"(%4#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %16:2 = "morello_transform.tile"(%15#0) {dim = "d1", size = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %17:3 = "morello_transform.move"(%16#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %18 = "morello_transform.select"(%17#1) {kernel = "move_transpose"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %19 = "morello_transform.select"(%15#1) {kernel = "matmul_dot"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %1:3 = "morello_transform.move"(%0) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %3:3 = "morello_transform.move"(%2#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %4:3 = "morello_transform.move"(%3#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %6:2 = "morello_transform.tile"(%5#0) {dim = "m", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %7:3 = "morello_transform.move"(%6#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %8:3 = "morello_transform.move"(%7#1) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %9:2 = "morello_transform.to_accum"(%8#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %10 = "morello_transform.select"(%9#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %11:2 = "morello_transform.split"(%9#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %12:3 = "morello_transform.move"(%11#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %13 = "morello_transform.select"(%12#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %14 = "morello_transform.select"(%8#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %15 = "morello_transform.select"(%6#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %16:3 = "morello_transform.move"(%5#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %17:2 = "morello_transform.tile"(%16#0) {dim = "d1", size = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %18:3 = "morello_transform.move"(%17#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %19 = "morello_transform.select"(%18#1) {kernel = "move_transpose"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %20 = "morello_transform.select"(%16#1) {kernel = "matmul_dot"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: transform.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: }

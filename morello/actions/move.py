@@ -20,6 +20,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
+from morello.actions.crowds import passes_cost
 from morello.actions.traffic import traffic
 from morello.kernels import KERNELS
 from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
@@ -126,7 +127,8 @@ class Move(Action):
         inner = Child("body", body, 1, every)
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
-            return Expansion(conditions, target.prices.loop_setup, children)
+            cost = target.prices.loop_setup + passes_cost(frame, index, dest, target)
+            return Expansion(conditions, cost, children)
         return Expansion(conditions, traffic(frame, index, dest, target), (inner,))
 
     @classmethod

@@ -9,21 +9,20 @@ Three effects, each a number of things times a coefficient of the target:
   page and at a distance that prefetchers do not foresee, costs by itself. The loop that
   passes over rows pays for that, or the move of a tile that has them. A few rows are
   followed at the same time at no cost.
-- **Crowds.** Rows at a distance of a large power of two fall into the same sets of a
-  cache. Each costs more then, and a tile of more rows than L2 is sure to hold pays for
-  lines that come twice.
+- **Crowds.** What is too much for a cache comes again (`crowds.py`).
 
-A tile does not know how far its rows are apart, nor whether its lines are in L3 or in
-DRAM: the goal does, and the target has it from there (`Target.at`).
+A tile does not know whether its lines are in L3 or in DRAM: the goal does, and the
+target has it from there (`Target.at`).
 """
 
-import math
 from functools import lru_cache
 
 import numpy as np
 
-from morello.spec import Level, SpecKey, TensorSpec
+from morello.actions.crowds import aliased, crowd, uses
+from morello.spec import Level, Move, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
+from morello.spec.layout import LINE_BYTES
 from morello.targets import Target
 
 
@@ -32,22 +31,53 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
     own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
     sizes = frame.operand_sizes(operand)
     level = source.level
-    line: Ints = target.cost("store", level) if own.is_written else 0
-    if own.is_read:
-        uses = math.prod(n for dim, n in enumerate(frame.sizes) if dim not in own.dims)
-        reuse = target.reuse_gl if level is Level.GL else target.reuse_l2
-        slow, quick = target.cost("line", level), target.cost("hidden", level)
-        line = line + np.where(uses >= reuse, quick, slow)
+    line: Ints = 0
+    for passed in (Level.GL, Level.L2):
+        if level >= passed > dest.level:
+            line = line + _line(frame, operand, passed, target)
     if level is Level.GL and frame.key.serial:
         line = line + (target.threads - 1) * target.prices.shared_gl
-    if _aliased(frame.key, operand, target):
-        line = line + _crowd(frame, operand, dest, target)
+    if aliased(frame.key, operand, target):
+        line = line + crowd(frame, operand, dest, target)
     cost = source.lines(sizes) * line
+    if _goes_along(frame.key):  # the other pieces of a line follow
+        piece = source.layout.bytes(sizes, source.dtype.itemsize)
+        part = (source.runs(sizes) == 1) & (piece < LINE_BYTES)
+        part &= piece > source.dtype.itemsize  # one element may be of a column
+        cost = np.where(part, piece * line // LINE_BYTES, cost)
     row = _row(frame.key, operand, target)
     if row and source.layout.row is not None:
         streams = _streams(frame.key, own.dims[source.layout.row], target)
         cost = cost + row * paid_rows(source.runs(sizes), streams)
     return cost
+
+
+@lru_cache(maxsize=65536)
+def _goes_along(key: SpecKey) -> bool:
+    """Whether this is a copy whose operands both lie along the same dimension."""
+    along = {tensor.layout.streamed for tensor in key.tensors}
+    return isinstance(key.kind, Move) and len(along) == 1
+
+
+def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
+    """Millicycles for a line to come from ``level`` to the next, and to go back.
+
+    The lines of panels follow each other, so that they are foreseen as those of L2 are.
+    """
+    own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
+    packed = source.layout.is_packed and own.name not in target.around.packed
+    line: Ints = target.cost("store", level) if own.is_written else 0
+    if own.is_written and level is Level.GL and source.layout.row is not None:
+        several = source.runs(frame.operand_sizes(operand)) > 1
+        line = line + several * target.prices.turn_gl
+    if not own.is_read:
+        return line
+    reuse = target.reuse_gl if level is Level.GL else target.reuse_l2
+    if packed:
+        reuse = target.reuse_panel
+    quick = target.cost("stream" if packed else "hidden", level)
+    slow = target.cost("line", level)
+    return line + np.where(uses(frame, operand) >= reuse, quick, slow)
 
 
 def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
@@ -101,41 +131,9 @@ def _row(key: SpecKey, operand: int, target: Target) -> int:
     tensor = key.tensors[operand]
     if tensor.level is Level.L2 and len(key.tensors) > 2:
         return 0
-    if tensor.level in (Level.GL, Level.L2) and _aliased(key, operand, target):
+    if tensor.level in (Level.GL, Level.L2) and aliased(key, operand, target):
         return target.prices.row_aliased
     return target.cost("row", tensor.level)
-
-
-def _crowd(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
-    """Millicycles a line of an aliased operand where its rows push each other out.
-
-    In L2 its own rows do; in L1 those of all operands that are there too. Rows of one
-    line each meet others by chance alone, and do not count.
-    """
-    if dest.level is Level.L2:
-        rows = dest.runs(frame.operand_sizes(operand))
-        return (rows > target.l2_rows) * target.prices.crowd_l2
-    own = _long_rows(dest, frame.operand_sizes(operand))
-    rows = own
-    for index, tensor in enumerate(frame.key.tensors):
-        near = tensor.level is Level.L1 and _aliased(frame.key, index, target)
-        if near and index != operand:
-            rows = rows + _long_rows(tensor, frame.operand_sizes(index))
-    return ((own > 0) & (rows > target.l1_ways)) * target.prices.crowd_l1
-
-
-def _long_rows(tensor: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
-    """The rows with gaps of a tile that have more than a line each; else 0."""
-    rows = tensor.runs(sizes)
-    return rows * (tensor.lines(sizes) > rows)
-
-
-def _aliased(key: SpecKey, operand: int, target: Target) -> bool:
-    """Whether rows of an operand may fall into the same sets: not those of a copy."""
-    name = key.kind.operands[operand].name
-    tensor = key.tensors[operand]
-    aliased = target.around.has_aliased(name, tensor.dtype.itemsize)
-    return aliased and not tensor.layout.is_packed
 
 
 def _lies_across(key: SpecKey, operand: int, dim: int) -> bool:

@@ -21,6 +21,7 @@ from morello.kernels.axpy_columns import (
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
+    hidden_cost,
     in_l1,
     is_interleaved,
     line_cost,
@@ -193,7 +194,7 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     crowd = c.crowd_l1 * crowded * k * steps
     # A single row leaves room to wait for lines; the sums of several fill it, and what
     # is prefetched comes meanwhile, but no sooner than memory brings it.
-    hidden = k * steps * c.hidden_gl if rhs.level is Level.GL else arrival
+    hidden = k * steps * hidden_cost(c) if rhs.level is Level.GL else arrival
     far = np.maximum(arrival, exchange)
     several = np.maximum(far, slowest + crowd + np.maximum(hidden, waits))
     # What is beyond L2 is prefetched; lines of L2 are asked for when they are used.
@@ -219,7 +220,7 @@ def _unread(level: Level, passes: Ints, fetched: Ints, c: Coefficients) -> Ints:
     """
     if level is not Level.GL:
         return passes * line_cost(level, c)
-    return passes * c.store_gl + (passes - fetched) * c.hidden_gl
+    return passes * (c.store_gl + c.store_l2) + (passes - fetched) * hidden_cost(c)
 
 
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:

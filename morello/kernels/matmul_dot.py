@@ -14,7 +14,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.dot_block import AHEAD, CHAINS, DotBlock, chains_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.lane_sums import lane_sums_cost
-from morello.kernels.rules import line_cost, size_is_one
+from morello.kernels.rules import hidden_cost, line_cost, size_is_one
 from morello.kernels.vectors import as_ints, lanes_of, tail_of, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -107,8 +107,8 @@ class MatmulDot(Kernel):
         )
         busy = np.where(
             few == 1,
-            np.maximum(steps, _lines(frame, blocks, c.line_gl, c)),
-            steps + _lines(frame, blocks, c.hidden_gl, c),
+            np.maximum(steps, _lines(frame, blocks, line_cost(Level.GL, c), c)),
+            steps + _lines(frame, blocks, hidden_cost(c), c),
         )
         runs = [
             t.runs(frame.operand_sizes(i)) * (c.run if t.level is Level.GL else 0)

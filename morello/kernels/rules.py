@@ -119,10 +119,15 @@ def maximum_cost(dtype: Dtype, coefficients: Coefficients) -> tuple[int, int]:
 
 
 def line_cost(level: Level, coefficients: Coefficients) -> int:
-    """Millicycles to bring a cache line from a level to L1."""
+    """Millicycles to bring a cache line from a level to L1, through those between."""
     match level:
         case Level.GL:
-            return coefficients.line_gl
+            return coefficients.line_gl + coefficients.line_l2
         case Level.L2:
             return coefficients.line_l2
     return 0
+
+
+def hidden_cost(coefficients: Coefficients) -> int:
+    """Millicycles to bring a line from beyond L2 to L1 while the core computes."""
+    return coefficients.hidden_gl + coefficients.hidden_l2

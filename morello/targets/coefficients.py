@@ -18,10 +18,18 @@ class Coefficients:
     """The same where the line is used so much that it comes while the core computes."""
     hidden_l2: int
     """The same from L2."""
+    stream_gl: int
+    """One line of a copy in panels, from L3, that is used as often as one from L2 has
+    to be: the next ones are known, and come while the core computes."""
+    stream_l2: int
+    """The same from L2."""
     store_gl: int
     """Taking one written line to beyond L2; that it is brought first, in part."""
     store_l2: int
     """The same from L1 to L2."""
+    turn_gl: int
+    """What a written line to beyond L2 takes longer in a tile of several rows, which
+    are written in turn."""
     row_gl: int
     """Going on, beyond L2, at a row that does not follow the one before: another page,
     and streams that begin anew."""
@@ -36,10 +44,16 @@ class Coefficients:
     crowd_l1: int
     """Bringing a line to L1 in a tile of such rows, where all operands have more of
     them there than L1 has ways."""
+    crowd_panel: int
+    """The same where panels take so many of the ways that such rows have too few."""
     line_dram: int
     """`line_gl` where operands do not fit L3 together."""
     hidden_dram: int
     """`hidden_gl` there."""
+    stream_dram: int
+    """A line of a copy that is too large to stay in L3, for each pass over it."""
+    turn_dram: int
+    """`turn_gl` there."""
     store_dram: int
     """`store_gl` there."""
     run_dram: int
@@ -93,10 +107,11 @@ class Coefficients:
             line_gl=self.line_dram,
             hidden_gl=self.hidden_dram,
             store_gl=self.store_dram,
+            turn_gl=self.turn_dram,
             run=self.run_dram,
             prefetch=0,
         )
 
     def uncrowded(self) -> "Coefficients":
         """The same where rows do not fall into the same sets of caches."""
-        return dataclasses.replace(self, crowd_l1=0, crowd_l2=0)
+        return dataclasses.replace(self, crowd_l1=0, crowd_l2=0, crowd_panel=0)

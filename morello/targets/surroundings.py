@@ -24,6 +24,12 @@ class Surroundings:
     """Those whose rows would lie so in a wider dtype, and the bytes of its elements."""
     other: tuple[str, ...] = ()
     """Its other operands, if it has both."""
+    apart: int = 0
+    """The greatest power of two, in lines, that the rows of an aliased operand are a
+    multiple of apart; 0 if none is aliased."""
+    packed: tuple[str, ...] = ()
+    """The operands of a far goal that are packed themselves: unlike a copy of a part,
+    they come from DRAM."""
 
     @classmethod
     def of(cls, goal: Spec, l3_lines: int, l1_sets: int) -> "Surroundings":
@@ -38,21 +44,29 @@ class Surroundings:
             for index, tensor in enumerate(goal.tensors)
             if tensor.level is Level.GL
         )
-        period = l1_sets * LINE_BYTES
         aliased: list[str] = []
         other: list[str] = []
         widened: list[tuple[str, int]] = []
+        apart = 0
         for index, operand in enumerate(goal.kind.operands):
-            least = _least_bytes(goal, index, period)
-            if least == goal.tensors[index].dtype.itemsize:
+            least = _least_bytes(goal, index, l1_sets * LINE_BYTES)
+            own = goal.tensors[index].dtype.itemsize
+            lines = _row_bytes(goal, index) // own * least // LINE_BYTES
+            apart = max(apart, lines & -lines)
+            if least == own:
                 aliased.append(operand.name)
                 continue
             other.append(operand.name)
             if least:
                 widened.append((operand.name, least))
         far = size > l3_lines * LINE_BYTES
+        packed = (
+            operand.name
+            for operand, tensor in zip(goal.kind.operands, goal.tensors, strict=True)
+            if far and tensor.layout.is_packed
+        )
         unlike = tuple(other) if aliased or widened else ()
-        return cls(far, tuple(aliased), tuple(widened), unlike)
+        return cls(far, tuple(aliased), tuple(widened), unlike, apart, tuple(packed))
 
     @property
     def crowds(self) -> bool:

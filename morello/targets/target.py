@@ -48,13 +48,13 @@ class Target:
     where operands are larger together, they come from DRAM."""
     streams: int = 8
     """Rows, of all operands together, that are followed at the same time at no cost."""
-    l2_rows: int = 128
-    """Rows with gaps between them that L2 is sure to hold, whatever their distance."""
     reuse_gl: int = 16
     """How often a line from beyond L2 is used, by other operands' elements, to come
     while the core computes."""
     reuse_l2: int = 4
     """The same of a line from L2, which is sooner there."""
+    reuse_panel: int = 2
+    """The same of a line of a copy in panels, which is foreseen, from L2 or L3."""
     first_part: int = 256
     """The least first part of a reduction that the search tries to overwrite with."""
     threads: int = 1
@@ -95,6 +95,11 @@ class Target:
         near = self.coefficients
         found = near.in_dram() if self.around.far else near
         return found if self.around.crowds else found.uncrowded()
+
+    @property
+    def l2_rows(self) -> int:
+        """Aliased rows that L2 is sure to hold: they fill half of their sets."""
+        return self.l2_lines // (2 * max(1, self.around.apart))
 
     @property
     def limits(self) -> Limits:

@@ -66,6 +66,29 @@ exit:
     assert " x float>" not in compile_llvm(text, cpu="haswell").llvm
 
 
+def test_loops_stay_loops_behind_the_schedule() -> None:
+    """A copy element by element is priced as that, and calls no ``memcpy``."""
+    text = """
+define void @f(ptr noalias %a, ptr noalias %b) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %p = getelementptr float, ptr %a, i64 %i
+  %q = getelementptr float, ptr %b, i64 %i
+  %x = load float, ptr %p, align 4
+  store float %x, ptr %q, align 4
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, 4096
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}"""
+    compiled = compile_object(text, cpu="haswell")
+    assert compiled.calls == ()
+    assert "no-builtins" not in compiled.llvm
+
+
 def test_the_object_is_the_same_in_every_process() -> None:
     code = (
         "import hashlib, sys; from morello.jit.engine import compile_object; "

@@ -70,6 +70,20 @@ def test_rows_of_a_wider_copy_lie_further_apart() -> None:
     assert not bytes_.has_aliased("rhs", 2)
 
 
+def test_how_far_aliased_rows_are_apart() -> None:
+    """The greatest power of two of any operand, in lines."""
+    lines = {1024: 64, 1536: 0, 2048: 128, 3072: 64, 12288: 256}
+    assert {n: around(f"fill:4x{n}:f32").apart for n in lines} == lines
+    assert around("matmul:1024x4096x1000:f32").apart == 256
+    assert AVX2.at(parse_spec("fill:4x4096:f32", AVX2.limits)).l2_rows == 32
+
+
+def test_packed_operands_of_far_goals_are_known() -> None:
+    """A copy of a part is in L3; what the goal is given is not."""
+    assert around("matmul:1x4096x4096:f32:rhs=[0,2,1,2p16]").packed == ("rhs",)
+    assert around("matmul:1x256x256:f32:rhs=[0,2,1,2p16]").packed == ()
+
+
 def test_large_operands_are_far() -> None:
     lines = AVX2.l3_lines
     assert not around(f"fill:{lines * 16}:f32").far
@@ -80,7 +94,7 @@ def test_large_operands_are_far() -> None:
 
 def test_a_target_that_has_been_seen_forgets_an_earlier_goal() -> None:
     far = AVX2.at(parse_spec("move:4096x4096:f32", AVX2.limits))
-    assert far.around == Surroundings(far=True, aliased=("src", "dst"))
+    assert far.around == Surroundings(far=True, aliased=("src", "dst"), apart=256)
     assert far != AVX2
     assert far.at(parse_spec("move:10x10:f32", AVX2.limits)) == AVX2
 
@@ -92,7 +106,7 @@ def test_prices_follow_the_surroundings() -> None:
         found, plain = dataclasses.asdict(target.prices), dataclasses.asdict(costs)
         return {name: found[name] for name in plain if found[name] != plain[name]}
 
-    uncrowded = {"crowd_l1": 0, "crowd_l2": 0}
+    uncrowded = {"crowd_l1": 0, "crowd_l2": 0, "crowd_panel": 0}
     assert changed(AVX2) == uncrowded
     assert changed(AVX2.seen(Surroundings(aliased=("out",)))) == {}
     dear = {"line": 7, "hidden": 3, "store": 5, "run": 11}
