@@ -187,6 +187,35 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
     return axis
 
 
+def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
+    """Where every operand could lie at its level: bools that broadcast to the sizes of
+    a box. Elsewhere no Spec can come from a goal, and there is no program.
+
+    Args:
+        sizes: the axes of the goal.
+        room: what one operand of it may take.
+    """
+    count = len(sizes)
+    mesh = np.ix_(*(np.asarray(axis, np.int64) for axis in box.sizes))
+    found: Any = np.ones((1,) * count, np.bool_)
+    for index, tensor in enumerate(key.tensors):
+        if tensor.level is Level.GL:
+            continue
+        own = key.operand_sizes(index, mesh)
+        if tensor.level is Level.VRF:
+            found = found & (tensor.registers(own) <= room.vrf)
+            continue
+        fits = tensor.lines(own) <= room[tensor.level]
+        if not tensor.layout.is_packed:  # a tile of a gapless array: see `_lying`
+            gapless = dataclasses.replace(tensor, contiguous=True)
+            whole = [axis[-1] for axis in key.operand_sizes(index, sizes)]
+            outermost = tensor.layout.dims[0].dim
+            whole[outermost] = own[outermost]
+            fits = fits | (gapless.lines(tuple(whole)) <= room[tensor.level])
+        found = found & fits
+    return found
+
+
 @lru_cache(maxsize=65536)
 def _lying(tensor: TensorSpec, axes: tuple[Axis, ...], dim: int, room: int) -> int:
     """The greatest size that a tile can have at its level; 0 if none.

@@ -49,6 +49,7 @@ class _Counts:
         self._run = solver.run_of(spec)
         self.target = solver.target
         self.limits = self._run.limits
+        self.room = self._run.room
         self._tables: dict[TableId, Costs] = {}
 
     def box(self, identity: TableId) -> Box:

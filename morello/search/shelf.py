@@ -13,8 +13,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numpy as np
+
 from morello.actions import Action
-from morello.search.axes import Axis, Box
+from morello.search.axes import Axis, Box, lies
 from morello.search.codec import CodecError, decode, encode
 from morello.search.database import Row
 from morello.search.identity import base_key, family, row_key
@@ -165,6 +167,8 @@ class Shelf:
             whole = boxes(other)
             if not _begins(box.axes, whole.axes):
                 continue
+            if not self._lie_alike(identity, other, box):
+                continue
             row = self.database.get(cover.key)
             with contextlib.suppress(CodecError):
                 if row is not None:
@@ -175,6 +179,11 @@ class Shelf:
                     self.parts += 1
                     return True
         return False
+
+    def _lie_alike(self, one: TableId, other: TableId, box: Box) -> bool:
+        """Whether two goals leave the same programs out of a box (`axes.lies`)."""
+        found = [lies(t.key, t.sizes, box, self.room) for t in (one, other)]
+        return np.array_equal(*found)
 
     def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
         """Keep a table that was solved.

@@ -17,6 +17,7 @@ import numpy as np
 from morello.actions import Action, Child, Expansion, Peel
 from morello.actions.loops import tile_key
 from morello.errors import SearchError
+from morello.search import axes as ax
 from morello.search.applied import Applied, Below
 from morello.search.axes import Box, Free
 from morello.search.fused import improve
@@ -41,6 +42,7 @@ class Tables(Below, Protocol):
     """What one table is solved from."""
 
     limits: Limits
+    room: Limits
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table."""
@@ -124,6 +126,20 @@ class TableSolver:
             self._peel_within(peels, own, frame)
         else:
             self.slices = self._loop_within(own)
+        self._leave_out()
+
+    def _leave_out(self) -> None:
+        """No program where an operand could not lie at its level: no goal leads there,
+        and boxes need not describe it."""
+        sizes = self.box.shape[: len(self.box.sizes)]
+        lies = ax.lies(self.key, self.id.sizes, self.box, self.run.room)
+        nowhere = ~np.broadcast_to(lies, sizes)
+        if nowhere.any():
+            self.costs[nowhere] = np.inf
+            self.decisions[nowhere] = NO_ACTION
+            if self.slices is not None:
+                self.slices.costs[nowhere] = np.inf
+                self.slices.decisions[nowhere] = NO_ACTION
 
     def _stays(self, peel: Peel) -> bool:
         """Whether the first part of a peeled reduction is in this table."""

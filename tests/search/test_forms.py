@@ -16,7 +16,11 @@ from tests.search.goals import KINDS, random_goal
 
 
 def program(text: str) -> Impl:
-    return Solver(AVX2).solve(parse_spec(text, AVX2.limits)).impl
+    """The best program with all operands in L2: the forms are those from memory, and
+    the tables are few."""
+    spec = parse_spec(text, AVX2.limits)
+    near = tuple(dataclasses.replace(t, level=Level.L2) for t in spec.tensors)
+    return Solver(AVX2).solve(dataclasses.replace(spec, tensors=near)).impl
 
 
 def nodes(impl: Impl) -> Iterator[Impl]:
