@@ -57,13 +57,12 @@ class MatmulRows(Kernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Few rows; more columns than a block; rhs within reach; registers."""
+        """Few rows; rhs within reach; registers."""
         _, m, k, n = frame.sizes
         width = _width(m)
         last = _part(frame, np.where(n % width, n % width, width))
         return (
             Condition(m <= MOST_M, f"takes at most {MOST_M} rows: tile m smaller"),
-            Condition(n > width, "takes more columns than one block: use matmul_block"),
             Condition(
                 frame.key.tensors[1].lines((1, k, n)) <= MOST_LINES,
                 f"takes at most {MOST_LINES} lines of rhs: tile n smaller, or split k",
@@ -104,7 +103,7 @@ class MatmulRows(Kernel):
 
         if whole > width:
             emitter.loop(0, whole, width, (), write)
-        else:
+        elif whole:
             write(0, ())
         if n > whole:
             write_block(emitter, block(n - whole), operands, whole)
