@@ -46,6 +46,9 @@ _UNSPILLED = 5
 _SPILLS = 2
 """How many sums it stores and loads for each row of rhs with more."""
 
+_HIDES_L2 = 4
+"""Rows of out whose sums take as long as a line of L2."""
+
 _AHEAD = 16
 """Steps of a chain that the core has in view beside what comes before them."""
 
@@ -234,8 +237,12 @@ def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     slowest = k * np.maximum(fma * m * vectors, loads)
     # What a short chain waits for, the core finds in what comes before and after.
     slowest = np.maximum(slowest, (k - np.minimum(k, _AHEAD)) * latency)
-    # Lines a row apart, which nothing has asked for in advance.
-    slowest = slowest + k * c.strided_factor * line_cost(rhs.level, c)
+    # Lines a row apart, which nothing has asked for in advance: the sums of several
+    # rows leave time for those of L2.
+    waits: Ints = c.strided_factor * line_cost(rhs.level, c)
+    if rhs.level is Level.L2:
+        waits = np.where(m >= _HIDES_L2, c.hidden_l2, waits)
+    slowest = slowest + k * waits
     fetched = 1 if frame.key.kind.accumulates else 0
     lines = fetched * line_cost(out.level, c) + _unread(out.level, 1, fetched, c)
     exchange = m * lines * columns // (VECTORS * lanes)
