@@ -15,6 +15,7 @@ A tile does not know whether its lines are in L3 or in DRAM: the goal does, and 
 target has it from there (`Target.at`).
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -67,9 +68,10 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
     packed = source.layout.is_packed and own.name not in target.around.packed
     line: Ints = target.cost("store", level) if own.is_written else 0
-    if own.is_written and level is Level.GL and source.layout.row is not None:
-        several = source.runs(frame.operand_sizes(operand)) > 1
-        line = line + several * target.prices.turn_gl
+    if own.is_written and level is Level.GL:
+        line = (
+            line + _turns(source, frame.operand_sizes(operand)) * target.prices.turn_gl
+        )
     if not own.is_read:
         return line
     reuse = target.reuse_gl if level is Level.GL else target.reuse_l2
@@ -78,6 +80,14 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     quick = target.cost("stream" if packed else "hidden", level)
     slow = target.cost("line", level)
     return line + np.where(uses(frame, operand) >= reuse, quick, slow)
+
+
+def _turns(tensor: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
+    """Whether a tile has several rows, with or without gaps."""
+    if tensor.layout.row is None:
+        return 0
+    along = tensor.layout.streamed
+    return math.prod(n for dim, n in enumerate(sizes) if dim != along) > 1
 
 
 def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
