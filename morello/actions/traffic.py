@@ -69,9 +69,8 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     packed = source.layout.is_packed and own.name not in target.around.packed
     line: Ints = target.cost("store", level) if own.is_written else 0
     if own.is_written and level is Level.GL:
-        line = (
-            line + _turns(source, frame.operand_sizes(operand)) * target.prices.turn_gl
-        )
+        turns = _turns(source, frame.operand_sizes(operand))
+        line = line + turns * target.prices.turn_gl
     if not own.is_read:
         return line
     reuse = target.reuse_gl if level is Level.GL else target.reuse_l2

@@ -15,6 +15,8 @@ UNIT = AVX2.coefficients
 LINE = UNIT.line_gl + UNIT.line_l2
 HIDDEN = UNIT.hidden_gl + UNIT.hidden_l2
 """From beyond L2 to L1: through L2."""
+WRITTEN = UNIT.store_gl + UNIT.turn_gl
+"""To beyond L2, in several rows."""
 ROWS = Layout.row_major(3)
 ALIASED = AVX2.seen(Surroundings(aliased=("lhs", "rhs", "out"), apart=64))
 PANELS = Layout.parse("[0,2,1,2p16]")
@@ -111,7 +113,7 @@ def test_move_into_a_cache_models_its_lines() -> None:
         "body 1 matmul:8x16x16:f32:lhs=[0,1,2]@L1:l1=256"
     ]
     assert cost(Move("lhs", Level.L1, ROWS), text) == 8 * HIDDEN
-    assert cost(Move("out", Level.L2, ROWS), text) == 8 * UNIT.store_gl
+    assert cost(Move("out", Level.L2, ROWS), text) == 8 * WRITTEN
     near = "matmul:8x16x16:f32:lhs=[0,1,2]@L2"
     assert cost(Move("lhs", Level.L1, ROWS), near) == 8 * UNIT.hidden_l2
 
@@ -121,10 +123,11 @@ def test_lines_that_are_used_once_are_waited_for() -> None:
     assert cost(Move("rhs", Level.L2, ROWS), "matmul:16x16x16") == 16 * UNIT.hidden_gl
     flat = Layout.row_major(2)
     assert cost(Move("src", Level.L2, flat), "move:4x16") == 4 * UNIT.line_gl
-    assert cost(Move("dst", Level.L2, flat), "move:4x16") == 4 * UNIT.store_gl
+    assert cost(Move("dst", Level.L2, flat), "move:4x16") == 4 * WRITTEN
+    assert cost(Move("dst", Level.L2, flat), "move:1x64") == 4 * UNIT.store_gl
     near = "move:4x16:dst=[0,1]@L2"
     assert cost(Move("dst", Level.L1, flat), near) == 4 * UNIT.store_l2
-    both = UNIT.line_gl + UNIT.store_gl
+    both = UNIT.line_gl + WRITTEN
     assert cost(Move("out", Level.L2, ROWS), "matmul_accum:16x15x16") == 16 * both
 
 
@@ -241,7 +244,7 @@ def test_operands_are_aliased_one_by_one() -> None:
     move = Move("src", Level.L1, flat)
     assert cost(move, text, seen) == 8 * (LINE + UNIT.row_aliased)
     move = Move("dst", Level.L1, flat)
-    written = UNIT.store_gl + UNIT.turn_gl + UNIT.store_l2
+    written = WRITTEN + UNIT.store_l2
     assert cost(move, text, seen) == 8 * (written + UNIT.row_gl)
     # Of a product only names of its own are known: a packed operand may be any.
     below = AVX2.seen(Surroundings(aliased=("lhs",), other=("rhs", "out")))
