@@ -14,20 +14,13 @@
 // CHECK-NEXT: %4:3 = "morello_transform.move"(%3#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %6:2 = "morello_transform.tile"(%5#0) {dim = "m", size = 4 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %7:3 = "morello_transform.move"(%6#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %8:3 = "morello_transform.move"(%7#1) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %9:2 = "morello_transform.to_accum"(%8#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %10 = "morello_transform.select"(%9#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %11:2 = "morello_transform.split"(%9#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %12:3 = "morello_transform.move"(%11#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %13 = "morello_transform.select"(%12#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %14 = "morello_transform.select"(%8#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %15 = "morello_transform.select"(%6#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %16:3 = "morello_transform.move"(%5#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %17:2 = "morello_transform.tile"(%16#0) {dim = "d1", size = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %18:3 = "morello_transform.move"(%17#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %19 = "morello_transform.select"(%18#1) {kernel = "move_transpose"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %20 = "morello_transform.select"(%16#1) {kernel = "matmul_dot"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %7 = "morello_transform.select"(%6#0) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %8 = "morello_transform.select"(%6#1) {kernel = "matmul_axpy"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %9:3 = "morello_transform.move"(%5#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %10:2 = "morello_transform.tile"(%9#0) {dim = "d1", size = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %11:3 = "morello_transform.move"(%10#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %12 = "morello_transform.select"(%11#1) {kernel = "move_transpose"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %13 = "morello_transform.select"(%9#1) {kernel = "matmul_dot"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: transform.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: }
