@@ -30,7 +30,7 @@ from morello.tools.commands import COMMANDS
 DOCS = Path(__file__).resolve().parent
 LIT_TEST = DOCS.parent / "lit" / "docs" / "worked_example.mlir"
 
-EXAMPLE = "matmul:7x64x17:f32:l1=128"
+EXAMPLE = "matmul:6x64x33:f32:l1=128"
 """The Spec of the worked example."""
 
 
