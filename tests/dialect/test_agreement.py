@@ -24,6 +24,7 @@ from morello.dialect.transform import roles_of
 from morello.kernels import KERNELS
 from morello.mlir import ir
 from morello.spec import Level, Spec
+from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from morello.targets import AVX2
 from tests.dialect.programs import random_action, random_spec
@@ -97,18 +98,44 @@ def lines_brought(before: Spec, after: Spec) -> int:
     )
     source, sizes = before.tensors[index], before.shape(index)
     assert not copies(source, after.tensors[index])
-    operand, level = before.kind.operands[index], source.level
-    uses = math.prod(n for d, n in enumerate(before.sizes) if d not in operand.dims)
-    line = 0
-    if operand.is_read:
-        reuse = AVX2.reuse_gl if level is Level.GL else AVX2.reuse_l2
-        line += per_level("hidden" if uses >= reuse else "line", level)
+    operand, nearer = before.kind.operands[index], after.tensors[index].level
+    passed = [level for level in (Level.GL, Level.L2) if source.level >= level > nearer]
+    line = sum(read_price(before, index, level) for level in passed if operand.is_read)
     if operand.is_written:
-        line += per_level("store", level)
+        line += sum(written_price(before, index, level) for level in passed)
+    cost = source.lines(sizes) * line
+    size = source.layout.bytes(sizes, source.dtype.itemsize)
+    whole = source.dtype.itemsize < size < 64 and source.runs(sizes) == 1
+    if isinstance(before.kind, MoveKind) and whole and lie_alike(before):
+        cost = size * line // 64
     rows, dim = source.runs(sizes), source.layout.row
     row = 0 if dim is None else row_price(before, index)
     many = dim is not None and rows > followed(before, operand.dims[dim])
-    return int(source.lines(sizes) * line + rows * row * many)
+    return int(cost + rows * row * many)
+
+
+def read_price(spec: Spec, index: int, level: Level) -> int:
+    operand, tensor = spec.kind.operands[index], spec.tensors[index]
+    uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
+    if tensor.layout.is_packed:
+        quick, reuse = "stream", AVX2.reuse_panel
+    else:
+        near = level is Level.L2
+        quick, reuse = "hidden", AVX2.reuse_l2 if near else AVX2.reuse_gl
+    return per_level(quick if uses >= reuse else "line", level)
+
+
+def written_price(spec: Spec, index: int, level: Level) -> int:
+    layout, sizes = spec.tensors[index].layout, spec.shape(index)
+    others = [n for dim, n in enumerate(sizes) if dim != layout.streamed]
+    in_turn = (
+        level is Level.GL and layout.row is not None and max(others, default=1) > 1
+    )
+    return per_level("store", level) + in_turn * AVX2.coefficients.turn_gl
+
+
+def lie_alike(spec: Spec) -> bool:
+    return len({tensor.layout.streamed for tensor in spec.tensors}) == 1
 
 
 def per_level(what: str, level: Level) -> int:
