@@ -5,6 +5,7 @@ search or given), the loops and vectors that the schedule makes, and the LLVM IR
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 
 from morello.dialect import load
@@ -110,9 +111,9 @@ def spec_module(spec: Spec, target: Target) -> ir.Module:
 
 
 def function_name(spec: Spec, target: Target) -> str:
-    """The name of the function of a Spec: its text, in letters of a C name."""
+    """The name of the function of a Spec: its text, as a name that C and C++ take."""
     text = print_spec(dataclasses.replace(spec, serial=True), target.limits)
-    return "".join(c if c.isalnum() else "_" for c in text).rstrip("_")
+    return re.sub("[^a-zA-Z0-9]+", "_", text).strip("_")
 
 
 def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:

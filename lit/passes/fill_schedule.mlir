@@ -8,9 +8,11 @@
 // CHECK-LABEL: func.func @f(
 // CHECK: transform.named_sequence @__transform_main
 // CHECK: %[[PARTS:.*]]:2 = "morello_transform.tile"
-// CHECK-NEXT: %[[FIRST:.*]]:3 = "morello_transform.move"(%[[PARTS]]#0) {{.*}} operand = "out"}
+// CHECK-NEXT: %[[NEAR:.*]]:3 = "morello_transform.move"(%[[PARTS]]#0) {{.*}} operand = "out"}
+// CHECK-NEXT: %[[FIRST:.*]]:3 = "morello_transform.move"(%[[NEAR]]#1) {{.*}} operand = "out"}
 // CHECK-NEXT: "morello_transform.select"(%[[FIRST]]#1) {kernel = "fill_rows"}
-// CHECK-NEXT: %[[SECOND:.*]]:3 = "morello_transform.move"(%[[PARTS]]#1) {{.*}} operand = "out"}
+// CHECK-NEXT: %[[NEXT:.*]]:3 = "morello_transform.move"(%[[PARTS]]#1) {{.*}} operand = "out"}
+// CHECK-NEXT: %[[SECOND:.*]]:3 = "morello_transform.move"(%[[NEXT]]#1) {{.*}} operand = "out"}
 // CHECK-NEXT: "morello_transform.select"(%[[SECOND]]#1) {kernel = "fill_rows"}
 // CHECK-NEXT: transform.yield
 module attributes {transform.with_named_sequence} {

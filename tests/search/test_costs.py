@@ -61,11 +61,14 @@ def test_large_costs_are_exact() -> None:
     assert rewrite.total(tuple(b.impl.cost for b in impl.branches)) == impl.cost
 
 
-def test_a_line_costs_more_from_farther_away() -> None:
-    for what in ("line", "hidden", "store", "row"):
+def test_a_line_costs_more_where_it_is_waited_for() -> None:
+    """From each level to the next; from beyond L2 it pays for both."""
+    for what in ("line", "hidden", "stream", "store", "row"):
         costs = [AVX2.cost(what, level) for level in Level]
-        assert costs == sorted(costs)
         assert costs[Level.VRF] == costs[Level.L1] == 0
-        assert costs[Level.L2] > 0
+        assert min(costs[Level.L2], costs[Level.GL]) > 0
+    for level in (Level.L2, Level.GL):
+        kinds = [AVX2.cost(what, level) for what in ("stream", "hidden", "line")]
+        assert kinds == sorted(kinds)
     with pytest.raises(dataclasses.FrozenInstanceError):
         AVX2.coefficients.load = 0  # type: ignore[misc]
