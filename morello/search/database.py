@@ -1,4 +1,4 @@
-"""Solved tables on disk: one SQLite file, one row a table; and pinned schedules.
+"""Solved tables on disk: one SQLite file, one row a table; programs; and pins.
 
 Rows of tables are never changed: a key says everything that a table depends on, so two
 writers of one key write the same. A row carries a checksum of its key and contents; one
@@ -22,6 +22,13 @@ from urllib.parse import quote
 
 from morello.errors import MorelloError
 from morello.interrupts import held
+from morello.search.program_rows import (
+    ProgramRow,
+    delete_programs,
+    read_program,
+    read_programs,
+    write_programs,
+)
 from morello.search.records import (
     Cover,
     PinRow,
@@ -169,8 +176,10 @@ class Database:
                 if row is not None:
                     yield row, row.checksum == checksum
 
-    def delete(self, keys: tuple[bytes, ...]) -> None:
-        """Take rows out, and give their space back.
+    def delete(
+        self, keys: tuple[bytes, ...], programs: tuple[ProgramRow, ...] = ()
+    ) -> None:
+        """Take rows of tables and of programs out, and give their space back.
 
         Raises:
             DatabaseError: the file cannot be written.
@@ -181,7 +190,35 @@ class Database:
                     "DELETE FROM tables WHERE key = ?", [(key,) for key in keys]
                 )
                 clean_covers(connection)
+                delete_programs(connection, programs)
             self._connected().execute("VACUUM")
+
+    def program(self, spec: str, family: str) -> ProgramRow | None:
+        """The program of a goal; None if there is none, or it is damaged.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_program(self._connected(), spec, family)
+
+    def programs(self) -> tuple[tuple[ProgramRow, bool], ...]:
+        """Every program by Spec, and whether its row is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_programs(self._connected())
+
+    def put_programs(self, rows: tuple[ProgramRow, ...]) -> None:
+        """Store programs, all or none.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            write_programs(connection, rows)
 
     def pins(self) -> tuple[tuple[PinRow, bool], ...]:
         """Every pinned schedule by Spec, and whether its row is whole.

@@ -10,9 +10,11 @@ import functools
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from morello.search.database import Database, DatabaseError, Row
+from morello.search.program_rows import ProgramRow
 from morello.search.records import Cover, PinRow, SearchRow
 
 VARIABLE = "MORELLO_DB"
@@ -52,6 +54,18 @@ class Layers:
                     return found
         return None
 
+    def program(self, spec: str, family: str) -> ProgramRow | None:
+        """The program of a goal from the first database that has it whole."""
+        for database in self.readable:
+            try:
+                found = database.program(spec, family)
+            except DatabaseError as error:
+                self._lose(database, error)
+            else:
+                if found is not None:
+                    return found
+        return None
+
     def pins(self) -> tuple[PinRow, ...]:
         """The pinned schedules; of one Spec that of the first database that has it.
 
@@ -83,30 +97,30 @@ class Layers:
 
     def put(self, row: Row, cover: Cover | None = None) -> None:
         """Store a row, if there is a database that can be written."""
-        top = self.top  # another thread may lose it meanwhile
-        if top is None:
-            return
-        try:
-            top.put(row, cover)
-        except DatabaseError as error:
-            self._warn(top, error, "what is solved is not stored")
-            self.top = None
+        self._write(lambda top: top.put(row, cover))
+
+    def keep(self, row: ProgramRow) -> None:
+        """Store a program, if there is a database that can be written."""
+        self._write(lambda top: top.put_programs((row,)))
 
     def note(self, row: SearchRow) -> None:
         """Note a search, if there is a database that can be written."""
-        top = self.top
-        if top is None:
-            return
-        try:
-            top.add_search(row)
-        except DatabaseError as error:
-            self._warn(top, error, "what is solved is not stored")
-            self.top = None
+        self._write(lambda top: top.add_search(row))
 
     def close(self) -> None:
         """Close every file."""
         for database in self.readable:
             database.close()
+
+    def _write(self, change: Callable[[Database], None]) -> None:
+        top = self.top  # another thread may lose it meanwhile
+        if top is None:
+            return
+        try:
+            change(top)
+        except DatabaseError as error:
+            self._warn(top, error, "what is solved is not stored")
+            self.top = None
 
     def _lose(self, database: Database, error: DatabaseError) -> None:
         self._warn(database, error, "the search goes on without it")

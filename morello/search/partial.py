@@ -73,20 +73,37 @@ def complete(
         ScheduleError: an action does not apply.
         SearchError: a hole has no program (from ``fill``).
     """
-    if partial.action is None:
-        return fill(spec)
-    rewrite = partial.action.apply(spec, target)
-    if len(rewrite.holes) != len(partial.branches):
-        raise ScheduleError(
-            f"{partial.action} leaves {len(rewrite.holes)} holes of {spec}, but the "
-            f"schedule goes on in {len(partial.branches)}"
+    return _Completion(target, fill).program(partial, spec)
+
+
+class _Completion:
+    """Applies decisions; where a Spec comes again with the same, its program is one."""
+
+    def __init__(self, target: Target, fill: Callable[[Spec], Impl]) -> None:
+        self._target = target
+        self._fill = fill
+        self._known: dict[Spec, tuple[Partial, Impl]] = {}
+
+    def program(self, partial: Partial, spec: Spec) -> Impl:
+        if partial.action is None:
+            return self._fill(spec)
+        given, known = self._known.get(spec, (HOLE, None))
+        if known is not None and given == partial:
+            return known
+        rewrite = partial.action.apply(spec, self._target)
+        if len(rewrite.holes) != len(partial.branches):
+            raise ScheduleError(
+                f"{partial.action} leaves {len(rewrite.holes)} holes of {spec}, but "
+                f"the schedule goes on in {len(partial.branches)}"
+            )
+        branches = tuple(
+            Branch(hole.role, hole.times, self.program(below, hole.spec))
+            for hole, below in zip(rewrite.holes, partial.branches, strict=True)
         )
-    branches = tuple(
-        Branch(hole.role, hole.times, complete(below, hole.spec, target, fill))
-        for hole, below in zip(rewrite.holes, partial.branches, strict=True)
-    )
-    cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
-    return Impl(spec, partial.action, cost, branches)
+        cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
+        impl = Impl(spec, partial.action, cost, branches)
+        self._known[spec] = partial, impl
+        return impl
 
 
 _PLAIN = (str, int, bool)

@@ -141,7 +141,7 @@ def read_pins(connection: sqlite3.Connection) -> tuple[tuple[PinRow, bool], ...]
             without an error of SQLite's own when it is read, and a pin that is missing
             is not seen by a checksum of rows; there are few pins, so this is quick.
     """
-    if not _has(connection, "pins"):
+    if not has_table(connection, "pins"):
         return ()
     problems = connection.execute("PRAGMA quick_check(pins)").fetchall()
     if problems != [("ok",)]:
@@ -171,7 +171,7 @@ def write_pins(
 
 def delete_pin(connection: sqlite3.Connection, spec: str, target: str) -> bool:
     """Take a pin out; whether there was one."""
-    if not _has(connection, "pins"):
+    if not has_table(connection, "pins"):
         return False
     before = connection.total_changes
     connection.execute("DELETE FROM pins WHERE (spec, target) = (?, ?)", (spec, target))
@@ -180,7 +180,7 @@ def delete_pin(connection: sqlite3.Connection, spec: str, target: str) -> bool:
 
 def read_searches(connection: sqlite3.Connection) -> tuple[SearchRow, ...]:
     """The notes on searches, by Spec."""
-    if not _has(connection, "searches"):
+    if not has_table(connection, "searches"):
         return ()
     found = connection.execute(
         f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY spec, family"
@@ -221,7 +221,7 @@ def read_covers(
     connection: sqlite3.Connection, base: bytes | None = None
 ) -> tuple[Cover, ...]:
     """The index, or the part of it with one base; damaged rows are left out."""
-    if not _has(connection, "covers"):
+    if not has_table(connection, "covers"):
         return ()
     which = "" if base is None else " WHERE base = ?"
     found = connection.execute(
@@ -244,13 +244,14 @@ def write_covers(connection: sqlite3.Connection, covers: tuple[Cover, ...]) -> N
 
 def clean_covers(connection: sqlite3.Connection) -> None:
     """Take tables that are gone out of the index."""
-    if _has(connection, "covers"):
+    if has_table(connection, "covers"):
         connection.execute(
             "DELETE FROM covers WHERE key NOT IN (SELECT key FROM tables)"
         )
 
 
-def _has(connection: sqlite3.Connection, name: str) -> bool:
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether a table has been made."""
     found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,))
     return bool(found.fetchall())
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from morello.actions import ACTIONS, Action, Child
-from morello.errors import SearchError
+from morello.errors import ScheduleError, SearchError
 from morello.interrupts import answer, held
 from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
@@ -28,6 +28,7 @@ from morello.search.pins import (
     full_text,
     read_pins,
 )
+from morello.search.program_rows import ProgramRow
 from morello.search.records import SearchRow
 from morello.search.shelf import Shelf
 from morello.search.statistics import Statistics, peak_bytes
@@ -80,7 +81,12 @@ class Solver:
         if pins is None:
             pins = pins_of(database, target)
         self.pinned = PinnedPrograms(pins, target, lambda spec: self.solve(spec).impl)
+        self._family = family(target, self.pinned.pins.digest) if database else ""
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
+        self._read: dict[Spec, Impl] = {}
+        """Programs of goals that came from the database."""
+        self._solved: set[Spec] = set()
+        """Goals whose program was searched here."""
 
     def tables(self, spec: Spec) -> tuple[Table, ...]:
         """The tables solved so far for goals with the limits of ``spec``."""
@@ -114,6 +120,10 @@ class Solver:
         """
         start = time.perf_counter()
         _check_registers(spec, self.target)
+        kept = self._kept(spec)
+        if kept is not None:
+            elapsed = time.perf_counter() - start
+            return Solution(kept, Statistics(0, 0, elapsed, peak_bytes=peak_bytes()))
         run = self.run_of(spec)
         before = run.statistics(0.0)
         try:
@@ -124,7 +134,30 @@ class Solver:
             statistics = run.statistics(elapsed).since(before)
             if statistics.specs:
                 self._note(spec, statistics)
+        self._keep(spec, impl)
         return Solution(impl, statistics)
+
+    def _kept(self, spec: Spec) -> Impl | None:
+        """The program of a goal that the database has, which needs no tables."""
+        if self.database is None or spec in self._solved:
+            return None
+        if spec not in self._read:
+            row = self.database.program(full_text(spec), self._family)
+            if row is None:
+                return None
+            try:
+                decided = Partial.parse(row.program)
+                self._read[spec] = complete(decided, spec, self.target, _refuse)
+            except (ScheduleError, SearchError):
+                return None
+        return self._read[spec]
+
+    def _keep(self, spec: Spec, impl: Impl) -> None:
+        """Store the program of a goal, so that the next lookup needs no tables."""
+        if self.database is not None and spec not in self._solved:
+            self._solved.add(spec)
+            program = str(Partial.of(impl))
+            self.database.keep(ProgramRow(full_text(spec), self._family, program))
 
     def note_programs(self, spec: Spec, programs: float) -> None:
         """Keep the binary logarithm of how many programs a Spec has."""
@@ -137,7 +170,7 @@ class Solver:
         if self.database is not None:
             row = SearchRow(
                 full_text(spec),
-                family(self.target, self.pinned.pins.digest),
+                self._family,
                 found.seconds,
                 found.peak_bytes,
                 found.tables,
@@ -339,6 +372,15 @@ def pins_of(database: Layers | None, target: Target) -> Pins:
         ScheduleError: one was made by a version of Morello that had other actions.
     """
     return read_pins(database.pins(), target) if database is not None else Pins()
+
+
+def _refuse(spec: Spec) -> Impl:
+    """A program that was searched has no holes: one that has some is damaged.
+
+    Raises:
+        SearchError: always.
+    """
+    raise SearchError(f"a program that was stored has a hole: {spec}")
 
 
 def _check_registers(spec: Spec, target: Target) -> None:

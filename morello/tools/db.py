@@ -13,6 +13,8 @@ from morello.search.codec import CodecError, summary
 from morello.search.database import Database, DatabaseError, Row
 from morello.search.identity import space
 from morello.search.layers import NONE, VARIABLE, default_path, named_paths
+from morello.search.partial import Partial
+from morello.search.program_rows import ProgramRow
 from morello.search.records import SearchRow
 from morello.tools.commands import DbOptions
 from morello.tools.db_pins import (
@@ -54,6 +56,8 @@ class Info:
     pins: tuple[dict[str, Any], ...] = ()
     """What is pinned: ``spec``, ``target``, how many ``holes`` are left to the search,
     and whether the row is ``whole``."""
+    programs: int = 0
+    """Goals whose program this version of Morello can read without tables."""
     searches: tuple[dict[str, Any], ...] = ()
     """What searches with this version have taken: the fields of a `SearchRow`, both
     compressions, and ``programs_log10`` where they were counted."""
@@ -102,6 +106,7 @@ def info(path: Path) -> Info:
             boxes += row.boxes
             cost_boxes += row.cost_boxes
         pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
+        programs = [row for row, is_whole in database.programs() if is_whole]
         searches = tuple(map(search_data, _current(database.searches())))
     return Info(
         str(path),
@@ -115,6 +120,7 @@ def info(path: Path) -> Info:
         points / boxes if boxes else None,
         points / (boxes + cost_boxes) if boxes else None,
         pins,
+        sum(map(_is_current, programs)),
         searches,
     )
 
@@ -163,6 +169,7 @@ def _info(path: Path, options: DbOptions) -> int:
         ("size", f"{found.bytes / 1e6:.2f} MB"),
         ("tables", f"{found.tables:,}, {old:,} of other versions"),
         ("damaged", f"{found.damaged:,}"),
+        ("programs", f"{found.programs:,}"),
         ("Specs", f"{found.specs:,}"),
         ("boxes", f"{found.boxes:,} of decisions, {found.cost_boxes:,} of costs"),
     ]
@@ -197,6 +204,11 @@ def _verify(path: Path, options: DbOptions) -> int:
             reason = pin_fault(pin) if is_whole else "the checksum is wrong"
             if reason:
                 wrong.append(f"pin of {pin.spec}: {reason}")
+        for program, is_whole in database.programs():
+            rows += 1
+            reason = _program_fault(program) if is_whole else "the checksum is wrong"
+            if reason:
+                wrong.append(f"program of {program.spec}: {reason}")
     lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
     write_output("-", "\n".join(lines) + "\n")
     return 1 if wrong else 0
@@ -210,6 +222,17 @@ def _fault(row: Row) -> str:
         return str(error)
     wanted = (row.points, row.boxes, row.cost_boxes)
     return "" if found == wanted else f"it says {wanted} but has {found}"
+
+
+def _program_fault(row: ProgramRow) -> str:
+    """What is wrong with a program whose checksum is right."""
+    if not _is_current(row):
+        return ""  # another version's: it may have had other actions
+    try:
+        Partial.parse(row.program)
+    except MorelloError as error:
+        return str(error)
+    return ""
 
 
 def _export(path: Path, options: DbOptions) -> int:
@@ -233,13 +256,14 @@ def _import(path: Path, options: DbOptions) -> int:
 def _gc(path: Path, options: DbOptions) -> int:
     with _opened(path, is_writable=True) as database:
         kept = digests(database)
-        unused = tuple(
-            row.key
-            for row, is_whole in database.rows()
-            if not is_whole or not _is_current(row) or pins_digest(row) not in kept
-        )
+
+        def is_used(row: Row | ProgramRow, is_whole: bool) -> bool:
+            return is_whole and _is_current(row) and pins_digest(row) in kept
+
+        unused = tuple(r.key for r, whole in database.rows() if not is_used(r, whole))
+        programs = tuple(r for r, whole in database.programs() if not is_used(r, whole))
         before = path.stat().st_size
-        database.delete(unused)
+        database.delete(unused, programs)
         database.close()
     saved = before - path.stat().st_size
     write_output("-", f"{path}: {len(unused)} tables out, {saved / 1e6:.2f} MB less\n")
@@ -269,7 +293,7 @@ _ACTIONS: dict[str, Callable[[Path, DbOptions], int]] = {
 }
 
 
-def _is_current(row: Row) -> bool:
+def _is_current(row: Row | ProgramRow) -> bool:
     return space() in row.family.split()
 
 
@@ -291,12 +315,15 @@ def _copy(source: Path, target: Path) -> tuple[int, int]:
                 raise
             write_output("-", f"{source}: what follows cannot be read: {error.what}\n")
         new += database.put_all(tuple(batch))
-        database.put_all((), old.covers())
         pins = old.pins()
         damaged += sum(not is_whole for _, is_whole in pins)
         whole = tuple(pin for pin, is_whole in pins if is_whole)
         if whole:
             database.pin(whole, replace=False)
+        database.put_all((), old.covers())
+        programs = old.programs()
+        damaged += sum(not is_whole for _, is_whole in programs)
+        database.put_programs(tuple(row for row, is_whole in programs if is_whole))
     return new, damaged
 
 

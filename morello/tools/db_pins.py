@@ -8,6 +8,7 @@ from morello.pinning import pin, unpin
 from morello.search.database import Database, Row
 from morello.search.identity import PINS
 from morello.search.pins import Pin, Pins, full_text
+from morello.search.program_rows import ProgramRow
 from morello.search.records import PinRow
 from morello.tools.commands import DbOptions
 from morello.tools.input_output import write_output
@@ -38,7 +39,7 @@ def digests(database: Database) -> set[str]:
     return {"", *(group.digest for group in found)}
 
 
-def pins_digest(row: Row) -> str:
+def pins_digest(row: Row | ProgramRow) -> str:
     """Of the pins that a row was made with; empty if there were none."""
     words = (w for w in row.family.split() if w.startswith(PINS))
     return next(words, "").removeprefix(PINS)

@@ -11,15 +11,21 @@ import pytest
 
 from morello.search.database import Database, DatabaseError
 from morello.search.layers import DatabaseWarning, Layers, open_database
-from tests.database.small import TEXTS, cold, filled, program
+from tests.database.small import TEXTS, cold, filled, forget_programs, program
 
 MUTATIONS = 500
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["tables", "program"])
+def whole(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Path:
+    """A file whose lookups read tables, and one whose lookups read a program."""
     path = tmp_path_factory.mktemp("whole") / "tables.sqlite"
-    filled(path).close()
+    layers = filled(path)
+    if request.param == "tables":
+        forget_programs(layers.readable[0])
+    layers.close()
     return path
 
 

@@ -20,7 +20,7 @@ from morello.search.table import Table
 from morello.spec import Kind, Level, Spec
 from morello.targets import AVX2
 from morello.tools.morello import main
-from tests.database.small import spec
+from tests.database.small import forget_programs, spec
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, random_goal
 
@@ -67,6 +67,7 @@ def test_tables_of_a_larger_goal_hold_those_of_a_smaller(
         goal = spread(rng, random_goal(rng, kind))
         layers = Layers(Database(tmp_path / f"{seed}.sqlite"))
         searched(Solver(AVX2, layers), grown(rng, goal))
+        forget_programs(layers.readable[0])
         cold, warm = Solver(AVX2), Solver(AVX2, layers)
         assert searched(warm, goal) == searched(cold, goal), goal
         shelf, run = warm.run_of(goal).shelf, cold.run_of(goal)

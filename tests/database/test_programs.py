@@ -13,7 +13,7 @@ from morello.search.database import Database
 from morello.search.layers import Layers, default_path, named_paths, open_database
 from morello.search.shelf import Shelf
 from morello.targets import AVX2
-from tests.database.small import TEXTS, cold, filled, program, spec
+from tests.database.small import TEXTS, cold, filled, forget_programs, program, spec
 
 MATMUL = "matmul:5x4x9:f32"
 
@@ -24,6 +24,8 @@ def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> No
     layers = filled(tmp_path / "a.sqlite", text)
     assert program(text, layers) == wanted
     assert layers.top is not None
+    forget_programs(layers.top)
+    assert program(text, layers) == wanted
     rows = [r for r, _ in layers.top.rows()]
     rng = random.Random(text)
     for trial in range(6):
@@ -41,9 +43,10 @@ def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> No
 
 def test_a_warm_search_solves_nothing(tmp_path: Path) -> None:
     layers = filled(tmp_path / "a.sqlite", MATMUL)
+    assert layers.top is not None
+    forget_programs(layers.top)
     found = Solver(AVX2, layers).solve(spec(MATMUL))
     assert found.statistics.specs == 0
-    assert layers.top is not None
     before = len(list(layers.top.rows()))
     assert 0 < found.statistics.tables < before
     program(MATMUL, layers)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from morello.search.database import Database, Row
 from morello.search.layers import Layers
-from tests.database.small import cold, filled, program
+from tests.database.small import cold, filled, forget_programs, program
 
 EXAMPLES = 1000
 
@@ -72,6 +72,7 @@ def test_however_rows_come_the_program_is_the_same(
     layers = Layers(top, (below,))
     assert program(text, layers) == _cold(text)
     if way == "reopened":
+        forget_programs(top)
         layers.close()
         again = Layers(Database(paths[0]))
         assert program(text, again) == _cold(text)

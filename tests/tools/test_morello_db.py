@@ -47,6 +47,7 @@ def test_info(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = _info(path, capsys)
     assert found["tables"] == found["current"] == len(list(Database(path).rows()))
     assert found["damaged"] == 0
+    assert found["programs"] == 1
     assert main(["db", "info", "--db", str(path)]) == 0
     text = capsys.readouterr().out
     assert str(path) in text
