@@ -3,7 +3,7 @@
 The attribute ``morello.target`` on the module, or on any op around the one that asks
 (the nearest counts), names it. Whoever makes a module for a particular target sets it,
 as `morello.dialect.build.spec_function` does and `morello-apply-schedule` with its
-option; without one it is `DEFAULT_TARGET`.
+option; without one it is `UNNAMED`.
 """
 
 from typing import Any
@@ -11,10 +11,9 @@ from typing import Any
 from morello.dialect.attributes import string_of
 from morello.mlir import ir
 from morello.targets import Target, find_target
+from morello.targets.text import UNNAMED
 
 TARGET_ATTRIBUTE = "morello.target"
-
-DEFAULT_TARGET = "avx2"
 
 
 def named_target(op: Any) -> str | None:
@@ -40,4 +39,4 @@ def target_of(op: Any) -> Target:
         SpecError: the attribute is not a string.
         TargetError: no target has this name.
     """
-    return find_target(named_target(op) or DEFAULT_TARGET)
+    return find_target(named_target(op) or UNNAMED)

@@ -46,11 +46,18 @@ config.test_exec_root = os.environ.get(
 config.environment["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
 )
-for variable in ("HOME", "XDG_CACHE_HOME", "MORELLO_DB", "MORELLO_THREADS"):
+for variable in (
+    "HOME",
+    "XDG_CACHE_HOME",
+    "MORELLO_DB",
+    "MORELLO_THREADS",
+    "MORELLO_TARGET",
+):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 config.environment.setdefault("MORELLO_DB", "none")
 config.environment.setdefault("MORELLO_THREADS", "1")
+config.environment.setdefault("MORELLO_TARGET", "avx2")
 config.substitutions += [
     (r"%morello-opt", limited(sys.executable, "-m", "morello.tools.morello_opt")),
     (r"%morello", limited(sys.executable, "-m", "morello.tools.morello")),

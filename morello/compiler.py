@@ -15,14 +15,15 @@ from morello.search.anytime import parallel_goal
 from morello.search.layers import Layers, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec
 from morello.stages import build_stages
-from morello.targets import Target, find_target
+from morello.target_choice import chosen_target
+from morello.targets import Target
 from morello.threads import thread_count
 
 
 def compile(
     spec: str | Spec | OpenSpec,
     *,
-    target: str | Target = "avx2",
+    target: str | Target | None = None,
     threads: int | None = None,
     schedule: str | None = None,
     db: str | Path | Layers | None = None,
@@ -34,7 +35,10 @@ def compile(
         spec: what to compute, as a `Spec` or as text: ``matmul:512x512x512:f32``. An
             operand that is packed once may leave its layout to the search:
             ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument.
-        target: the machine to compile for.
+        target: the machine to compile for: a name, with numbers in braces if wanted,
+            ``@FILE``, or a `Target`. If it is left out, a schedule that is given says,
+            else ``MORELLO_TARGET``, else it is the target that is nearest to this
+            machine (``native``).
         threads: the most threads that a call may use, at least 1. If it is left out, a
             schedule that is given says, else ``MORELLO_THREADS``, else how many
             processors this process may use.
@@ -53,7 +57,7 @@ def compile(
             with an argument, or why no kernel can be made.
         DatabaseError: a database is another program's or another version's file.
     """
-    machine = find_target(target) if isinstance(target, str) else target
+    machine = chosen_target(target, schedule)
     goal = _goal(spec, machine)
     _check(goal, schedule)
     count = _available(thread_count(threads, schedule))

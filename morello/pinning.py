@@ -14,14 +14,15 @@ from morello.search.layers import VARIABLE, Layers, open_database
 from morello.search.pins import Pin, Pins, full_text, read_pins
 from morello.search.records import PinRow
 from morello.spec import Spec, parse_spec
-from morello.targets import Target, find_target
+from morello.target_choice import chosen_target
+from morello.targets import Target
 
 
 def pin(
     spec: str | Spec,
     schedule: str,
     *,
-    target: str | Target = "avx2",
+    target: str | Target | None = None,
     db: str | Path | Layers | None = None,
 ) -> Pin:
     """Fix the schedule of a Spec; one that was pinned for it before is replaced.
@@ -31,7 +32,7 @@ def pin(
             ``matmul_accum:6x64x16:f32:lhs=[0,1,2]@L1/strided:l1=64``.
         schedule: a module with the Spec and its schedule, as `Kernel.schedule` has it.
             What it leaves is searched.
-        target: the machine.
+        target: the machine, as `compile` takes it.
         db: the database, as `compile` takes it; the first of several is written.
 
     Raises:
@@ -41,7 +42,7 @@ def pin(
         SearchError: a Spec that it leaves has no program.
         DatabaseError: the database cannot be written.
     """
-    machine, wanted = _read(spec, target)
+    machine, wanted = _read(spec, target, schedule)
     layers = _opened(db)
     found = Pin(wanted, machine.name, read_program(schedule, wanted, machine))
     others = (p for p in read_pins(layers.pins(), machine).pins if p.spec != wanted)
@@ -55,7 +56,7 @@ def pin(
 def unpin(
     spec: str | Spec,
     *,
-    target: str | Target = "avx2",
+    target: str | Target | None = None,
     db: str | Path | Layers | None = None,
 ) -> bool:
     """Leave a Spec to the search again; whether it was pinned in this database.
@@ -69,7 +70,7 @@ def unpin(
 
 
 def pinned(
-    *, target: str | Target = "avx2", db: str | Path | Layers | None = None
+    *, target: str | Target | None = None, db: str | Path | Layers | None = None
 ) -> tuple[Pin, ...]:
     """What is pinned for a target.
 
@@ -77,12 +78,14 @@ def pinned(
         ScheduleError: a pin was made by another version of Morello.
         DatabaseError: the database cannot be read.
     """
-    machine = find_target(target) if isinstance(target, str) else target
+    machine = chosen_target(target)
     return read_pins(_opened(db).pins(), machine).pins
 
 
-def _read(spec: str | Spec, target: str | Target) -> tuple[Target, Spec]:
-    machine = find_target(target) if isinstance(target, str) else target
+def _read(
+    spec: str | Spec, target: str | Target | None, schedule: str | None = None
+) -> tuple[Target, Spec]:
+    machine = chosen_target(target, schedule)
     return machine, parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
 
 

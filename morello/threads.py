@@ -1,14 +1,11 @@
 """How many threads a kernel may use: by argument, environment, affinity."""
 
 import os
-import re
 
 from morello.errors import CompileError
-from morello.targets import find_target
+from morello.target_choice import schedule_target
 
 VARIABLE = "MORELLO_THREADS"
-
-_TARGET = re.compile(r'morello\.target = "([^"]+)"')
 
 
 def thread_count(given: int | None, schedule: str | None = None) -> int:
@@ -30,8 +27,7 @@ def thread_count(given: int | None, schedule: str | None = None) -> int:
             )
         return given
     if schedule is not None:
-        named = _TARGET.search(schedule)
-        return find_target(named[1]).threads if named else 1
+        return schedule_target(schedule).threads
     return _from_environment() or len(os.sched_getaffinity(0))
 
 

@@ -19,7 +19,8 @@ from benchmarks.cost_model.report import Origin, write
 from morello.calibration.draw import Plan
 from morello.calibration.target_file import machine
 from morello.errors import MorelloError
-from morello.targets import Target, find_target, print_target
+from morello.target_choice import chosen_target
+from morello.targets import Target, print_target
 from morello.tools.flags import seconds, whole_number
 
 SPECS = (
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     found: list[Sample] = []
     start = time.perf_counter()
     try:
-        target = find_target(options.target)
+        target = chosen_target(options.target)
         load = os.getloadavg()[0]
         origin = Origin(
             command, commit(), machine(), _now(), print_target(target), load
@@ -139,7 +140,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--lock", type=Path, help="a file to lock while programs are timed"
     )
-    parser.add_argument("--target", default="avx2", help="a name, or @FILE")
+    parser.add_argument(
+        "--target", help="a name, or @FILE (default: as for 'morello run')"
+    )
     parser.add_argument("--quick", action="store_true", help="tiny Specs: seconds")
     parser.add_argument(
         "-o", "--output", type=Path, default=ROOT / "benchmarks" / "results"

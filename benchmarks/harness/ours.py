@@ -48,7 +48,9 @@ class Ours(Backend):
         if Path(self._root).resolve() not in file.parents:
             raise MissingError(f"Morello was imported from {file}, not {self._root}")
         self._morello = morello
-        return About(f"Morello {morello.__version__}", "target avx2, no zmm", True)
+        return About(
+            f"Morello {morello.__version__}", f"target {_target()}, no zmm", True
+        )
 
     def ready(self, case: Case, data: Data) -> NativeReady:
         """Compile a kernel.
@@ -71,6 +73,15 @@ class Ours(Backend):
         pointers = [Pointer(p.address) for p in operands.pointers()]
         note = f"search {kernel.times.search:.1f} s of {spent:.1f} s"
         return _native(kernel, operands, pointers, note)
+
+
+def _target() -> str:
+    """The name of the target that is compiled for; older commits have one only."""
+    try:
+        choice = importlib.import_module("morello.target_choice")
+    except ImportError:
+        return "avx2"
+    return str(choice.chosen_target(None).name)
 
 
 def _packed(kernel: Any, rhs: Array, case: Case) -> Array:

@@ -6,12 +6,14 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from morello.calibration.reprice import Ledger
 from morello.calibration.sample import Sampler, perturbed, spread
 from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import cycles_of_all
+from morello.errors import MorelloError
 from morello.search import Impl
 from morello.spec import Spec, print_spec
 from morello.targets import Target
@@ -86,7 +88,7 @@ def in_turns(
         known: what needs no time; None for the first round, which draws a sample.
 
     Raises:
-        MorelloError: a Spec has no program, or it cannot be run.
+        MorelloError: a Spec has no program, or it cannot be run; or a process ended.
     """
     later = known is not None
     tasks = [
@@ -105,8 +107,16 @@ def in_turns(
         with ProcessPoolExecutor(plan.jobs, mp_context=context) as pool:
             running = [pool.submit(_drawn, task) for task in tasks]
             for task, done in zip(tasks, running, strict=True):
-                show(f"{what} {print_spec(task.spec, target.limits)}")
-                yield done.result()
+                text = print_spec(task.spec, target.limits)
+                show(f"{what} {text}")
+                try:
+                    yield done.result()
+                except BrokenProcessPool as error:
+                    raise MorelloError(
+                        f"a process that measured {text} or a Spec after it was ended "
+                        "from outside: perhaps memory ran out",
+                        "give fewer --jobs",
+                    ) from error
 
 
 def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:

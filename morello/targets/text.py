@@ -1,8 +1,9 @@
 """The text form of a target: ``avx2``, or ``avx2{threads=2,fork=1000}``.
 
-The name is that of a known target; in braces stand the numbers that differ from it, of
-the target itself or of its coefficients. So a module can name any target. ``@FILE`` is
-the target that a file holds in this form.
+The name is that of a known target, or ``native`` for the one that is nearest to this
+machine; in braces stand the numbers that differ from it, of the target itself or of its
+coefficients. So a module can name any target. ``@FILE`` is the target that a file holds
+in this form.
 """
 
 import dataclasses
@@ -11,12 +12,19 @@ from typing import Any
 
 from morello.errors import TargetError
 from morello.targets.avx2 import AVX2
+from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.targets.coefficients import Coefficients
 from morello.targets.file import read_target_file
 from morello.targets.target import Target
 
-TARGETS = {target.name: target for target in (AVX2,)}
+TARGETS = {target.name: target for target in (AVX2, AVX2_GOLDEN_COVE)}
 """The known targets, by name."""
+
+UNNAMED = "avx2"
+"""What a module that names no target is for."""
+
+NATIVE = "native"
+"""Stands for the one of them that is nearest to this machine."""
 
 _TEXT = re.compile(r"(?P<name>[\w.-]+)(?:\{(?P<changes>[^{}]*)\})?")
 
@@ -43,13 +51,13 @@ def find_target(text: str) -> Target:
 
 def _parse(text: str) -> Target:
     match = _TEXT.fullmatch(text.strip())
-    if match is None or match["name"] not in TARGETS:
+    if match is None or match["name"] not in (*TARGETS, NATIVE):
         raise TargetError(
             f"unknown target '{text}'",
-            f"use one of {', '.join(TARGETS)}, with changes in braces if wanted: "
-            "avx2{threads=2}; or @FILE for a file that holds one",
+            f"use one of {', '.join((*TARGETS, NATIVE))}, with changes in braces if "
+            "wanted: avx2{threads=2}; or @FILE for a file that holds one",
         )
-    target = TARGETS[match["name"]]
+    target = _native() if match["name"] == NATIVE else TARGETS[match["name"]]
     changes = _changes(text, match["changes"] or "")
     if not changes:
         return target
@@ -58,6 +66,13 @@ def _parse(text: str) -> Target:
     coefficients = dataclasses.replace(target.coefficients, **units)
     values: dict[str, Any] = {"coefficients": coefficients, **own}
     return dataclasses.replace(target, **values)
+
+
+def _native() -> Target:
+    """The target for this machine; asking for the machine loads LLVM."""
+    from morello.targets.native import native_target
+
+    return native_target()
 
 
 def print_target(target: Target, whole: bool = False) -> str:

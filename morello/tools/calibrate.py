@@ -12,11 +12,11 @@ from morello.calibration.draw import Plan
 from morello.calibration.reprice import FITTED
 from morello.calibration.specs import ALL, QUICK, specs
 from morello.calibration.target_file import target_file, trial_lines
-from morello.errors import TargetError
-from morello.targets import find_target
+from morello.targets import Target
 from morello.tools.commands import CalibrateOptions
-from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.input_output import check_output, write_output
 from morello.tools.progress import progress
+from morello.tools.request import tool_target
 
 _PROGRAMS = 20
 _QUICK_PROGRAMS = 4
@@ -34,10 +34,7 @@ def main(options: CalibrateOptions) -> int:
         UsageError: no such target, or the file cannot be written.
         MorelloError: this machine cannot run the target.
     """
-    try:
-        target = find_target(options.target)
-    except TargetError as error:
-        raise UsageError(f"argument --target: {error.what}", error.remedy) from None
+    target = tool_target(options.target)
     if options.output is not None:
         check_output(options.output)
     programs = options.programs or (_QUICK_PROGRAMS if options.quick else _PROGRAMS)
@@ -52,16 +49,18 @@ def main(options: CalibrateOptions) -> int:
     if options.output != "-":
         write_output("-", "\n".join(_report(found)) + "\n")
     if options.output is not None:
-        write_output(options.output, target_file(found, _command(options, plan)))
+        write_output(
+            options.output, target_file(found, _command(options, plan, target))
+        )
     return 0
 
 
-def _command(options: CalibrateOptions, plan: Plan) -> str:
+def _command(options: CalibrateOptions, plan: Plan, target: Target) -> str:
     words = ["morello", "calibrate"]
     words += ["--quick"] * options.quick
     words += ["--programs", str(plan.programs), "--rounds", str(plan.rounds)]
     words += ["--seconds", f"{plan.seconds:g}", "--seed", str(plan.seed)]
-    words += ["--jobs", str(plan.jobs), "--target", options.target]
+    words += ["--jobs", str(plan.jobs), "--target", options.target or target.name]
     return shlex.join(words)
 
 

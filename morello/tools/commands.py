@@ -26,8 +26,9 @@ _SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
 def _target() -> Any:
     return flag(
         "the machine to compile for: a name, with numbers in braces if wanted, or "
-        "@FILE for a file that 'morello calibrate' wrote (default: avx2)",
-        default="avx2",
+        "@FILE for a file that 'morello calibrate' wrote (default: what a schedule "
+        "that is given was made for, else what MORELLO_TARGET says, else native: the "
+        "target that is nearest to this machine)",
         metavar="NAME",
     )
 
@@ -98,7 +99,7 @@ class RunOptions:
     seed: int = _seed()
     threads: int | None = _threads()
     schedule: str | None = _schedule()
-    target: str = _target()
+    target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
 
@@ -122,7 +123,7 @@ class BenchOptions:
     )
     seed: int = _seed()
     schedule: str | None = _schedule()
-    target: str = _target()
+    target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
 
@@ -151,7 +152,7 @@ class EmitOptions:
         parse=whole_number(1),
     )
     schedule: str | None = _schedule()
-    target: str = _target()
+    target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
 
@@ -186,7 +187,7 @@ class SaveOptions:
         parse=whole_number(1),
     )
     schedule: str | None = _schedule()
-    target: str = _target()
+    target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
 
@@ -231,7 +232,7 @@ class ExplainOptions:
     )
     threads: int | None = _threads()
     schedule: str | None = _schedule()
-    target: str = _target()
+    target: str | None = _target()
     db: str | None = _db()
 
 
@@ -249,7 +250,7 @@ class DbOptions:
         repeats=True,
     )
     db: str | None = _db()
-    target: str = _target()
+    target: str | None = _target()
     json: bool = flag("info: print one JSON object, on one line", default=False)
 
 
@@ -268,7 +269,7 @@ class PrecomputeOptions:
         parse=whole_number(1),
     )
     threads: int | None = _threads()
-    target: str = _target()
+    target: str | None = _target()
     db: str | None = _db()
 
 
@@ -317,7 +318,7 @@ class CalibrateOptions:
         "lock this file while programs are timed, so that measurements take turns",
         metavar="FILE",
     )
-    target: str = _target()
+    target: str | None = _target()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,12 +8,13 @@ import time
 from morello.errors import MorelloError
 from morello.search.layers import NONE, default_path, named_paths, open_database
 from morello.spec import Spec, parse_spec, print_spec
-from morello.targets import Target, find_target
+from morello.targets import Target, print_target
 from morello.threads import thread_count
 from morello.tools.braces import expand_braces
 from morello.tools.commands import PrecomputeOptions
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress
+from morello.tools.request import tool_target
 from morello.tools.table import time_text
 from morello.tools.workers import Done, Job, solve_all
 
@@ -62,14 +63,14 @@ def _jobs(options: PrecomputeOptions) -> list[Job]:
     """
     if not options.specs:
         raise UsageError("no SPEC is given", "see morello precompute --help")
-    target = find_target(options.target)
+    target = tool_target(options.target)
+    name = options.target or print_target(target)
     database = _database(options.db)
     texts = [text for family in options.specs for text in expand_braces(family)]
     specs = {print_spec(s, target.limits): s for s in _parsed(texts, target)}
     largest = sorted(specs, key=lambda text: -_volume(specs[text].sizes))
     return [
-        Job(text, options.target, thread_count(options.threads), database)
-        for text in largest
+        Job(text, name, thread_count(options.threads), database) for text in largest
     ]
 
 

@@ -11,7 +11,8 @@ from morello.kernel import Kernel
 from morello.search import Patience, Solution, Statistics
 from morello.search.layers import NONE, Layers, default_path, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec, print_open_spec
-from morello.targets import Target, find_target
+from morello.target_choice import chosen_target
+from morello.targets import Target
 from morello.tools.input_output import UsageError, input_name, read_input
 from morello.tools.progress import Show, progress, search_text
 
@@ -35,7 +36,7 @@ class Request:
     def read(
         cls,
         spec: str,
-        target: str,
+        target: str | None,
         schedule: str | None,
         db: str | None = None,
         time_limit: float | None = None,
@@ -47,12 +48,9 @@ class Request:
             InputError: a file that holds no text.
             SpecError: the text of the Spec is refused.
         """
-        try:
-            machine = find_target(target)
-        except TargetError as error:
-            raise UsageError(f"argument --target: {error.what}", error.remedy) from None
-        wanted = parse_open_spec(spec, machine.limits)
         text = None if schedule is None else read_input(schedule)
+        machine = tool_target(target, text)
+        wanted = parse_open_spec(spec, machine.limits)
         source = input_name(schedule or "")
         return cls(wanted, machine, text, db, source, time_limit)
 
@@ -132,3 +130,18 @@ class Request:
                 f"morello: the search for {self.text} was stopped; this is the best "
                 "program that changes no layouts\n"
             )
+
+
+def tool_target(given: str | None, schedule: str | None = None) -> Target:
+    """The target that a command line means (`chosen_target`).
+
+    Raises:
+        UsageError: no such target, or its file cannot be read.
+        TargetError: the same of what a schedule or the environment says.
+    """
+    try:
+        return chosen_target(given, schedule)
+    except TargetError as error:
+        if given is None:
+            raise
+        raise UsageError(f"argument --target: {error.what}", error.remedy) from None

@@ -1,5 +1,6 @@
 """``morello calibrate``: what it prints, the file that it leaves, what it refuses."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -171,3 +172,17 @@ def test_a_program_twice_as_long_takes_twice_as_long() -> None:
     # One store of 8 elements a cycle at best; two on some.
     assert 2000 / 8 / 2 * 0.8 < times[0] < 2000
     assert 1.4 < times[1] / times[0] < 2.8
+
+
+def _end(task: object) -> None:
+    """Be ended as by a system that has no memory left."""
+    os._exit(9)
+
+
+def test_a_process_that_is_ended_is_an_error(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draw, "_drawn", _end)
+    assert main([*QUICK, "--jobs", "2"]) == 1
+    err = capsys.readouterr().err
+    assert "was ended from outside: perhaps memory ran out; give fewer --jobs" in err

@@ -111,7 +111,7 @@ def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -
         (["fill:{4"], 2, "braces that do not pair"),
         (["fill:{4,0}"], 1, "size 0"),
         (["fill:4", "--jobs", "0"], 2, "'0' is not an integer from 1 up"),
-        (["fill:4", "--target", "vax"], 1, "unknown target 'vax'"),
+        (["fill:4", "--target", "vax"], 2, "unknown target 'vax'"),
     ],
 )
 def test_refusals(

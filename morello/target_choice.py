@@ -1,0 +1,49 @@
+"""Which target is meant: by argument, schedule, environment, machine."""
+
+import dataclasses
+import os
+import re
+
+from morello.errors import TargetError
+from morello.targets import Target, find_target
+from morello.targets.text import NATIVE, UNNAMED
+
+VARIABLE = "MORELLO_TARGET"
+
+_NAMED = re.compile(r'morello\.target = "([^"]+)"')
+
+
+def chosen_target(given: str | Target | None, schedule: str | None = None) -> Target:
+    """The machine to compile for.
+
+    Args:
+        given: what the user says; None to leave it to what follows.
+        schedule: a module with a schedule, which was made for a target; then
+            ``MORELLO_TARGET``; then the target that is nearest to this machine.
+
+    Raises:
+        TargetError: no target has the name, or none is for this machine.
+    """
+    if isinstance(given, Target):
+        return given
+    if given is not None:
+        return find_target(given)
+    if schedule is not None:  # how many threads, `thread_count` says
+        return dataclasses.replace(schedule_target(schedule), threads=1)
+    wanted = os.environ.get(VARIABLE, "")
+    if not wanted:
+        return find_target(NATIVE)
+    try:
+        return find_target(wanted)
+    except TargetError as error:
+        raise TargetError(f"{VARIABLE}: {error.what}", error.remedy) from None
+
+
+def schedule_target(schedule: str) -> Target:
+    """The target that a module with a schedule was made for.
+
+    Raises:
+        TargetError: it is not known.
+    """
+    named = _NAMED.search(schedule)
+    return find_target(named[1] if named else UNNAMED)

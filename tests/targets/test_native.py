@@ -1,0 +1,40 @@
+"""``native``: the known target that is nearest to a machine."""
+
+import subprocess
+import sys
+
+import pytest
+
+from morello.errors import TargetError
+from morello.targets import AVX2, TARGETS, find_target, native
+from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.targets.native import native_target
+
+
+def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
+    assert native_target("emeraldrapids") is AVX2_GOLDEN_COVE
+    assert native_target("sapphirerapids") is AVX2_GOLDEN_COVE
+    for cpu in ("znver4", "znver5", "haswell", "skylake-avx512", "a cpu of 2040"):
+        assert native_target(cpu) is AVX2
+
+
+def test_native_is_one_of_the_known_targets() -> None:
+    found = find_target("native")
+    assert found is TARGETS[found.name]
+    assert find_target("native{threads=3}").threads == 3
+    assert find_target("native{threads=3}").name == found.name
+
+
+def test_a_machine_that_no_target_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "missing_features", lambda *_: ("avx2", "fma"))
+    with pytest.raises(TargetError, match="it lacks avx2, fma") as caught:
+        find_target("native")
+    assert "name a target" in caught.value.remedy
+
+
+def test_naming_a_target_does_not_load_llvm() -> None:
+    code = (
+        "import sys; from morello.targets import find_target; find_target('avx2'); "
+        "sys.exit('llvmlite' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
