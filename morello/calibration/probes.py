@@ -124,9 +124,12 @@ def probe(watch: Stopwatch) -> dict[str, float]:
 
 
 def _function(p: Probe) -> str:
+    """A loop that begins with zeros: whatever is in the registers may be denormal
+    numbers, for which some cores take a hundred cycles."""
     return f"""
 define void @probe_{p.coefficient}(ptr %p, i64 %n) {{
 entry:
+  call void asm sideeffect "vzeroall", "{_CLOBBERS}"()
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
