@@ -190,7 +190,7 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     slowest = slowest + (m > _UNSPILLED) * _SPILLS * (c.load + c.store) * k * steps
     arrival = k * steps * line_cost(rhs.level, c)
     waits = fetched * m * steps * line_cost(out.level, c)
-    exchange = waits + m * steps * _unread(out.level, passes, fetched, c)
+    exchange = waits + m * steps * _unread(out.level, m, passes, fetched, c)
     # Rows of rhs that are not brought to L1 by a move meet those of out there.
     together = m + np.minimum(k, rows)
     crowded = (m > 1) & (together > _WAYS) & (rhs.level is not Level.L1)
@@ -216,14 +216,18 @@ def _kept(m: Ints, rows: Ints) -> Ints:
     return np.maximum(m * rows - (REGISTERS - VECTORS * (m + 1) - 1), 0)
 
 
-def _unread(level: Level, passes: Ints, fetched: Ints, c: Coefficients) -> Ints:
+def _unread(
+    level: Level, m: Ints, passes: Ints, fetched: Ints, c: Coefficients
+) -> Ints:
     """Millicycles of a line of out that is not waited for: it goes back each pass.
 
-    Beyond L2 it is brought, too, where it is written and was not loaded before.
+    Beyond L2 it is brought, too, where it is written and was not loaded before; several
+    rows are so in turn.
     """
     if level is not Level.GL:
         return passes * line_cost(level, c)
-    return passes * (c.store_gl + c.store_l2) + (passes - fetched) * hidden_cost(c)
+    brought = hidden_cost(c) + (m > 1) * c.turn_gl
+    return passes * (c.store_gl + c.store_l2) + (passes - fetched) * brought
 
 
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
@@ -244,7 +248,7 @@ def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
         waits = np.where(m >= _HIDES_L2, c.hidden_l2, waits)
     slowest = slowest + k * waits
     fetched = 1 if frame.key.kind.accumulates else 0
-    lines = fetched * line_cost(out.level, c) + _unread(out.level, 1, fetched, c)
+    lines = fetched * line_cost(out.level, c) + _unread(out.level, m, 1, fetched, c)
     exchange = m * lines * columns // (VECTORS * lanes)
     out_once = m * vectors * (fetched * c.masked_load + 2 * c.store) + exchange
     return np.where(columns > 0, slowest + out_once + c.loop_setup, 0)
