@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -41,6 +42,7 @@ def _tool(name: str, *arguments: str, text: str | None = None) -> str:
         capture_output=True,
         text=True,
         cwd=DOCS.parent,
+        env={**os.environ, "MORELLO_TARGET": "avx2"},
         check=False,
     )
     if run.returncode:
