@@ -92,9 +92,9 @@ class MatmulDot(Kernel):
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """The instructions and the lines, and the sums over lanes.
 
-        cost = setup + busy + blocks · (loop + sums) + runs. A single row or column
-        leaves room to wait for lines: the slower of the two counts. The sums of several
-        fill it, and what is prefetched comes meanwhile.
+        cost = setup + busy + blocks · (loop + sums) + runs + lines asked for. A single
+        row or column leaves room to wait for lines: the slower of the two counts. The
+        sums of several fill it, and what is prefetched comes meanwhile.
         """
         c = coefficients
         _, m, _, n = frame.sizes
@@ -122,6 +122,7 @@ class MatmulDot(Kernel):
             + busy
             + blocks * (c.loop_setup + sums)
             + np.where(m >= n, runs[0], runs[1])
+            + c.prefetch * _asked(frame, many, side)
         )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -135,7 +136,7 @@ class MatmulDot(Kernel):
         block = DotBlock(emitter, spec, lhs, rhs, out)
         far = operands[0 if m >= n else 1].tensor.level is Level.GL
         whole = many // side * side
-        followed = max(many - AHEAD, 0) // side * side if far else 0
+        followed = int(_followed(many, side)) if far else 0
 
         def ahead(at: Value, carried: Sequence[Value]) -> list[Value]:
             block.write(at, side, prefetch=True)
@@ -187,6 +188,22 @@ def _rows(key: SpecKey, few: Ints) -> Ints:
     """`MANY`, for sizes that are too large as well."""
     many = _many(key)
     return np.asarray(many)[np.minimum(few, len(many) - 1)]
+
+
+def _followed(many: Ints, side: Ints) -> Ints:
+    """How many rows of the longer side have others that are prefetched meanwhile."""
+    followed: Ints = np.maximum(many - AHEAD, 0) // side * side
+    return followed
+
+
+def _asked(frame: Frame, many: Ints, side: Ints) -> Ints:
+    """The lines that are prefetched: of the longer side, where it is beyond L2."""
+    _, m, _, n = frame.sizes
+    lhs, rhs = (
+        tensor.lines(frame.operand_sizes(i)) * (tensor.level is Level.GL)
+        for i, tensor in enumerate(frame.key.tensors[:2])
+    )
+    return np.where(m >= n, lhs, rhs) * _followed(many, side) // np.maximum(many, 1)
 
 
 def _lines(frame: Frame, blocks: Ints, far: int, c: Coefficients) -> Ints:
