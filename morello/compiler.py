@@ -57,6 +57,7 @@ def compile(
             with an argument, or why no kernel can be made.
         DatabaseError: a database is another program's or another version's file.
     """
+    _check_schedule(schedule)
     machine = chosen_target(target, schedule)
     goal = _goal(spec, machine)
     _check(goal, schedule)
@@ -149,12 +150,15 @@ def _available(threads: int) -> int:
     return threads
 
 
-def _check(goal: OpenSpec, schedule: Any) -> None:
+def _check_schedule(schedule: Any) -> None:
     if schedule is not None and not isinstance(schedule, str):
         raise CompileError(
             f"'schedule' is {type(schedule).__name__}, not text",
             "give the text of a module, as Kernel.schedule has it",
         )
+
+
+def _check(goal: OpenSpec, schedule: str | None) -> None:
     if schedule is not None and not goal.is_settled:
         raise CompileError(
             "a layout is left open, but a given schedule is for one",
