@@ -22,7 +22,7 @@ def chosen_target(given: str | Target | None, schedule: str | None = None) -> Ta
             ``MORELLO_TARGET``; then the target that is nearest to this machine.
 
     Raises:
-        TargetError: no target has the name, or none is for this machine.
+        TargetError: no target has the name.
     """
     if isinstance(given, Target):
         return given
