@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from morello.search.database import Database, DatabaseError, Row
 from morello.search.program_rows import ProgramRow
@@ -22,6 +23,9 @@ VARIABLE = "MORELLO_DB"
 
 NONE = "none"
 """What to write for no database at all."""
+
+
+Found = TypeVar("Found")
 
 
 class DatabaseWarning(UserWarning):
@@ -44,27 +48,11 @@ class Layers:
 
     def get(self, key: bytes) -> Row | None:
         """The row of a key from the first database that has it whole."""
-        for database in self.readable:
-            try:
-                found = database.get(key)
-            except DatabaseError as error:
-                self._lose(database, error)
-            else:
-                if found is not None:
-                    return found
-        return None
+        return self._first(lambda database: database.get(key))
 
     def program(self, spec: str, family: str) -> ProgramRow | None:
         """The program of a goal from the first database that has it whole."""
-        for database in self.readable:
-            try:
-                found = database.program(spec, family)
-            except DatabaseError as error:
-                self._lose(database, error)
-            else:
-                if found is not None:
-                    return found
-        return None
+        return self._first(lambda database: database.program(spec, family))
 
     def pins(self) -> tuple[PinRow, ...]:
         """The pinned schedules; of one Spec that of the first database that has it.
@@ -111,6 +99,18 @@ class Layers:
         """Close every file."""
         for database in self.readable:
             database.close()
+
+    def _first(self, read: Callable[[Database], Found | None]) -> Found | None:
+        """What the first database has that has it."""
+        for database in self.readable:
+            try:
+                found = read(database)
+            except DatabaseError as error:
+                self._lose(database, error)
+            else:
+                if found is not None:
+                    return found
+        return None
 
     def _write(self, change: Callable[[Database], None]) -> None:
         top = self.top  # another thread may lose it meanwhile
