@@ -234,6 +234,36 @@ def test_factors_that_registers_do_not_hold_cost_loads() -> None:
     assert cost(2) < cost(4) < cost(6)
 
 
+def dearer(name: str, given: Spec, coefficient: str) -> int:
+    """What a kernel costs more where a coefficient is one millicycle higher."""
+    cost, before = KERNELS[name].cost, AVX2.coefficients
+    more = getattr(before, coefficient) + 1
+    after = dataclasses.replace(before, **{coefficient: more})
+    return int(cost(Frame.of(given), after)) - int(cost(Frame.of(given), before))
+
+
+@pytest.mark.parametrize(("rows", "asked"), [(64, 56), (60, 48), (16, 8), (8, 0)])
+def test_dot_pays_for_each_line_that_it_asks_for(rows: int, asked: int) -> None:
+    """All but the last 8 rows have others that are asked for, 16 lines each."""
+    given = dot((1, rows, 256, 1), level="GL")
+    assert dearer("matmul_dot", given, "prefetch") == 16 * asked
+    near = dot((1, rows, 256, 1), level="L2")
+    assert dearer("matmul_dot", near, "prefetch") == 0
+
+
+@pytest.mark.parametrize(("m", "k", "lines"), [(1, 3, 0), (2, 3, 128), (4, 3, 256)])
+def test_several_rows_that_are_overwritten_beyond_l2_are_written_in_turn(
+    m: int, k: int, lines: int
+) -> None:
+    def given(level: str, accum: bool) -> Spec:
+        forms = f"f32@L1{ROWS}", f"f32@L1{ROWS}", f"f32@{level}{ROWS}"
+        return spec(Matmul(accum), (1, m, k, 1024), *forms)
+
+    assert dearer("matmul_axpy", given("GL", False), "turn_gl") == lines
+    assert dearer("matmul_axpy", given("L2", False), "turn_gl") == 0
+    assert dearer("matmul_axpy", given("GL", True), "turn_gl") == 0
+
+
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
     """The innermost loop with the most products, and its instructions counted."""
     body = max(loops(assembly(name, given)), key=lambda s: opcodes(s)["vfmadd231ps"])

@@ -138,7 +138,9 @@ def test_gc_keeps_what_this_version_reads(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = len(list(Database(path).rows()))
-    _spoil(path)  # one of the goal's, whose keys are others with each edit of the source
+    _spoil(
+        path
+    )  # one of the goal's, whose keys are others with each edit of the source
     Database(path).put(row(5))
     assert main(["db", "gc", "--db", str(path)]) == 0
     assert "2 tables out" in capsys.readouterr().out
