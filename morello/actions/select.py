@@ -21,8 +21,8 @@ class Select(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """The kernel's conditions and cost; no holes."""
-        legal = _kernels(frame.key, target)
-        if self.kernel not in legal:
+        if not _implements(self.kernel, frame.key, target):
+            legal = _kernels(frame.key, target)
             reason = (
                 f"kernel '{self.kernel}' does not implement {frame.key}; "
                 f"those that do: {', '.join(legal) or 'none'}"
@@ -42,4 +42,9 @@ class Select(Action):
 
 
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
-    return tuple(n for n in target.kernels if KERNELS[n].accepts(key))
+    return tuple(n for n in target.kernels if _implements(n, key, target))
+
+
+def _implements(kernel: str, key: SpecKey, target: Target) -> bool:
+    """Whether the target has a kernel, and it accepts a key."""
+    return kernel in target.kernels and KERNELS[kernel].accepts(key)

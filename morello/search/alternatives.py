@@ -106,7 +106,7 @@ class Explorer:
         table = tables.table(place.table)
         chosen = tables.program(place.spec, table)
         found, dead_ends, refused = [], 0, 0
-        for action in table.actions:
+        for action in tables.candidates(place.table):
             if action == chosen.action or isinstance(action, Pinned):
                 continue
             holes = self._holes(place, action)

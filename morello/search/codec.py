@@ -1,8 +1,9 @@
 """A packed table as bytes, and back.
 
-Two parts, of decisions and of costs: each has a header of JSON, then arrays of
-little-endian integers, and is deflated. What is read is checked before anything is made
-of it: a table for other axes, or with actions that are not candidates, is refused.
+Two parts, of decisions and of costs, since a lookup needs the first alone and that is
+a small fraction: each has a header of JSON, then arrays of little-endian integers, and
+is deflated. What is read is checked before anything is made of it: a table for other
+axes, or with actions that there are not, is refused.
 """
 
 import contextlib
@@ -10,15 +11,16 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from morello.actions import Action
+from morello.search.action_data import action_data, read_action
 from morello.search.axes import Box
 from morello.search.compress import CostBoxes, LabelBoxes
 from morello.search.packed import Packed
+from morello.search.pins import Pinned
 from morello.search.table import TableId
 
 _LENGTH = struct.Struct("<I")
@@ -30,25 +32,28 @@ class CodecError(ValueError):
     """Bytes that are not the table that was asked for."""
 
 
-def encode(table: Packed) -> bytes:
-    """The bytes of a table."""
+def encode_decisions(table: Packed) -> bytes:
+    """The bytes of a table's decisions."""
     used, labels = np.unique(table.decisions.labels, return_inverse=True)
-    decisions = _part(
+    return _part(
         {
             "axes": [list(axis) for axis in table.box.axes],
-            "actions": [[n, str(table.actions[n])] for n in used.tolist()],
+            "actions": [[n, *action_data(table.actions[n])] for n in used.tolist()],
         },
         table.decisions.ends.astype("<u2"),
         labels.astype("<u2"),
     )
+
+
+def encode_costs(table: Packed) -> bytes:
+    """The bytes of a table's costs."""
     varying = table.costs.varying
-    costs = _part(
+    return _part(
         {},
         table.costs.ends.astype("<u2"),
         varying.astype("<u2"),
         table.costs.corners[_told(varying, table.costs.dims)].astype("<i8"),
     )
-    return _LENGTH.pack(len(decisions)) + decisions + costs
 
 
 def _part(header: dict[str, Any], *arrays: Any) -> bytes:
@@ -72,12 +77,6 @@ def _read(data: bytes, kinds: tuple[str, ...]) -> tuple[dict[str, Any], list[Any
     return header, arrays
 
 
-def _split(data: bytes) -> tuple[bytes, bytes]:
-    """The parts of decisions and of costs."""
-    end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
-    return data[_LENGTH.size : end], data[end:]
-
-
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
     try:
@@ -89,32 +88,30 @@ def _refusing() -> Iterator[None]:
 
 
 def decode(
-    data: bytes, identity: TableId, box: Box, actions: tuple[Action, ...]
+    data: bytes, identity: TableId, box: Box, costs: Callable[[], bytes]
 ) -> Packed:
     """The table in ``data``; its costs are read when they are first asked for, and may
     be refused then.
 
     Args:
-        data: what `encode` gave.
+        data: what `encode_decisions` gave.
         identity: of the table that is expected.
         box: its box.
-        actions: the candidates on its key.
+        costs: gives what `encode_costs` gave.
 
     Raises:
         CodecError: the bytes are damaged or another table's.
     """
     with _refusing():
-        first, second = _split(data)
-        header, (ends, labels) = _read(first, ("<u2", "<u2"))
+        header, (ends, labels) = _read(data, ("<u2", "<u2"))
         if header["axes"] != [list(axis) for axis in box.axes]:
             raise CodecError("the axes are others")
-        if any(str(actions[n]) != text for n, text in header["actions"]):
-            raise CodecError("the actions are others")
-        known = np.asarray([n for n, _ in header["actions"]], np.int32)
+        actions = {n: read_action(data, (Pinned,)) for n, *data in header["actions"]}
+        known = np.asarray(tuple(actions), np.int32)
         chosen = known[labels] if known.size else _NONE
         decisions = LabelBoxes(box.shape, _ends(ends, box), chosen)
         _check(box, decisions.ends, len(labels))
-    return Packed(identity, box, actions, decisions, lambda: _costs(second, box))
+    return Packed(identity, box, actions, decisions, lambda: _costs(costs(), box))
 
 
 def _costs(data: bytes, box: Box) -> CostBoxes:
@@ -127,16 +124,15 @@ def _costs(data: bytes, box: Box) -> CostBoxes:
         return costs
 
 
-def summary(data: bytes) -> tuple[int, int, int]:
+def summary(decisions: bytes, costs: bytes) -> tuple[int, int, int]:
     """Of the bytes of a table: its points, boxes of decisions and boxes of costs.
 
     Raises:
         CodecError: the bytes are damaged.
     """
     with _refusing():
-        first, second = _split(data)
-        header, (_, labels) = _read(first, ("<u2", "<u2"))
-        _, (_, varying, _) = _read(second, ("<u2", "<u2", "<i8"))
+        header, (_, labels) = _read(decisions, ("<u2", "<u2"))
+        _, (_, varying, _) = _read(costs, ("<u2", "<u2", "<i8"))
         points = math.prod(len(axis) for axis in header["axes"])
         return points, len(labels), len(varying)
 

@@ -44,7 +44,7 @@ from morello.search.records import (
     write_search,
 )
 
-FORMAT = 1
+FORMAT = 2
 """The version of the file's tables and of the bytes of a row."""
 
 APPLICATION = 0x4D6F7265
@@ -55,15 +55,20 @@ BUSY_SECONDS = 60.0
 
 _SCHEMA = """
 CREATE TABLE tables (
-    key BLOB PRIMARY KEY,
+    key BLOB PRIMARY KEY NOT NULL,
     name TEXT NOT NULL,
     family TEXT NOT NULL,
     points INTEGER NOT NULL,
     boxes INTEGER NOT NULL,
     cost_boxes INTEGER NOT NULL,
-    data BLOB NOT NULL,
-    checksum BLOB NOT NULL
-) WITHOUT ROWID
+    checksum BLOB NOT NULL,
+    costs_checksum BLOB NOT NULL,
+    decisions BLOB NOT NULL,
+    costs BLOB NOT NULL
+)
+"""
+"""Costs come last: SQLite does not read what is behind the columns that are wanted.
+Keys have an index of their own: rows found by key would be read whole on the way.
 """
 
 
@@ -85,14 +90,25 @@ class Row:
     boxes: int
     """Of decisions."""
     cost_boxes: int
-    data: bytes
+    decisions: bytes
+    costs: bytes
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row."""
+        """Of everything in the row but the costs."""
         numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
         name, family = self.name.encode(), self.family.encode()
-        return checksum_of(self.key, name, family, numbers, self.data)
+        return checksum_of(self.key, name, family, numbers, self.decisions)
+
+    @property
+    def costs_checksum(self) -> bytes:
+        """Of the costs, and whose they are."""
+        return checksum_of(self.key, self.costs)
+
+    @property
+    def checksums(self) -> tuple[bytes, bytes]:
+        """Of all parts."""
+        return self.checksum, self.costs_checksum
 
 
 class Database:
@@ -122,9 +138,25 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            found = self._connected().execute(f"{_SELECT} WHERE key = ?", (key,))
-            row, checksum = _row(found.fetchone())
-        return row if row is not None and row.checksum == checksum else None
+            found = self._connected().execute(_GET, (key,)).fetchone()
+        if found is None:
+            return None
+        row, is_whole = _row((key, *found))
+        return row if is_whole else None
+
+    def decisions(self, key: bytes) -> bytes | None:
+        """The decisions of a row; None if there is none, or they are damaged.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute(_GET_DECISIONS, (key,)).fetchone()
+        if found is None:
+            return None
+        *fields, checksum = found
+        row = _typed((key, *fields, b""))
+        return row.decisions if row is not None and row.checksum == checksum else None
 
     def covers(self, base: bytes | None = None) -> tuple[Cover, ...]:
         """The index of tables for goals of other sizes, or a part of it.
@@ -152,7 +184,8 @@ class Database:
         with self._reporting(), self._writing() as connection:
             before = connection.total_changes
             for row in rows:
-                connection.execute(_INSERT, (*dataclasses.astuple(row), row.checksum))
+                values = (*dataclasses.astuple(row), *row.checksums)
+                connection.execute(_INSERT, values)
             new = connection.total_changes - before
             if covers:
                 write_covers(connection, covers)
@@ -172,9 +205,9 @@ class Database:
             if not page:
                 return
             for values in page:
-                row, checksum = _row(values)
+                row, is_whole = _row(values)
                 if row is not None:
-                    yield row, row.checksum == checksum
+                    yield row, is_whole
 
     def delete(
         self, keys: tuple[bytes, ...], programs: tuple[ProgramRow, ...] = ()
@@ -318,11 +351,17 @@ class Database:
 _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 """What Python makes of values and messages that are damaged."""
 
-_COLUMNS = "key, name, family, points, boxes, cost_boxes, data, checksum"
+_HEAD = "name, family, points, boxes, cost_boxes, decisions"
+_REST = "costs, checksum, costs_checksum"
+_COLUMNS = f"key, {_HEAD}, {_REST}"
 _SELECT = f"SELECT {_COLUMNS} FROM tables"
+_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ?"
+_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ?"
 _PAGE = 64
 """Rows that are read at a time."""
-_INSERT = f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = (
+    f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
@@ -428,13 +467,20 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("SELECT key FROM tables LIMIT 1")
 
 
-def _row(values: tuple[object, ...] | None) -> tuple[Row | None, bytes]:
-    """A row and its checksum; no row if its values are not of the right types."""
+def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:
+    """A row, and whether its checksums are right; no row if its values are not of the
+    right types."""
+    *fields, first, second = values
+    row = _typed(tuple(fields))
+    return row, row is not None and row.checksums == (first, second)
+
+
+def _typed(fields: tuple[object, ...]) -> Row | None:
+    """A row of these values; None if they are not of the right types."""
     kinds = (bytes, str, str, int, int, int, bytes, bytes)
-    if values is None or not all(map(isinstance, values, kinds)):
-        return None, b""
-    *fields, checksum = values
-    return Row(*fields), checksum  # type: ignore[arg-type, return-value]
+    if not all(map(isinstance, fields, kinds)):
+        return None
+    return Row(*fields)  # type: ignore[arg-type]
 
 
 def _error(path: Path, error: Exception) -> DatabaseError:

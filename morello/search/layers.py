@@ -50,6 +50,10 @@ class Layers:
         """The row of a key from the first database that has it whole."""
         return self._first(lambda database: database.get(key))
 
+    def decisions(self, key: bytes) -> bytes | None:
+        """The decisions of a row from the first database that has them whole."""
+        return self._first(lambda database: database.decisions(key))
+
     def program(self, spec: str, family: str) -> ProgramRow | None:
         """The program of a goal from the first database that has it whole."""
         return self._first(lambda database: database.program(spec, family))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +20,8 @@ class Packed:
 
     id: TableId
     box: Box
-    actions: tuple[Action, ...]
-    """What decisions index."""
+    actions: Mapping[int, Action]
+    """What decisions stand for, as in `Table`."""
     decisions: LabelBoxes
     read_costs: Callable[[], CostBoxes]
     """Gives the costs: programs are found without, and reading them takes long."""
@@ -46,15 +46,17 @@ class Packed:
         Args:
             identity: of that table.
             box: its box: each axis is the beginning of that of this one.
-            actions: what its decisions index; all that it chooses are among them.
+            actions: the candidates on its key; all that it chooses are among them.
         """
         place = {action: index for index, action in enumerate(actions)}
-        labels = [place.get(action, NO_ACTION) for action in self.actions]
+        labels = np.full(max(self.actions, default=-1) + 1, NO_ACTION, np.int32)
+        for number, action in self.actions.items():
+            labels[number] = place.get(action, NO_ACTION)
         return Packed(
             identity,
             box,
-            actions,
-            self.decisions.clip(box.shape, np.asarray(labels, np.int32)),
+            dict(enumerate(actions)),
+            self.decisions.clip(box.shape, labels),
             lambda: self.costs.clip(box.axes),
         )
 

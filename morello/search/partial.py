@@ -10,8 +10,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from morello.actions import ACTIONS, Action
-from morello.errors import MorelloError, ScheduleError
+from morello.actions import Action
+from morello.errors import ScheduleError
+from morello.search.action_data import action_data, read_action
 from morello.search.impl import Branch, Impl
 from morello.spec import Spec
 from morello.targets import Target
@@ -106,42 +107,16 @@ class _Completion:
         return impl
 
 
-_PLAIN = (str, int, bool)
-"""Types of fields that JSON has; values of others are written as they print."""
-
-
 def _to_data(partial: Partial) -> Any:
-    """Null for a hole; else the action's name, its fields and its branches."""
-    action = partial.action
-    if action is None:
+    """Null for a hole; else the action's data and those of its branches."""
+    if partial.action is None:
         return None
-    fields = [_write(getattr(action, f.name)) for f in dataclasses.fields(action)]
-    return [action.name, fields, [_to_data(branch) for branch in partial.branches]]
-
-
-def _write(value: Any) -> Any:
-    return value if type(value) in _PLAIN else str(value)
+    below = [_to_data(branch) for branch in partial.branches]
+    return [*action_data(partial.action), below]
 
 
 def _from_data(data: Any) -> Partial:
     if data is None:
         return HOLE
-    name, texts, below = data
-    actions = {action.name: action for action in ACTIONS}
-    if name not in actions:
-        raise ValueError(f"there is no action '{name}'")
-    fields = dataclasses.fields(actions[name])
-    values = [_read(f.type, text) for f, text in zip(fields, texts, strict=True)]
-    return Partial(actions[name](*values), tuple(map(_from_data, below)))
-
-
-def _read(kind: Any, text: Any) -> Any:
-    """The value of an action's field."""
-    if kind in _PLAIN:
-        if not isinstance(text, kind):
-            raise TypeError(f"{text!r} is not of type {kind.__name__}")
-        return text
-    try:
-        return kind.parse(text)
-    except MorelloError as error:
-        raise ValueError(str(error)) from error
+    name, fields, below = data
+    return Partial(read_action((name, fields)), tuple(map(_from_data, below)))

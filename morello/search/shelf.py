@@ -17,7 +17,7 @@ import numpy as np
 
 from morello.actions import Action
 from morello.search.axes import Axis, Box, lies
-from morello.search.codec import CodecError, decode, encode
+from morello.search.codec import CodecError, decode, encode_costs, encode_decisions
 from morello.search.database import Row
 from morello.search.identity import base_key, family, row_key
 from morello.search.layers import Layers
@@ -80,10 +80,9 @@ class Shelf:
     def __len__(self) -> int:
         return len(self._packed)
 
-    def __iter__(self) -> Iterator[Table]:
-        """Every table, dense."""
-        for identity in tuple(self._packed):
-            yield self.table(identity)
+    def __iter__(self) -> Iterator[TableId]:
+        """What is here."""
+        return iter(tuple(self._packed))
 
     def packed(self) -> Iterator[Packed]:
         """Every table, as boxes."""
@@ -115,29 +114,43 @@ class Shelf:
             found = self._packed[identity] = found.result()
         return found
 
-    def fetch(
-        self, identity: TableId, box: Box, actions: Callable[[], tuple[Action, ...]]
-    ) -> bool:
+    def fetch(self, identity: TableId, box: Box) -> bool:
         """Look for a table in the database; whether it is here now.
 
-        One that is damaged counts as missing.
+        One that is damaged counts as missing. Its costs are read when they are first
+        asked for.
 
         Args:
             identity: which.
             box: its box.
-            actions: gives the candidates on its key.
         """
         if self.database is None:
             return False
-        row = self.database.get(self._key(identity))
-        if row is None:
+        key = self._key(identity)
+        data = self.database.decisions(key)
+        if data is None:
             return False
         try:
-            self._packed[identity] = decode(row.data, identity, box, actions())
+            self._packed[identity] = decode(data, identity, box, self._costs_of(key))
         except CodecError:
             return False
         self.read += 1
         return True
+
+    def _costs_of(self, key: bytes) -> Callable[[], bytes]:
+        """Reads the costs of a row."""
+
+        def read() -> bytes:
+            row = self.database.get(key) if self.database is not None else None
+            if row is None:
+                raise CodecError("the costs are gone or damaged")
+            return row.costs
+
+        return read
+
+    def drop(self, identity: TableId) -> None:
+        """Forget a table whose costs cannot be read."""
+        del self._packed[identity]
 
     def fetch_part(
         self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
@@ -169,10 +182,11 @@ class Shelf:
                 continue
             if not self._lie_alike(identity, other, box):
                 continue
-            row = self.database.get(cover.key)
+            data = self.database.decisions(cover.key)
             with contextlib.suppress(CodecError):
-                if row is not None:
-                    found = decode(row.data, other, whole, actions(other))
+                if data is not None:
+                    costs = self._costs_of(cover.key)
+                    found = decode(data, other, whole, costs)
                     self._packed[identity] = found.clip(
                         identity, box, actions(identity)
                     )
@@ -246,7 +260,8 @@ class Shelf:
                 packed.points,
                 len(packed.decisions.labels),
                 len(packed.costs.ends),
-                encode(packed),
+                encode_decisions(packed),
+                encode_costs(packed),
             )
             sizes = json.dumps(table.id.sizes, separators=(",", ":"))
             base = base_key(table.id, self.limits, self.room, self._family)

@@ -15,6 +15,7 @@ from morello.errors import ScheduleError, SearchError
 from morello.interrupts import answer, held
 from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
+from morello.search.codec import CodecError
 from morello.search.identity import family
 from morello.search.impl import Branch, Impl
 from morello.search.layers import Layers
@@ -90,7 +91,8 @@ class Solver:
 
     def tables(self, spec: Spec) -> tuple[Table, ...]:
         """The tables solved so far for goals with the limits of ``spec``."""
-        return tuple(self.run_of(spec).shelf)
+        run = self.run_of(spec)
+        return tuple(run.table(identity) for identity in run.shelf)
 
     def run_of(self, spec: Spec) -> "_Run":
         """The tables of goals with the limits of ``spec``, to be read."""
@@ -227,12 +229,20 @@ class _Run:
     def table(self, identity: TableId) -> Table:
         """The solved table, solving it and what it needs first if it is new."""
         self._ensure(identity)
-        return self.shelf.table(identity)
+        try:
+            return self.shelf.table(identity)
+        except CodecError:
+            self._solve_again(identity)
+            return self.shelf.table(identity)
 
     def costs(self, identity: TableId) -> Costs:
         """Its costs alone."""
         self._ensure(identity)
-        return self.shelf.costs(identity)
+        try:
+            return self.shelf.costs(identity)
+        except CodecError:
+            self._solve_again(identity)
+            return self.shelf.costs(identity)
 
     def entry(self, identity: TableId) -> Packed:
         """The same table as boxes."""
@@ -243,10 +253,18 @@ class _Run:
         if identity in self.shelf:
             return
         box = self.box(identity)
-        if self.shelf.fetch(identity, box, lambda: self.candidates(identity)):
+        if self.shelf.fetch(identity, box):
             return
         if self.shelf.fetch_part(identity, self.box, self.candidates):
             return
+        self._solve(identity)
+
+    def _solve_again(self, identity: TableId) -> None:
+        """Solve a table of which the database has the decisions, but not the costs."""
+        self.shelf.drop(identity)
+        self._solve(identity)
+
+    def _solve(self, identity: TableId) -> None:
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
         answer()
@@ -259,7 +277,7 @@ class _Run:
         finally:  # a search that is interrupted may be taken up again
             self._pending.discard(identity)
         self.shelf.put(identity, costs, work.table)
-        self.points += math.prod(box.shape)
+        self.points += math.prod(self.box(identity).shape)
         self.impls += work.impls
 
     def statistics(self, seconds: float) -> Statistics:

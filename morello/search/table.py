@@ -1,6 +1,7 @@
 """All Specs of one key under one goal: their costs and decisions."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from morello.actions import Action
 from morello.search.axes import ANY, Axis, Box, Free, registers_taken
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Frame
+from morello.spec.hashing import HashedOnce
 from morello.spec.limits import Limits
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -22,13 +24,15 @@ NO_ACTION = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class TableId:
+class TableId(HashedOnce):
     """What tells one table from another."""
 
     key: SpecKey
     sizes: tuple[Axis, ...]
     """The axes of the goal for each dimension, before they are cut for the key."""
     free: Free
+
+    __hash__ = HashedOnce.__hash__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +41,13 @@ class Table:
 
     id: TableId
     box: Box
-    actions: tuple[Action, ...]
-    """What decisions index."""
+    actions: Mapping[int, Action]
+    """What decisions stand for: all candidates, by their place among them, or those of
+    them that are chosen somewhere."""
     costs: Floats
     """Millicycles; infinite where no program exists."""
     decisions: np.ndarray[Any, np.dtype[np.int32]]
-    """The index of the best action; `NO_ACTION` where there is none."""
+    """The number of the best action; `NO_ACTION` where there is none."""
 
     def point(self, sizes: tuple[int, ...], limits: Limits) -> tuple[int, ...] | None:
         """The indices of a Spec; None if it is outside the box."""

@@ -97,7 +97,8 @@ class TableSolver:
         if self.slices is not None:
             self.slices.write_back(self.costs, self.decisions)
             self.slices = None
-        return Table(self.id, self.box, self.actions, self.costs, self.decisions)
+        actions = dict(enumerate(self.actions))
+        return Table(self.id, self.box, actions, self.costs, self.decisions)
 
     def _settle(self, actions: tuple[Action, ...]) -> None:
         frame = frame_of(self.key, self.box, self.run.limits)

@@ -1,6 +1,7 @@
 """A Spec: what to compute, on which operands, within which limits."""
 
 import dataclasses
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class SpecKey(HashedOnce):
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Spec:
+class Spec(HashedOnce):
     """A computation to be implemented.
 
     Args:
@@ -68,21 +69,12 @@ class Spec:
     limits: Limits
     serial: bool = True
 
+    __hash__ = HashedOnce.__hash__
+
     def __post_init__(self) -> None:
         self._check_sizes()
-        self.kind.check_dtypes(self.dtypes)
-        self._check_ranks()
+        _check_forms(self.kind, self.tensors)
         self._check_bytes()
-
-    def _check_ranks(self) -> None:
-        for operand, tensor in zip(self.kind.operands, self.tensors, strict=True):
-            if tensor.rank != len(operand.dims):
-                raise SpecError(
-                    f"operand '{operand.name}' of {self.kind.label} has "
-                    f"{len(operand.dims)} dimensions but its layout "
-                    f"{tensor.layout} has {tensor.rank}",
-                    f"for example {Layout.row_major(len(operand.dims))}",
-                )
 
     def _check_sizes(self) -> None:
         names = self.kind.dims
@@ -97,25 +89,17 @@ class Spec:
                     f"size {size} of dimension {name} of {self.kind.label} is not "
                     f"between 1 and {MAX_SIZE - 1}"
                 )
-        if len(self.tensors) != len(self.kind.operands):
-            raise SpecError(
-                f"{self.kind.label} has {len(self.kind.operands)} operands but "
-                f"{len(self.tensors)} forms"
-            )
 
     def _check_bytes(self) -> None:
         for i, tensor in enumerate(self.tensors):
-            shape = tensor.layout.physical_shape(self.shape(i))
-            total = tensor.dtype.itemsize
-            for extent in shape:
-                total *= extent
+            total = tensor.layout.bytes(self.shape(i), tensor.dtype.itemsize)
             if total >= MAX_BYTES:
                 raise SpecError(
                     f"operand '{self.kind.operands[i].name}' of {self.kind.label} has "
                     f"{total} bytes: more than this machine can address"
                 )
 
-    @property
+    @cached_property
     def key(self) -> SpecKey:
         """Everything but sizes and limits."""
         return SpecKey(self.kind, self.tensors, self.serial)
@@ -166,6 +150,23 @@ class Spec:
         forms = " ".join(map(str, self.tensors))
         serial = "" if self.serial else " parallel"
         return f"{self.kind.label}:{sizes} {forms} {self.limits}{serial}"
+
+
+@lru_cache(maxsize=65536)
+def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
+    """Refuse operands that no Spec of a kind can have, whatever its sizes."""
+    if len(tensors) != len(kind.operands):
+        raise SpecError(
+            f"{kind.label} has {len(kind.operands)} operands but {len(tensors)} forms"
+        )
+    kind.check_dtypes(tuple(t.dtype for t in tensors))
+    for operand, tensor in zip(kind.operands, tensors, strict=True):
+        if tensor.rank != len(operand.dims):
+            raise SpecError(
+                f"operand '{operand.name}' of {kind.label} has {len(operand.dims)} "
+                f"dimensions but its layout {tensor.layout} has {tensor.rank}",
+                f"for example {Layout.row_major(len(operand.dims))}",
+            )
 
 
 def argument_tensor(dtype: Dtype, layout: Layout) -> TensorSpec:

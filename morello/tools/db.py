@@ -217,7 +217,7 @@ def _verify(path: Path, options: DbOptions) -> int:
 def _fault(row: Row) -> str:
     """What is wrong with the contents of a row whose checksum is right."""
     try:
-        found = summary(row.data)
+        found = summary(row.decisions, row.costs)
     except CodecError as error:
         return str(error)
     wanted = (row.points, row.boxes, row.cost_boxes)

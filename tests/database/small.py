@@ -43,4 +43,4 @@ def row(number: int, writer: int = 0) -> Row:
     """A row with contents of its own, as a program of ours would not write it."""
     key = f"{writer}:{number}".encode().ljust(32, b".")
     data = bytes((number * 7 + i) % 251 for i in range(40 + number % 60))
-    return Row(key, f"row {number}", "family", number, 1, 2, data)
+    return Row(key, f"row {number}", "family", number, 1, 2, data, data[::-1])

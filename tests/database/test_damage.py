@@ -7,11 +7,22 @@ import sqlite3
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from morello.search import Solver
 from morello.search.database import Database, DatabaseError
 from morello.search.layers import DatabaseWarning, Layers, open_database
-from tests.database.small import TEXTS, cold, filled, forget_programs, program
+from morello.targets import AVX2
+from tests.database.small import (
+    TEXTS,
+    cold,
+    filled,
+    forget_programs,
+    program,
+    row,
+    spec,
+)
 
 MUTATIONS = 500
 
@@ -92,7 +103,8 @@ def test_a_row_with_another_contents_is_a_miss(whole: Path, tmp_path: Path) -> N
     shutil.copy(whole, path)
     with sqlite3.connect(path) as connection:
         connection.execute(
-            "UPDATE tables SET data = (SELECT data FROM tables ORDER BY points LIMIT 1)"
+            "UPDATE tables SET decisions = "
+            "(SELECT decisions FROM tables ORDER BY points LIMIT 1)"
         )
     connection.close()
     database = Database(path)
@@ -119,3 +131,50 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
         layers = open_database(path)
     assert program(TEXTS[1], layers) == cold(TEXTS[1])
     assert path.read_text() == "Dear reader,\n" * 100
+
+
+def test_costs_that_are_gone_are_solved_again(whole: Path, tmp_path: Path) -> None:
+    """Decisions are read without costs; a search that needs those solves the table."""
+    path = tmp_path / "tables.sqlite"
+    shutil.copy(whole, path)
+    goal = spec(TEXTS[0])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE tables SET costs = zeroblob(length(costs))")
+    connection.close()
+    database = Database(path)
+    assert not any(is_whole for _, is_whole in database.rows())
+    forget_programs(database)
+    known, fresh = Solver(AVX2, Layers(database)), Solver(AVX2)
+    wanted = fresh.solve(goal)
+    found = known.solve(goal)
+    assert (found.impl, found.statistics.specs) == (wanted.impl, 0)
+    table = known.goal_table(goal)
+    costs = known.run_of(goal).costs(table)
+    assert np.array_equal(costs.dense, fresh.run_of(goal).costs(table).dense)
+    for one, other in zip(known.tables(goal), fresh.tables(goal), strict=True):
+        assert one.id == other.id
+        assert np.array_equal(one.costs, other.costs)
+
+
+def test_a_key_that_leads_to_another_row_is_a_miss(tmp_path: Path) -> None:
+    """The index of keys is not believed: a checksum is of the key, too."""
+    path = tmp_path / "tables.sqlite"
+    database = Database(path)
+    one, other = row(1), row(2)
+    database.put_all((one, other))
+    database.close()
+    data = path.read_bytes()
+    assert data.count(one.key) == data.count(other.key) == 2
+    misses = 0
+    for find in (data.index, data.rindex):  # in the index, and in the rows themselves
+        first, second = find(one.key), find(other.key)
+        changed = bytearray(data)
+        changed[first : first + 32], changed[second : second + 32] = other.key, one.key
+        path.write_bytes(changed)
+        damaged = Database(path)
+        for whole in (one, other):
+            assert damaged.get(whole.key) in (None, whole)
+            assert damaged.decisions(whole.key) in (None, whole.decisions)
+            misses += damaged.get(whole.key) is None
+        damaged.close()
+    assert misses >= 2

@@ -57,7 +57,7 @@ def test_a_row_is_got_as_it_was_put(database: Database) -> None:
 
 def test_the_first_row_of_a_key_stays(database: Database) -> None:
     database.put(row(1))
-    other = Row(row(1).key, "other", "family", 0, 0, 0, b"")
+    other = Row(row(1).key, "other", "family", 0, 0, 0, b"", b"")
     database.put(other)
     assert database.get(row(1).key) == row(1)
 

@@ -11,7 +11,7 @@ SEEDS = 20
 PRINT = """
 import hashlib
 from morello.search import Solution, Solver
-from morello.search.codec import encode
+from morello.search.codec import encode_costs, encode_decisions
 from morello.spec import parse_spec
 from morello.stages import build_stages
 from morello.targets import AVX2
@@ -23,7 +23,8 @@ for text in (f"matmul_accum:6x8x32:f32:l2=0:{near}", "max:9x17:f32",
     solution = solver.solve(spec)
     print(solution.impl)
     for packed in solver.run_of(spec).shelf.packed():
-        print(packed.id.key, hashlib.sha256(encode(packed)).hexdigest())
+        data = encode_decisions(packed) + encode_costs(packed)
+        print(packed.id.key, hashlib.sha256(data).hexdigest())
     if all(str(tensor.level) == "GL" for tensor in spec.tensors):
         stages = build_stages(spec, AVX2, solution)
         print(stages.schedule, stages.mlir)

@@ -25,10 +25,14 @@ Capture = pytest.CaptureFixture[str]
 FAMILY = "fill:{4..20..8}x{5,7}:f32"
 
 
-def contents(path: Path) -> dict[bytes, bytes]:
+def contents(path: Path) -> dict[bytes, tuple[bytes, bytes]]:
     """Every row of a database."""
     database = Database(path, is_writable=False)
-    rows = {row.key: row.data for row, is_whole in database.rows() if is_whole}
+    rows = {
+        row.key: (row.decisions, row.costs)
+        for row, is_whole in database.rows()
+        if is_whole
+    }
     database.close()
     return rows
 
