@@ -1,19 +1,32 @@
 """Draw, price and time the programs of a Spec: `measure`."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.cost_model.statistics import regret, spearman
+from benchmarks.cost_model.statistics import Floats, regret, spearman
 from morello.calibration.draw import Plan, draw
 from morello.calibration.reprice import Ledger
 from morello.calibration.timing import Stopwatch
-from morello.calibration.turns import cycles_of_all
+from morello.calibration.turns import in_rounds
+from morello.search import Impl
 from morello.spec import parse_spec
 from morello.targets import Target
 
-_AGAIN = 6
-"""The fastest programs, and the model's choice, are timed once more, for longer."""
+_BATCH = 12
+"""Programs that are timed in turns with the choice: what a machine that others use does
+meanwhile, it does to all of them."""
+
+_TURNS = 5
+"""How often. The median counts of the ratios within a turn."""
+
+_FASTEST = 12
+"""How many of the programs that seemed fastest are timed again beside the choice."""
+
+_ROUNDS = 15
+"""How often. The least of 200 times is mostly one that was lucky: it says who is timed
+again, and the median of these rounds how much faster it is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +37,13 @@ class Sample:
     predicted: tuple[float, ...]
     """Cycles by the model."""
     measured: tuple[float, ...]
-    """Cycles of a call, the least of several."""
+    """Cycles of a call: the median of the choice's, times the ratio of each program to
+    the choice when they were timed in turns."""
     seconds: tuple[float, ...]
     """The same in seconds."""
+    rounds: tuple[tuple[float, ...], ...]
+    """Cycles of the model's choice, and of the programs that seemed fastest, which were
+    timed again in turns: a row a round."""
 
     @property
     def spearman(self) -> float | None:
@@ -35,8 +52,8 @@ class Sample:
 
     @property
     def regret(self) -> float:
-        """Time of the model's choice over the least of the sample."""
-        return regret(self.predicted, self.measured)
+        """Time of the model's choice over the least of the sample, timed in turns."""
+        return regret(self.rounds)
 
     @property
     def median_error(self) -> float:
@@ -54,14 +71,27 @@ def measure(text: str, target: Target, plan: Plan) -> Sample:
     spec = parse_spec(text, target.limits)
     watch = Stopwatch(plan.seconds)
     impls = draw(spec, target, plan)
-    times = cycles_of_all(spec, impls, target, watch, plan.lock)
-    fastest = sorted(range(len(impls)), key=lambda i: times[i])[:_AGAIN]
-    again = sorted({0, *fastest})
-    longer = Stopwatch(4 * plan.seconds)
-    chosen = [impls[index] for index in again]
-    later = cycles_of_all(spec, chosen, target, longer, plan.lock)
-    for index, found in zip(again, later, strict=True):
-        times[index] = min(times[index], found)
-    cycles, seconds = zip(*times, strict=True)
-    predicted = tuple((Ledger(impls, target).costs(target) / 1000).tolist())
-    return Sample(text, predicted, cycles, seconds)
+
+    def in_turns(some: Sequence[Impl], turns: int) -> Floats:
+        """turns x (the choice, then the others) x (cycles, seconds)."""
+        programs = [impls[0], *some]
+        return np.array(in_rounds(spec, programs, target, watch, turns, plan.lock))
+
+    ratios, choice = [1.0], []
+    for start in range(1, len(impls), _BATCH):
+        found = in_turns(impls[start : start + _BATCH], _TURNS)
+        ratios += np.median(found[:, 1:, 0] / found[:, :1, 0], axis=0).tolist()
+        choice += found[:, 0].tolist()
+    if not choice:
+        choice = in_turns((), _TURNS)[:, 0].tolist()
+    fastest = sorted(range(1, len(impls)), key=lambda i: ratios[i])[:_FASTEST]
+    rounds = in_turns([impls[index] for index in fastest], _ROUNDS)[:, :, 0]
+    cycles, seconds = np.median(choice, axis=0).tolist()
+    predicted = (Ledger(impls, target).costs(target) / 1000).tolist()
+    return Sample(
+        text,
+        tuple(predicted),
+        tuple(cycles * ratio for ratio in ratios),
+        tuple(seconds * ratio for ratio in ratios),
+        tuple(map(tuple, rounds.tolist())),
+    )

@@ -66,8 +66,9 @@ def markdown(samples: Sequence[Sample], origin: Origin) -> str:
     return f"""# How good the cost model is
 
 Programs of each Spec, drawn from all over the space, priced and timed. Regret is the
-time of the model's choice over the least time of the sample; the rank correlation is
-Spearman's, of predicted and measured cycles.
+time of the model's choice over the least time of the sample: the programs that seemed
+fastest are timed again in turns with the choice, and the median of the rounds counts.
+The rank correlation is Spearman's, of predicted and measured cycles.
 
 - command: `{origin.command}`
 - target: `{origin.target}`
@@ -101,4 +102,5 @@ def _entry(sample: Sample) -> dict[str, object]:
         "predicted_cycles": [round(v, 1) for v in sample.predicted],
         "measured_cycles": [round(v, 1) for v in sample.measured],
         "seconds": [float(f"{v:.4g}") for v in sample.seconds],
+        "rounds": [[round(v, 1) for v in cycles] for cycles in sample.rounds],
     }

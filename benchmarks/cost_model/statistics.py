@@ -24,13 +24,15 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def regret(predicted: Sequence[float], measured: Sequence[float]) -> float:
-    """The time of the cheapest by the model, over the least time; at least 1.
+def regret(rounds: Sequence[Sequence[float]]) -> float:
+    """How many times longer the first of some programs takes than the fastest.
 
-    Of several that are as cheap the first counts: it is what the search takes.
+    Args:
+        rounds: the time of each program in each round; the ratios are medians of those
+            within a round, so that what slows all of them down is not in them.
     """
-    chosen = int(np.argmin(np.asarray(predicted)))
-    return measured[chosen] / min(measured)
+    times = np.asarray(rounds, np.float64)
+    return float(np.median(times[:, :1] / times, axis=0).max())
 
 
 def geometric_mean(values: Sequence[float]) -> float:

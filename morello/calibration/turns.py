@@ -47,10 +47,31 @@ def cycles_of_all(
     """
     found: list[tuple[float, float]] = []
     for start in range(0, len(impls), _TOGETHER):
-        part = [Program(spec, impl, target) for impl in impls[start:][:_TOGETHER]]
-        passes = [_timed(spec, part, watch, lock) for _ in range(_PASSES)]
+        part = impls[start:][:_TOGETHER]
+        passes = in_rounds(spec, part, target, watch, _PASSES, lock)
         found += map(min, zip(*passes, strict=True))
     return found
+
+
+def in_rounds(
+    spec: Spec,
+    impls: Sequence[Impl],
+    target: Target,
+    watch: Stopwatch,
+    rounds: int,
+    lock: Path | None = None,
+) -> list[list[tuple[float, float]]]:
+    """The cycles and the seconds of a call of each program, in each of some rounds.
+
+    Args:
+        impls: a few dozen at most: all are machine code at the same time.
+
+    Raises:
+        MorelloError: a program cannot be compiled.
+        OSError: the lock cannot be taken.
+    """
+    programs = [Program(spec, impl, target) for impl in impls]
+    return [_timed(spec, programs, watch, lock) for _ in range(rounds)]
 
 
 def _timed(

@@ -39,15 +39,18 @@ def test_spearman_sees_order_only() -> None:
     assert spearman([1, 1], [1, 2]) is None
 
 
-def test_regret_is_that_of_the_cheapest() -> None:
-    assert regret([2, 1, 3], [10, 12, 8]) == 1.5
-    assert regret([1, 2], [8, 9]) == 1
-    assert regret([1, 1, 2], [9, 6, 6]) == 1.5
+def test_regret_is_that_of_the_first() -> None:
+    assert regret([[12, 8, 10]]) == 1.5
+    assert regret([[8, 9]]) == 1
+    assert regret([[3, 2], [6, 4], [30, 20]]) == 1.5  # a slow round is slow for all
+    assert regret([[3, 3], [3, 1], [3, 3]]) == 1  # once is luck
     assert geometric_mean([1, 4]) == pytest.approx(2)
 
 
 def test_the_plot_has_a_point_a_program() -> None:
-    sample = Sample("a<b:1x2", (10.0, 20.0, 4000.0), (11.0, 25.0, 900.0), (1, 2, 3))
+    sample = Sample(
+        "a<b:1x2", (10.0, 20.0, 4000.0), (11.0, 25.0, 900.0), (1, 2, 3), ((11,),)
+    )
     root = ET.fromstring(plot(sample))
     circles = [e for e in root.iter() if e.tag.endswith("circle")]
     assert [c.get("class") for c in circles] == ["p", "p", "c"]
@@ -70,6 +73,8 @@ def test_a_run(tmp_path: Path, capsys: Capture) -> None:
         assert entry["predicted_cycles"][0] == min(entry["predicted_cycles"])
         assert len(entry["measured_cycles"]) == entry["programs"] >= 3
         assert entry["regret"] >= 1
+        assert len(entry["rounds"]) == 15
+        assert {len(cycles) for cycles in entry["rounds"]} == {entry["programs"]}
     assert len(list((tmp_path / "cost-model").glob("*.svg"))) == 2
 
 
