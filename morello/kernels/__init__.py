@@ -22,6 +22,7 @@ from morello.kernels.matmul_pairs_float import MatmulPairsFloat
 from morello.kernels.matmul_rows import MatmulRows
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
+    MatmulSaturatingPairsWide,
     MatmulSaturatingScalar,
 )
 from morello.kernels.matmul_scalar import MatmulScalar
@@ -35,6 +36,7 @@ from morello.kernels.move_registers import MoveLoad, MoveStore
 from morello.kernels.move_rows import MoveRows
 from morello.kernels.move_scalar import MoveScalar
 from morello.kernels.move_transpose import MoveTranspose
+from morello.kernels.move_transpose_ahead import MoveTransposeAhead
 
 _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
@@ -49,9 +51,11 @@ _ALL: tuple[Kernel, ...] = (
     MatmulPairs(),
     MatmulPairsFloat(),
     MatmulSaturatingPairs(),
+    MatmulSaturatingPairsWide(),
     MatmulSaturatingScalar(),
     MoveRows(),
     MoveTranspose(),
+    MoveTransposeAhead(),
     MoveInterleave(),
     MovePairTranspose(),
     MoveOddEven(),

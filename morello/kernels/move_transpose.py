@@ -1,7 +1,7 @@
 """Move between different innermost dimensions: transposes within registers."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -88,7 +88,6 @@ class MoveTranspose(Kernel):
         src, dst = operands
         across, down = src.tensor.layout.innermost, dst.tensor.layout.innermost
         columns = spec.sizes[across]
-        width = SIDE if columns > SIDE // 2 else SIDE // 2
 
         def at(row: int, column: int) -> Index:
             index = [0] * len(spec.sizes)
@@ -96,14 +95,31 @@ class MoveTranspose(Kernel):
             return tuple(index)
 
         for first, count in pieces(spec.sizes[down]):
-            rows = [
-                emitter.convert(
-                    emitter.load(src, at(first + i, 0), width, columns),
-                    src.tensor.dtype,
-                    dst.tensor.dtype,
-                )
-                for i in range(count)
-            ]
-            turned = columns_of(emitter, rows, width)[:columns]
-            for column, vector in enumerate(turned):
-                emitter.store(vector, dst, at(first, column))
+
+            def place(i: int, j: int, first: int = first) -> Index:
+                return at(first + i, j)
+
+            turn(emitter, src, dst, place, count, columns)
+
+
+def turn(
+    emitter: Emitter,
+    src: Buffer,
+    dst: Buffer,
+    at: Callable[[int, int], Index],
+    rows: int,
+    columns: int,
+) -> None:
+    """Transpose 1, 2, 4 or 8 rows of up to 8 columns; ``at`` has a row and a column."""
+    width = SIDE if columns > SIDE // 2 else SIDE // 2
+    vectors = [
+        emitter.convert(
+            emitter.load(src, at(i, 0), width, columns),
+            src.tensor.dtype,
+            dst.tensor.dtype,
+        )
+        for i in range(rows)
+    ]
+    turned = columns_of(emitter, vectors, width)[:columns]
+    for column, vector in enumerate(turned):
+        emitter.store(vector, dst, at(0, column))

@@ -112,6 +112,20 @@ class Coefficients:
             prefetch=0,
         )
 
+    def in_l2(self) -> "Coefficients":
+        """The same where the operands of a goal lie in L2: what is paid for a line to
+        come from beyond is nothing, and rows are those of L2."""
+        return dataclasses.replace(
+            self,
+            line_gl=0,
+            hidden_gl=0,
+            stream_gl=0,
+            store_gl=0,
+            turn_gl=0,
+            row_gl=self.row_l2,
+            run=0,
+        )
+
     def uncrowded(self) -> "Coefficients":
         """The same where rows do not fall into the same sets of caches."""
         return dataclasses.replace(self, crowd_l1=0, crowd_l2=0, crowd_panel=0)

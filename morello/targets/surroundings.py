@@ -17,6 +17,9 @@ class Surroundings:
     far: bool = False
     """Whether the goal's operands beyond L2 are together larger than the last-level
     cache, so that their lines come from DRAM."""
+    near: bool = False
+    """Whether they are together so small that they stay in L2 from call to call: where
+    lines are said to come from beyond L2, they are there already."""
     aliased: tuple[str, ...] = ()
     """The operands of the goal whose rows are a multiple of a power of two apart that
     falls into the same set of L1 each time, and into few of L2."""
@@ -32,10 +35,13 @@ class Surroundings:
     they come from DRAM."""
 
     @classmethod
-    def of(cls, goal: Spec, l3_lines: int, l1_sets: int) -> "Surroundings":
+    def of(
+        cls, goal: Spec, near_lines: int, l3_lines: int, l1_sets: int
+    ) -> "Surroundings":
         """Those of the operands of ``goal``.
 
         Args:
+            near_lines: lines of operands that stay in L2.
             l3_lines: lines of the last-level cache.
             l1_sets: sets of L1; rows this many lines apart are in the same one.
         """
@@ -60,13 +66,15 @@ class Surroundings:
             if least:
                 widened.append((operand.name, least))
         far = size > l3_lines * LINE_BYTES
+        near = 0 < size <= near_lines * LINE_BYTES
         packed = (
             operand.name
             for operand, tensor in zip(goal.kind.operands, goal.tensors, strict=True)
             if far and tensor.layout.is_packed
         )
         unlike = tuple(other) if aliased or widened else ()
-        return cls(far, tuple(aliased), tuple(widened), unlike, apart, tuple(packed))
+        names = tuple(aliased), tuple(widened), unlike
+        return cls(far, near, *names, apart, tuple(packed))
 
     @property
     def crowds(self) -> bool:
@@ -89,7 +97,7 @@ class Surroundings:
 
 
 PLAIN = Surroundings()
-"""Those of a goal that fits L3, with rows anywhere: most of them."""
+"""Those of a goal that fits L3, but not L2, with rows anywhere."""
 
 
 def _least_bytes(goal: Spec, operand: int, period: int) -> int:

@@ -46,6 +46,9 @@ class Target:
     l3_lines: int = 9 << 15
     """Lines of the last-level cache that a program can count on, here 18 of 32 MiB:
     where operands are larger together, they come from DRAM."""
+    near_lines: int = 0
+    """Lines of a goal's operands that stay in L2 from call to call: as many or fewer
+    are there when a program says that it brings them. None where that is not known."""
     streams: int = 8
     """Rows, of all operands together, that are followed at the same time at no cost."""
     reuse_gl: int = 16
@@ -80,8 +83,8 @@ class Target:
 
         A search is given this one, so that all programs it compares are priced alike.
         """
-        around = Surroundings.of(goal, self.l3_lines, self.l1_lines // self.l1_ways)
-        return self.seen(around)
+        sets = self.l1_lines // self.l1_ways
+        return self.seen(Surroundings.of(goal, self.near_lines, self.l3_lines, sets))
 
     def seen(self, around: Surroundings) -> "Target":
         """The target with other surroundings; itself if it has these."""
@@ -92,8 +95,11 @@ class Target:
     @functools.cached_property
     def prices(self) -> Coefficients:
         """What things cost in these surroundings: the coefficients to be paid."""
-        near = self.coefficients
-        found = near.in_dram() if self.around.far else near
+        found = self.coefficients
+        if self.around.far:
+            found = found.in_dram()
+        if self.around.near:
+            found = found.in_l2()
         return found if self.around.crowds else found.uncrowded()
 
     @property

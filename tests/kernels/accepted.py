@@ -53,7 +53,7 @@ ONE = ("f32", "s32")
 
 _LEVELS = {
     3: ("L1 L1 L1", "L1 L1 VRF", "L1 GL L1", "GL L1 L1", "L1 L2 L1"),
-    2: ("L1 L1", "L1 VRF", "VRF L1"),
+    2: ("L1 L1", "L1 VRF", "VRF L1", "L1 GL", "GL GL"),
     1: ("L1", "VRF"),
 }
 """By the number of operands; one in registers is row-major."""

@@ -165,6 +165,15 @@ def test_a_transpose_is_the_shuffles_of_avx() -> None:
     assert not touches_stack(lines)
 
 
+def test_a_long_transpose_asks_for_each_line_once() -> None:
+    forms = "f32@L2[0,1]", "f32@GL[1,0]"
+    lines = assembly("move_transpose_ahead", spec(Move(2), (512, 16), *forms))
+    found = opcodes(lines)  # of a loop that asks, and of one that does not
+    assert found["prefetcht0"] == 16
+    assert found["vunpcklps"] + found["vunpckhps"] == 2 * 4 * 8
+    assert not touches_stack(lines)
+
+
 def test_packing_six_rows_takes_no_more_than_their_share() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]"
     lines = assembly("move_transpose", spec(Move(3), (1, 6, 8), *forms))

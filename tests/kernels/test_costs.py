@@ -6,13 +6,20 @@ import pytest
 from morello.kernels import KERNELS, Kernel, by_name
 from morello.spec import Fill, Kind, Limits, Matmul, Max, Move, Spec, SpecKey
 from morello.spec.frame import Frame
+from morello.targets import TARGETS
 from morello.targets.avx2 import AVX2
 from tests.kernels.harness import form
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)
 _IN_REGISTERS = "f32@VRF[0,1]v8"
 
-STREAMING = ("matmul_axpy", "matmul_axpy_four", "matmul_axpy_bf16", "matmul_dot")
+STREAMING = (
+    "matmul_axpy",
+    "matmul_axpy_four",
+    "matmul_axpy_bf16",
+    "matmul_dot",
+    "move_transpose_ahead",
+)
 """The kernels that take an operand from wherever it is."""
 
 KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
@@ -61,12 +68,17 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True, True),
         ("u8@L1[0,1,2,1p6,2p2]", "s8@L1[0,2,1,2p32,1p2]", "s16@VRF[0,1,2]v16"),
     ),
+    "matmul_saturating_pairs_wide": (
+        Matmul(True, True),
+        ("u8@L1[0,1,2,1p4,2p2]", "s8@L1[0,2,1,2p64,1p2]", "s16@VRF[0,1,2]v16"),
+    ),
     "matmul_saturating_scalar": (
         Matmul(True, True),
         ("u8@L1[0,1,2]", "s8@L1[0,1,2]", "s16@L1[0,1,2]"),
     ),
     "move_rows": (Move(2), ("f32@L1[0,1]", "f32@L1[0,1,1p16]")),
     "move_transpose": (Move(3), ("f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]")),
+    "move_transpose_ahead": (Move(3), ("f32@L2[0,1,2]", "f32@GL[0,2,1]")),
     "move_interleave": (Move(3), ("s8@L1[0,1,2]", "s16@L1[0,2,1,2p16,1p2]")),
     "move_pair_transpose": (Move(3), ("u8@L1[0,1,2]", "s16@L1[0,1,2,1p6,2p2]")),
     "move_odd_even": (Move(2), ("bf16@L1[0,1]", "f32@L1[0,1,1oe16]")),
@@ -113,7 +125,8 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
 
 
 def test_the_table_names_every_kernel() -> None:
-    assert set(KEYS) == set(KERNELS) == set(AVX2.kernels)
+    of_targets = {name for target in TARGETS.values() for name in target.kernels}
+    assert set(KEYS) == set(KERNELS) == of_targets
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -169,6 +182,32 @@ def test_more_chains_cost_less_a_product() -> None:
         return total / m
 
     assert cost(6) <= cost(4) < cost(2)
+
+
+def test_lines_that_transposes_ask_for_are_paid() -> None:
+    """Each line of dst once; those of src where they lie; both where rows crowd."""
+    kernel, c = KERNELS["move_transpose_ahead"], AVX2.coefficients
+
+    def cost(rows: int, src: str, crowded: bool) -> int:
+        forms = tuple(map(form, (f"f32@{src}[0,1]", "f32@GL[1,0]")))
+        given = Spec(Move(2), (rows, 16), forms, AVX2.limits)
+        prices = c if crowded else c.uncrowded()
+        total: int = kernel.cost(Frame.of(given), prices)
+        return total
+
+    crowds = c.crowd_l1 + c.crowd_l2
+    for rows in (64, 1000):
+        lines = 16 * -(-rows // 16)
+        near = cost(rows, "L1", False)
+        assert cost(rows, "L1", True) - near == lines * crowds
+        assert cost(rows, "L2", False) - near == rows * (c.line_l2 + c.row_l2)
+        far = rows * (c.line_gl + c.line_l2 + c.row_gl)
+        assert cost(rows, "GL", False) - near == far
+        assert cost(rows, "GL", True) - near == far + (rows + lines) * crowds
+    written = c.store_gl + c.store_l2 + c.prefetch
+    more = cost(320, "L1", False) - cost(160, "L1", False)
+    blocks = 2 * 20 * max(8 * c.load, 24 * c.shuffle, 8 * c.store)
+    assert more == 160 * written + blocks + 10 * c.loop_trip
 
 
 def test_panels_are_offered_to_the_search() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from morello.spec import parse_spec
 from morello.targets import AVX2, Target
+from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.targets.surroundings import Surroundings
 
 
@@ -90,6 +91,34 @@ def test_large_operands_are_far() -> None:
     assert around(f"fill:{lines * 16 + 1}:f32").far
     assert around(f"move:{lines * 8 + 1}:f32").far  # both together
     assert not around(f"move:{lines * 8 + 1}:f32:src=[0]@L2").far
+
+
+def test_small_operands_are_near() -> None:
+    lines = GOLDEN_COVE.near_lines
+    assert 0 < lines < GOLDEN_COVE.l2_lines
+
+    def near(text: str, target: Target = GOLDEN_COVE) -> bool:
+        return target.at(parse_spec(text, target.limits)).around.near
+
+    assert near(f"fill:{lines * 16}:f32")
+    assert not near(f"fill:{lines * 16 + 1}:f32")
+    assert not near(f"move:{lines * 8 + 1}:f32")  # both together
+    assert near(f"move:{lines * 8 + 1}:f32:src=[0]@L2")
+    assert not near("move:64:f32:src=[0]@L2:dst=[0]@L1")  # none is said to be beyond
+    assert not near("fill:64:f32", AVX2)  # not known of it
+
+
+def test_lines_of_near_operands_are_in_l2() -> None:
+    costs = dataclasses.asdict(GOLDEN_COVE.coefficients)
+    seen = GOLDEN_COVE.seen(Surroundings(near=True, aliased=("out",)))
+    found = dataclasses.asdict(seen.prices)
+    changed = {name: found[name] for name in found if found[name] != costs[name]}
+    nothing = ("line", "hidden", "stream", "store", "turn")
+    assert changed == {
+        **{f"{name}_gl": 0 for name in nothing},
+        "row_gl": costs["row_l2"],
+        "run": 0,
+    }
 
 
 def test_a_target_that_has_been_seen_forgets_an_earlier_goal() -> None:
