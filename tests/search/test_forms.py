@@ -12,6 +12,7 @@ from morello.kernels import KERNELS
 from morello.search import Impl, Solver
 from morello.spec import Dtype, Form, Layout, Level, Matmul, SpecKey, parse_spec
 from morello.targets import AVX2
+from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from tests.search.goals import KINDS, random_goal
 
 
@@ -47,6 +48,27 @@ BROADCASTS = {"matmul_broadcast", "matmul_block"}
 
 def kernels(impl: Impl) -> set[str]:
     return {n.action.kernel for n in nodes(impl) if isinstance(n.action, Select)}
+
+
+def test_a_target_asks_for_what_its_kernels_read() -> None:
+    text = "matmul:64x64x64:u8,s8,s16:saturating=true"
+    wide = Layout.parse("[0,2,1,2p64,1p2]")
+    for target, asked in ((AVX2, False), (GOLDEN_COVE, True)):
+        key = parse_spec(text, target.limits).key
+        forms = asked_forms(key, 1, target)
+        assert (Form(Dtype.S8, wide) in forms) is asked
+
+
+def test_long_transposes_ask_ahead_where_that_pays() -> None:
+    """Not where rows fall into the same sets, nor where all of it is in L2."""
+    for text, asks in (
+        ("move:1000x520:f32:dst=[1,0]", True),
+        ("move:1024x512:f32:dst=[1,0]", False),
+        ("move:100x104:f32:dst=[1,0]", False),
+    ):
+        spec = parse_spec(text, GOLDEN_COVE.limits)
+        impl = Solver(GOLDEN_COVE.at(spec)).solve(spec).impl
+        assert ("move_transpose_ahead" in kernels(impl)) is asks, text
 
 
 def test_bf16_is_widened_as_it_is_packed() -> None:

@@ -10,6 +10,8 @@ from morello.search import Solver
 from morello.search.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec
 from morello.targets import AVX2
+from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.targets.surroundings import Surroundings
 from tests.search.agreement import Agreement, compare, searched
 from tests.search.brute_force import BruteForce, ladder_sizes, shares
 from tests.search.goals import KINDS, PEELS, random_goal
@@ -45,6 +47,27 @@ def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> N
     assert found.mismatches == []
     assert found.goals[kind.label] >= GOALS[kind] // 4
     assert found.points[kind.label] >= 100
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_no_program_is_better_on_a_target_with_other_kernels(kind: Kind) -> None:
+    found = Agreement()
+    for seed in range(GOALS[kind] // 8 + 1):
+        spec = random_goal(random.Random(f"golden cove {kind} {seed}"), kind)
+        target = GOLDEN_COVE.seen(Surroundings(near=seed % 2 == 1))
+        compare(spec, Solver(target), BruteForce(target, BUDGET), found)
+    assert found.mismatches == []
+    assert found.points[kind.label] + found.goals[kind.label] >= 50
+
+
+@pytest.mark.parametrize("rows", [8, 40])
+def test_no_transpose_is_better(rows: int) -> None:
+    """Into memory, by a kernel that asks for lines ahead or by blocks."""
+    spec = parse_spec(f"move:{rows}x8:f32:dst=[1,0]:l1=64:l2=0", GOLDEN_COVE.limits)
+    found, solver = Agreement(), Solver(GOLDEN_COVE)
+    compare(spec, solver, BruteForce(GOLDEN_COVE), found)
+    assert found.mismatches == []
+    assert found.goals[spec.kind.label] == 1
 
 
 @pytest.mark.parametrize(
