@@ -28,7 +28,7 @@ from morello.targets import AVX2
 
 OPERATIONS = 50_000
 
-GOAL = "matmul:20x9x33:f32"
+GOAL = "matmul:12x9x20:f32"
 
 
 def stored(packed: Packed) -> Packed:
