@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from morello.kernels.base import Kernel
-from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.move_transpose import SIDE, turn
 from morello.kernels.rules import line_cost, others, slowest
@@ -80,11 +79,10 @@ class MoveTransposeAhead(Kernel):
         blocks = columns // SIDE
         rest = rows % SIDE
         mixed = rows // SIDE * shuffle_count(SIDE, SIDE) + shuffle_count(rest, SIDE)
-        casts = rows * cast_cost(frame.key.dtypes, c)
         stores = rows // SIDE + piece_count(rest, SIDE)
         busy = slowest(
             blocks * rows * c.load,
-            blocks * (mixed * c.shuffle + casts),
+            blocks * mixed * c.shuffle,
             columns * stores * c.store,
         )
         source = frame.key.tensors[0].level
