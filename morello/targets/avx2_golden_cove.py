@@ -1,9 +1,10 @@
 """AVX2 on servers with Intel's Golden Cove cores and their successors.
 
-L2 has 2 MiB, where 1.5 MiB of operands are taken to stay from call to call. Stores that
-wait for lines hold up loads, and spreading small elements takes port 5: there is a kernel
-for each. Of the 48 KiB of L1, 12 ways, the power of two is counted that 8 ways make. The
-last-level cache is one for all cores of a socket: 128 MiB can be counted on.
+L2 has 2 MiB, where 1.5 MiB of operands are taken to stay from call to call. Stores
+that wait for lines hold up loads, and spreading small elements takes port 5: there is
+a kernel for each. Of the 48 KiB of L1, 12 ways, the power of two is counted that 8
+ways make. The last-level cache is one for all cores of a socket: 128 MiB can be
+counted on.
 """
 
 import dataclasses
