@@ -1,15 +1,16 @@
 """Draw, price and time the programs of a Spec: `measure`."""
 
 import dataclasses
+import statistics
 from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.cost_model.statistics import Floats, regret, spearman
+from benchmarks.cost_model.statistics import ratios, regret, spearman
 from morello.calibration.draw import Plan, draw
 from morello.calibration.reprice import Ledger
-from morello.calibration.timing import Stopwatch
-from morello.calibration.turns import in_rounds
+from morello.calibration.timing import Stopwatch, Time
+from morello.calibration.turns import in_rounds, shared
 from morello.search import Impl
 from morello.spec import parse_spec
 from morello.targets import Target
@@ -19,7 +20,8 @@ _BATCH = 12
 meanwhile, it does to all of them."""
 
 _TURNS = 5
-"""How often. The median counts of the ratios within a turn."""
+"""How often without being disturbed, if that can be had in three times as many turns.
+The median counts of the ratios within a turn."""
 
 _FASTEST = 12
 """How many of the programs that seemed fastest are timed again beside the choice."""
@@ -41,8 +43,8 @@ class Sample:
     the choice when they were timed in turns."""
     seconds: tuple[float, ...]
     """The same in seconds."""
-    rounds: tuple[tuple[float, ...], ...]
-    """Cycles of the model's choice, and of the programs that seemed fastest, which were
+    rounds: tuple[tuple[Time, ...], ...]
+    """Times of the model's choice, and of the programs that seemed fastest, which were
     timed again in turns: a row a round."""
 
     @property
@@ -70,28 +72,29 @@ def measure(text: str, target: Target, plan: Plan) -> Sample:
     """
     spec = parse_spec(text, target.limits)
     watch = Stopwatch(plan.seconds)
-    impls = draw(spec, target, plan)
+    with shared(plan.lock):
+        impls = draw(spec, target, plan)
 
-    def in_turns(some: Sequence[Impl], turns: int) -> Floats:
-        """turns x (the choice, then the others) x (cycles, seconds)."""
+    def in_turns(some: Sequence[Impl], turns: int) -> list[list[Time]]:
+        """Turns of the choice, then the others."""
         programs = [impls[0], *some]
-        return np.array(in_rounds(spec, programs, target, watch, turns, plan.lock))
+        return in_rounds(spec, programs, target, watch, turns, plan.lock)
 
-    ratios, choice = [1.0], []
-    for start in range(1, len(impls), _BATCH):
-        found = in_turns(impls[start : start + _BATCH], _TURNS)
-        ratios += np.median(found[:, 1:, 0] / found[:, :1, 0], axis=0).tolist()
-        choice += found[:, 0].tolist()
-    if not choice:
-        choice = in_turns((), _TURNS)[:, 0].tolist()
-    fastest = sorted(range(1, len(impls)), key=lambda i: ratios[i])[:_FASTEST]
-    rounds = in_turns([impls[index] for index in fastest], _ROUNDS)[:, :, 0]
-    cycles, seconds = np.median(choice, axis=0).tolist()
+    found, choice = [1.0], []
+    for start in range(1, max(2, len(impls)), _BATCH):
+        rounds = in_turns(impls[start : start + _BATCH], _TURNS)
+        found += ratios(rounds)[1:].tolist()
+        choice += [times[0] for times in rounds]
+    fastest = sorted(range(1, len(impls)), key=lambda i: found[i])[:_FASTEST]
+    rounds = in_turns([impls[index] for index in fastest], _ROUNDS)
+    good = [one for one in choice if one.is_good] or choice
+    cycles = statistics.median(one.cycles for one in good)
+    seconds = statistics.median(one.seconds for one in good)
     predicted = (Ledger(impls, target).costs(target) / 1000).tolist()
     return Sample(
         text,
         tuple(predicted),
-        tuple(cycles * ratio for ratio in ratios),
-        tuple(seconds * ratio for ratio in ratios),
-        tuple(map(tuple, rounds.tolist())),
+        tuple(cycles * ratio for ratio in found),
+        tuple(seconds * ratio for ratio in found),
+        tuple(map(tuple, rounds)),
     )

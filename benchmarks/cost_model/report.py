@@ -67,8 +67,9 @@ def markdown(samples: Sequence[Sample], origin: Origin) -> str:
 
 Programs of each Spec, drawn from all over the space, priced and timed. Regret is the
 time of the model's choice over the least time of the sample: the programs that seemed
-fastest are timed again in turns with the choice, and the median of the rounds counts.
-The rank correlation is Spearman's, of predicted and measured cycles.
+fastest are timed again in turns with the choice, and the median of the rounds counts
+in which nothing else ran on the core. The rank correlation is Spearman's, of predicted
+and measured cycles.
 
 - command: `{origin.command}`
 - target: `{origin.target}`
@@ -102,5 +103,6 @@ def _entry(sample: Sample) -> dict[str, object]:
         "predicted_cycles": [round(v, 1) for v in sample.predicted],
         "measured_cycles": [round(v, 1) for v in sample.measured],
         "seconds": [float(f"{v:.4g}") for v in sample.seconds],
-        "rounds": [[round(v, 1) for v in cycles] for cycles in sample.rounds],
+        "rounds": [[round(t.cycles, 1) for t in times] for times in sample.rounds],
+        "undisturbed": [[t.is_good for t in times] for times in sample.rounds],
     }

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from morello.calibration.timing import Time
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -24,15 +26,27 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def regret(rounds: Sequence[Sequence[float]]) -> float:
-    """How many times longer the first of some programs takes than the fastest.
+def ratios(rounds: Sequence[Sequence[Time]]) -> Floats:
+    """The cycles of each of some programs over those of the first.
 
     Args:
-        rounds: the time of each program in each round; the ratios are medians of those
-            within a round, so that what slows all of them down is not in them.
+        rounds: times of each program in each round. The ratios are medians of those
+            within a round, so that what slows all of them down is not in them; of the
+            rounds in which neither of the two was disturbed, if there are any.
     """
-    times = np.asarray(rounds, np.float64)
-    return float(np.median(times[:, :1] / times, axis=0).max())
+    cycles = np.array([[one.cycles for one in times] for times in rounds])
+    good = np.array([[one.is_good for one in times] for times in rounds])
+    found = []
+    for own, own_good in zip(cycles.T, good.T, strict=True):
+        both = own_good & good[:, 0]
+        counted = both if both.any() else np.ones_like(both)
+        found.append(np.median(own[counted] / cycles[counted, 0]))
+    return np.array(found, np.float64)
+
+
+def regret(rounds: Sequence[Sequence[Time]]) -> float:
+    """How many times longer the first of some programs takes than the fastest."""
+    return float((1 / ratios(rounds)).max())
 
 
 def geometric_mean(values: Sequence[float]) -> float:

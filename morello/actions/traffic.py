@@ -70,7 +70,8 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     line: Ints = target.cost("store", level) if own.is_written else 0
     if own.is_written and level is Level.GL:
         turns = _turns(source, frame.operand_sizes(operand))
-        line = line + turns * target.prices.turn_gl
+        what = "turn_copy" if _goes_along(frame.key) else "turn_gl"
+        line = line + turns * getattr(target.prices, what)
     if not own.is_read:
         return line
     reuse = target.reuse_gl if level is Level.GL else target.reuse_l2
@@ -119,7 +120,11 @@ def pays_rows(key: SpecKey, operand: int, dim: int, target: Target) -> bool:
 def _streams(key: SpecKey, dim: int, target: Target) -> int:
     """How many rows along ``dim`` each operand has that are followed at no cost."""
     across = sum(_lies_across(key, i, dim) for i in range(len(key.tensors)))
-    return target.streams // max(1, across)
+    streams = target.streams
+    if isinstance(key.kind, Move) and not _goes_along(key):
+        # It comes back to the same lines, which have to be in L1 until then.
+        streams = min(streams, target.l1_ways)
+    return streams // max(1, across)
 
 
 @lru_cache(maxsize=65536)

@@ -4,15 +4,15 @@ import dataclasses
 import multiprocessing
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from morello.calibration.reprice import Ledger
-from morello.calibration.sample import Sampler, perturbed, spread
+from morello.calibration.sample import Sampler, code_of, perturbed, spread
 from morello.calibration.timing import Stopwatch
-from morello.calibration.turns import cycles_of_all
+from morello.calibration.turns import cycles_of_all, shared
 from morello.errors import MorelloError
 from morello.search import Impl
 from morello.spec import Spec, print_spec
@@ -124,6 +124,8 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
 
     The costs of the others are perturbed, and they are searched without relayouts, so
     that this takes a second: such programs spend on other things than the best does.
+    Of those that become the same code only the cheapest counts: its price is that of
+    the code.
 
     Returns:
         the search's choice, then others.
@@ -138,19 +140,25 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
             pool.setdefault(str(impl), impl)
     impls = tuple(pool.values())
     costs = Ledger(impls, target).costs(target).tolist()
+    cheapest: dict[Hashable, tuple[float, Impl]] = {}
+    for cost, impl in zip(costs, impls, strict=True):
+        code = code_of(impl)
+        if code not in cheapest or cost < cheapest[code][0]:
+            cheapest[code] = cost, impl
+    costs, impls = zip(*cheapest.values(), strict=True)
     return tuple(spread(impls, costs, plan.programs))
 
 
 def _drawn(task: _Task) -> Drawn:
     """Draw, compile and time."""
     plan, spec, target = task.plan, task.spec, task.target
-    if task.later:
-        rng = random.Random(f"{plan.seed} {spec} {target}")
-        impls = Sampler(spec, target, rng).programs(NEAR)
-    else:
-        impls = draw(spec, target, plan)
+    with shared(plan.lock):
+        if task.later:
+            rng = random.Random(f"{plan.seed} {spec} {target}")
+            impls = Sampler(spec, target, rng).programs(NEAR)
+        else:
+            impls = draw(spec, target, plan)
     new = [impl for impl in impls if str(impl) not in task.known]
     watch = Stopwatch(plan.seconds)
-    times = cycles_of_all(spec, new, target, watch, plan.lock)
-    cycles = [cycles for cycles, _ in times]
+    cycles = cycles_of_all(spec, new, target, watch, plan.lock)
     return Drawn(spec, str(impls[0]), tuple(zip(new, cycles, strict=True)))

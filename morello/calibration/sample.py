@@ -10,11 +10,11 @@ one decision, and others that have little in common with it.
 import dataclasses
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from morello.actions import Action, Child, Expansion
+from morello.actions import Action, Child, Expansion, Move
 from morello.calibration.reprice import FITTED
 from morello.search import Branch, Impl, Solver
 from morello.search.table import TableId
@@ -174,6 +174,27 @@ class Sampler:
         table = self._run.entry(place.table)
         cost = table.cost(place.spec.sizes, place.spec.limits)
         return math.inf if cost is None else cost
+
+
+def code_of(impl: Impl) -> Hashable:
+    """What a program does: equal for programs that become the same code.
+
+    A move that copies nothing says from where on an operand is near. It is paid for,
+    but it does nothing, so that it may stand elsewhere, or be missing. Of levels,
+    kernels only look whether operands lie beyond the caches, to ask for their lines.
+    """
+    if isinstance(impl.action, Move) and len(impl.branches) == 1:
+        return code_of(impl.branches[0].impl)
+    operands = tuple(
+        (tensor.dtype, tensor.layout, tensor.contiguous, tensor.level.is_cache)
+        for tensor in impl.spec.tensors
+    )
+    return (
+        impl.action,
+        impl.spec.sizes,
+        () if impl.branches else operands,
+        tuple((branch.role, code_of(branch.impl)) for branch in impl.branches),
+    )
 
 
 def perturbed(target: Target, rng: random.Random, spread: float = 2.0) -> Target:

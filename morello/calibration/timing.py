@@ -3,10 +3,17 @@
 A generated function calls the program again and again, so that Python is not in the
 time. A chain of dependent additions, which every x86 does one a cycle, says how long a
 cycle is; it runs between the samples, so that both see the same clock.
+
+What else runs on the core, on its other hardware thread, does not show in the chain,
+but it takes ports: some programs then take a fifth longer, others a tenth. So eight
+chains side by side, more than a core can go on with in a cycle, run between the
+samples, too: where these are slowed down, a time is marked as one that was disturbed.
 """
 
+import bisect
 import contextlib
 import ctypes
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +34,15 @@ _LEAST_SAMPLE = 1e-4
 _LEAST_SAMPLES = 4
 _CHAIN = 128
 _CHAIN_TRIPS = 500
+_SIDE_BY_SIDE = 4
+"""Chains of integers, and as many of vectors."""
+_QUIET = 1.03
+"""How many times as long the chains side by side may take as they mostly do when it is
+quiet: on a Golden Cove with a busy neighbour they take 1.1 times as long."""
+_QUIETEST = 20
+"""One of so many looks, at least, is taken to be quiet."""
+_STEADY = 0.005
+"""By how much a cycle may change during a sample."""
 _POINTERS = 4
 """Operands and a workspace: a function may be called with more than it takes."""
 
@@ -69,6 +85,61 @@ loop:
   br i1 %done, label %exit, label %loop
 exit:
   ret i64 %v{_CHAIN}
+}}
+"""
+
+
+def _side_by_side() -> str:
+    """``@wide``: the same, with several chains of integers and of vectors at once."""
+    names = range(_SIDE_BY_SIDE)
+    phis, lines, ends = [], [], []
+    last = _CHAIN // _SIDE_BY_SIDE
+    for i in names:
+        phis += [
+            f"  %s{i}_0 = phi i64 [ {i}, %entry ], [ %s{i}_{last}, %loop ]",
+            f"  %u{i}_0 = phi <8 x i32> [ %b{i}, %entry ], [ %u{i}_{last}, %loop ]",
+        ]
+    for step in range(1, last + 1):
+        what, one, all_ = ("add", "%y", "%v") if step % 2 else ("xor", "%z", "%w")
+        for i in names:
+            lines += [
+                f"  %s{i}_{step} = {what} i64 %s{i}_{step - 1}, {one}",
+                f"  %u{i}_{step} = {what} <8 x i32> %u{i}_{step - 1}, {all_}",
+            ]
+    ints, vectors = f"%s0_{last}", f"%u0_{last}"
+    for i in names[1:]:
+        ends += [
+            f"  %t{i} = add i64 {ints}, %s{i}_{last}",
+            f"  %x{i} = add <8 x i32> {vectors}, %u{i}_{last}",
+        ]
+        ints, vectors = f"%t{i}", f"%x{i}"
+    starts = "\n".join(
+        f"  %b{i} = insertelement <8 x i32> %v, i32 {i}, i32 0" for i in names
+    )
+    body = "\n".join((*phis, *lines))
+    return f"""
+define i64 @wide(i64 %n, i64 %y, i64 %z) {{
+entry:
+  %few = trunc i64 %y to i32
+  %more = trunc i64 %z to i32
+  %v1 = insertelement <8 x i32> zeroinitializer, i32 %few, i32 0
+  %w1 = insertelement <8 x i32> zeroinitializer, i32 %more, i32 0
+  %v = shufflevector <8 x i32> %v1, <8 x i32> poison, <8 x i32> zeroinitializer
+  %w = shufflevector <8 x i32> %w1, <8 x i32> poison, <8 x i32> zeroinitializer
+{starts}
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+{body}
+  %next = add i64 %i, 1
+  %done = icmp uge i64 %next, %n
+  br i1 %done, label %exit, label %loop
+exit:
+{chr(10).join(ends)}
+  %e = extractelement <8 x i32> {vectors}, i32 3
+  %f = zext i32 %e to i64
+  %g = add i64 {ints}, %f
+  ret i64 %g
 }}
 """
 
@@ -121,6 +192,51 @@ class Arguments:
         return address
 
 
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """What the core does now."""
+
+    cycle: float
+    """Seconds of a cycle."""
+    wide: float
+    """Cycles of chains side by side: more where others use the core."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sample:
+    """Some calls, timed, and looks before and after them."""
+
+    seconds: float
+    """Of a call."""
+    before: _Look
+    after: _Look
+
+    @property
+    def cycle(self) -> float:
+        """Seconds of a cycle meanwhile."""
+        return (self.before.cycle + self.after.cycle) / 2
+
+    @property
+    def cycles(self) -> float:
+        """Of a call."""
+        return self.seconds / self.cycle
+
+    def is_good(self, most: float) -> bool:
+        """Whether the clock was steady, and chains side by side as fast as ``most``."""
+        steady = abs(self.after.cycle / self.before.cycle - 1) <= _STEADY
+        return steady and max(self.before.wide, self.after.wide) <= most
+
+
+@dataclasses.dataclass(frozen=True)
+class Time:
+    """How long a call of a program takes."""
+
+    seconds: float
+    cycles: float
+    is_good: bool
+    """Whether nothing disturbed it, as far as can be seen."""
+
+
 class Stopwatch:
     """Measures calls on one core.
 
@@ -131,23 +247,33 @@ class Stopwatch:
     def __init__(self, seconds: float = 0.05) -> None:
         self.seconds = seconds
         self._memory: tuple[Spec, Arguments] | None = None
-        self._engine: Engine = compile_llvm(_REPEAT + _chain(), cpu="x86-64-v3")
+        code = _REPEAT + _chain() + _side_by_side()
+        self._engine: Engine = compile_llvm(code, cpu="x86-64-v3")
         pointers = [ctypes.c_void_p] * (_POINTERS + 1)
         kind = ctypes.CFUNCTYPE(None, pointers[0], ctypes.c_int64, *pointers[1:])
         self._repeat = kind(self._engine.address("repeat"))
-        integers = [ctypes.c_int64] * 3
-        self._chain = ctypes.CFUNCTYPE(ctypes.c_int64, *integers)(
-            self._engine.address("chain")
-        )
+        probe = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
+        self._chain = probe(self._engine.address("chain"))
+        self._wide = probe(self._engine.address("wide"))
+        self._wides: list[float] = []
+        """Cycles of chains side by side, of all looks, ascending."""
 
     def cycle(self) -> float:
         """Seconds of a cycle of the core, now."""
         best = min(_elapsed(lambda: self._chain(_CHAIN_TRIPS, 3, 5)) for _ in range(3))
         return best / (_CHAIN * _CHAIN_TRIPS)
 
-    def seconds_of(self, spec: Spec, program: Program) -> tuple[float, float]:
-        """The least seconds of a call, its data warm, and of a cycle meanwhile.
+    def _look(self) -> _Look:
+        cycle = self.cycle()
+        best = min(_elapsed(lambda: self._wide(_CHAIN_TRIPS, 3, 5)) for _ in range(3))
+        bisect.insort(self._wides, best / cycle)
+        return _Look(cycle, best / cycle)
 
+    def time(self, spec: Spec, program: Program) -> Time:
+        """A call, its data warm.
+
+        It is the median of the samples in which the clock was steady and nothing else
+        ran on the core; where there are none, the least of all.
         Programs of one Spec that follow each other work on the same memory: which pages
         it has makes some of the time, the same for all of them.
         """
@@ -162,12 +288,19 @@ class Stopwatch:
         calls = 1
         while (elapsed := run(calls)) < _LEAST_SAMPLE:
             calls = max(2 * calls, int(1.1 * calls * _LEAST_SAMPLE / elapsed))
-        samples, cycles = [elapsed / calls], [self.cycle()]
+        samples: list[_Sample] = []
+        look = self._look()
         end = time.perf_counter() + self.seconds
         while len(samples) < _LEAST_SAMPLES or time.perf_counter() < end:
-            samples.append(run(calls) / calls)
-            cycles.append(self.cycle())
-        return min(samples), min(cycles)
+            before, elapsed, look = look, run(calls) / calls, self._look()
+            samples.append(_Sample(elapsed, before, look))
+        most = _QUIET * self._wides[len(self._wides) // _QUIETEST]
+        good = [sample for sample in samples if sample.is_good(most)]
+        if not good:
+            seconds = min(sample.seconds for sample in samples)
+            return Time(seconds, seconds / min(s.cycle for s in samples), False)
+        median = sorted(good, key=lambda sample: sample.cycles)[(len(good) - 1) // 2]
+        return Time(median.seconds, median.cycles, True)
 
     def cycles_of(self, spec: Spec, impl: Impl, target: Target) -> float:
         """Cycles of a call of a program.
@@ -175,8 +308,7 @@ class Stopwatch:
         Raises:
             MorelloError: it cannot be compiled.
         """
-        seconds, cycle = self.seconds_of(spec, Program(spec, impl, target))
-        return seconds / cycle
+        return self.time(spec, Program(spec, impl, target)).cycles
 
 
 @contextlib.contextmanager

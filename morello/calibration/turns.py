@@ -1,7 +1,8 @@
-"""Programs compiled first, then timed in turns: `cycles_of_all`.
+"""Programs compiled first, then timed in turns: `cycles_of_all`, `in_rounds`.
 
-Compiling disturbs what is timed. Where several measurements share a machine, each holds
-a lock for the seconds in which it times, and lets the next one go on.
+Compiling disturbs what is timed, on another core of the machine, too. Where several
+measurements share a machine, each holds a lock for the seconds in which it times, and
+shares it with the others while it searches and compiles.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from morello.calibration.timing import Program, Stopwatch, one_core
+from morello.calibration.timing import Program, Stopwatch, Time, one_core
 from morello.search import Impl
 from morello.spec import Spec
 from morello.targets import Target
@@ -25,6 +26,9 @@ _TURN = 15.0
 _PASSES = 2
 """How often every program is timed: what disturbs one pass may spare the other."""
 
+_MORE = 3
+"""How many times as many rounds are made at most, for times that nothing disturbed."""
+
 _PRIORITY = 50
 """Of a turn under a lock: before all that is no measurement, where that is allowed."""
 
@@ -35,8 +39,8 @@ def cycles_of_all(
     target: Target,
     watch: Stopwatch,
     lock: Path | None = None,
-) -> list[tuple[float, float]]:
-    """The cycles and the seconds of a call of each program, the least of two passes.
+) -> list[float]:
+    """The cycles of a call of each program: the least of some that are good, if any.
 
     Args:
         lock: a file that is locked while programs are timed; None for no lock.
@@ -45,11 +49,13 @@ def cycles_of_all(
         MorelloError: a program cannot be compiled.
         OSError: the lock cannot be taken.
     """
-    found: list[tuple[float, float]] = []
+    found: list[float] = []
     for start in range(0, len(impls), _TOGETHER):
         part = impls[start:][:_TOGETHER]
-        passes = in_rounds(spec, part, target, watch, _PASSES, lock)
-        found += map(min, zip(*passes, strict=True))
+        rounds = in_rounds(spec, part, target, watch, _PASSES, lock)
+        for times in zip(*rounds, strict=True):
+            good = [one.cycles for one in times if one.is_good]
+            found.append(min(good or [one.cycles for one in times]))
     return found
 
 
@@ -60,31 +66,61 @@ def in_rounds(
     watch: Stopwatch,
     rounds: int,
     lock: Path | None = None,
-) -> list[list[tuple[float, float]]]:
-    """The cycles and the seconds of a call of each program, in each of some rounds.
+) -> list[list[Time]]:
+    """Times of a call of each program, in turns.
 
     Args:
         impls: a few dozen at most: all are machine code at the same time.
+        rounds: how many times of each are wanted that nothing disturbed. If there are
+            fewer after so many rounds, more are made, up to three times as many.
+
+    Returns:
+        rounds x programs.
 
     Raises:
         MorelloError: a program cannot be compiled.
         OSError: the lock cannot be taken.
     """
-    programs = [Program(spec, impl, target) for impl in impls]
-    return [_timed(spec, programs, watch, lock) for _ in range(rounds)]
+    with shared(lock):
+        programs = [Program(spec, impl, target) for impl in impls]
+    found: list[list[Time]] = []
+    while len(found) < rounds or (
+        impls and len(found) < _MORE * rounds and _fewest_good(found) < rounds
+    ):
+        found.append(_timed(spec, programs, watch, lock))
+    return found
+
+
+def _fewest_good(rounds: Sequence[Sequence[Time]]) -> int:
+    programs = zip(*rounds, strict=True)
+    return min((sum(one.is_good for one in times) for times in programs), default=0)
 
 
 def _timed(
     spec: Spec, programs: Sequence[Program], watch: Stopwatch, lock: Path | None
-) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
+) -> list[Time]:
+    found: list[Time] = []
     while len(found) < len(programs):
         with one_core(), turn(lock):
             end = time.perf_counter() + _TURN
             while len(found) < len(programs) and time.perf_counter() < end:
-                seconds, cycle = watch.seconds_of(spec, programs[len(found)])
-                found.append((seconds / cycle, seconds))
+                found.append(watch.time(spec, programs[len(found)]))
     return found
+
+
+@contextlib.contextmanager
+def shared(lock: Path | None) -> Iterator[None]:
+    """While it lasts, no other process measures under the lock, if there is one.
+
+    Raises:
+        OSError: the lock cannot be taken.
+    """
+    if lock is None:
+        yield
+        return
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ COEFFICIENTS = Coefficients(
     store_gl=1012,
     store_l2=1198,
     turn_gl=289,
+    turn_copy=289,
     row_gl=789,
     row_l2=160,
     row_aliased=5687,

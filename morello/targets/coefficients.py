@@ -30,6 +30,8 @@ class Coefficients:
     turn_gl: int
     """What a written line to beyond L2 takes longer in a tile of several rows, which
     are written in turn."""
+    turn_copy: int
+    """The same in a copy, which reads a line for each that it writes."""
     row_gl: int
     """Going on, beyond L2, at a row that does not follow the one before: another page,
     and streams that begin anew."""
@@ -53,7 +55,7 @@ class Coefficients:
     stream_dram: int
     """A line of a copy that is too large to stay in L3, for each pass over it."""
     turn_dram: int
-    """`turn_gl` there."""
+    """`turn_gl` there, and `turn_copy`."""
     store_dram: int
     """`store_gl` there."""
     run_dram: int
@@ -108,6 +110,7 @@ class Coefficients:
             hidden_gl=self.hidden_dram,
             store_gl=self.store_dram,
             turn_gl=self.turn_dram,
+            turn_copy=self.turn_dram,
             run=self.run_dram,
             prefetch=0,
         )
@@ -122,6 +125,7 @@ class Coefficients:
             stream_gl=0,
             store_gl=0,
             turn_gl=0,
+            turn_copy=0,
             row_gl=self.row_l2,
             run=0,
         )

@@ -50,7 +50,8 @@ class Target:
     """Lines of a goal's operands that stay in L2 from call to call: as many or fewer
     are there when a program says that it brings them. None where that is not known."""
     streams: int = 8
-    """Rows, of all operands together, that are followed at the same time at no cost."""
+    """Rows, of all operands together, that are followed at the same time at no cost;
+    no more than L1 has ways where a copy turns them."""
     reuse_gl: int = 16
     """How often a line from beyond L2 is used, by other operands' elements, to come
     while the core computes."""

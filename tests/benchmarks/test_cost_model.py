@@ -3,6 +3,7 @@
 import itertools
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ import pytest
 from benchmarks.cost_model.__main__ import SPECS, main
 from benchmarks.cost_model.measure import Sample
 from benchmarks.cost_model.plot import plot
-from benchmarks.cost_model.statistics import geometric_mean, ranks, regret, spearman
+from benchmarks.cost_model.statistics import (
+    geometric_mean,
+    ranks,
+    ratios,
+    regret,
+    spearman,
+)
+from morello.calibration.timing import Time
 from morello.spec import parse_spec
 from morello.targets import AVX2
 
@@ -39,17 +47,39 @@ def test_spearman_sees_order_only() -> None:
     assert spearman([1, 1], [1, 2]) is None
 
 
+def times(cycles: Sequence[float], disturbed: Sequence[int] = ()) -> list[Time]:
+    """Times of one round."""
+    return [Time(c * 1e-9, c, i not in disturbed) for i, c in enumerate(cycles)]
+
+
 def test_regret_is_that_of_the_first() -> None:
-    assert regret([[12, 8, 10]]) == 1.5
-    assert regret([[8, 9]]) == 1
-    assert regret([[3, 2], [6, 4], [30, 20]]) == 1.5  # a slow round is slow for all
-    assert regret([[3, 3], [3, 1], [3, 3]]) == 1  # once is luck
+    assert regret([times([12, 8, 10])]) == 1.5
+    assert regret([times([8, 9])]) == 1
+    # A slow round is slow for all; once is luck.
+    assert regret([times([3, 2]), times([6, 4]), times([30, 20])]) == 1.5
+    assert regret([times([3, 3]), times([3, 1]), times([3, 3])]) == 1
     assert geometric_mean([1, 4]) == pytest.approx(2)
+
+
+def test_what_was_disturbed_does_not_count() -> None:
+    rounds = [
+        times([2, 6, 4], [1]),
+        times([9, 6, 4], [0]),
+        times([2, 3, 4]),
+        times([2, 9, 5]),
+        times([2, 1, 8], [2]),
+    ]
+    assert ratios(rounds).tolist() == [1, 1.5, 2]
+    assert ratios(rounds[:2]).tolist() == pytest.approx([1, (3 + 2 / 3) / 2, 2])
 
 
 def test_the_plot_has_a_point_a_program() -> None:
     sample = Sample(
-        "a<b:1x2", (10.0, 20.0, 4000.0), (11.0, 25.0, 900.0), (1, 2, 3), ((11,),)
+        "a<b:1x2",
+        (10.0, 20.0, 4000.0),
+        (11.0, 25.0, 900.0),
+        (1, 2, 3),
+        (tuple(times([11])),),
     )
     root = ET.fromstring(plot(sample))
     circles = [e for e in root.iter() if e.tag.endswith("circle")]
@@ -73,7 +103,7 @@ def test_a_run(tmp_path: Path, capsys: Capture) -> None:
         assert entry["predicted_cycles"][0] == min(entry["predicted_cycles"])
         assert len(entry["measured_cycles"]) == entry["programs"] >= 3
         assert entry["regret"] >= 1
-        assert len(entry["rounds"]) == 15
+        assert 15 <= len(entry["rounds"]) == len(entry["undisturbed"]) <= 45
         assert {len(cycles) for cycles in entry["rounds"]} == {entry["programs"]}
     assert len(list((tmp_path / "cost-model").glob("*.svg"))) == 2
 

@@ -1,14 +1,23 @@
 """The cost of a program under other coefficients is what the search would say."""
 
 import random
+from collections.abc import Hashable
 
 import numpy as np
 import pytest
 
+from morello.calibration.draw import Plan, draw
 from morello.calibration.reprice import FITTED, Ledger, decisions, reprice
-from morello.calibration.sample import MAX_EXCESS, MAX_NODES, Sampler, perturbed
-from morello.search import Impl, Solver
+from morello.calibration.sample import (
+    MAX_EXCESS,
+    MAX_NODES,
+    Sampler,
+    code_of,
+    perturbed,
+)
+from morello.search import Impl, Solution, Solver, Statistics
 from morello.spec import parse_spec
+from morello.stages import build_stages
 from morello.targets import AVX2, Target, find_target
 
 L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
@@ -92,6 +101,22 @@ def test_samples_are_legal_different_and_priced(text: str) -> None:
         assert reprice(impl, AVX2) == impl  # every action applies
         assert programs[0].cost <= impl.cost <= MAX_EXCESS * programs[0].cost
         assert sum(1 for _ in impl.walk()) <= MAX_NODES
+
+
+@pytest.mark.parametrize(
+    "text", ["move:16x24:f32", "matmul:9x12x20:f32", "max:9x17:f32"]
+)
+def test_programs_that_do_the_same_are_the_same_code(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    found: dict[Hashable, set[str]] = {}
+    programs = Sampler(spec, AVX2, random.Random(0)).programs(40)
+    for impl in programs:
+        stages = build_stages(spec, AVX2, Solution(impl, Statistics(0, 0, 0.0)))
+        found.setdefault(code_of(impl), set()).add(stages.llvm)
+    assert all(len(texts) == 1 for texts in found.values())
+    assert len(found) < len(programs)
+    codes = [code_of(impl) for impl in draw(spec, AVX2, Plan(40))]
+    assert len(set(codes)) == len(codes) >= 20
 
 
 def test_samples_follow_from_the_seed() -> None:

@@ -15,6 +15,9 @@ RECORDS = {
     AVX2_GOLDEN_COVE: RESULTS / "avx2-golden-cove.target",
 }
 
+SPLIT_OFF = {"turn_copy": "turn_gl"}
+"""Coefficients that are younger than a record, and those that they were part of."""
+
 each = pytest.mark.parametrize("target", RECORDS, ids=lambda target: target.name)
 
 
@@ -29,7 +32,12 @@ def test_the_record_names_every_coefficient_and_where_it_is_from(
 ) -> None:
     written = read_target_file(str(RECORDS[target]))
     for field in dataclasses.fields(target.coefficients):
-        assert f"{field.name}={getattr(target.coefficients, field.name)}" in written
+        value = getattr(target.coefficients, field.name)
+        if f"{field.name}=" not in written:
+            # It was a part of another when the run was made.
+            assert f"{SPLIT_OFF[field.name]}={value}" in written
+        else:
+            assert f"{field.name}={value}" in written
     head = [
         line for line in RECORDS[target].read_text().splitlines() if line[:1] == "#"
     ]

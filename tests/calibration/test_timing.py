@@ -1,0 +1,106 @@
+"""Times that nothing disturbed: which samples count, and how often it is tried."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from morello.calibration import timing, turns
+from morello.calibration.timing import Program, Stopwatch, Time
+from morello.search import Impl, Solver
+from morello.spec import Spec, parse_spec
+from morello.targets import AVX2
+
+QUIET = timing._Look(1e-9, 100)
+BUSY = timing._Look(1e-9, 120)
+FASTER = timing._Look(0.9e-9, 100)
+
+
+@pytest.fixture(scope="module")
+def spec() -> Spec:
+    return parse_spec("fill:2000:f32:out=[0]@L1", AVX2.limits)
+
+
+@pytest.fixture(scope="module")
+def impl(spec: Spec) -> Impl:
+    return Solver(AVX2).solve(spec).impl
+
+
+def looks(monkeypatch: pytest.MonkeyPatch, found: list[timing._Look]) -> Stopwatch:
+    """A stopwatch that sees the given in turn; most before were quiet."""
+    watch = Stopwatch(1e-9)
+    watch._wides = [100.0] * 20
+    following = itertools.cycle(found)
+    monkeypatch.setattr(watch, "_look", lambda: next(following))
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("found", "good"),
+    [
+        ([QUIET], True),
+        ([BUSY], False),
+        ([QUIET, BUSY], False),
+        ([QUIET, QUIET, BUSY, BUSY, BUSY], True),
+        ([QUIET, FASTER], False),
+    ],
+    ids=["quiet", "busy", "busy-after", "once-quiet", "unsteady"],
+)
+def test_samples_count_between_quiet_looks(
+    monkeypatch: pytest.MonkeyPatch,
+    spec: Spec,
+    impl: Impl,
+    found: list[timing._Look],
+    good: bool,
+) -> None:
+    time = looks(monkeypatch, found).time(spec, Program(spec, impl, AVX2))
+    assert time.is_good == good
+    assert time.seconds > 0
+    assert time.cycles == pytest.approx(time.seconds / 1e-9, rel=0.2)
+
+
+def test_a_look_sees_a_cycle_and_how_wide_a_core_is() -> None:
+    watch = Stopwatch()
+    look = min((watch._look() for _ in range(20)), key=lambda look: look.wide)
+    assert 1e-10 < look.cycle < 2e-9
+    # Of eight additions in each of 32 steps, no core does more than eight a cycle.
+    assert 32 * timing._CHAIN_TRIPS < look.wide < 300 * timing._CHAIN_TRIPS
+    assert watch._wides == sorted(watch._wides)
+    assert len(watch._wides) == 20
+
+
+def times(pattern: str) -> Iterator[Time]:
+    """Times, good where there is a ``+``; each shorter than the one before."""
+    for number, mark in enumerate(pattern):
+        yield Time(1e-9, 100.0 - number, mark == "+")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rounds", "least"),
+    [
+        ("+++++", 2, 99),  # two are wanted
+        ("-++--", 3, 98),  # what was disturbed is followed by another
+        ("-+----", 6, 99),  # a good one counts, not those that seem faster
+        ("------", 6, 95),
+    ],
+)
+def test_rounds_go_on_until_enough_are_good(
+    monkeypatch: pytest.MonkeyPatch,
+    spec: Spec,
+    impl: Impl,
+    pattern: str,
+    rounds: int,
+    least: float,
+) -> None:
+    watch = Stopwatch()
+    for check in (False, True):
+        following = times(pattern)
+        monkeypatch.setattr(watch, "time", lambda *args: next(following))  # noqa: B023
+        if check:
+            assert turns.cycles_of_all(spec, [impl], AVX2, watch) == [least]
+        else:
+            assert len(turns.in_rounds(spec, [impl], AVX2, watch, 2)) == rounds
+
+
+def test_nothing_has_no_times(spec: Spec) -> None:
+    assert turns.cycles_of_all(spec, [], AVX2, Stopwatch()) == []
