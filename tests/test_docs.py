@@ -17,10 +17,25 @@ COMMANDS = [
 MARKDOWN = sorted(path for pattern in ("*.md", "*/*.md") for path in ROOT.glob(pattern))
 
 
-def _python(*arguments: str) -> str:
+Environment = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Of someone who tries one example after another, with a database of their own."""
+    tools = Path(sys.executable).parent
+    return {
+        **os.environ,
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "MORELLO_DB": str(tmp_path_factory.mktemp("user") / "morello.db"),
+    }
+
+
+def _python(*arguments: str, env: Environment | None = None) -> str:
     run = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
+        env=env,
         capture_output=True,
         text=True,
         check=False,
@@ -33,14 +48,16 @@ def test_generated_pieces_are_current() -> None:
     _python("docs/generate.py", "--check")
 
 
-def test_the_example_runs() -> None:
-    assert _python("examples/matmul.py").endswith("replayed to the same bytes\n")
+def test_the_example_runs(user: Environment) -> None:
+    out = _python("examples/matmul.py", env=user)
+    assert out.endswith("replayed to the same bytes\n")
 
 
-def test_the_python_of_the_readme_runs() -> None:
+def test_the_python_of_the_readme_runs(user: Environment) -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(blocks) == 1
-    assert "transform.named_sequence @__transform_main" in _python("-c", blocks[0])
+    out = _python("-c", blocks[0], env=user)
+    assert "transform.named_sequence @__transform_main" in out
 
 
 def test_the_readme_gives_two_commands() -> None:
@@ -57,12 +74,11 @@ def test_the_readme_has_commands() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_commands_of_the_readme_run(command: str) -> None:
-    tools = Path(sys.executable).parent
+def test_the_commands_of_the_readme_run(command: str, user: Environment) -> None:
     run = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         cwd=ROOT,
-        env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
+        env=user,
         capture_output=True,
         text=True,
         check=False,

@@ -12,7 +12,7 @@ from morello.spec import Spec, parse_open_spec, parse_spec
 from morello.targets import AVX2
 
 OPEN = "matmul:16x64x160:f32:rhs=any"
-LARGE = "matmul:16x160x1000:f32:rhs=any"
+LARGE = "matmul:16x160x400:f32:rhs=any"
 """So large that the search takes panels."""
 FORMS = ("[0,1,2]", "[0,2,1,2p16]", "[0,2,1,2p24]")
 
@@ -35,7 +35,7 @@ def test_packed_weights_are_used_again_and_again() -> None:
     kernel = morello.compile(LARGE)
     assert not kernel.spec.tensors[1].layout.is_row_major
     rng = np.random.default_rng(1)
-    rhs = rng.integers(-4, 5, (160, 1000)).astype(np.float32)
+    rhs = rng.integers(-4, 5, (160, 400)).astype(np.float32)
     packed = kernel.pack(rhs)
     assert packed.flags.c_contiguous
     for turned in (np.asfortranarray(rhs), rhs[None]):

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from morello.actions import Split, Tile
+from morello.actions import Move, Split, Tile
 from morello.search import best_program
-from morello.spec import Level, parse_spec
+from morello.spec import Layout, Level, parse_spec
 from morello.targets import AVX2
 from tests.actions.walk import random_rewrite
 
@@ -41,6 +41,38 @@ def test_a_loop_costs_its_trips() -> None:
         rewrite = Split("k", 8).apply(ragged, AVX2)
         assert rewrite.cost == trips * unit.loop_trip + 2 * unit.loop_setup
         assert [h.times for h in rewrite.holes] == [trips, 1]
+
+
+@pytest.mark.parametrize(
+    ("dst", "streams", "free"),
+    [("[0,1]", 8, 4), ("[0,1]", 32, 16), ("[1,0]", 8, 8), ("[1,0]", 32, 8)],
+)
+def test_a_few_rows_are_followed_for_nothing(dst: str, streams: int, free: int) -> None:
+    """Of both operands together; where a copy turns them, as many as L1 has ways."""
+    target = dataclasses.replace(AVX2, streams=streams)
+    unit = target.coefficients
+    operands = 2 if dst == "[0,1]" else 1
+    for rows, paid in ((free, 0), (free + 1, operands * (free + 1) * unit.row_gl)):
+        spec = parse_spec(f"move:{rows}x40:f32:dst={dst}", target.limits)
+        loop = rows * unit.loop_trip + unit.loop_setup
+        assert Tile("d0", 1).apply(spec, target).cost == loop + paid
+
+
+def test_rows_in_turn_cost_more_where_nothing_is_read_between() -> None:
+    prices = dataclasses.replace(AVX2.coefficients, turn_gl=10**9, turn_copy=10**6)
+    target = dataclasses.replace(AVX2, coefficients=prices)
+    row_major = Layout.row_major(2)
+
+    def lines_in_turn(text: str, operand: str, price: int) -> int:
+        spec = parse_spec(text, target.limits)
+        to_l2 = Move(operand, Level.L2, row_major)
+        return to_l2.apply(spec, target).cost // price
+
+    assert lines_in_turn("fill:2x32:f32", "out", 10**9) == 4
+    assert lines_in_turn("move:2x32:f32", "dst", 10**9) == 0
+    assert lines_in_turn("move:2x32:f32", "dst", 10**6) == 4
+    assert lines_in_turn("move:2x32:f32:dst=[0,1]:src=[1,0]", "dst", 10**9) == 4
+    assert lines_in_turn("move:1x32:f32", "dst", 10**6) == 0
 
 
 def test_costs_grow_with_sizes() -> None:
