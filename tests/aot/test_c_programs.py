@@ -14,7 +14,7 @@ from morello.kernel import Kernel
 from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
 from tests.aot.test_library import SPECS, arguments
 from tests.quality.compiled import unsearched
-from tests.test_parallel import PLAIN
+from tests.test_parallel import CHEAP_FORK
 from tests.test_parallel import SPECS as PARALLEL_SPECS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,7 +144,7 @@ def runtime() -> str:
 
 
 def shared_out(text: str) -> Kernel:
-    kernel = morello.compile(text, target=PLAIN, threads=2)
+    kernel = morello.compile(text, target=CHEAP_FORK, threads=2)
     assert kernel.threads == 2
     return kernel
 
