@@ -116,6 +116,7 @@ def test_lines_of_near_operands_are_in_l2() -> None:
     nothing = ("line", "hidden", "stream", "store", "turn")
     assert changed == {
         **{f"{name}_gl": 0 for name in nothing},
+        "turn_copy": 0,
         "row_gl": costs["row_l2"],
         "run": 0,
     }
