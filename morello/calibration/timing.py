@@ -36,7 +36,7 @@ _CHAIN = 128
 _CHAIN_TRIPS = 500
 _SIDE_BY_SIDE = 4
 """Chains of integers, and as many of vectors."""
-_QUIET = 1.03
+_QUIET = 1.05
 """How many times as long the chains side by side may take as they mostly do when it is
 quiet: on a Golden Cove with a busy neighbour they take 1.1 times as long."""
 _QUIETEST = 20
@@ -256,7 +256,7 @@ class Stopwatch:
         self._chain = probe(self._engine.address("chain"))
         self._wide = probe(self._engine.address("wide"))
         self._wides: list[float] = []
-        """Cycles of chains side by side, of all looks, ascending."""
+        """Cycles of chains side by side, of looks with a steady clock, ascending."""
 
     def cycle(self) -> float:
         """Seconds of a cycle of the core, now."""
@@ -264,10 +264,13 @@ class Stopwatch:
         return best / (_CHAIN * _CHAIN_TRIPS)
 
     def _look(self) -> _Look:
-        cycle = self.cycle()
+        before = self.cycle()
         best = min(_elapsed(lambda: self._wide(_CHAIN_TRIPS, 3, 5)) for _ in range(3))
-        bisect.insort(self._wides, best / cycle)
-        return _Look(cycle, best / cycle)
+        after = self.cycle()
+        look = _Look(after, 2 * best / (before + after))
+        if abs(after / before - 1) <= _STEADY or not self._wides:
+            bisect.insort(self._wides, look.wide)
+        return look
 
     def time(self, spec: Spec, program: Program) -> Time:
         """A call, its data warm.

@@ -66,7 +66,7 @@ def test_a_look_sees_a_cycle_and_how_wide_a_core_is() -> None:
     # Of eight additions in each of 32 steps, no core does more than eight a cycle.
     assert 32 * timing._CHAIN_TRIPS < look.wide < 300 * timing._CHAIN_TRIPS
     assert watch._wides == sorted(watch._wides)
-    assert len(watch._wides) == 20
+    assert 1 <= len(watch._wides) <= 20
 
 
 def times(pattern: str) -> Iterator[Time]:
