@@ -108,19 +108,13 @@ def _timed(
     return found
 
 
-@contextlib.contextmanager
-def shared(lock: Path | None) -> Iterator[None]:
+def shared(lock: Path | None) -> contextlib.AbstractContextManager[None]:
     """While it lasts, no other process measures under the lock, if there is one.
 
     Raises:
         OSError: the lock cannot be taken.
     """
-    if lock is None:
-        yield
-        return
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
-        yield
+    return _held(lock, fcntl.LOCK_SH)
 
 
 @contextlib.contextmanager
@@ -130,11 +124,10 @@ def turn(lock: Path | None) -> Iterator[None]:
     Raises:
         OSError: the lock cannot be taken.
     """
-    if lock is None:
-        yield
-        return
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with _held(lock, fcntl.LOCK_EX):
+        if lock is None:
+            yield
+            return
         policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
         with contextlib.suppress(OSError):  # only some users may
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
@@ -143,3 +136,13 @@ def turn(lock: Path | None) -> Iterator[None]:
         finally:
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(0, policy, parameters)
+
+
+@contextlib.contextmanager
+def _held(lock: Path | None, how: int) -> Iterator[None]:
+    if lock is None:
+        yield
+        return
+    with lock.open("a") as file:
+        fcntl.flock(file, how)
+        yield

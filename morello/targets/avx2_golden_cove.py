@@ -58,7 +58,8 @@ COEFFICIENTS = Coefficients(
 """Millicycles on Intel Emerald Rapids, as `morello calibrate` wrote them: the run is
 recorded in ``benchmarks/results/avx2-golden-cove.target``, and a test compares the two.
 Estimates are ``fork`` and ``shared_gl``, as in `morello.targets.avx2`, and what is paid
-in DRAM: no operands of the sample are larger than the last-level cache."""
+in DRAM: no operands of the sample are larger than the last-level cache. ``stream_gl``
+and ``turn_copy`` were set by hand before the run, which left them so."""
 
 AVX2_GOLDEN_COVE = dataclasses.replace(
     AVX2,
