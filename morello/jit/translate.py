@@ -3,6 +3,7 @@
 from morello.errors import CompileError
 from morello.jit.llvm_ir import llvm_ir
 from morello.jit.llvm_text import bf16_as_bits, downgrade
+from morello.jit.loop_alignment import align_loops
 from morello.mlir import ir
 from morello.passes.check_lowered import CheckLowered
 from morello.passes.pipelines.pipeline import Pipeline
@@ -21,7 +22,7 @@ def to_llvm_text(module: ir.Module) -> str:
         CompileError: a construct that LLVM, or llvmlite's older one, cannot express.
     """
     CheckLowered().run(module.operation)
-    return bf16_as_bits(downgrade(llvm_ir(module.operation)))
+    return align_loops(bf16_as_bits(downgrade(llvm_ir(module.operation))))
 
 
 def lower_to_llvm_text(module: ir.Module) -> str:

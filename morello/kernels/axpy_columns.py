@@ -12,6 +12,7 @@ import numpy as np
 
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
+from morello.kernels.steps import run_steps
 from morello.kernels.vectors import lanes_of, parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame, Ints
@@ -138,13 +139,13 @@ class Columns:
     def once(self, start: int, columns: int) -> None:
         """Up to a step of columns, their sums in registers over all of k."""
         places = self.places(start, columns)
-        k = self.spec.sizes[2]
 
         def add(at: Value, carried: Sequence[Value]) -> list[Value]:
             return self.add_row(at, places, carried, ())
 
-        sums: Sequence[Value] = self.load_sums(places, self.held)
-        sums = self.emitter.loop(0, k, 1, sums, add) if k > 1 else add(0, sums)
+        sums = run_steps(
+            self.emitter, self.spec.sizes[2], self.load_sums(places, self.held), add
+        )
         self.store_sums(places, sums, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:

@@ -12,13 +12,11 @@ import numpy as np
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import is_interleaved, size_is_one, within_pack
+from morello.kernels.steps import run_steps
 from morello.kernels.vectors import REGISTERS, lanes_of, parts, tail_of, vectors_of
 from morello.spec import Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
-
-UNROLL = 4
-"""Up to this k the loop is written out."""
 
 _INTEGER_REGISTERS = 3
 """Registers beside accumulators and a row of rhs: a factor and two products. A float
@@ -113,12 +111,7 @@ class BroadcastLoop:
 
     def run(self, sums: Sequence[Value]) -> Sequence[Value]:
         """The loop: the sums after it; written out for a short one."""
-        k = self.spec.sizes[_K]
-        if k > UNROLL:
-            return self.emitter.loop(0, k, 1, sums, self._step)
-        for at in range(k):
-            sums = self._step(at, sums)
-        return sums
+        return run_steps(self.emitter, self.spec.sizes[_K], sums, self._step)
 
     def _step(self, at: Value, carried: Sequence[Value]) -> list[Value]:
         emitter, (lhs, rhs, dtype) = self.emitter, self.spec.dtypes

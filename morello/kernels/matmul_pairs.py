@@ -21,13 +21,11 @@ from morello.kernels.rules import (
     size_is_one,
     within_pack,
 )
+from morello.kernels.steps import run_steps
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
-
-UNROLL = 4
-"""Up to so many pairs the loop is written out."""
 
 _BESIDE = 2
 """Registers beside accumulators and a row of rhs: a pair of lhs, and a product."""
@@ -122,11 +120,7 @@ class MatmulPairs(Kernel):
 
         sums: Sequence[Value] = [emitter.load_register(out, at) for at in places]
         whole = k // PAIR
-        if whole <= UNROLL:
-            for at in range(whole):
-                sums = step(at, sums)
-        else:
-            sums = emitter.loop(0, whole, 1, sums, step)
+        sums = run_steps(emitter, whole, sums, step)
         if k % PAIR:
             sums = step(whole, sums, 1)
         for total, place in zip(sums, places, strict=True):

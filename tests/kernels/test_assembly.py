@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from morello.kernels.steps import TOGETHER
 from morello.spec import Matmul, Max, Move, Spec
 from tests.kernels.harness import Case, compiled, spec
 
@@ -58,13 +59,14 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, m, 256, n), *forms))
     body = loop(lines)
     found = opcodes(body)
-    assert found["vfmadd231ps"] == m * n // 8 == 12
-    assert found["vbroadcastss"] == m
-    assert found["vmovups"] == n // 8
+    assert m * n // 8 == 12
+    assert found["vfmadd231ps"] == 12 * TOGETHER
+    assert found["vbroadcastss"] == m * TOGETHER
+    assert found["vmovups"] == n // 8 * TOGETHER
     assert all(re.search(r"%ymm\d+, %ymm\d+, %ymm\d+$", s) for s in body if "vfm" in s)
     assert not touches_stack(lines)
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
-    assert len(body) - 12 - m - n // 8 <= 4
+    assert len(body) - (12 + m + n // 8) * TOGETHER <= 4
 
 
 def test_a_single_row_multiplies_straight_from_memory() -> None:
@@ -126,22 +128,22 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
     lines = assembly(name, spec(kind, (1, 6, 256, n), *forms))
     body = loop(lines)
     found = opcodes(body)
-    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12
-    assert found[load] == 6
-    assert found["vmovdqu"] == 2
+    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12 * TOGETHER
+    assert found[load] == 6 * TOGETHER
+    assert found["vmovdqu"] == 2 * TOGETHER
     # Two products before their sums: sums would take the multipliers' turns.
     order = [line.split()[0] for line in body]
     assert sum(a == b == product for a, b in itertools.pairwise(order)) >= 4
     assert not touches_stack(body)
     # Beside these: two pointers or counters, a comparison, a jump.
-    assert len(body) - 12 - 12 - 6 - 2 <= 4
+    assert len(body) - (12 + 12 + 6 + 2) * TOGETHER <= 4
 
 
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))
     found = opcodes(loop(lines))
-    assert found["vpmulld"] == found["vpaddd"] == 10
+    assert found["vpmulld"] == found["vpaddd"] == 10 * TOGETHER
     assert found["vmovdqa"] == 0
     assert not touches_stack(lines)
 
@@ -149,7 +151,7 @@ def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
 def test_a_narrow_end_is_one_masked_load() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 6, 256, 13), *forms))
-    assert opcodes(loop(lines))["vmaskmovps"] == 1
+    assert opcodes(loop(lines))["vmaskmovps"] == TOGETHER
     assert not touches_stack(lines)
 
 
