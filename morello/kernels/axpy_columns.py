@@ -12,7 +12,7 @@ import numpy as np
 
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
-from morello.kernels.steps import run_steps
+from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import lanes_of, parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame, Ints
@@ -143,9 +143,10 @@ class Columns:
         def add(at: Value, carried: Sequence[Value]) -> list[Value]:
             return self.add_row(at, places, carried, ())
 
-        sums = run_steps(
-            self.emitter, self.spec.sizes[2], self.load_sums(places, self.held), add
-        )
+        _, m, k, _ = self.spec.sizes
+        sums: Sequence[Value] = self.load_sums(places, self.held)
+        together = trip(self.spec.dtypes[2], m, len(places))
+        sums = run_steps(self.emitter, k, sums, add, together)
         self.store_sums(places, sums, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:

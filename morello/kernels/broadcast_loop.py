@@ -12,7 +12,7 @@ import numpy as np
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import is_interleaved, size_is_one, within_pack
-from morello.kernels.steps import run_steps
+from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import REGISTERS, lanes_of, parts, tail_of, vectors_of
 from morello.spec import Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -111,7 +111,10 @@ class BroadcastLoop:
 
     def run(self, sums: Sequence[Value]) -> Sequence[Value]:
         """The loop: the sums after it; written out for a short one."""
-        return run_steps(self.emitter, self.spec.sizes[_K], sums, self._step)
+        _, m, k, n = self.spec.sizes
+        out = self.spec.dtypes[2]
+        together = trip(out, m, len(parts(n, lanes_of(out))))
+        return run_steps(self.emitter, k, sums, self._step, together)
 
     def _step(self, at: Value, carried: Sequence[Value]) -> list[Value]:
         emitter, (lhs, rhs, dtype) = self.emitter, self.spec.dtypes

@@ -21,7 +21,7 @@ from morello.kernels.rules import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.steps import run_steps
+from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -120,7 +120,7 @@ class MatmulPairs(Kernel):
 
         sums: Sequence[Value] = [emitter.load_register(out, at) for at in places]
         whole = k // PAIR
-        sums = run_steps(emitter, whole, sums, step)
+        sums = run_steps(emitter, whole, sums, step, trip(self.dtypes[2], m, len(runs)))
         if k % PAIR:
             sums = step(whole, sums, 1)
         for total, place in zip(sums, places, strict=True):

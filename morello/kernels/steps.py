@@ -3,29 +3,44 @@
 from collections.abc import Sequence
 
 from morello.kernels.emitter import Body, Emitter, Value
+from morello.spec import Dtype
 
-UNROLL = 4
-"""Up to so many steps the loop is written out."""
-
-TOGETHER = 2
+TOGETHER = 4
 """Steps of a trip. To count and to jump takes 3 instructions, beside the 20 of a step
-of 6 rows and 16 columns: where another thread shares the core, what a processor fetches
-is short, and a product of two steps a trip takes 0.93 to 0.99 of the time."""
+of 6 rows and 16 columns. A core that computes alone has room for them; where another
+thread shares what begins instructions, products take 0.91 to 0.98 of the time so."""
+
+TOGETHER_INT = 2
+"""The same of integers. Their products are in registers before they are added: of more
+steps LLVM begins so many that sums have to leave theirs."""
+
+_FEW = 8
+"""So many sums of a single row, or of a single vector of columns, are in nobody's way:
+of more, LLVM loads the factors of several steps first, and sums leave registers."""
+
+
+def trip(out: Dtype, rows: int, vectors: int) -> int:
+    """Steps of a trip, for ``rows`` x ``vectors`` sums of a dtype in registers."""
+    if not out.is_float:
+        return TOGETHER_INT
+    return 1 if min(rows, vectors) == 1 and rows * vectors > _FEW else TOGETHER
 
 
 def run_steps(
-    emitter: Emitter, count: int, carried: Sequence[Value], step: Body
+    emitter: Emitter, count: int, carried: Sequence[Value], step: Body, trip: int
 ) -> Sequence[Value]:
-    """Run ``step`` from 0 to below ``count``; the last values carried."""
-    whole = count - count % TOGETHER if count > UNROLL else 0
+    """Run ``step`` from 0 to below ``count``, ``trip`` at a time; the last values."""
+    whole = count - count % trip
 
     def together(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
-        for by in range(TOGETHER):
+        for by in range(trip):
             carried = step(emitter.offset(at, by), tuple(carried))
         return carried
 
-    if whole:
-        carried = emitter.loop(0, whole, TOGETHER, carried, together)
+    if whole == trip:
+        carried = together(0, carried)
+    elif whole:
+        carried = emitter.loop(0, whole, trip, carried, together)
     for at in range(whole, count):
         carried = step(at, tuple(carried))
     return carried

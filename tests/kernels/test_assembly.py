@@ -6,17 +6,22 @@ from collections import Counter
 
 import pytest
 
-from morello.kernels.steps import TOGETHER
+from morello.kernels.steps import TOGETHER, TOGETHER_INT
 from morello.spec import Matmul, Max, Move, Spec
-from tests.kernels.harness import Case, compiled, spec
+from tests.kernels.harness import Case, compiled, legal, spec
 
 _LABEL = re.compile(r"^(\.LBB\w+):")
 
 
 def assembly(name: str, given: Spec) -> list[str]:
     """The instructions and labels of one kernel as a function."""
-    lines = compiled([Case(name, given)]).asm.splitlines()
-    return [s for s in map(str.strip, lines) if s and not re.match(r"\.(?!L)|#", s)]
+    return instructions(compiled([Case(name, given)]).asm)
+
+
+def instructions(listing: str) -> list[str]:
+    """The instructions and labels, without directives and comments."""
+    lines = map(str.strip, listing.splitlines())
+    return [s for s in lines if s and not re.match(r"\.(?!L)|#", s)]
 
 
 def loops(lines: list[str]) -> list[list[str]]:
@@ -67,6 +72,28 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
     assert not touches_stack(lines)
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
     assert len(body) - (12 + m + n // 8) * TOGETHER <= 4
+
+
+@pytest.mark.parametrize(
+    "dtypes", ["f32 f32 f32", "f32 bf16 f32", "bf16 bf16 f32", "s32 s32 s32"]
+)
+def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -> None:
+    lhs, rhs, out = dtypes.split()
+    forms = f"{lhs}@L1[0,1,2]", f"{rhs}@L1[0,1,2]", f"{out}@VRF[0,1,2]v8"
+    sizes = itertools.product(range(1, 15), (5, 8, 13, 16, 20, 24, 32, 48, 64, 96))
+    given = [spec(Matmul(True), (1, m, 64, n), *forms) for m, n in sizes]
+    cases = [Case("matmul_broadcast", one) for one in given]
+    cases = [case for case in cases if legal(case.kernel, case.spec)]
+    assert len(cases) > 30
+    # Their functions, in order, are f0, f1, ...
+    listing = "\n".join(instructions(compiled(cases).asm))
+    bodies = re.split(r"^f\d+:$", listing, flags=re.MULTILINE)[1:]
+    spilling = [
+        case.spec.sizes
+        for case, body in zip(cases, bodies, strict=True)
+        if any(touches_stack(lines) for lines in loops(body.splitlines()))
+    ]
+    assert not spilling
 
 
 def test_a_single_row_multiplies_straight_from_memory() -> None:
@@ -128,22 +155,22 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
     lines = assembly(name, spec(kind, (1, 6, 256, n), *forms))
     body = loop(lines)
     found = opcodes(body)
-    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12 * TOGETHER
-    assert found[load] == 6 * TOGETHER
-    assert found["vmovdqu"] == 2 * TOGETHER
+    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12 * TOGETHER_INT
+    assert found[load] == 6 * TOGETHER_INT
+    assert found["vmovdqu"] == 2 * TOGETHER_INT
     # Two products before their sums: sums would take the multipliers' turns.
     order = [line.split()[0] for line in body]
     assert sum(a == b == product for a, b in itertools.pairwise(order)) >= 4
     assert not touches_stack(body)
     # Beside these: two pointers or counters, a comparison, a jump.
-    assert len(body) - (12 + 12 + 6 + 2) * TOGETHER <= 4
+    assert len(body) - (12 + 12 + 6 + 2) * TOGETHER_INT <= 4
 
 
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))
     found = opcodes(loop(lines))
-    assert found["vpmulld"] == found["vpaddd"] == 10 * TOGETHER
+    assert found["vpmulld"] == found["vpaddd"] == 10 * TOGETHER_INT
     assert found["vmovdqa"] == 0
     assert not touches_stack(lines)
 

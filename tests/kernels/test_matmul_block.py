@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from morello.kernels import KERNELS
+from morello.kernels.steps import TOGETHER
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from morello.targets.avx2 import AVX2
@@ -55,11 +56,12 @@ def test_the_loop_has_the_sums_and_nothing_of_out(accum: bool, m: int, n: int) -
     lines = assembly("matmul_block", block(accum, (1, m, 256, n), forms))
     body = loop(lines)
     found = opcodes(body)
-    assert found["vfmadd231ps"] == m * n // 8 == 12
-    assert found["vbroadcastss"] == m
-    assert found["vmovups"] == n // 8
+    assert m * n // 8 == 12
+    assert found["vfmadd231ps"] == 12 * TOGETHER
+    assert found["vbroadcastss"] == m * TOGETHER
+    assert found["vmovups"] == n // 8 * TOGETHER
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
-    assert len(body) - 12 - m - n // 8 <= 4
+    assert len(body) - (12 + m + n // 8) * TOGETHER <= 4
     assert not touches_stack(body)
     # A line at each 16 columns and at the last one, before the loop.
     asked = opcodes(lines)["prefetcht0"]
