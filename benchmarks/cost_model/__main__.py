@@ -41,6 +41,10 @@ SPECS = (
 )
 """Large, small, odd, skinny and memory-bound ones."""
 
+POOL = 4
+"""Programs that are drawn for each that is timed. Most are nearly as good as the best:
+of fewer, too few would be left to spread the sample over all costs."""
+
 QUICK = ("move:16x24:f32:dst=[1,0]", "max:20x17:f32", "fill:1000:f32")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         origin = Origin(
             command, commit(), machine(), _now(), print_target(target), load
         )
-        plan = Plan(samples, options.seconds, options.seed, options.lock)
+        plan = Plan(samples, options.seconds, options.seed, options.lock, pool=POOL)
         for sample in _measured(specs, target, plan, options.jobs):
             found.append(sample)
             _tell(f"{sample.spec}: {time.perf_counter() - start:.0f} s")

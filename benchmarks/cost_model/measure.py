@@ -30,6 +30,8 @@ _ROUNDS = 15
 """How often. The least of 200 times is mostly one that was lucky: it says who is timed
 again, and the median of these rounds how much faster it is."""
 
+_NEAR = 1.05
+
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
@@ -51,6 +53,11 @@ class Sample:
     def spearman(self) -> float | None:
         """Rank correlation of the two; None where nothing varies."""
         return spearman(self.predicted, self.measured)
+
+    @property
+    def near(self) -> float:
+        """The part of the programs that take at most `_NEAR` of the choice's time."""
+        return float(np.mean(np.asarray(self.measured) <= _NEAR * self.measured[0]))
 
     @property
     def regret(self) -> float:

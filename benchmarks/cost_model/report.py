@@ -57,9 +57,9 @@ def markdown(samples: Sequence[Sample], origin: Origin) -> str:
     rows = [_row(sample) for sample in samples]
     table = "\n".join(
         (
-            "| Spec | programs | rank correlation | regret | median error | slowest / "
-            "fastest | plot |",
-            "|---|---|---|---|---|---|---|",
+            "| Spec | programs | near | rank correlation | regret | median error | "
+            "slowest / fastest | plot |",
+            "|---|---|---|---|---|---|---|---|",
             *rows,
         )
     )
@@ -69,7 +69,8 @@ Programs of each Spec, drawn from all over the space, priced and timed. Regret i
 time of the model's choice over the least time of the sample: the programs that seemed
 fastest are timed again in turns with the choice, and the median of the rounds counts
 in which nothing else ran on the core. The rank correlation is Spearman's, of predicted
-and measured cycles.
+and measured cycles. Near are the programs that take no more than 1.05 of the choice's
+time: which of them is faster is mostly noise.
 
 - command: `{origin.command}`
 - target: `{origin.target}`
@@ -87,7 +88,7 @@ def _row(sample: Sample) -> str:
     spread = max(sample.measured) / min(sample.measured)
     name = file_name(sample.spec)
     return (
-        f"| `{sample.spec}` | {len(sample.measured)} | "
+        f"| `{sample.spec}` | {len(sample.measured)} | {sample.near:.0%} | "
         f"{'undefined' if rank is None else f'{rank:.2f}'} | {sample.regret:.3f} | "
         f"{sample.median_error:.0%} | {spread:.1f} | [svg]({NAME}/{name}.svg) |"
     )
@@ -97,6 +98,7 @@ def _entry(sample: Sample) -> dict[str, object]:
     return {
         "spec": sample.spec,
         "programs": len(sample.measured),
+        "near": round(sample.near, 3),
         "spearman": sample.spearman,
         "regret": sample.regret,
         "median_error": sample.median_error,

@@ -18,9 +18,6 @@ from morello.search import Impl
 from morello.spec import Spec, print_spec
 from morello.targets import Target
 
-_POOL = 2
-"""How many times as many programs are drawn as are measured."""
-
 NEAR = 3
 """Programs of a Spec that a later round draws: the choice, and others near it."""
 
@@ -39,6 +36,8 @@ class Plan:
         lock: a file that is locked while programs are timed.
         rounds: how often choices are added to the sample, at most.
         jobs: how many processes search and compile.
+        pool: how many times as many programs are drawn as are measured: the more, the
+            more evenly they are spread over the costs that programs have.
     """
 
     programs: int = 20
@@ -47,6 +46,7 @@ class Plan:
     lock: Path | None = None
     rounds: int = 6
     jobs: int = 1
+    pool: int = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +131,7 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
         the search's choice, then others.
     """
     rng = random.Random(f"{plan.seed} {spec}")
-    many = _POOL * plan.programs
+    many = plan.pool * plan.programs
     few = many // 4
     pool = {str(impl): impl for impl in Sampler(spec, target, rng).programs(many - few)}
     if few:

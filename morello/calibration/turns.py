@@ -29,6 +29,10 @@ _PASSES = 2
 _MORE = 3
 """How many times as many rounds are made at most, for times that nothing disturbed."""
 
+_MORE_SECONDS = 20.0
+"""How long they are made: what is longer than the moments in which nothing else runs is
+disturbed in any of them."""
+
 _PRIORITY = 50
 """Of a turn under a lock: before all that is no measurement, where that is allowed."""
 
@@ -72,7 +76,8 @@ def in_rounds(
     Args:
         impls: a few dozen at most: all are machine code at the same time.
         rounds: how many times of each are wanted that nothing disturbed. If there are
-            fewer after so many rounds, more are made, up to three times as many.
+            fewer after so many rounds, more are made: up to three times as many, and
+            for 20 seconds.
 
     Returns:
         rounds x programs.
@@ -83,9 +88,13 @@ def in_rounds(
     """
     with shared(lock):
         programs = [Program(spec, impl, target) for impl in impls]
-    found: list[list[Time]] = []
-    while len(found) < rounds or (
-        impls and len(found) < _MORE * rounds and _fewest_good(found) < rounds
+    found = [_timed(spec, programs, watch, lock) for _ in range(rounds)]
+    end = time.perf_counter() + _MORE_SECONDS
+    while (
+        impls
+        and len(found) < _MORE * rounds
+        and _fewest_good(found) < rounds
+        and time.perf_counter() < end
     ):
         found.append(_timed(spec, programs, watch, lock))
     return found

@@ -166,7 +166,8 @@ def test_a_program_twice_as_long_takes_twice_as_long() -> None:
     for size in (2000, 4000):
         spec = parse_spec(f"fill:{size}:f32:out=[0]@L1", AVX2.limits)
         impl = Solver(AVX2).solve(spec).impl
-        times.append(watch.cycles_of(spec, impl, AVX2))
+        # The least: what else runs on the core takes stores, too.
+        times.append(min(watch.cycles_of(spec, impl, AVX2) for _ in range(3)))
     # One store of 8 elements a cycle at best; two on some.
     assert 2000 / 8 / 2 * 0.8 < times[0] < 2000
     assert 1.4 < times[1] / times[0] < 2.8
