@@ -48,7 +48,7 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
         cost = np.where(part, piece * line // LINE_BYTES, cost)
     row = _row(frame.key, operand, target)
     if row and source.layout.row is not None:
-        streams = _streams(frame.key, own.dims[source.layout.row], target)
+        streams = _streams(frame, own.dims[source.layout.row], target)
         cost = cost + row * paid_rows(source.runs(sizes), streams)
     return cost
 
@@ -99,14 +99,14 @@ def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
     row = _row_cost(frame.key, dim, target)
     if not row:
         return 0
-    streams = _streams(frame.key, dim, target)
+    streams = _streams(frame, dim, target)
     extent, step = frame.sizes[dim], max(size, 1)
     tiles = extent // step * paid_rows(step, streams)
     rest = paid_rows(extent % step, streams)
     return row * (paid_rows(extent, streams) - tiles - rest)
 
 
-def paid_rows(count: Ints, streams: int) -> Ints:
+def paid_rows(count: Ints, streams: Ints) -> Ints:
     """How many of some rows are paid for: all, or none of few."""
     return count * (count > streams)
 
@@ -116,14 +116,31 @@ def pays_rows(key: SpecKey, operand: int, dim: int, target: Target) -> bool:
     return _lies_across(key, operand, dim) and _row(key, operand, target) > 0
 
 
+def _streams(frame: Frame, dim: int, target: Target) -> Ints:
+    """How many rows along ``dim`` each operand has that are followed at no cost.
+
+    What comes back to the same lines needs them in L1 until then: a copy that turns
+    rows, and one of pieces of lines whose rows fall into the same sets.
+    """
+    key = frame.key
+    followed = _followed(key, dim, target.streams)
+    if not isinstance(key.kind, Move):
+        return followed
+    kept = _followed(key, dim, min(target.streams, target.l1_ways))
+    if not _goes_along(key):
+        return kept
+    along = key.tensors[0].layout.streamed
+    if along is None or not any(aliased(key, i, target) for i in range(2)):
+        return followed
+    itemsize = min(dtype.itemsize for dtype in key.dtypes)
+    pieces = frame.sizes[along] * itemsize < LINE_BYTES
+    return np.where(pieces, kept, followed)
+
+
 @lru_cache(maxsize=65536)
-def _streams(key: SpecKey, dim: int, target: Target) -> int:
-    """How many rows along ``dim`` each operand has that are followed at no cost."""
+def _followed(key: SpecKey, dim: int, streams: int) -> int:
+    """Of the rows that are followed, those of one operand."""
     across = sum(_lies_across(key, i, dim) for i in range(len(key.tensors)))
-    streams = target.streams
-    if isinstance(key.kind, Move) and not _goes_along(key):
-        # It comes back to the same lines, which have to be in L1 until then.
-        streams = min(streams, target.l1_ways)
     return streams // max(1, across)
 
 

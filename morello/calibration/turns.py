@@ -7,6 +7,7 @@ shares it with the others while it searches and compiles.
 
 import contextlib
 import fcntl
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,13 @@ _MORE = 3
 _MORE_SECONDS = 20.0
 """How long they are made: what is longer than the moments in which nothing else runs is
 disturbed in any of them."""
+
+_SETTLE = 1e-8
+"""Seconds for each byte of the operands that a turn begins with: whoever had the turn
+before has filled the caches, and 32 MiB take some 40 calls to settle in L3."""
+
+_SMALL = 1 << 20
+"""Bytes that need no time to settle: a call brings them."""
 
 _PRIORITY = 50
 """Of a turn under a lock: before all that is no measurement, where that is allowed."""
@@ -111,10 +119,19 @@ def _timed(
     found: list[Time] = []
     while len(found) < len(programs):
         with one_core(), turn(lock):
+            _settle(spec, programs[0], watch)
             end = time.perf_counter() + _TURN
             while len(found) < len(programs) and time.perf_counter() < end:
                 found.append(watch.time(spec, programs[len(found)]))
     return found
+
+
+def _settle(spec: Spec, program: Program, watch: Stopwatch) -> None:
+    sizes = (math.prod(spec.shape(i)) for i in range(len(spec.dtypes)))
+    count = sum(n * d.itemsize for n, d in zip(sizes, spec.dtypes, strict=True))
+    end = time.perf_counter() + _SETTLE * count * (count > _SMALL)
+    while time.perf_counter() < end:
+        watch.time(spec, program)
 
 
 def shared(lock: Path | None) -> contextlib.AbstractContextManager[None]:

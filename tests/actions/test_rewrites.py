@@ -162,6 +162,24 @@ def test_rows_are_paid_once_however_loops_are_made() -> None:
     assert along == 4 * UNIT.loop_trip + setup
 
 
+@pytest.mark.parametrize(
+    ("columns", "around", "free"),
+    [(16, "aliased", 16), (15, "aliased", 4), (15, "apart", 16)],
+)
+def test_rows_of_pieces_that_share_sets_have_to_fit_l1(
+    columns: int, around: str, free: int
+) -> None:
+    """A line of 16 elements comes again for its next piece, if it was pushed out."""
+    base = ALIASED if around == "aliased" else AVX2
+    target = dataclasses.replace(base, streams=32)
+    tile = "src=[0,1]/strided:dst=[0,1]/strided"
+    row = UNIT.row_aliased if around == "aliased" else UNIT.row_gl
+    for rows in (free, free + 1):
+        paid = cost(Tile("d0", 1), f"move:{rows}x{columns}:{tile}", target)
+        loop = rows * UNIT.loop_trip + UNIT.loop_setup
+        assert paid == loop + (2 * rows * row if rows > free else 0)
+
+
 def test_more_aliased_rows_than_l2_is_sure_to_hold_cost_more() -> None:
     text = "matmul:{}x16x16:f32:lhs=[0,1,2]/strided"
     move = Move("lhs", Level.L2, ROWS)
