@@ -126,15 +126,15 @@ def _streams(frame: Frame, dim: int, target: Target) -> Ints:
     followed = _followed(key, dim, target.streams)
     if not isinstance(key.kind, Move):
         return followed
-    kept = _followed(key, dim, min(target.streams, target.l1_ways))
     if not _goes_along(key):
-        return kept
+        return _followed(key, dim, min(target.streams, target.l1_ways))
     along = key.tensors[0].layout.streamed
     if along is None or not any(aliased(key, i, target) for i in range(2)):
         return followed
     itemsize = min(dtype.itemsize for dtype in key.dtypes)
     pieces = frame.sizes[along] * itemsize < LINE_BYTES
-    return np.where(pieces, kept, followed)
+    kept = min(target.streams, target.set_rows)
+    return np.where(pieces, _followed(key, dim, kept), followed)
 
 
 @lru_cache(maxsize=65536)

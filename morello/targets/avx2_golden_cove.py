@@ -67,6 +67,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     l2_lines=1 << 15,
     near_lines=3 << 13,
     streams=32,
+    set_rows=12,
     l3_lines=1 << 21,
     coefficients=COEFFICIENTS,
     kernels=(

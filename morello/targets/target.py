@@ -52,6 +52,9 @@ class Target:
     streams: int = 8
     """Rows, of all operands together, that are followed at the same time at no cost;
     no more than L1 has ways where a copy turns them."""
+    set_rows: int = 8
+    """Rows, of all operands together, whose lines stay in one set of L1: all its ways,
+    those too that ``l1_lines`` leaves out."""
     reuse_gl: int = 16
     """How often a line from beyond L2 is used, by other operands' elements, to come
     while the core computes."""
