@@ -2,8 +2,8 @@
 // RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels)' | FileCheck %s
 // RUN: sed -e '/^\/\/ -----/,$d' %s | %morello-opt - -p 'builtin.module(morello-lower-kernels,canonicalize,cse)' | FileCheck %s --check-prefix=TIDY
 
-// A loop over k carries the accumulators: two rows of 13 columns, of which the last 5
-// are read with a mask. lhs and rhs are panels: their places in the pack are constants.
+// A loop over k, four steps a trip, carries the accumulators: two rows of 13 columns, of
+// which the last 5 are read with a mask. lhs and rhs are panels: their places in the pack are constants.
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME: %[[LHS:[a-z0-9]+]]: memref<1x1x8x6xf32>, %[[RHS:[a-z0-9]+]]: memref<1x1x8x16xf32>, %[[OUT:[a-z0-9]+]]: memref<1x2x2xvector<8xf32>>
 // CHECK-COUNT-4: memref.load %[[OUT]]
@@ -19,6 +19,10 @@
 // CHECK-NEXT: vector.broadcast
 // CHECK-NEXT: math.fma
 // CHECK-NEXT: math.fma
+// CHECK-COUNT-3: vector.load %[[RHS]]
+// CHECK: math.fma
+// CHECK: memref.load %[[LHS]]
+// CHECK-COUNT-2: math.fma
 // CHECK-NEXT: scf.yield
 // CHECK: memref.store %[[SUMS]]#0, %[[OUT]]
 // CHECK: memref.store %[[SUMS]]#3, %[[OUT]]
