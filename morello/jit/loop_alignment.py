@@ -24,8 +24,7 @@ def align_loops(text: str) -> str:
         text: LLVM IR whose blocks stand in the order of the program: a branch to a
             block above it closes a loop. Loops that have metadata are left alone.
     """
-    number = 1 + max(map(int, _NUMBERED.findall(text)), default=-1)
-    wish = number
+    wish = 1 + max(map(int, _NUMBERED.findall(text)), default=-1)
     nodes = [f'!{wish} = !{{!"llvm.loop.align", i32 {LINE}}}']
 
     def function(match: re.Match[str]) -> str:

@@ -27,20 +27,20 @@ def trip(out: Dtype, rows: int, vectors: int) -> int:
 
 
 def run_steps(
-    emitter: Emitter, count: int, carried: Sequence[Value], step: Body, trip: int
+    emitter: Emitter, count: int, carried: Sequence[Value], step: Body, each: int
 ) -> Sequence[Value]:
-    """Run ``step`` from 0 to below ``count``, ``trip`` at a time; the last values."""
-    whole = count - count % trip
+    """Run ``step`` from 0 to below ``count``, ``each`` a trip; the last values."""
+    whole = count - count % each
 
     def together(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
-        for by in range(trip):
+        for by in range(each):
             carried = step(emitter.offset(at, by), tuple(carried))
         return carried
 
-    if whole == trip:
+    if whole == each:
         carried = together(0, carried)
     elif whole:
-        carried = emitter.loop(0, whole, trip, carried, together)
+        carried = emitter.loop(0, whole, each, carried, together)
     for at in range(whole, count):
         carried = step(at, tuple(carried))
     return carried

@@ -104,3 +104,15 @@ def test_rounds_go_on_until_enough_are_good(
 
 def test_nothing_has_no_times(spec: Spec) -> None:
     assert turns.cycles_of_all(spec, [], AVX2, Stopwatch()) == []
+
+
+def test_only_what_caches_need_time_for_settles(
+    monkeypatch: pytest.MonkeyPatch, spec: Spec, impl: Impl
+) -> None:
+    watch, calls = Stopwatch(), list[str]()
+    monkeypatch.setattr(watch, "time", lambda spec, program: calls.append(str(spec)))
+    program = Program(spec, impl, AVX2)
+    for text in ("fill:1000:f32", "fill:1000x1000:f32"):
+        turns._settle(parse_spec(text, AVX2.limits), program, watch)
+    assert calls
+    assert len(set(calls)) == 1
