@@ -4,7 +4,7 @@ import dataclasses
 from functools import lru_cache
 
 from morello.actions.base import Child, Expansion
-from morello.actions.traffic import rows_cost
+from morello.actions.rows import rows_cost
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.tensor import Level

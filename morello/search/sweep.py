@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import Action
-from morello.actions.traffic import pays_rows
+from morello.actions.rows import pays_rows
 from morello.search.axes import Axis
 from morello.search.machine_code import address
 from morello.search.native_sweep import sweep_function
