@@ -4,6 +4,11 @@ Memory is read at full speed along rows. Going on in another row, in another pag
 a distance that prefetchers do not foresee, costs by itself. The loop that passes over
 rows pays for that, or the move of a tile that has them. A few rows are followed at the
 same time at no cost.
+
+A piece of a row ends within a line, as a rule. If the next piece follows, it finds the
+line; if other rows come first, the line has gone, and comes again. Pieces begin at
+multiples of their size: of n bytes in lines of 64 they share 64 - gcd(n, 64) with their
+neighbours, on average.
 """
 
 from functools import lru_cache
@@ -20,11 +25,11 @@ from morello.targets import Target
 def tile_rows(frame: Frame, operand: int, target: Target) -> Ints:
     """Millicycles that the move of a tile pays for going from row to row of it."""
     own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
-    row = _row(frame.key, operand, target)
-    if not row or source.layout.row is None:
+    if source.layout.row is None or not _row(frame.key, operand, target):
         return 0
     streams = _streams(frame, own.dims[source.layout.row], target)
-    return row * paid_rows(source.runs(frame.operand_sizes(operand)), streams)
+    count = paid_rows(source.runs(frame.operand_sizes(operand)), streams)
+    return count * _left_row(frame, operand, target)
 
 
 def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
@@ -33,9 +38,10 @@ def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
     What tiles of many rows pay themselves is taken off: however a loop is made of
     loops, each row is paid once.
     """
-    row = _row_cost(frame.key, dim, target)
-    if not row:
+    paying = _paying(frame.key, dim, target)
+    if not paying:
         return 0
+    row = sum(_left_row(frame, operand, target) for operand in paying)
     streams = _streams(frame, dim, target)
     extent, step = frame.sizes[dim], max(size, 1)
     tiles = extent // step * paid_rows(step, streams)
@@ -51,6 +57,20 @@ def paid_rows(count: Ints, streams: Ints) -> Ints:
 def pays_rows(key: SpecKey, operand: int, dim: int, target: Target) -> bool:
     """Whether a loop along ``dim`` may pay for rows of an operand."""
     return _lies_across(key, operand, dim) and _row(key, operand, target) > 0
+
+
+def meets_lines(key: SpecKey, operand: int, target: Target) -> bool:
+    """Whether the next piece of a row finds the line that this one ended in.
+
+    In a copy it does, unless rows fall into the same sets.
+    """
+    return isinstance(key.kind, Move) and not aliased(key, operand, target)
+
+
+def turn_price(key: SpecKey, target: Target) -> int:
+    """Millicycles that a written line takes longer in a tile of several rows."""
+    prices = target.prices
+    return prices.turn_copy if goes_along(key) else prices.turn_gl
 
 
 def _streams(frame: Frame, dim: int, target: Target) -> Ints:
@@ -89,13 +109,33 @@ def goes_along(key: SpecKey) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _row_cost(key: SpecKey, dim: int, target: Target) -> int:
-    """Millicycles of a step along ``dim`` for the operands that lie along another."""
-    return sum(
-        _row(key, index, target)
-        for index in range(len(key.tensors))
-        if _lies_across(key, index, dim)
-    )
+def _paying(key: SpecKey, dim: int, target: Target) -> tuple[int, ...]:
+    """The operands that a loop along ``dim`` pays rows for."""
+    operands = range(len(key.tensors))
+    return tuple(i for i in operands if pays_rows(key, i, dim, target))
+
+
+def _left_row(frame: Frame, operand: int, target: Target) -> Ints:
+    """Millicycles to leave a row of an operand for another, and to come back to it."""
+    row, source = _row(frame.key, operand, target), frame.key.tensors[operand]
+    if source.contiguous or not meets_lines(frame.key, operand, target):
+        return row
+    piece = source.run_bytes(frame.operand_sizes(operand))
+    shared = LINE_BYTES - np.gcd(piece, LINE_BYTES)
+    near = target.around.near and source.level is Level.GL
+    line = _whole_line(frame.key, operand, Level.L2 if near else source.level, target)
+    return row + shared * line // LINE_BYTES
+
+
+def _whole_line(key: SpecKey, operand: int, level: Level, target: Target) -> int:
+    """Millicycles for a line of a copy to come from a level, and to go back to it."""
+    own = key.kind.operands[operand]
+    line = target.cost("line", level) if own.is_read else 0
+    if own.is_written:
+        line += target.cost("store", level)
+    if own.is_written and level is Level.GL:
+        line += turn_price(key, target)
+    return line
 
 
 def _row(key: SpecKey, operand: int, target: Target) -> int:

@@ -17,8 +17,13 @@ import math
 import numpy as np
 
 from morello.actions.crowds import aliased, crowd, uses
-from morello.actions.rows import goes_along, tile_rows
-from morello.spec import Level, TensorSpec
+from morello.actions.rows import (
+    goes_along,
+    meets_lines,
+    tile_rows,
+    turn_price,
+)
+from morello.spec import Level, Move, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 from morello.targets import Target
@@ -38,11 +43,13 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
     if aliased(frame.key, operand, target):
         line = line + crowd(frame, operand, dest, target)
     cost = source.lines(sizes) * line
-    if goes_along(frame.key):  # the other pieces of a line follow
-        piece = source.layout.bytes(sizes, source.dtype.itemsize)
-        part = (source.runs(sizes) == 1) & (piece < LINE_BYTES)
-        part &= piece > source.dtype.itemsize  # one element may be of a column
-        cost = np.where(part, piece * line // LINE_BYTES, cost)
+    if isinstance(frame.key.kind, Move):  # the other pieces of a line follow
+        runs, piece = source.runs(sizes), source.run_bytes(sizes)
+        part = piece < LINE_BYTES
+        if not meets_lines(frame.key, operand, target):
+            single = (runs == 1) & (piece > source.dtype.itemsize)  # not of a column
+            part = part & single & goes_along(frame.key)
+        cost = np.where(part, runs * piece * line // LINE_BYTES, cost)
     return cost + tile_rows(frame, operand, target)
 
 
@@ -56,8 +63,7 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     line: Ints = target.cost("store", level) if own.is_written else 0
     if own.is_written and level is Level.GL:
         turns = _turns(source, frame.operand_sizes(operand))
-        what = "turn_copy" if goes_along(frame.key) else "turn_gl"
-        line = line + turns * getattr(target.prices, what)
+        line = line + turns * turn_price(frame.key, target)
     if not own.is_read:
         return line
     reuse = target.reuse_gl if level is Level.GL else target.reuse_l2

@@ -143,6 +143,12 @@ class TensorSpec(HashedOnce):
             return 1
         return self.layout.runs(sizes, self.dtype.itemsize)[0]
 
+    def run_bytes(self, sizes: tuple[Any, ...]) -> Any:
+        """The bytes of each of these runs."""
+        if self.contiguous:
+            return self.layout.bytes(sizes, self.dtype.itemsize)
+        return self.layout.runs(sizes, self.dtype.itemsize)[1]
+
     def registers(self, sizes: tuple[Any, ...]) -> Any:
         """The vector registers that hold a tile of ``sizes``."""
         count: Any = 1

@@ -164,7 +164,7 @@ def test_rows_are_paid_once_however_loops_are_made() -> None:
 
 @pytest.mark.parametrize(
     ("columns", "around", "free"),
-    [(16, "aliased", 16), (15, "aliased", 4), (15, "apart", 16)],
+    [(16, "aliased", 16), (15, "aliased", 4), (16, "apart", 16)],
 )
 def test_rows_of_pieces_that_share_sets_have_to_fit_l1(
     columns: int, around: str, free: int
@@ -220,15 +220,57 @@ def test_a_copy_that_l3_does_not_hold_is_paid_for_each_pass() -> None:
     assert cost(move, f"matmul:64x{lines}x16:f32") == setup + paid
 
 
-def test_a_piece_of_a_line_costs_its_part_if_nothing_is_reused() -> None:
+def test_a_piece_of_a_line_costs_its_part_in_a_copy() -> None:
     flat, text = Layout.row_major(2), "move:{}x{}:src=[0,1]/strided"
     move = Move("src", Level.L2, flat)
-    assert cost(move, text.format(1, 4)) == UNIT.line_gl // 4
-    assert cost(move, text.format(1, 17)) == 2 * UNIT.line_gl
-    assert cost(move, text.format(2, 4)) == 2 * UNIT.line_gl  # of other lines
-    assert cost(move, text.format(1, 1)) == UNIT.line_gl  # of a column, perhaps
+    for turned in ("", ":dst=[1,0]"):
+        given = text + turned
+        assert cost(move, given.format(1, 4)) == UNIT.line_gl // 4
+        assert cost(move, given.format(1, 17)) == 2 * UNIT.line_gl
+        assert cost(move, given.format(2, 4)) == UNIT.line_gl // 2
+        assert cost(move, given.format(1, 1)) == UNIT.line_gl // 16
+    panel = Move("src", Level.L2, Layout.parse("[1,0,1p16]"))
+    lines = cost(panel, "move:2x16:src=[1,0,1p16]/strided")
+    assert lines == cost(panel, "move:1x32:src=[1,0,1p16]/strided") == 2 * UNIT.line_gl
+
+
+def test_a_piece_of_an_aliased_line_costs_its_part_if_it_is_alone() -> None:
+    """The next piece need not find its line: of many rows, or of columns."""
+    flat, text = Layout.row_major(2), "move:{}x{}:src=[0,1]/strided"
+    move = Move("src", Level.L2, flat)
+    assert cost(move, text.format(1, 4), ALIASED) == UNIT.line_gl // 4
+    assert cost(move, text.format(2, 4), ALIASED) == 2 * UNIT.line_gl
+    assert (
+        cost(move, text.format(1, 1), ALIASED) == UNIT.line_gl
+    )  # of a column, perhaps
     turned = text.format(1, 4) + ":dst=[1,0]"
-    assert cost(move, turned) == UNIT.line_gl
+    assert cost(move, turned, ALIASED) == UNIT.line_gl
+
+
+@pytest.mark.parametrize(
+    ("columns", "shared"), [(16, 0), (32, 0), (8, 32), (12, 48), (20, 48), (5, 60)]
+)
+def test_a_line_that_pieces_of_rows_share_comes_again_after_other_rows(
+    columns: int, shared: int
+) -> None:
+    """A piece of n bytes begins at a multiple of n: 64 - gcd(n, 64) are of others."""
+    text = f"move:48x{columns}:src=[0,1]/strided:dst=[0,1]@L1"
+    loop = 12 * UNIT.loop_trip + UNIT.loop_setup
+    again = UNIT.row_gl + shared * UNIT.line_gl // 64
+    assert cost(Tile("d0", 4), text) == loop + 48 * again
+    move = Move("src", Level.L2, Layout.row_major(2))
+    lines = 48 * columns * 4 // 64 if columns < 16 else 48 * -(-columns // 16)
+    assert cost(move, text) == lines * UNIT.line_gl + 48 * again
+
+
+def test_a_written_line_that_pieces_share_is_brought_from_where_it_is() -> None:
+    text = "move:48x8:src=[0,1]@L1:dst=[0,1]/strided"
+    loop = 12 * UNIT.loop_trip + UNIT.loop_setup
+    written = (UNIT.store_gl + UNIT.turn_copy) // 2
+    assert cost(Tile("d0", 4), text) == loop + 48 * (UNIT.row_gl + written)
+    near = AVX2.seen(Surroundings(near=True))
+    paid = UNIT.row_l2 + UNIT.store_l2 // 2
+    assert cost(Tile("d0", 4), text, near) == loop + 48 * paid
 
 
 def test_rows_of_a_copy_are_not_aliased() -> None:

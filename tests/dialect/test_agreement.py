@@ -104,11 +104,10 @@ def lines_brought(before: Spec, after: Spec) -> int:
     if operand.is_written:
         line += sum(written_price(before, index, level) for level in passed)
     cost = source.lines(sizes) * line
-    size = source.layout.bytes(sizes, source.dtype.itemsize)
-    whole = source.dtype.itemsize < size < 64 and source.runs(sizes) == 1
-    if isinstance(before.kind, MoveKind) and whole and lie_alike(before):
-        cost = size * line // 64
-    rows, dim = source.runs(sizes), source.layout.row
+    rows, size = source.runs(sizes), source.run_bytes(sizes)
+    if isinstance(before.kind, MoveKind) and size < 64:
+        cost = rows * size * line // 64
+    dim = source.layout.row
     row = 0 if dim is None else row_price(before, index)
     many = dim is not None and rows > followed(before, operand.dims[dim])
     return int(cost + rows * row * many)
@@ -131,11 +130,14 @@ def written_price(spec: Spec, index: int, level: Level) -> int:
     in_turn = (
         level is Level.GL and layout.row is not None and max(others, default=1) > 1
     )
-    return per_level("store", level) + in_turn * AVX2.coefficients.turn_gl
+    return per_level("store", level) + in_turn * turn_price(spec)
 
 
-def lie_alike(spec: Spec) -> bool:
-    return len({tensor.layout.streamed for tensor in spec.tensors}) == 1
+def turn_price(spec: Spec) -> int:
+    along = {tensor.layout.streamed for tensor in spec.tensors}
+    alike = isinstance(spec.kind, MoveKind) and len(along) == 1
+    units = AVX2.coefficients
+    return units.turn_copy if alike else units.turn_gl
 
 
 def per_level(what: str, level: Level) -> int:
@@ -146,7 +148,21 @@ def per_level(what: str, level: Level) -> int:
 def row_price(spec: Spec, index: int) -> int:
     level = spec.tensors[index].level
     free = level is Level.L2 and len(spec.tensors) == 3
-    return 0 if free else per_level("row", level)
+    row = 0 if free else per_level("row", level)
+    return row + part_of_line(spec, index) if row else 0
+
+
+def part_of_line(spec: Spec, index: int) -> int:
+    """The part that a piece of a row shares with others, of a line that comes again."""
+    tensor, level = spec.tensors[index], spec.tensors[index].level
+    if not isinstance(spec.kind, MoveKind) or tensor.contiguous:
+        return 0
+    size = tensor.run_bytes(spec.shape(index))
+    if not spec.kind.operands[index].is_written:
+        line = per_level("line", level)
+    else:
+        line = per_level("store", level) + (level is Level.GL) * turn_price(spec)
+    return (64 - math.gcd(size, 64)) * line // 64
 
 
 def across(spec: Spec, dim: int) -> list[int]:

@@ -38,6 +38,7 @@ def test_lines_and_runs() -> None:
     tile = whole.tiled(1)
     assert tile.lines((3, 5)) == 3
     assert tile.runs((3, 5)) == 3
+    assert (whole.run_bytes((3, 5)), tile.run_bytes((3, 5))) == (60, 20)
     assert tile.lines((np.array([3, 4]), 17)).tolist() == [6, 8]
 
 
