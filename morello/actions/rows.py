@@ -11,6 +11,8 @@ multiples of their size: of n bytes in lines of 64 they share 64 - gcd(n, 64) wi
 neighbours, on average.
 """
 
+import math
+from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
@@ -67,10 +69,52 @@ def meets_lines(key: SpecKey, operand: int, target: Target) -> bool:
     return isinstance(key.kind, Move) and not aliased(key, operand, target)
 
 
+def _shares_lines(key: SpecKey, operand: int, target: Target) -> bool:
+    """Whether pieces of rows of an operand may lie on lines that they share.
+
+    Not those of panels, which are lines, nor of an operand that is one piece.
+    """
+    tensor = key.tensors[operand]
+    apart = not tensor.contiguous and not tensor.layout.is_packed
+    return apart and meets_lines(key, operand, target)
+
+
 def turn_price(key: SpecKey, target: Target) -> int:
     """Millicycles that a written line takes longer in a tile of several rows."""
     prices = target.prices
     return prices.turn_copy if goes_along(key) else prices.turn_gl
+
+
+def widths(key: SpecKey, dim: int, target: Target) -> tuple[int, ...]:
+    """The dimensions along which rows lie whose width counts in a loop along ``dim``.
+
+    What it pays for rows depends on the `width_class` of sizes along these.
+    """
+    rows = {
+        key.tensors[i].layout.streamed
+        for i in _paying(key, dim, target)
+        if any(_counts_width(key, i, target))
+    }
+    return tuple(sorted(rows))
+
+
+def width_class(key: SpecKey, dim: int, size: int, target: Target) -> Hashable:
+    """The same for two sizes along a dimension if rows of both cost the same."""
+    found = []
+    for i, tensor in enumerate(key.tensors):
+        if tensor.layout.streamed == dim and _row(key, i, target):
+            shares, shorter = _counts_width(key, i, target)
+            piece = size * tensor.dtype.itemsize
+            part = math.gcd(piece, LINE_BYTES) if shares else LINE_BYTES
+            found.append((part, shorter and piece < LINE_BYTES))
+    return tuple(found)
+
+
+def _counts_width(key: SpecKey, operand: int, target: Target) -> tuple[bool, bool]:
+    """Whether it counts which part of a line a row shares; whether it is shorter."""
+    among = any(aliased(key, i, target) for i in range(len(key.tensors)))
+    shorter = isinstance(key.kind, Move) and goes_along(key) and among
+    return _shares_lines(key, operand, target), shorter
 
 
 def _streams(frame: Frame, dim: int, target: Target) -> Ints:
@@ -118,7 +162,7 @@ def _paying(key: SpecKey, dim: int, target: Target) -> tuple[int, ...]:
 def _left_row(frame: Frame, operand: int, target: Target) -> Ints:
     """Millicycles to leave a row of an operand for another, and to come back to it."""
     row, source = _row(frame.key, operand, target), frame.key.tensors[operand]
-    if source.contiguous or not meets_lines(frame.key, operand, target):
+    if not _shares_lines(frame.key, operand, target):
         return row
     piece = source.run_bytes(frame.operand_sizes(operand))
     shared = LINE_BYTES - np.gcd(piece, LINE_BYTES)

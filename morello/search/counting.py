@@ -14,13 +14,13 @@ import numpy as np
 
 from morello.actions import Action, Child, Expansion
 from morello.search.applied import Applied
-from morello.search.axes import Axis, Box, Free
+from morello.search.axes import Box, Free
 from morello.search.machine_code import address
 from morello.search.native_sum import sum_function
 from morello.search.pins import Fixed
 from morello.search.slices import Slices
 from morello.search.solver import Solver
-from morello.search.sweep import Plan, plan_axis
+from morello.search.sweep import Plan
 from morello.search.table import Costs, Floats, Integers, TableId, position
 from morello.search.table_solver import TableSolver, aligned
 from morello.spec import Spec, SpecKey
@@ -116,7 +116,7 @@ class _TableCounter(TableSolver):
         plans = {}
         for dim, found in loops.items():
             axis = self.box.sizes[dim]
-            plan = self._plan(dim, axis, axis, found)
+            plan = self._plan(dim, axis, found).plan
             if not plan.is_empty:
                 plans[dim] = plan
         if not plans:
@@ -132,20 +132,14 @@ class _TableCounter(TableSolver):
         table = self.run.costs(identity)
         if not table.slices.size:
             return
-        own, theirs = self.box.sizes[dim], table.box.sizes[dim]
-        plan = self._plan(dim, own, theirs, loops)
+        theirs = table.box.sizes[dim]
+        plan = self._plan(dim, theirs, loops).plan
         if plan.is_empty:
             return
         below = np.ascontiguousarray(aligned(table, self.box, dim))
         sizes = tuple(map(len, self.box.sizes))
         holes = below.shape[: len(sizes)]
         _add_loops(self.costs, below, _Sums.of(sizes, {dim: plan}, holes))
-
-    def _plan(
-        self, dim: int, axis: Axis, below: Axis, loops: dict[int, Action]
-    ) -> Plan:
-        actions = tuple(loops.values())
-        return plan_axis(self.key, dim, axis, below, actions, self.target)
 
 
 class _Sums:

@@ -3,18 +3,21 @@
     trips · T[t] + share · T[n mod t] + own
 
 where T is the table of its holes: the one that is being solved, or another if a tile
-has another key. The numbers all come from `Action.expand` on that axis alone.
+has another key. The numbers all come from `Action.expand` on that axis alone, and where
+rows cost more or less as they are wide, on one width of each class.
 """
 
 import dataclasses
+import itertools
 import math
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from morello.actions import Action
-from morello.actions.rows import pays_rows
+from morello.actions.rows import pays_rows, width_class, widths
 from morello.search.axes import Axis
 from morello.search.machine_code import address
 from morello.search.native_sweep import sweep_function
@@ -51,22 +54,70 @@ class Plan:
         return not len(self.actions)
 
 
-def plan_axis(
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """The points of a table that one plan is for."""
+
+    where: tuple[Integers, ...] | None
+    """Their coordinates along each dimension, those of ``plan`` left to it; None if
+    they are all."""
+    plan: Plan
+
+
+@dataclasses.dataclass(frozen=True)
+class Loops:
+    """All loops along a dimension: what they cost may depend on how wide a point is."""
+
+    dim: int
+    parts: tuple[Part, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The loops of any part: they differ in their own costs alone."""
+        return self.parts[0].plan
+
+
+def plan_loops(
     key: SpecKey,
     dim: int,
-    axis: Axis,
+    sizes: tuple[Axis, ...],
     below: Axis,
     actions: tuple[Action, ...],
     target: Target,
-) -> Plan:
-    """The loops along a dimension at each coordinate of its axis.
+) -> Loops:
+    """The loops along a dimension at each point of a table.
 
     Args:
-        axis: the sizes of the points to be made into loops.
-        below: the sizes that the table of the holes has.
+        sizes: the sizes along all dimensions of the points to be made into loops.
+        below: those along ``dim`` that the table of the holes has.
         actions: the loops along ``dim``, all of them legal on the key.
     """
-    return _plan(_bare(key, dim, target), dim, axis, below, actions, target)
+    bare = _bare(key, dim, target)
+    wide = widths(bare, dim, target)
+    if not wide:
+        plan = _plan(bare, dim, sizes[dim], below, actions, target, ())
+        return Loops(dim, (Part(None, plan),))
+    alike = [_alike(bare, other, sizes[other], target) for other in wide]
+    parts = []
+    for chosen in itertools.product(*alike):
+        where = [np.arange(len(axis)) for axis in sizes]
+        others = []
+        for other, places in zip(wide, chosen, strict=True):
+            where[other] = np.asarray(places)
+            others.append((other, sizes[other][places[0]]))
+        plan = _plan(bare, dim, sizes[dim], below, actions, target, tuple(others))
+        parts.append(Part(tuple(where), plan))
+    if len(parts) == 1:
+        parts = [Part(None, parts[0].plan)]
+    return Loops(dim, tuple(parts))
+
+
+def _alike(key: SpecKey, dim: int, axis: Axis, target: Target) -> list[list[int]]:
+    """The coordinates of an axis, those together at which rows cost the same."""
+    found: dict[Hashable, list[int]] = {}
+    for place, size in enumerate(axis):
+        found.setdefault(width_class(key, dim, size, target), []).append(place)
+    return list(found.values())
 
 
 @lru_cache(maxsize=65536)
@@ -74,13 +125,15 @@ def _bare(key: SpecKey, dim: int, target: Target) -> SpecKey:
     """The key with all that a loop along ``dim`` depends on, so that many have one.
 
     An operand without the dimension stays as it is. Of the others the layout counts,
-    and the level where rows are paid for.
+    and the level where rows are paid for, and whether they have gaps.
     """
     if not key.serial:
-        forms = [_far(t, t.level) for t in key.tensors]
+        forms = [_far(t, t.level, t.contiguous) for t in key.tensors]
     else:
         forms = [
-            _far(t, t.level if pays_rows(key, index, dim, target) else Level.L1)
+            _far(t, t.level, t.contiguous)
+            if dim in operand.dims and pays_rows(key, index, dim, target)
+            else _far(t, Level.L1)
             if dim in operand.dims
             else TensorSpec(t.dtype, Level.L1, Layout.row_major(t.rank))
             for index, (operand, t) in enumerate(
@@ -90,8 +143,8 @@ def _bare(key: SpecKey, dim: int, target: Target) -> SpecKey:
     return dataclasses.replace(key, tensors=tuple(forms))
 
 
-def _far(tensor: TensorSpec, level: Level) -> TensorSpec:
-    return TensorSpec(tensor.dtype, max(level, Level.L1), tensor.layout)
+def _far(tensor: TensorSpec, level: Level, contiguous: bool = False) -> TensorSpec:
+    return TensorSpec(tensor.dtype, max(level, Level.L1), tensor.layout, contiguous)
 
 
 @lru_cache(maxsize=4096)
@@ -102,9 +155,16 @@ def _plan(
     below: Axis,
     actions: tuple[Action, ...],
     target: Target,
+    others: tuple[tuple[int, int], ...],
 ) -> Plan:
-    """What a loop costs depends on layouts and on what lies in far caches."""
+    """What a loop costs depends on layouts and on what lies in far caches.
+
+    Args:
+        others: the dimensions whose sizes count too, and a size along each.
+    """
     sizes: list[Any] = [1] * len(key.kind.dims)
+    for other, size in others:
+        sizes[other] = size
     sizes[dim] = np.asarray(axis, np.int64)
     frame = Frame(key, tuple(sizes), Limits(0, 0, 0))
     place = {size: i for i, size in enumerate(below)}
@@ -153,19 +213,44 @@ def sweep(
     costs: Floats,
     decisions: Decisions,
     below: Floats,
-    dim: int,
-    plan: Plan,
+    loops: Loops,
     indices: Decisions,
 ) -> bool:
-    """Settle every point along ``dim``, ascending, in place; whether any cost fell.
+    """Settle every point along a dimension, ascending, in place; whether any cost fell.
 
     Args:
         costs: of the points; without gaps.
         decisions: of the same shape.
-        below: the costs of the holes, of the same shape but along ``dim``; ``costs``
-            itself if loops stay in the table.
-        indices: the decision that stands for each action of the plan.
+        below: the costs of the holes, of the same shape but along the dimension;
+            ``costs`` itself if loops stay in the table.
+        indices: the decision that stands for each action of the plans.
     """
+    dim, changed = loops.dim, False
+    for part in loops.parts:
+        if part.where is None:
+            return _sweep(costs, decisions, below, dim, part.plan, indices)
+        here = np.ix_(*part.where)
+        prices, chosen = costs[here], decisions[here]
+        holes = prices
+        if below is not costs:
+            theirs = list(part.where)
+            theirs[dim] = np.arange(below.shape[dim])
+            holes = below[np.ix_(*theirs)]
+        if _sweep(prices, chosen, holes, dim, part.plan, indices):
+            costs[here], decisions[here] = prices, chosen
+            changed = True
+    return changed
+
+
+def _sweep(
+    costs: Floats,
+    decisions: Decisions,
+    below: Floats,
+    dim: int,
+    plan: Plan,
+    indices: Decisions,
+) -> bool:
+    """The same where one plan is for all points."""
     outer = math.prod(costs.shape[:dim])
     inner = math.prod(costs.shape[dim + 1 :])
     if plan.is_empty or not outer * inner:
@@ -193,16 +278,36 @@ def sweep(
 def sweep_around(
     costs: Floats,
     decisions: Decisions,
+    loops: Loops,
+    indices: Decisions,
+    fixed: Bools,
+) -> bool:
+    """`sweep` for loops that stay in their table, of which some points are decided.
+
+    Args:
+        fixed: which; of the shape of ``costs``.
+    """
+    dim, changed = loops.dim, False
+    for part in loops.parts:
+        if part.where is None:
+            return _sweep_around(costs, decisions, dim, part.plan, indices, fixed)
+        here = np.ix_(*part.where)
+        prices, chosen = costs[here], decisions[here]
+        if _sweep_around(prices, chosen, dim, part.plan, indices, fixed[here]):
+            costs[here], decisions[here] = prices, chosen
+            changed = True
+    return changed
+
+
+def _sweep_around(
+    costs: Floats,
+    decisions: Decisions,
     dim: int,
     plan: Plan,
     indices: Decisions,
     fixed: Bools,
 ) -> bool:
-    """The same for loops that stay in their table, of which some points are decided.
-
-    Args:
-        fixed: which; of the shape of ``costs``.
-    """
+    """The same where one plan is for all points."""
     prices, chosen, kept = (np.moveaxis(a, dim, 0) for a in (costs, decisions, fixed))
     changed = False
     for here in range(len(prices)):

@@ -19,12 +19,12 @@ from morello.actions.loops import tile_key
 from morello.errors import SearchError
 from morello.search import axes as ax
 from morello.search.applied import Applied, Below
-from morello.search.axes import Box, Free
+from morello.search.axes import Axis, Box, Free
 from morello.search.fused import improve
 from morello.search.gather import positions
 from morello.search.pins import Fixed
 from morello.search.slices import Slices
-from morello.search.sweep import Plan, plan_axis, sweep, sweep_around
+from morello.search.sweep import Loops, plan_loops, sweep, sweep_around
 from morello.search.table import (
     COST_BOUND,
     NO_ACTION,
@@ -219,19 +219,16 @@ class TableSolver:
         """
         plans = []
         for dim, found in loops.items():
-            axis = self.box.sizes[dim]
-            plan = plan_axis(
-                self.key, dim, axis, axis, tuple(found.values()), self.target
-            )
-            if not plan.is_empty:
-                plans.append((dim, plan, np.asarray(list(found), np.int32)))
-                self._count_loops(dim, plan)
+            planned = self._plan(dim, self.box.sizes[dim], found)
+            if not planned.plan.is_empty:
+                plans.append((planned, np.asarray(list(found), np.int32)))
+                self._count_loops(planned)
         if not plans:
             return None
         if self.pinned:  # slices that cost the same may have other pins
             _repeat(
-                lambda dim, plan, indices: sweep_around(
-                    self.costs, self.decisions, dim, plan, indices, self.fixed
+                lambda planned, indices: sweep_around(
+                    self.costs, self.decisions, planned, indices, self.fixed
                 ),
                 plans,
             )
@@ -239,9 +236,7 @@ class TableSolver:
         slices = Slices.of(self.costs, len(self.box.sizes))
         costs, decisions = slices.costs, slices.decisions
         _repeat(
-            lambda dim, plan, indices: sweep(
-                costs, decisions, costs, dim, plan, indices
-            ),
+            lambda planned, indices: sweep(costs, decisions, costs, planned, indices),
             plans,
         )
         return slices
@@ -252,27 +247,20 @@ class TableSolver:
         table = self.run.costs(identity)
         if not table.slices.size:
             return
-        plan = plan_axis(
-            self.key,
-            dim,
-            self.box.sizes[dim],
-            table.box.sizes[dim],
-            tuple(loops.values()),
-            self.target,
-        )
-        self._count_loops(dim, plan)
+        planned = self._plan(dim, table.box.sizes[dim], loops)
+        self._count_loops(planned)
         below = np.ascontiguousarray(aligned(table, self.box, dim))
-        sweep(
-            self.costs,
-            self.decisions,
-            below,
-            dim,
-            plan,
-            np.asarray(list(loops), np.int32),
-        )
+        indices = np.asarray(list(loops), np.int32)
+        sweep(self.costs, self.decisions, below, planned, indices)
 
-    def _count_loops(self, dim: int, plan: Plan) -> None:
-        self.impls += len(plan.actions) * (self.costs.size // self.costs.shape[dim])
+    def _plan(self, dim: int, below: Axis, loops: dict[int, Action]) -> Loops:
+        """The loops along a dimension, with holes in a table that has these sizes."""
+        sizes, actions = self.box.sizes, tuple(loops.values())
+        return plan_loops(self.key, dim, sizes, below, actions, self.target)
+
+    def _count_loops(self, planned: Loops) -> None:
+        others = self.costs.size // self.costs.shape[planned.dim]
+        self.impls += len(planned.plan.actions) * others
 
     def _gather(self, index: int, action: Action, frame: Frame) -> None:
         """Try an action whose holes are in other tables, everywhere at once."""
