@@ -47,8 +47,7 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
         runs, piece = source.runs(sizes), source.run_bytes(sizes)
         part = piece < LINE_BYTES
         if not meets_lines(frame.key, operand, target):
-            single = (runs == 1) & (piece > source.dtype.itemsize)  # not of a column
-            part = part & single & goes_along(frame.key)
+            part = part & (runs == 1) & goes_along(frame.key)
         cost = np.where(part, runs * piece * line // LINE_BYTES, cost)
     return cost + tile_rows(frame, operand, target)
 

@@ -235,14 +235,12 @@ def test_a_piece_of_a_line_costs_its_part_in_a_copy() -> None:
 
 
 def test_a_piece_of_an_aliased_line_costs_its_part_if_it_is_alone() -> None:
-    """The next piece need not find its line: of many rows, or of columns."""
+    """The next piece need not find its line in a tile of several rows."""
     flat, text = Layout.row_major(2), "move:{}x{}:src=[0,1]/strided"
     move = Move("src", Level.L2, flat)
     assert cost(move, text.format(1, 4), ALIASED) == UNIT.line_gl // 4
     assert cost(move, text.format(2, 4), ALIASED) == 2 * UNIT.line_gl
-    assert (
-        cost(move, text.format(1, 1), ALIASED) == UNIT.line_gl
-    )  # of a column, perhaps
+    assert cost(move, text.format(1, 1), ALIASED) == UNIT.line_gl // 16
     turned = text.format(1, 4) + ":dst=[1,0]"
     assert cost(move, turned, ALIASED) == UNIT.line_gl
 

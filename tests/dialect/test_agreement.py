@@ -155,7 +155,8 @@ def row_price(spec: Spec, index: int) -> int:
 def part_of_line(spec: Spec, index: int) -> int:
     """The part that a piece of a row shares with others, of a line that comes again."""
     tensor, level = spec.tensors[index], spec.tensors[index].level
-    if not isinstance(spec.kind, MoveKind) or tensor.contiguous:
+    whole = tensor.contiguous or tensor.layout.is_packed
+    if whole or not isinstance(spec.kind, MoveKind):
         return 0
     size = tensor.run_bytes(spec.shape(index))
     if not spec.kind.operands[index].is_written:
