@@ -104,7 +104,7 @@ def test_samples_are_legal_different_and_priced(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["move:16x24:f32", "matmul:9x12x20:f32", "max:9x17:f32"]
+    "text", ["move:16x24:f32", "matmul:5x6x12:f32", "max:9x17:f32"]
 )
 def test_programs_that_do_the_same_are_the_same_code(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
