@@ -106,11 +106,19 @@ class Pipeline:
     def run(self, module: ir.Operation) -> None:
         """Run all passes on ``module`` (a ``builtin.module``) in place.
 
+        It is verified before the first pass and after the last one: between them that
+        takes more time than lowering itself. ``morello-opt`` verifies after each.
+
         Raises:
-            ir.MLIRError: a pass has failed; holds the diagnostics.
+            ir.MLIRError: a pass has failed, or the module is wrong before or after all
+                of them; holds the diagnostics.
         """
         with module.context:
-            self.build().run(module)
+            manager = self.build()
+            manager.enable_verifier(False)
+            module.verify()
+            manager.run(module)
+            module.verify()
 
 
 class _Resolver:

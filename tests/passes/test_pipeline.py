@@ -80,8 +80,25 @@ class Both(Bundle):
         return f"func.func(cse),test-mark{{tag={self.tag}}}"
 
 
+@dataclasses.dataclass(frozen=True)
+class Break(Pass):
+    """Take the terminator of the first function."""
+
+    name: ClassVar[str] = "test-break"
+
+    def run(self, module: ir.Operation) -> None:
+        break_function(module)
+
+
+def break_function(module: ir.Operation) -> None:
+    function = module.regions[0].blocks[0].operations[0]
+    body = function.regions[0].blocks[0].operations
+    body[len(body) - 1].erase()
+
+
 REGISTRY = Registry(
     [
+        Row("test-break", __name__, "Break"),
         Row("test-mark", __name__, "Mark"),
         Row("test-loop", __name__, "Loop"),
         Row("test-both", __name__, "Both"),
@@ -298,6 +315,19 @@ def test_failure_is_a_diagnostic_where_the_pass_says(module: ir.Module) -> None:
     (diagnostic,) = caught.value.error_diagnostics
     assert diagnostic.message == "a bad mark; choose another"
     assert 'loc("-":0:0)' in str(diagnostic.location)
+
+
+def test_what_a_pass_breaks_is_seen_at_the_end(module: ir.Module) -> None:
+    with pytest.raises(ir.MLIRError) as caught:
+        parse("builtin.module(test-break)").run(module.operation)
+    assert "terminator" in str(caught.value.error_diagnostics[0].message)
+
+
+def test_a_wrong_module_is_seen_before_any_pass(module: ir.Module) -> None:
+    break_function(module.operation)
+    with pytest.raises(ir.MLIRError) as caught:
+        parse("builtin.module(test-mark{tag=bad})").run(module.operation)
+    assert "terminator" in str(caught.value.error_diagnostics[0].message)
 
 
 def test_announces_our_passes_only(module: ir.Module) -> None:
