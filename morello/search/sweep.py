@@ -10,7 +10,7 @@ rows cost more or less as they are wide, on one width of each class.
 import dataclasses
 import itertools
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any
 
@@ -62,6 +62,14 @@ class Part:
     """Their coordinates along each dimension, those of ``plan`` left to it; None if
     they are all."""
     plan: Plan
+
+    def holes(self, below: Floats, dim: int) -> Floats:
+        """The costs of the holes of its loops along ``dim``, in another table."""
+        if self.where is None:
+            return below
+        theirs = list(self.where)
+        theirs[dim] = np.arange(below.shape[dim])
+        return below[np.ix_(*theirs)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,21 +233,12 @@ def sweep(
             ``costs`` itself if loops stay in the table.
         indices: the decision that stands for each action of the plans.
     """
-    dim, changed = loops.dim, False
-    for part in loops.parts:
-        if part.where is None:
-            return _sweep(costs, decisions, below, dim, part.plan, indices)
-        here = np.ix_(*part.where)
-        prices, chosen = costs[here], decisions[here]
-        holes = prices
-        if below is not costs:
-            theirs = list(part.where)
-            theirs[dim] = np.arange(below.shape[dim])
-            holes = below[np.ix_(*theirs)]
-        if _sweep(prices, chosen, holes, dim, part.plan, indices):
-            costs[here], decisions[here] = prices, chosen
-            changed = True
-    return changed
+
+    def settle(part: Part, prices: Floats, chosen: Decisions) -> bool:
+        holes = prices if below is costs else part.holes(below, loops.dim)
+        return _sweep(prices, chosen, holes, loops.dim, part.plan, indices)
+
+    return _part_by_part(costs, decisions, loops, settle)
 
 
 def _sweep(
@@ -287,13 +286,28 @@ def sweep_around(
     Args:
         fixed: which; of the shape of ``costs``.
     """
-    dim, changed = loops.dim, False
+
+    def settle(part: Part, prices: Floats, chosen: Decisions) -> bool:
+        kept = fixed if part.where is None else fixed[np.ix_(*part.where)]
+        return _sweep_around(prices, chosen, loops.dim, part.plan, indices, kept)
+
+    return _part_by_part(costs, decisions, loops, settle)
+
+
+def _part_by_part(
+    costs: Floats,
+    decisions: Decisions,
+    loops: Loops,
+    settle: Callable[[Part, Floats, Decisions], bool],
+) -> bool:
+    """Settle the points of each part in place; whether any cost fell."""
+    changed = False
     for part in loops.parts:
         if part.where is None:
-            return _sweep_around(costs, decisions, dim, part.plan, indices, fixed)
+            return settle(part, costs, decisions)
         here = np.ix_(*part.where)
         prices, chosen = costs[here], decisions[here]
-        if _sweep_around(prices, chosen, dim, part.plan, indices, fixed[here]):
+        if settle(part, prices, chosen):
             costs[here], decisions[here] = prices, chosen
             changed = True
     return changed
