@@ -8,9 +8,10 @@ rows cost more or less as they are wide, on one width of each class.
 """
 
 import dataclasses
+import functools
 import itertools
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -53,36 +54,61 @@ class Plan:
         """Whether there is no loop at all."""
         return not len(self.actions)
 
+    @functools.cached_property
+    def words(self) -> tuple[int, ...]:
+        """Where its arrays are, in the order of `native_sweep.AXIS`."""
+        numbers = self.main, self.rest, self.trips, self.share, self.own
+        return tuple(map(address, (self.starts, *numbers)))
+
 
 @dataclasses.dataclass(frozen=True)
 class Part:
     """The points of a table that one plan is for."""
 
-    where: tuple[Integers, ...] | None
-    """Their coordinates along each dimension, those of ``plan`` left to it; None if
-    they are all."""
+    where: tuple[Integers, ...]
+    """Their coordinates along each dimension."""
     plan: Plan
-
-    def holes(self, below: Floats, dim: int) -> Floats:
-        """The costs of the holes of its loops along ``dim``, in another table."""
-        if self.where is None:
-            return below
-        theirs = list(self.where)
-        theirs[dim] = np.arange(below.shape[dim])
-        return below[np.ix_(*theirs)]
 
 
 @dataclasses.dataclass(frozen=True)
 class Loops:
-    """All loops along a dimension: what they cost may depend on how wide a point is."""
+    """All loops along a dimension: what they cost may depend on how wide a point is.
+
+    Args:
+        dim: the dimension.
+        shape: how many sizes the points have along each dimension.
+        parts: the points, each in one of them.
+    """
 
     dim: int
+    shape: tuple[int, ...]
     parts: tuple[Part, ...]
 
     @property
     def plan(self) -> Plan:
         """The loops of any part: they differ in their own costs alone."""
         return self.parts[0].plan
+
+    @functools.cached_property
+    def joined(self) -> tuple[Plan, Integers | None]:
+        """The plans of all parts, one after another, and the part of each point; None
+        where there is one part alone."""
+        plans = [part.plan for part in self.parts]
+        if len(plans) == 1:
+            return plans[0], None
+        firsts = itertools.accumulate((len(plan.actions) for plan in plans), initial=0)
+        starts = [
+            plan.starts + first for plan, first in zip(plans, firsts, strict=False)
+        ]
+        which = np.zeros(self.shape, np.int64)
+        for place, part in enumerate(self.parts):
+            which[np.ix_(*part.where)] = place
+
+        def join(name: str) -> Any:
+            return np.concatenate([getattr(plan, name) for plan in plans])
+
+        names = "actions", "main", "rest", "trips", "share", "own"
+        return Plan(np.concatenate(starts), *map(join, names)), which
 
 
 def plan_loops(
@@ -102,22 +128,22 @@ def plan_loops(
     """
     bare = _bare(key, dim, target)
     wide = widths(bare, dim, target)
+    shape = tuple(map(len, sizes))
+    everywhere = tuple(map(np.arange, shape))
     if not wide:
         plan = _plan(bare, dim, sizes[dim], below, actions, target, ())
-        return Loops(dim, (Part(None, plan),))
+        return Loops(dim, shape, (Part(everywhere, plan),))
     alike = [_alike(bare, other, sizes[other], target) for other in wide]
     parts = []
     for chosen in itertools.product(*alike):
-        where = [np.arange(len(axis)) for axis in sizes]
+        where = list(everywhere)
         others = []
         for other, places in zip(wide, chosen, strict=True):
             where[other] = np.asarray(places)
             others.append((other, sizes[other][places[0]]))
         plan = _plan(bare, dim, sizes[dim], below, actions, target, tuple(others))
         parts.append(Part(tuple(where), plan))
-    if len(parts) == 1:
-        parts = [Part(None, parts[0].plan)]
-    return Loops(dim, tuple(parts))
+    return Loops(dim, shape, tuple(parts))
 
 
 def _alike(key: SpecKey, dim: int, axis: Axis, target: Target) -> list[list[int]]:
@@ -220,120 +246,46 @@ def _collect(
 def sweep(
     costs: Floats,
     decisions: Decisions,
-    below: Floats,
-    loops: Loops,
-    indices: Decisions,
-) -> bool:
-    """Settle every point along a dimension, ascending, in place; whether any cost fell.
+    loops: Sequence[tuple[Loops, Decisions]],
+    below: Floats | None = None,
+    fixed: Bools | None = None,
+) -> None:
+    """Settle every point of a table, in place: ascending, so that each is final.
 
     Args:
-        costs: of the points; without gaps.
+        costs: of the points, sizes before limits; without gaps.
         decisions: of the same shape.
-        below: the costs of the holes, of the same shape but along the dimension;
-            ``costs`` itself if loops stay in the table.
-        indices: the decision that stands for each action of the plans.
+        loops: those along each dimension, and the decision that stands for each of
+            their actions.
+        below: the costs of the holes, of the same shape but along the one dimension
+            that has loops; None if loops stay in the table.
+        fixed: which points are decided already; None for none.
     """
-
-    def settle(part: Part, prices: Floats, chosen: Decisions) -> bool:
-        holes = prices if below is costs else part.holes(below, loops.dim)
-        return _sweep(prices, chosen, holes, loops.dim, part.plan, indices)
-
-    return _part_by_part(costs, decisions, loops, settle)
-
-
-def _sweep(
-    costs: Floats,
-    decisions: Decisions,
-    below: Floats,
-    dim: int,
-    plan: Plan,
-    indices: Decisions,
-) -> bool:
-    """The same where one plan is for all points."""
-    outer = math.prod(costs.shape[:dim])
-    inner = math.prod(costs.shape[dim + 1 :])
-    if plan.is_empty or not outer * inner:
-        return False
-    codes = np.ascontiguousarray(indices[plan.actions])
-    changed = sweep_function()(
+    loops = [(planned, codes) for planned, codes in loops if not planned.plan.is_empty]
+    if not loops or not costs.size:
+        return
+    holes = costs if below is None else below
+    shape = loops[0][0].shape
+    width = math.prod(costs.shape[len(shape) :])
+    kept: list[Any] = []  # arrays that live until the call is over
+    words: list[int] = []
+    for planned, codes in loops:
+        plan, which = planned.joined
+        chosen = codes[plan.actions]
+        kept += (which, chosen)
+        words += (math.prod(shape[planned.dim + 1 :]), shape[planned.dim])
+        words += (holes.shape[planned.dim], 0 if which is None else address(which))
+        words += (*plan.words, address(chosen))
+    axes = np.asarray(words, np.int64)
+    room = np.empty(width), np.empty(width, np.int32)
+    sweep_function()(
         address(costs),
         address(decisions),
-        address(below),
-        outer,
-        costs.shape[dim],
-        below.shape[dim],
-        inner,
-        address(plan.starts),
-        address(plan.main),
-        address(plan.rest),
-        address(plan.trips),
-        address(plan.share),
-        address(plan.own),
-        address(codes),
+        address(holes),
+        math.prod(shape),
+        width,
+        len(loops),
+        address(axes),
+        None if fixed is None else address(fixed),
+        *map(address, room),
     )
-    return bool(changed)
-
-
-def sweep_around(
-    costs: Floats,
-    decisions: Decisions,
-    loops: Loops,
-    indices: Decisions,
-    fixed: Bools,
-) -> bool:
-    """`sweep` for loops that stay in their table, of which some points are decided.
-
-    Args:
-        fixed: which; of the shape of ``costs``.
-    """
-
-    def settle(part: Part, prices: Floats, chosen: Decisions) -> bool:
-        kept = fixed if part.where is None else fixed[np.ix_(*part.where)]
-        return _sweep_around(prices, chosen, loops.dim, part.plan, indices, kept)
-
-    return _part_by_part(costs, decisions, loops, settle)
-
-
-def _part_by_part(
-    costs: Floats,
-    decisions: Decisions,
-    loops: Loops,
-    settle: Callable[[Part, Floats, Decisions], bool],
-) -> bool:
-    """Settle the points of each part in place; whether any cost fell."""
-    changed = False
-    for part in loops.parts:
-        if part.where is None:
-            return settle(part, costs, decisions)
-        here = np.ix_(*part.where)
-        prices, chosen = costs[here], decisions[here]
-        if settle(part, prices, chosen):
-            costs[here], decisions[here] = prices, chosen
-            changed = True
-    return changed
-
-
-def _sweep_around(
-    costs: Floats,
-    decisions: Decisions,
-    dim: int,
-    plan: Plan,
-    indices: Decisions,
-    fixed: Bools,
-) -> bool:
-    """The same where one plan is for all points."""
-    prices, chosen, kept = (np.moveaxis(a, dim, 0) for a in (costs, decisions, fixed))
-    changed = False
-    for here in range(len(prices)):
-        for row in range(plan.starts[here], plan.starts[here + 1]):
-            total = plan.trips[row] * prices[plan.main[row]] + plan.own[row]
-            if plan.rest[row] >= 0:
-                left = prices[plan.rest[row]]
-                hidden = np.where(np.isfinite(left), 0.0, np.inf)
-                total = total + (left if plan.share[row] else hidden)
-            better = (total < prices[here]) & ~kept[here]
-            if better.any():
-                changed = True
-                np.copyto(prices[here], total, where=better)
-                np.copyto(chosen[here], indices[plan.actions[row]], where=better)
-    return changed

@@ -1,16 +1,15 @@
 """Solving one table: gathers from tables below it, then its own loops.
 
 Actions that leave the table are gathers from solved tables, done once; the loops stay
-in it and are swept along each axis until nothing changes, which is the optimum since
-every loop goes to smaller points. A peeled reduction has one hole in the table, at a
+in it, and one pass over its points in ascending order finds the optimum, since every
+loop goes to smaller points. A peeled reduction has one hole in the table, at a
 smaller size of the reduction, and others that leave it: so the sizes of a reduction
 that overwrites are settled one after another, ascending.
 """
 
 import copy
 import dataclasses
-from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from morello.search.fused import improve
 from morello.search.gather import positions
 from morello.search.pins import Fixed
 from morello.search.slices import Slices
-from morello.search.sweep import Loops, plan_loops, sweep, sweep_around
+from morello.search.sweep import Loops, plan_loops, sweep
 from morello.search.table import (
     COST_BOUND,
     NO_ACTION,
@@ -35,7 +34,7 @@ from morello.search.table import (
     frame_of,
 )
 from morello.spec import Limits, SpecKey
-from morello.spec.frame import Frame
+from morello.spec.frame import Bools, Frame
 
 
 class Tables(Below, Protocol):
@@ -74,6 +73,8 @@ class TableSolver:
         self.actions: tuple[Action, ...] = ()
         self.slices: Slices | None = None
         """The final costs, and what was chosen last, where they are kept as slices."""
+        self.nowhere: Bools | None = None
+        """Sizes without a program, of which `table` has yet to erase the decisions."""
 
     def solve(self) -> Costs:
         """The costs, once every table that is needed is solved."""
@@ -97,6 +98,8 @@ class TableSolver:
         if self.slices is not None:
             self.slices.write_back(self.costs, self.decisions)
             self.slices = None
+            if self.nowhere is not None:
+                self.decisions[self.nowhere] = NO_ACTION
         actions = dict(enumerate(self.actions))
         return Table(self.id, self.box, actions, self.costs, self.decisions)
 
@@ -136,11 +139,12 @@ class TableSolver:
         lies = ax.lies(self.key, self.id.sizes, self.box, self.run.room)
         nowhere = ~np.broadcast_to(lies, sizes)
         if nowhere.any():
-            self.costs[nowhere] = np.inf
-            self.decisions[nowhere] = NO_ACTION
-            if self.slices is not None:
+            if self.slices is None:
+                self.costs[nowhere] = np.inf
+                self.decisions[nowhere] = NO_ACTION
+            else:
                 self.slices.costs[nowhere] = np.inf
-                self.slices.decisions[nowhere] = NO_ACTION
+                self.nowhere = nowhere
 
     def _stays(self, peel: Peel) -> bool:
         """Whether the first part of a peeled reduction is in this table."""
@@ -212,7 +216,7 @@ class TableSolver:
             self.pinned = True
 
     def _loop_within(self, loops: dict[int, dict[int, Action]]) -> Slices | None:
-        """Loops whose holes are in this table, until nothing changes.
+        """Loops whose holes are in this table.
 
         Returns:
             what is to be written back; None if nothing is.
@@ -226,19 +230,14 @@ class TableSolver:
         if not plans:
             return None
         if self.pinned:  # slices that cost the same may have other pins
-            _repeat(
-                lambda planned, indices: sweep_around(
-                    self.costs, self.decisions, planned, indices, self.fixed
-                ),
-                plans,
+            costs, decisions, fixed = map(
+                np.ascontiguousarray, (self.costs, self.decisions, self.fixed)
             )
+            sweep(costs, decisions, plans, fixed=fixed)
+            self.costs[...], self.decisions[...] = costs, decisions
             return None
         slices = Slices.of(self.costs, len(self.box.sizes))
-        costs, decisions = slices.costs, slices.decisions
-        _repeat(
-            lambda planned, indices: sweep(costs, decisions, costs, planned, indices),
-            plans,
-        )
+        sweep(slices.costs, slices.decisions, plans)
         return slices
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
@@ -251,7 +250,7 @@ class TableSolver:
         self._count_loops(planned)
         below = np.ascontiguousarray(aligned(table, self.box, dim))
         indices = np.asarray(list(loops), np.int32)
-        sweep(self.costs, self.decisions, below, planned, indices)
+        sweep(self.costs, self.decisions, [(planned, indices)], below)
 
     def _plan(self, dim: int, below: Axis, loops: dict[int, Action]) -> Loops:
         """The loops along a dimension, with holes in a table that has these sizes."""
@@ -306,14 +305,6 @@ class TableSolver:
             better &= ~self.fixed[part]
         np.copyto(costs, total, where=better)
         np.copyto(decisions, np.int32(index), where=better)
-
-
-def _repeat(step: Callable[..., bool], plans: list[tuple[Any, ...]]) -> None:
-    """Sweep along every axis until no cost falls; one axis is done after one sweep."""
-    changed = True
-    while changed:
-        results = [step(*plan) for plan in plans]
-        changed = any(results) and len(plans) > 1
 
 
 def aligned(table: Costs, box: Box, dim: int) -> Floats:

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 
+import numpy as np
 import pytest
 
 from morello.actions import Action, Tile
@@ -48,8 +49,7 @@ def test_what_a_loop_costs_is_the_same_at_all_points_of_a_part(
         planned = plan_loops(spec.key, dim, sizes, sizes[dim], loops, seen)
         met = 0
         for part in planned.parts:
-            where = part.where or tuple(range(len(axis)) for axis in sizes)
-            for point in itertools.product(*where):
+            for point in itertools.product(*part.where):
                 here = tuple(axis[i] for axis, i in zip(sizes, point, strict=True))
                 frame = Frame(spec.key, here, spec.limits)
                 plan, at = part.plan, point[dim]
@@ -57,4 +57,11 @@ def test_what_a_loop_costs_is_the_same_at_all_points_of_a_part(
                     loop = loops[plan.actions[row]]
                     assert plan.own[row] == loop.expand(frame, seen).cost
                 met += 1
+        plan, which = planned.joined
+        for place, part in enumerate(planned.parts):
+            first = place * (len(sizes[dim]) + 1)
+            own = plan.own[plan.starts[first] : plan.starts[first + len(sizes[dim])]]
+            assert own.tolist() == part.plan.own.tolist()
+            if which is not None:
+                assert (which[np.ix_(*part.where)] == place).all()
         assert met == len(list(itertools.product(*sizes)))
