@@ -14,6 +14,7 @@ import numpy as np
 
 from morello.search.axes import ANY, Axis, Box
 from morello.search.growth import native
+from morello.search.machine_code import address
 from morello.search.table import NO_ACTION, Floats, Integers
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
@@ -42,9 +43,10 @@ class LabelBoxes:
         """The boxes of a dense array; negative labels are left out."""
         dense = np.ascontiguousarray(labels, np.int32)
         work = _Work(dense.shape)
-        turns, last = _turns(dense)
-        arrays = (work.order, *work.cursors, turns)
-        boxes, found = work.collect("cover_labels", dense, arrays, (_OVER, last), ())
+        queue = _queue(dense)
+        arrays = (work.order, *work.cursors, queue)
+        numbers = _OVER, len(queue)
+        boxes, found = work.collect("cover_labels", dense, arrays, numbers, ())
         return cls(dense.shape, boxes, found)
 
     def at(self, point: tuple[int, ...]) -> int:
@@ -68,12 +70,12 @@ class LabelBoxes:
         """The dense array."""
         dense = np.full(self.shape, NO_ACTION, np.int32)
         work = _Work(self.shape)
-        arrays = (dense, work.strides, *work.cursors)
+        arrays: tuple[Any, ...] = (dense, work.strides, *work.cursors)
         native()["paint_labels"](
-            *map(_address, arrays),
+            *map(address, arrays),
             work.rank,
-            _address(self.ends),
-            _address(self.labels),
+            address(self.ends),
+            address(self.labels),
             len(self.labels),
         )
         return dense
@@ -143,10 +145,10 @@ class CostBoxes:
         scale = _Scale.of(self.axes, self.dims)
         arrays = (dense, *scale.all, work.strides, *work.cursors)
         native()["paint_costs"](
-            *map(_address, arrays),
+            *map(address, arrays),
             work.rank,
-            _address(self.ends),
-            _address(self.corners),
+            address(self.ends),
+            address(self.corners),
             1 << self.dims,
             len(self.ends),
         )
@@ -170,13 +172,18 @@ class CostBoxes:
         return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
 
 
-def _turns(labels: Words) -> tuple[Integers, int]:
-    """When each label is covered, and how many turns there are: rare ones first."""
-    counts = np.bincount(labels[labels >= 0].ravel(), minlength=1)
-    used = int(np.count_nonzero(counts))
-    turns = np.empty(len(counts), np.int64)
-    turns[np.argsort(counts, kind="stable")] = np.arange(len(counts))
-    return turns - (len(counts) - used), used
+def _queue(labels: Words) -> Words:
+    """The points that have a label, in the order that they are covered: rare labels
+    first, the points of one ascending."""
+    counts = np.zeros(int(labels.max(initial=NO_ACTION)) + 1, np.int64)
+    native()["count_labels"](address(labels), labels.size, address(counts))
+    order = np.argsort(counts, kind="stable")
+    ends = np.empty_like(counts)
+    ends[order] = np.cumsum(counts[order]) - counts[order]
+    queue = np.empty(int(counts.sum()), np.int32)
+    places = address(ends), address(queue)
+    native()["queue_points"](address(labels), labels.size, *places)
+    return queue
 
 
 def _hits(ends: Words, point: tuple[int, ...]) -> Integers:
@@ -279,18 +286,14 @@ class _Work:
             before = (dense, covered, self.shape, self.strides, *arrays)
             after = (ends,) if scale else (ends, labels)
             count = native()[name](
-                *map(_address, before),
+                *map(address, before),
                 self.rank,
                 self.points,
-                *map(_address, scale),
+                *map(address, scale),
                 *numbers,
                 room,
-                *map(_address, after),
+                *map(address, after),
             )
             if count >= 0:
                 return ends[:count].copy(), labels[:count].copy()
             room *= 8
-
-
-def _address(array: Any) -> int:
-    return int(array.ctypes.data)

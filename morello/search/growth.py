@@ -153,43 +153,65 @@ def spread(
     return 0
 
 
+def count_labels(labels: I32, points: int, counts: I64) -> int:
+    """Add up how many points have each label that is not negative."""
+    for point in range(0, points):
+        label = labels[point]
+        if label >= 0:
+            counts[label] += 1
+    return 0
+
+
+def queue_points(labels: I32, points: int, ends: I64, queue: I32) -> int:
+    """Put the points of each label, ascending, into its part of a queue.
+
+    ``ends`` has for each label where its part begins, and then where it ends.
+    """
+    for point in range(0, points):
+        label = labels[point]
+        if label >= 0:
+            queue[ends[label]] = point
+            ends[label] += 1
+    return 0
+
+
 def cover_labels(
     labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
-    at: I64, turns: I64, rank: int, points: int, bound: int, last: int, room: int,
+    at: I64, queue: I32, rank: int, points: int, bound: int, queued: int, room: int,
     boxes: I32, found: I32,
 ) -> int:  # fmt: skip
     """Boxes that hold every label that is not negative; the first that has a point
     gives its label.
 
     Boxes grow over earlier ones while their slabs have at most ``bound`` points. So
-    labels have turns, ``last`` in all: those of few points go first, and the boxes of
-    others grow over theirs.
+    ``queue`` has the points label after label: those of few points go first, and the
+    boxes of others grow over theirs.
 
     ``boxes`` gets both ends of each box, ``found`` its label; the answer is how many
     there are, or -1 if there are more than ``room``.
     """
     count = 0
-    for turn in range(0, last):
-        for point in range(0, points):
+    for turn in range(0, queued):
+        point = queue[turn]
+        if not covered[point]:
             label = labels[point]
-            if label >= 0 and not covered[point] and turns[label] == turn:
-                if count == room:
-                    return -1
-                start(point, shape, strides, lo, hi, rank)
-                spread(
-                    labels, covered, shape, strides, order, lo, hi, at, rank, label, 0,
-                    points,
-                )  # fmt: skip
-                spread(
-                    labels, covered, shape, strides, order, lo, hi, at, rank, label, 1,
-                    bound,
-                )  # fmt: skip
-                cover(covered, strides, lo, hi, at, rank)
-                for k in range(rank):
-                    boxes[(2 * count) * rank + k] = lo[k]
-                    boxes[(2 * count + 1) * rank + k] = hi[k]
-                found[count] = label
-                count += 1
+            if count == room:
+                return -1
+            start(point, shape, strides, lo, hi, rank)
+            spread(
+                labels, covered, shape, strides, order, lo, hi, at, rank, label, 0,
+                points,
+            )  # fmt: skip
+            spread(
+                labels, covered, shape, strides, order, lo, hi, at, rank, label, 1,
+                bound,
+            )  # fmt: skip
+            cover(covered, strides, lo, hi, at, rank)
+            for k in range(rank):
+                boxes[(2 * count) * rank + k] = lo[k]
+                boxes[(2 * count + 1) * rank + k] = hi[k]
+            found[count] = label
+            count += 1
     return count
 
 
@@ -362,6 +384,6 @@ def native() -> dict[str, Callable[..., int]]:
     """The functions of this module as machine code."""
     return compile_native(
         advance, first, is_equal, bends, is_straight, cover, start, volume, spread,
-        cover_labels, cover_costs, paint_labels, greatest_common_divisor, fill_line,
-        repeat, next_line, fill_lines, paint_costs,
+        count_labels, queue_points, cover_labels, cover_costs, paint_labels,
+        greatest_common_divisor, fill_line, repeat, next_line, fill_lines, paint_costs,
     )  # fmt: skip
