@@ -109,15 +109,13 @@ class Move(Action):
         source = frame.key.tensors[index]
         dest = self.destination(source, target)
         sizes = frame.operand_sizes(index)
+        amount = 0 if self.level is Level.GL else _amount(dest, sizes)
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
-            *_fits(frame, self.operand, dest, sizes, target),
+            *_fits(frame, self.operand, dest, sizes, amount, target),
             *_leaves_room(frame, self.operand, dest, sizes),
         )
-        if self.level is Level.GL:
-            limits = frame.limits
-        else:
-            limits = target.take(frame.limits, self.level, _amount(dest, sizes))
+        limits = target.take(frame.limits, self.level, amount)
         key = frame.key.with_tensor(index, dest)
         if self.level is not Level.GL and not key.serial:
             # One core's own: no threads from here on.
@@ -276,12 +274,16 @@ def _full_packs(
 
 
 def _fits(
-    frame: Frame, name: str, dest: TensorSpec, sizes: tuple[Ints, ...], target: Target
+    frame: Frame,
+    name: str,
+    dest: TensorSpec,
+    sizes: tuple[Ints, ...],
+    amount: Ints,
+    target: Target,
 ) -> tuple[Condition, ...]:
     """That the destination has room, and its runs stay in L1."""
     if dest.level is Level.GL:
         return ()
-    amount = _amount(dest, sizes)
     free = frame.limits[dest.level]
     unit = "registers" if dest.level is Level.VRF else "cache lines"
     found = [

@@ -177,8 +177,11 @@ def _run(
 
 
 def _words(hole: _Hole, terms: Iterable[_Term]) -> list[int]:
-    """The hole as machine code reads it."""
-    words = [address(hole.table.slices), address(hole.table.place)]
+    """The hole as machine code reads it: the last combination of limits is the one
+    with the greatest."""
+    slices, slice_of = hole.table.slices, hole.table.place
+    words = [address(slices), address(slice_of)]
+    words += [slices.shape[-1], int(slice_of[-1])]
     for place, term in enumerate(terms):
         words += (address(term.values), term.point)
         if place > 2:  # of a cache
@@ -197,7 +200,9 @@ def _varies(array: Any) -> int | None:
 def _by_point(values: Array, points: tuple[int, ...]) -> _Term:
     if values.size == 1:
         return _Term(values.reshape(1), 0)
-    return _Term(_flat(np.broadcast_to(values[..., 0, 0], points)), 1)
+    every = np.empty(points, values.dtype)
+    every[...] = values[..., 0, 0]
+    return _Term(every.reshape(-1), 1)
 
 
 def _by_class(values: Array, points: tuple[int, ...], kind: int) -> _Term:
@@ -207,7 +212,9 @@ def _by_class(values: Array, points: tuple[int, ...], kind: int) -> _Term:
     count = rows.shape[-1]
     if rows.size == count:
         return _Term(_flat(rows), 0, 1)
-    return _Term(_flat(np.broadcast_to(rows, (*points, count))), count, 1)
+    every = np.empty((*points, count), values.dtype)
+    every[...] = rows
+    return _Term(every.reshape(-1), count, 1)
 
 
 def _flat(array: Array) -> Array:

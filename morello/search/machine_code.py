@@ -13,6 +13,7 @@ import numpy as np
 
 WORD = ctypes.c_int64
 POINTER = ctypes.c_void_p
+_BYTE = ctypes.c_char
 
 
 def load_engine(text: str, speed_level: int = 3) -> Any:
@@ -52,4 +53,6 @@ def address(array: np.ndarray[Any, Any]) -> int:
     """
     if not array.flags.c_contiguous:
         raise ValueError("machine code reads arrays without gaps")
+    if array.size and array.flags.writeable:  # four times as fast as `array.ctypes`
+        return ctypes.addressof(_BYTE.from_buffer(array))  # type: ignore[arg-type]
     return int(array.ctypes.data)

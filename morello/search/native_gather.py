@@ -7,6 +7,9 @@ For each point of the sizes, and each pair of what is left of L1 and of L2::
 
 over the holes H of an action. A place that is negative has no program. What does not
 vary has a step of 0. Each hole is several words, `HOLE` says which.
+
+Almost half of the points of a search have a hole without a program in any slice: they
+are left before anything is summed.
 """
 
 import functools
@@ -17,6 +20,8 @@ from morello.search.machine_code import POINTER, WORD, load_engine, native_funct
 HOLE = (
     "table",
     "slice",
+    "slices.count",
+    "most",
     "at",
     "at_point",
     "times",
@@ -30,17 +35,22 @@ HOLE = (
     "l2_point",
     "l2_class",
 )
-"""The words of a hole: where its arrays are, and their steps along points and classes.
+"""The words of a hole: where its arrays are, and their steps along points and classes;
+how many slices its table has, and the one of the greatest limits.
 ``table`` (`Costs.slices`) and ``times`` hold float64, the others int64."""
 
 _WORDS = len(HOLE)
 
 
-def _field(name: str) -> str:
-    at = HOLE.index(name)
+_SUMMED = tuple(name for name in HOLE if name not in ("slices.count", "most"))
+
+
+def _field(name: str, prefix: str = "") -> str:
+    """Load a word of a hole; a prefix tells its names from those of another loop."""
+    value, hole = (f"%{prefix}.{n}" if prefix else f"%{n}" for n in (name, "hole"))
     return (
-        f"  %{name}.at = getelementptr i64, ptr %hole, i64 {at}\n"
-        f"  %{name} = load i64, ptr %{name}.at\n"
+        f"  {value}.word = getelementptr i64, ptr {hole}, i64 {HOLE.index(name)}\n"
+        f"  {value} = load i64, ptr {value}.word\n"
     )
 
 
@@ -51,6 +61,7 @@ define void @gather(ptr noalias %costs, ptr noalias %decisions, ptr noalias %sum
 entry:
   %code = trunc i64 %code64 to i32
   %width = mul i64 %near, %far
+  %any = icmp sgt i64 %count, 0
   br label %point
 
 point:
@@ -59,10 +70,51 @@ point:
   %own.at = getelementptr double, ptr %own, i64 %own.off
   %price = load double, ptr %own.at
   %refused = fcmp oeq double %price, 0x7FF0000000000000
-  br i1 %refused, label %point.end, label %fill
+  br i1 %refused, label %point.end, label %ask
+
+ask:
+  br i1 %any, label %look, label %fill
+
+look:
+  %l = phi i64 [ 0, %ask ], [ %l.next, %look.end ]
+  %l.off = mul i64 %l, {_WORDS}
+  %l.hole = getelementptr i64, ptr %holes, i64 %l.off
+{"".join(_field(name, "l") for name in ("table", "slices.count", "most"))}
+{"".join(_field(name, "l") for name in ("at", "at_point"))}
+  %l.array = inttoptr i64 %l.at to ptr
+  %l.point = mul i64 %p, %l.at_point
+  %l.first.at = getelementptr i64, ptr %l.array, i64 %l.point
+  %l.first = load i64, ptr %l.first.at
+  %lost = icmp slt i64 %l.first, 0
+  br i1 %lost, label %point.end, label %try
+
+try:
+  %l.data = inttoptr i64 %l.table to ptr
+  %l.row = getelementptr double, ptr %l.data, i64 %l.first
+  %l.most.at = getelementptr double, ptr %l.row, i64 %l.most
+  %l.least = load double, ptr %l.most.at
+  %likely = fcmp one double %l.least, 0x7FF0000000000000
+  br i1 %likely, label %look.end, label %seek
+
+seek:
+  %x = phi i64 [ 0, %try ], [ %x.next, %seek.next ]
+  %x.at = getelementptr double, ptr %l.row, i64 %x
+  %x.cost = load double, ptr %x.at
+  %x.there = fcmp one double %x.cost, 0x7FF0000000000000
+  br i1 %x.there, label %look.end, label %seek.next
+
+seek.next:
+  %x.next = add i64 %x, 1
+  %x.end = icmp eq i64 %x.next, %l.slices.count
+  br i1 %x.end, label %point.end, label %seek
+
+look.end:
+  %l.next = add i64 %l, 1
+  %l.end = icmp eq i64 %l.next, %count
+  br i1 %l.end, label %fill, label %look
 
 fill:
-  %f = phi i64 [ 0, %point ], [ %f.next, %fill ]
+  %f = phi i64 [ 0, %ask ], [ 0, %look.end ], [ %f.next, %fill ]
   %f.at = getelementptr double, ptr %sums, i64 %f
   store double %price, ptr %f.at
   %f.next = add i64 %f, 1
@@ -70,22 +122,17 @@ fill:
   br i1 %f.end, label %filled, label %fill
 
 filled:
-  %any = icmp sgt i64 %count, 0
   br i1 %any, label %each, label %least
 
 each:
   %c = phi i64 [ 0, %filled ], [ %c.next, %each.end ]
   %c.off = mul i64 %c, {_WORDS}
   %hole = getelementptr i64, ptr %holes, i64 %c.off
-{"".join(map(_field, HOLE))}
+{"".join(map(_field, _SUMMED))}
   %at.array = inttoptr i64 %at to ptr
   %at.off = mul i64 %p, %at_point
   %first.at = getelementptr i64, ptr %at.array, i64 %at.off
   %first = load i64, ptr %first.at
-  %lost = icmp slt i64 %first, 0
-  br i1 %lost, label %point.end, label %open
-
-open:
   %t.array = inttoptr i64 %times to ptr
   %t.off = mul i64 %p, %times_point
   %t.at = getelementptr double, ptr %t.array, i64 %t.off
@@ -105,7 +152,7 @@ open:
   br label %class
 
 class:
-  %i = phi i64 [ 0, %open ], [ %i.next, %class.end ]
+  %i = phi i64 [ 0, %each ], [ %i.next, %class.end ]
   %i.off = mul i64 %i, %l1_class
   %i.at = getelementptr i64, ptr %l1.row, i64 %i.off
   %q = load i64, ptr %i.at

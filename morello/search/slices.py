@@ -40,7 +40,7 @@ class Slices:
         first, old = np.zeros((2, count), np.int64)
         _native()["equal_columns"](*map(address, (columns, first, old)), rows, count)
         kept, place = np.unique(first, return_inverse=True)
-        distinct = np.ascontiguousarray(columns[:, kept]).reshape(*sizes, len(kept))
+        distinct = columns.take(kept, axis=1).reshape(*sizes, len(kept))
         decisions = np.full(distinct.shape, NO_ACTION, np.int32)
         return cls(distinct, decisions, place)
 
