@@ -22,6 +22,9 @@ from benchmarks.harness.results import (
 from benchmarks.harness.rounds import interleave
 from benchmarks.harness.worker import save_data
 
+_ROOF = "roof: "
+"""What begins the name of a roof among those that take turns."""
+
 _LOAD_SECONDS = 1800.0
 """That a contender may take to get ready: it may have to search first."""
 
@@ -117,9 +120,12 @@ class Field:
                 samplers[entry.name] = partial(self._sample, entries, entry.name)
         seconds, least = plan.seconds / plan.loads, -(-plan.least // plan.loads)
         found = interleave(samplers, seconds, least)
+        least_times = _least_times(case, found)
         for name, entry in entries.items():
             if entry.status == "ok":
-                sampled = dataclasses.replace(entry, samples=tuple(found[name]))
+                taken = tuple(found[name])
+                parts = tuple(a / b for a, b in zip(least_times, taken, strict=True))
+                sampled = dataclasses.replace(entry, samples=taken, fractions=parts)
                 entries[name] = self._checked(sampled)
         return entries
 
@@ -174,7 +180,7 @@ class Field:
             return rate
 
         return {
-            f"roof: {key}": partial(sampler, key, request)
+            _ROOF + key: partial(sampler, key, request)
             for key, request in requests.items()
         }
 
@@ -201,7 +207,20 @@ def joined(old: Entry | None, new: Entry) -> Entry:
         return new
     if old.status != "ok":
         return old
-    return dataclasses.replace(new, samples=old.samples + new.samples)
+    return dataclasses.replace(
+        new,
+        samples=old.samples + new.samples,
+        fractions=old.fractions + new.fractions,
+    )
+
+
+def _least_times(case: Case, found: Mapping[str, list[float]]) -> list[float]:
+    """The least time by the roof of each round."""
+    rates = (found[_ROOF + name] for name in (arithmetic_roof(case), "read"))
+    return [
+        Roof("", arithmetic, arithmetic, read).seconds(case.flops, case.bytes)
+        for arithmetic, read in zip(*rates, strict=True)
+    ]
 
 
 def load_alone(name: str, talker: Talker, case: Case) -> Entry:

@@ -49,8 +49,11 @@ _LEGEND = """Best and median of samples of back-to-back calls on operands that s
 where they are, all contenders in turns. Of the roof: the least time that the arithmetic
 or the reading of as much memory took in the same rounds, over the best time; of DRAM:
 the same of reading far more than the caches hold. A ratio is the time of the best peer
-over ours: above 1, ours is faster. G/s are 10^9 multiplications and additions a second;
-GB/s count every operand once. `p`: called from Python, which is in the time."""
+over ours: above 1, ours is faster. In turns: the roof's time, or that of a peer, over
+ours in the same round, the middle of all rounds; of the peers the least. What a whole
+round shares, as the clock of a core that others use, is in none of these.
+G/s are 10^9 multiplications and additions a second; GB/s count every operand once. `p`:
+called from Python, which is in the time."""
 
 
 def _origins(rows: Sequence[Row]) -> list[str]:
@@ -73,46 +76,53 @@ def _span(dates: list[str]) -> str:
 
 
 def _against(rows: Sequence[Row], ours: str) -> str:
-    head = ["Spec", "threads", "best", "median", "rate", "of the roof", "bound by"]
-    head += ["of DRAM", "best peer", "its best", "ratio", "ratio of medians", "commit"]
+    head = ["Spec", "threads", "best", "median", "rate", "of the roof"]
+    head += ["roof in turns", "bound by", "of DRAM", "best peer", "its best", "ratio"]
+    head += ["ratio of medians", "ratio in turns", "commit"]
     found: list[list[str]] = []
-    ratios: dict[str, list[tuple[float, float]]] = {}
+    ratios: dict[str, list[tuple[float, float, float]]] = {}
     for row in rows:
         mine = row.entry(ours)
         if mine is None:
             continue
         if not mine.samples:
-            blank = [mine.status, *["-"] * 5]
+            blank = [mine.status, *["-"] * 6]
             cells = [f"`{row.spec}`", str(row.threads), *blank, *_peer(row, ours)]
             found.append([*cells, row.origin["commit"]])
             continue
         ratio, median = row.ratio(ours), row.ratio(ours, median=True)
-        if ratio is not None and median is not None:
-            ratios.setdefault(suite_of(row.spec), []).append((ratio, median))
+        turns = row.ratio_in_turns(ours)
+        if ratio is not None and median is not None and turns is not None:
+            ratios.setdefault(suite_of(row.spec), []).append((ratio, median, turns))
         found.append(
             [
                 *(f"`{row.spec}`", str(row.threads)),
                 *(time_text(mine.best), time_text(mine.median)),
                 *(rate_text(row, mine.best), f"{row.fraction(mine.best):.1%}"),
+                "-" if mine.fraction is None else f"{mine.fraction:.1%}",
                 row.roof.bound(row.flops, row.bytes),
                 _of_dram(row, mine.best),
-                *_peer(row, ours)[:-2],
-                *(_ratio(ratio), _ratio(median), row.origin["commit"]),
+                *_peer(row, ours)[:2],
+                *map(_ratio, (ratio, median, turns)),
+                row.origin["commit"],
             ]
         )
     return "\n\n".join([table(head, found), *_means(ratios)])
 
 
-def _means(ratios: dict[str, list[tuple[float, float]]]) -> list[str]:
-    """The geometric means of each suite, of best times and of medians."""
+def _means(ratios: dict[str, list[tuple[float, float, float]]]) -> list[str]:
+    """The geometric means of each suite, of best times, of medians and in turns; and
+    the least of those in turns."""
     if not ratios:
         return []
     rows = []
-    for suite, pairs in ratios.items():
-        best, medians = zip(*pairs, strict=True)
-        figures = (geometric_mean(best), min(best), geometric_mean(medians))
-        rows.append([suite, str(len(pairs)), *(f"{f:.3f}" for f in figures)])
+    for suite, found in ratios.items():
+        best, medians, turns = zip(*found, strict=True)
+        figures = [geometric_mean(best), min(best), geometric_mean(medians)]
+        figures += [geometric_mean(turns), min(turns)]
+        rows.append([suite, str(len(found)), *(f"{f:.3f}" for f in figures)])
     head = ["suite", "Specs compared", "mean ratio", "least", "mean ratio of medians"]
+    head += ["mean ratio in turns", "least in turns"]
     return [f"Geometric means:\n\n{table(head, rows)}"]
 
 
@@ -130,8 +140,8 @@ def _peer(row: Row, ours: str) -> list[str]:
     """The best peer, its time, and dashes for the ratios."""
     best = row.best_other(ours)
     if best is None:
-        return ["-"] * 4
-    return [best.name, time_text(best.best), "-", "-"]
+        return ["-"] * 5
+    return [best.name, time_text(best.best), "-", "-", "-"]
 
 
 def _all(record: Record) -> str:

@@ -66,11 +66,12 @@ class Entry:
         name: of the contender.
         status: ``ok``, ``unsupported``, ``wrong`` or ``failed``.
         detail: why, where it is not ``ok``; a note where it is.
-        samples: seconds a call.
+        samples: seconds a call, round by round.
         calls: in each sample.
         in_python: whether each call was made from Python.
         out_dtype: of the output, where it is not the case's.
         above_roof: whether it was faster than anything with AVX2 can be.
+        fractions: of the roof of the same round, for each sample.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Entry:
     in_python: bool = False
     out_dtype: str = ""
     above_roof: bool = False
+    fractions: tuple[float, ...] = ()
 
     @property
     def best(self) -> float:
@@ -91,6 +93,11 @@ class Entry:
     def median(self) -> float:
         """The seconds a call in the middle."""
         return statistics.median(self.samples)
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the roof in the same round, in the middle of all rounds."""
+        return statistics.median(self.fractions) if self.fractions else None
 
     @property
     def counts(self) -> bool:
@@ -135,6 +142,22 @@ class Row:
             return other.median / mine.median
         return other.best / mine.best
 
+    def ratio_in_turns(self, name: str) -> float | None:
+        """The least, of all others that count, of the middle ratio of their time over
+        that of a contender in the same round: what a whole round has in common, as the
+        clock of the core, is in neither."""
+        mine = self.entry(name)
+        if mine is None or not mine.counts:
+            return None
+        found = [
+            statistics.median(
+                b / a for a, b in zip(mine.samples, e.samples, strict=True)
+            )
+            for e in self.entries
+            if e.counts and e.name != name and len(e.samples) == len(mine.samples)
+        ]
+        return min(found, default=None)
+
     def fraction(self, seconds: float) -> float:
         """The least time by the roof, of a time."""
         return self.roof.seconds(self.flops, self.bytes) / seconds
@@ -144,6 +167,7 @@ class Row:
         data = dataclasses.asdict(self)
         for entry, found in zip(data["entries"], self.entries, strict=True):
             entry["samples"] = [float(f"{s:.4g}") for s in found.samples]
+            entry["fractions"] = [float(f"{f:.4g}") for f in found.fractions]
             if found.samples:
                 entry["best_s"], entry["median_s"] = found.best, found.median
                 entry["of_roof"] = round(self.fraction(found.best), 4)
@@ -156,7 +180,8 @@ def row_of(data: dict[str, Any]) -> Row:
     entries = []
     for entry in data["entries"]:
         kept = {key: value for key, value in entry.items() if key in names}
-        entries.append(Entry(**{**kept, "samples": tuple(kept["samples"])}))
+        lists = {k: tuple(kept.get(k, ())) for k in ("samples", "fractions")}
+        entries.append(Entry(**{**kept, **lists}))
     rest = {"roof": Roof(**data["roof"]), "entries": tuple(entries)}
     return Row(**{**data, **rest, "load": tuple(data["load"])})
 

@@ -67,23 +67,24 @@ def test_the_page_compares_with_the_best_peer_that_counts() -> None:
     page = markdown(RECORD)
     first, second, third = lines_with(page, "| `matmul:")[:3]
     assert first == (
-        "| `matmul:1x1x1:f32` | 1 | 20 us | 25 us | 50.0 G/s | 50.0% | arithmetic "
-        "| - | fast | 10 us | 0.500 | 0.500 | abc123 |"
+        "| `matmul:1x1x1:f32` | 1 | 20 us | 25 us | 50.0 G/s | 50.0% | - "
+        "| arithmetic | - | fast | 10 us | 0.500 | 0.500 | 0.500 | abc123 |"
     )
     # 10^6 bytes at 10 GB/s take 100 us, the arithmetic 10 us.
     assert second == (
-        "| `matmul:2x2x2:f32` | 1 | 1 ms | 1 ms | 1.0 GB/s | 10.0% | bandwidth "
-        "| 5.0% | fast | 8 ms | 8.000 | 8.000 | abc123 |"
+        "| `matmul:2x2x2:f32` | 1 | 1 ms | 1 ms | 1.0 GB/s | 10.0% | - "
+        "| bandwidth | 5.0% | fast | 8 ms | 8.000 | 8.000 | 8.000 | abc123 |"
     )
     assert third.startswith("| `matmul:3x3x3:f32` | 1 | unsupported |")
-    assert "| others | 2 | 2.000 | 0.500 | 2.000 |" in page
+    assert "| others | 2 | 2.000 | 0.500 | 2.000 | 2.000 | 0.500 |" in page
     squares = row(
         "matmul:64x64x64:f32",
-        Entry("morello", "ok", "", (1.0, 3.0)),
+        Entry("morello", "ok", "", (1.0, 3.0), fractions=(0.25, 0.5)),
         Entry("fast", "ok", "", (3.0, 3.0)),
     )
     page = markdown(dataclasses.replace(RECORD, rows=(*RECORD.rows, squares)))
-    assert "| f32-squares | 1 | 3.000 | 3.000 | 1.500 |" in page
+    assert "| f32-squares | 1 | 3.000 | 3.000 | 1.500 | 2.000 | 2.000 |" in page
+    assert "| 37.5% | " in page
 
 
 def test_the_page_says_who_is_out_and_why() -> None:

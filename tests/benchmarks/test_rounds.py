@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from benchmarks.harness.case import Case
+from benchmarks.harness.measure import joined
 from benchmarks.harness.results import (
     Entry,
     Roof,
@@ -69,6 +70,28 @@ def test_the_ratio_is_that_to_the_best_other() -> None:
     assert found.ratio("mine", median=True) == 2.0
     assert found.ratio("nobody") is None
     assert row(mine).ratio("mine") is None
+
+
+def test_the_ratio_in_turns_is_of_one_round_at_a_time() -> None:
+    # The clock halves in the second round: the peer is a fifth slower in both.
+    mine = Entry("mine", "ok", samples=(1.0, 2.0, 5.0))
+    peer = Entry("peer", "ok", samples=(1.2, 2.4, 1.0))
+    slow = Entry("slow", "ok", samples=(1.3, 2.6, 6.5))
+    fewer = Entry("fewer", "ok", samples=(0.1,))
+    found = row(mine, slow, peer, fewer)
+    assert found.ratio_in_turns("mine") == 1.2
+    assert found.ratio_in_turns("nobody") is None
+    assert row(mine).ratio_in_turns("mine") is None
+
+
+def test_fractions_are_of_the_roof_of_their_round() -> None:
+    entry = Entry("a", "ok", samples=(1.0, 2.0), fractions=(0.5, 0.25))
+    assert entry.fraction == 0.375
+    assert Entry("a", "ok", samples=(1.0,)).fraction is None
+    assert joined(entry, entry).fractions == (0.5, 0.25, 0.5, 0.25)
+    kept = row_of(row(entry).as_json()).entry("a")
+    assert kept is not None
+    assert kept.fractions == entry.fractions
 
 
 @pytest.mark.parametrize(
