@@ -163,7 +163,8 @@ class Field:
     def _roof_samplers(
         self, case: Case, rates: dict[str, float]
     ) -> dict[str, Callable[[], float]]:
-        """Roofs take turns with contenders; the best of each ends in ``rates``."""
+        """Roofs take turns with contenders: a sample is a mean, as theirs are; the best
+        of each ends in ``rates``."""
         seconds = {"seconds": self._plan.sample}
         requests: dict[str, dict[str, Any]] = {
             loop: {"do": "arithmetic", "name": loop, **seconds}
@@ -175,9 +176,9 @@ class Field:
             requests["dram"] = {"do": "read", "bytes": far, **seconds}
 
         def sampler(key: str, request: dict[str, Any]) -> float:
-            rate = float(self._roofs.ask(request)["rate"])
-            rates[key] = max(rate, rates.get(key, 0.0))
-            return rate
+            answer = self._roofs.ask(request)
+            rates[key] = max(float(answer["rate"]), rates.get(key, 0.0))
+            return float(answer["mean"])
 
         return {
             _ROOF + key: partial(sampler, key, request)

@@ -85,4 +85,5 @@ class FakeRoofs:
 
     def ask(self, request: dict[str, object], timeout: float = 1) -> dict[str, object]:
         """A rate that nothing reaches."""
-        return {"rate": 1e9 if request["do"] == "read" else 1e6}
+        rate = 1e9 if request["do"] == "read" else 1e6
+        return {"rate": rate, "mean": rate}
