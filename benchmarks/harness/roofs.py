@@ -1,7 +1,7 @@
 """The roofs of the machine, measured: ``python -m benchmarks.harness.roofs THREADS``.
 
-A process like a contender's, which answers two requests, each with 10^9 a second, in its
-best call and in the mean of all calls, as a contender's sample is a mean:
+A process like a contender's, which answers two requests, each with 10^9 a second: of
+the best call, and of all calls together, as a contender's sample is a mean:
 
 - ``arithmetic``: operations of a loop in registers, on all threads together;
 - ``read``: bytes of so many bytes of memory read again and again, each thread with a
