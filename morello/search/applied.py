@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from morello.actions import Action, Child, Expansion
 from morello.search.axes import Axis, Box
-from morello.search.gather import look_up
+from morello.search.gather import Known, known_axes, look_up
 from morello.search.table import Costs, Floats, TableId
 from morello.spec import Level, Limits
 from morello.spec.frame import Bools, Frame
@@ -80,6 +81,11 @@ class Applied:
             holes.append((child, table))
         axes = tuple(a[:n] for a, n in zip(box.axes, window, strict=True))
         return cls(window, axes, part, expansion, legal, tuple(holes))
+
+    @functools.cached_property
+    def known(self) -> Known:
+        """The dimension and the coordinates of each array of the frame."""
+        return known_axes(self.frame, self.axes)
 
     def total(self, own: Any, hole: Callable[[Child, Floats], Floats]) -> Floats:
         """What the action costs: an array that broadcasts to the window.

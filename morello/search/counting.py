@@ -14,7 +14,7 @@ import numpy as np
 
 from morello.actions import Action, Child, Expansion
 from morello.search.applied import Applied
-from morello.search.axes import Box, Free
+from morello.search.axes import Box
 from morello.search.machine_code import address
 from morello.search.native_sum import sum_function
 from morello.search.pins import Fixed
@@ -64,9 +64,9 @@ class _Counts:
         """The table that a hole of a parent's table is looked up in."""
         return self._run.child_id(parent, child)
 
-    def free(self, key: SpecKey, parent: TableId) -> Free:
-        """Which limits may differ from the goal's in a hole with this key."""
-        return self._run.free(key, parent)
+    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
+        """The table of the tiles of loops, where these have another key."""
+        return self._run.loop_id(parent, key)
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """None: the programs that a pin leaves out count too."""
@@ -128,8 +128,7 @@ class _TableCounter(TableSolver):
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key."""
-        identity = TableId(key, self.id.sizes, self.run.free(key, self.id))
-        table = self.run.costs(identity)
+        table = self.run.costs(self.run.loop_id(self.id, key))
         if not table.slices.size:
             return
         theirs = table.box.sizes[dim]

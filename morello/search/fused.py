@@ -14,7 +14,8 @@ import numpy as np
 
 from morello.actions import Child
 from morello.search.applied import Applied
-from morello.search.gather import places
+from morello.search.axes import ANY, Axis
+from morello.search.gather import place_on
 from morello.search.machine_code import address
 from morello.search.native_gather import gather_function
 from morello.search.table import Costs, Floats, Integers
@@ -47,14 +48,16 @@ class _Hole:
     """Where the costs of a hole are, and how often they count, as arrays to be added.
 
     Args:
-        at: the slices of a point of the sizes.
-        limits: which of them: what varies with the sizes alone, with what is left of
-            L1, of L2.
+        at: the point of its table, of each point of the sizes.
+        shape: what ``at`` varies with, as an array that broadcasts.
+        limits: the place of its slice: what varies with the sizes alone, with what is
+            left of L1, of L2.
     """
 
     table: Costs
     times: Array
-    at: Array
+    at: _Term
+    shape: tuple[int, ...]
     limits: tuple[Array, Array, Array]
 
     @classmethod
@@ -63,27 +66,21 @@ class _Hole:
         times = np.asarray(child.times, np.float64)
         if child.there is not None or _varies(times) != _POINT:
             return None
-        at: Any = 0
-        sums: list[Any] = [0, 0, 0]
-        dims, stride = len(table.box.sizes), table.slices.size
-        found = places(table, applied.frame, applied.axes, child.frame)
-        for axis, (extent, place, gap) in enumerate(found):
-            if axis == dims:
-                stride = len(table.place)
-            stride //= extent
-            term = place * stride
-            if gap is not False:
-                term = np.where(gap, _NONE, term)
-            kind = _varies(term)
-            if kind is None or (axis < dims and kind != _POINT):
-                return None
-            if axis < dims:
-                at = at + term
-            else:
-                sums[kind] = sums[kind] + term
+        sums = _limits(child, table, applied)
+        found = _points(child, table, applied)
+        if sums is None or found is None:
+            return None
+        at, shape = found
         vrf, near, far = (np.asarray(total, np.int64) for total in sums)
-        none = np.where(vrf < 0, _NONE, 0)  # of all that follows at has to say it
-        return cls(table, times, at + none, (np.maximum(vrf, 0), near, far))
+        if vrf.min() < 0:  # of all that follows at has to say it
+            points = applied.window[:-2]
+            every = np.empty(points, np.int64)
+            every[...] = at.values.reshape(points) if at.point else at.values
+            every += np.where(vrf < 0, _NONE, 0)[..., 0, 0]
+            at = _Term(every.reshape(-1), 1)
+            shape = np.broadcast_shapes(shape, vrf.shape)
+            vrf = np.maximum(vrf, 0)
+        return cls(table, times, at, shape, (vrf, near, far))
 
     def where(self, legal: Array, kind: int) -> "_Hole":
         """The same with programs only where an action applies."""
@@ -97,7 +94,7 @@ class _Hole:
         """In the order of `native_gather.HOLE`, after the table and its slices."""
         vrf, near, far = self.limits
         return (
-            _by_point(self.at, points),
+            self.at,
             _by_point(self.times, points),
             _by_point(vrf, points),
             _by_class(near, points, _NEAR),
@@ -138,12 +135,81 @@ def improve(
         holes[0] = holes[0].where(legal, kind)
     own = own.astype(np.float64)
     _run(costs, decisions, index, own, holes, applied.window[:-2])
-    shapes = (
-        array.shape for hole in holes for array in (hole.times, hole.at, *hole.limits)
-    )
-    return applied.compared(
-        math.prod(np.broadcast_shapes(own.shape, legal.shape, *shapes))
-    )
+    shapes = [a.shape for hole in holes for a in (hole.times, *hole.limits)]
+    shapes += [own.shape, legal.shape, *(hole.shape for hole in holes)]
+    return applied.compared(math.prod(np.broadcast_shapes(*shapes)))
+
+
+def _points(
+    child: Child, table: Costs, applied: Applied
+) -> tuple[_Term, tuple[int, ...]] | None:
+    """The points of a table that a hole is at, negative where it has none, and what
+    they vary with; None if with more than sizes."""
+    axes, values, points = table.box.sizes, child.frame.sizes, applied.window[:-2]
+    known_of = [applied.known.get(id(value)) for value in values]
+    held = tuple(known for known in known_of if known and known[1] != (ANY,))
+    if len(held) == len(values):
+        return _held_points(axes, held, points)
+    at: Any = 0
+    for axis, value, known in zip(axes, values, known_of, strict=True):
+        place, gap = place_on(axis, value, known, len(applied.axes))
+        at = at * len(axis) + (place if gap is False else np.where(gap, _NONE, place))
+    at = np.asarray(at, np.int64)
+    if _varies(at) != _POINT:
+        return None
+    return _by_point(at, points), at.shape
+
+
+@lru_cache(maxsize=256)
+def _held_points(
+    axes: tuple[Axis, ...], held: tuple[tuple[int, Axis], ...], points: tuple[int, ...]
+) -> tuple[_Term, tuple[int, ...]]:
+    """The same where each size is one of the parent's: few tables have other axes."""
+    at: Any = np.zeros((), np.int64)
+    for axis, (dim, values) in zip(axes, held, strict=True):
+        place, gap = place_on(axis, None, (dim, values), len(points) + 2)
+        at = at * len(axis) + (place if gap is False else np.where(gap, _NONE, place))
+    return _by_point(at, points), at.shape
+
+
+def _limits(
+    child: Child, table: Costs, applied: Applied
+) -> tuple[Any, Any, Any] | None:
+    """The places of a hole's slices, by what they vary with; None if one varies with
+    more than sizes and one cache."""
+    sums: list[Any] = [0, 0, 0]
+    stride = len(table.place)
+    limits = child.frame.limits
+    axes = table.box.axes[len(table.box.sizes) :]
+    values = (limits.vrf, limits.l1, limits.l2)
+    for axis, value in zip(axes, values, strict=True):
+        stride //= len(axis)
+        known = applied.known.get(id(value))
+        if known and known[1] != (ANY,):
+            term, kind = _held_limit(axis, known, stride, len(applied.axes))
+        else:
+            term, kind = _limit(axis, value, known, stride, len(applied.axes))
+        if kind is None:
+            return None
+        sums[kind] = sums[kind] + term
+    return sums[0], sums[1], sums[2]
+
+
+def _limit(
+    axis: Axis, value: Any, known: tuple[int, Axis] | None, stride: int, rank: int
+) -> tuple[Any, int | None]:
+    """What a limit adds to the places of slices, and what that varies with."""
+    place, gap = place_on(axis, value, known, rank)
+    term = place * stride if gap is False else np.where(gap, _NONE, place * stride)
+    return term, _varies(term)
+
+
+@lru_cache(maxsize=4096)
+def _held_limit(
+    axis: Axis, known: tuple[int, Axis], stride: int, rank: int
+) -> tuple[Any, int | None]:
+    """The same where the limit is the parent's."""
+    return _limit(axis, None, known, stride, rank)
 
 
 def _run(

@@ -1,6 +1,6 @@
 """Reading solved tables at the Specs of a frame."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -35,37 +35,28 @@ def look_up(
     Returns:
         costs that broadcast to the parent's box; infinite where the table has no point.
     """
-    known = _known(parent, axes)
+    known = known_axes(parent, axes)
     costs = _slice(table, _asked(table, child), known, len(axes))
     if costs is not None:
         return costs
     flat: Any = 0
     outside: Any = False
-    for extent, place, gap in places(table, parent, axes, child):
+    for axis, value in _asked(table, child):
+        place, gap = place_on(axis, value, known.get(id(value)), len(axes))
         if gap is not False:
             outside = outside | gap
             place = np.maximum(place, 0)
-        flat = flat * extent + place
+        flat = flat * len(axis) + place
     costs = table.dense.reshape(-1).take(flat)
     return costs if outside is False else np.where(outside, np.inf, costs)
 
 
-def places(
-    table: Costs, parent: Frame, axes: tuple[Axis, ...], child: Frame
-) -> Iterator[tuple[int, Any, Any]]:
-    """Where the Specs of a hole are in a table, axis after axis; see `look_up`.
-
-    Yields:
-        how long the axis is; the positions, which broadcast to the parent's box; and
-        which of them mean nothing, since the axis lacks the number: False for none.
-    """
-    known = _known(parent, axes)
-    for axis, value in _asked(table, child):
-        yield len(axis), *_place(axis, value, known.get(id(value)), len(axes))
+Known = Mapping[int, tuple[int, Axis]]
+"""The dimension of an array, by its `id`, and its coordinates."""
 
 
-def _known(parent: Frame, axes: tuple[Axis, ...]) -> dict[int, tuple[int, Axis]]:
-    """The dimension and the coordinates of each array of a frame."""
+def known_axes(parent: Frame, axes: tuple[Axis, ...]) -> Known:
+    """The arrays of a frame, which are the meshes of ``axes``."""
     return {
         id(array): (dim, axis)
         for dim, (array, axis) in enumerate(zip(_values(parent), axes, strict=True))
@@ -79,7 +70,7 @@ def _asked(table: Costs, child: Frame) -> tuple[tuple[Axis, Any], ...]:
 def _slice(
     table: Costs,
     places: tuple[tuple[Axis, Any], ...],
-    known: dict[int, tuple[int, Axis]],
+    known: Known,
     rank: int,
 ) -> Floats | None:
     """The costs where every axis is one of the parent's or one number: cut, not sought.
@@ -118,16 +109,25 @@ def _values(frame: Frame) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=65536)
 def _mesh(axis: Axis, dim: int, values: Axis, rank: int) -> tuple[Any, Any]:
-    """`_place` of a dimension of the parent itself."""
+    """`place_on` of a dimension of the parent itself."""
     found, gaps = positions(axis, values)
     mesh = found.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
     return mesh, mesh < 0 if gaps else False
 
 
-def _place(
+def place_on(
     axis: Axis, value: Any, known: tuple[int, Axis] | None, rank: int
 ) -> tuple[Any, Any]:
-    """The positions of values on an axis, and which of them have none."""
+    """The positions of values on an axis, and which of them have none.
+
+    Args:
+        known: what is known of ``value``, if it is an array of a frame.
+        rank: of that frame.
+
+    Returns:
+        positions that broadcast to the frame; and which of them mean nothing, since the
+        axis lacks the number: False for none.
+    """
     if axis == (ANY,):
         return 0, False
     if known is not None and known[1] != (ANY,):

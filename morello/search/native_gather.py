@@ -2,7 +2,7 @@
 
 For each point of the sizes, and each pair of what is left of L1 and of L2::
 
-    T[p, i, j] = min(T[p, i, j], own[p] + sum of times[p] · H[at[p] + slice[
+    T[p, i, j] = min(T[p, i, j], own[p] + sum of times[p] · H[at[p], slice[
                      vrf[p] + l1[p, i] + l2[p, j]]])
 
 over the holes H of an action. A place that is negative has no program. What does not
@@ -42,7 +42,7 @@ how many slices its table has, and the one of the greatest limits.
 _WORDS = len(HOLE)
 
 
-_SUMMED = tuple(name for name in HOLE if name not in ("slices.count", "most"))
+_SUMMED = tuple(name for name in HOLE if name != "most")
 
 
 def _field(name: str, prefix: str = "") -> str:
@@ -84,7 +84,8 @@ look:
   %l.array = inttoptr i64 %l.at to ptr
   %l.point = mul i64 %p, %l.at_point
   %l.first.at = getelementptr i64, ptr %l.array, i64 %l.point
-  %l.first = load i64, ptr %l.first.at
+  %l.there = load i64, ptr %l.first.at
+  %l.first = mul i64 %l.there, %l.slices.count
   %lost = icmp slt i64 %l.first, 0
   br i1 %lost, label %point.end, label %try
 
@@ -132,7 +133,8 @@ each:
   %at.array = inttoptr i64 %at to ptr
   %at.off = mul i64 %p, %at_point
   %first.at = getelementptr i64, ptr %at.array, i64 %at.off
-  %first = load i64, ptr %first.at
+  %there = load i64, ptr %first.at
+  %first = mul i64 %there, %slices.count
   %t.array = inttoptr i64 %times to ptr
   %t.off = mul i64 %p, %times_point
   %t.at = getelementptr double, ptr %t.array, i64 %t.off

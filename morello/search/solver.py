@@ -41,6 +41,30 @@ from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)
+class _Known:
+    """What is asked of a key again and again.
+
+    Args:
+        key: the one of all equal keys that is used, so that comparing them is quick.
+        lowest: the lowest level of an operand.
+        decides: the memories of which what is left can still decide.
+    """
+
+    key: SpecKey
+    lowest: Level
+    decides: Free
+
+    @classmethod
+    def of(cls, key: SpecKey, target: Target) -> "_Known":
+        decides = Free(
+            not ax.holds_registers(key),
+            ax.matters(key, Level.L1, target),
+            ax.matters(key, Level.L2, target),
+        )
+        return cls(key, min(t.level for t in key.tensors), decides)
+
+
+@dataclasses.dataclass(frozen=True)
 class Solution:
     """The best program of a Spec, and what finding it took."""
 
@@ -222,7 +246,7 @@ class _Run:
         self.impls = 0
         """Implementations that were compared."""
         self._boxes: dict[TableId, Box] = {}
-        self._free: dict[tuple[SpecKey, SpecKey, Free], Free] = {}
+        self._keys: dict[SpecKey, _Known] = {}
         self._pending: set[TableId] = set()
         self._impls: dict[tuple[TableId, Spec], Impl] = {}
 
@@ -297,13 +321,13 @@ class _Run:
 
     def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
         """The table of a goal."""
-        goal = TableId(key, sizes, Free())
-        return dataclasses.replace(goal, free=self.free(key, goal))
+        return self.loop_id(TableId(key, sizes, Free()), key)
 
     def child_id(self, parent: TableId, child: Child) -> TableId:
         """The table that a hole of a parent's table is looked up in."""
         sizes = tuple(parent.sizes[d] for d in child.dims)
-        return TableId(child.frame.key, sizes, self.free(child.frame.key, parent))
+        known = self._known(child.frame.key)
+        return TableId(known.key, sizes, self._free(known, parent))
 
     def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
         """The same for a hole of any action: loops may stay in their table."""
@@ -312,30 +336,32 @@ class _Run:
         key = action.loop_key(parent.key)
         if key == parent.key:
             return parent
-        return TableId(key, parent.sizes, self.free(key, parent))
+        return self.loop_id(parent, key)
 
-    def free(self, key: SpecKey, parent: TableId) -> Free:
-        """Which limits may differ from the goal's in a hole with this key.
+    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
+        """The table of the tiles of loops, where these have another key."""
+        known = self._known(key)
+        return TableId(known.key, parent.sizes, self._free(known, parent))
+
+    def _free(self, known: _Known, parent: TableId) -> Free:
+        """Which limits may differ from the goal's in a hole.
 
         Those that may in the parent, and those of memories where an operand of either
         lies and so may have taken something.
         """
-        question = key, parent.key, parent.free
-        found = self._free.get(question)
-        if found is None:
-            found = self._free[question] = self._find_free(*question)
-        return found
-
-    def _find_free(self, key: SpecKey, above: SpecKey, free: Free) -> Free:
-        lowest = min(t.level for t in (*key.tensors, *above.tensors))
-        vrf = free.vrf or lowest is Level.VRF
-        l1 = free.l1 or lowest <= Level.L1
-        l2 = free.l2 or lowest <= Level.L2
+        lowest = min(known.lowest, self._known(parent.key).lowest)
+        free, decides = parent.free, known.decides
         return Free(
-            vrf and not ax.holds_registers(key),
-            l1 and ax.matters(key, Level.L1, self.target),
-            l2 and ax.matters(key, Level.L2, self.target),
+            decides.vrf and (free.vrf or lowest is Level.VRF),
+            decides.l1 and (free.l1 or lowest <= Level.L1),
+            decides.l2 and (free.l2 or lowest <= Level.L2),
         )
+
+    def _known(self, key: SpecKey) -> _Known:
+        found = self._keys.get(key)
+        if found is None:
+            found = self._keys[key] = _Known.of(key, self.target)
+        return found
 
     def box(self, identity: TableId) -> Box:
         """The box of a table."""

@@ -18,7 +18,7 @@ from morello.actions.loops import tile_key
 from morello.errors import SearchError
 from morello.search import axes as ax
 from morello.search.applied import Applied, Below
-from morello.search.axes import Axis, Box, Free
+from morello.search.axes import Axis, Box
 from morello.search.fused import improve
 from morello.search.gather import positions
 from morello.search.pins import Fixed
@@ -46,8 +46,8 @@ class Tables(Below, Protocol):
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table."""
 
-    def free(self, key: SpecKey, parent: TableId) -> Free:
-        """Which limits may differ from the goal's in a hole with this key."""
+    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
+        """The table of the tiles of loops, where these have another key."""
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """The points of a table that are decided already."""
@@ -242,8 +242,7 @@ class TableSolver:
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key: an operand stops being contiguous."""
-        identity = TableId(key, self.id.sizes, self.run.free(key, self.id))
-        table = self.run.costs(identity)
+        table = self.run.costs(self.run.loop_id(self.id, key))
         if not table.slices.size:
             return
         planned = self._plan(dim, table.box.sizes[dim], loops)
