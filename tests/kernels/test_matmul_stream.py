@@ -93,7 +93,7 @@ def mixed(
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_axpy_of_bf16_is_exact_at_every_edge_size(lhs: str) -> None:
     sizes = [(1, m, 9, n) for m in (1, 2) for n in EDGE]
-    sizes += [(1, m, k, n) for m in (1, 2) for k in EDGE for n in (32, 75)]
+    sizes += [(1, m, k, n) for k in EDGE for m, n in ((1, 75), (2, 32))]
     check_random(Case("matmul_axpy_bf16", mixed(s, lhs)) for s in dict.fromkeys(sizes))
     over = itertools.product((1,), (1, 2), (1, 8, 9, 16, 24), (5, 32, 64, 75))
     check_random(Case("matmul_axpy_bf16", mixed(s, lhs, accum=False)) for s in over)
@@ -115,7 +115,7 @@ def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     columns = f"GL{COLUMNS}"
-    sizes = [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (1, 1), (2, 17))]
+    sizes = [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (2, 17))]
     sizes += [(1, m, 33, n) for e in EDGE for m, n in ((1, e), (e, 1), (2, e))]
     given = [mixed(s, lhs, columns, accum) for s in dict.fromkeys(sizes)]
     check_random(Case("matmul_dot", s) for s in given)
