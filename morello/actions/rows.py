@@ -6,9 +6,10 @@ rows pays for that, or the move of a tile that has them. A few rows are followed
 same time at no cost.
 
 A piece of a row ends within a line, as a rule. If the next piece follows, it finds the
-line; if other rows come first, the line has gone, and comes again. Pieces begin at
-multiples of their size: of n bytes in lines of 64 they share 64 - gcd(n, 64) with their
-neighbours, on average.
+line; if other rows come first, the line has left L1, and comes again: from L2, unless
+the rows are so many that L2 has lost it as well. Pieces of n bytes begin at multiples
+of n from where rows begin, which is at multiples of s (`Surroundings.row_start`): of
+lines of 64 bytes they share 64 - gcd(n, s, 64) with their neighbours, on average.
 """
 
 import math
@@ -30,8 +31,8 @@ def tile_rows(frame: Frame, operand: int, target: Target) -> Ints:
     if source.layout.row is None or not _row(frame.key, operand, target):
         return 0
     streams = _streams(frame, own.dims[source.layout.row], target)
-    count = paid_rows(source.runs(frame.operand_sizes(operand)), streams)
-    return count * _left_row(frame, operand, target)
+    count = source.runs(frame.operand_sizes(operand))
+    return paid_rows(count, streams) * _left_row(frame, operand, count, target)
 
 
 def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
@@ -43,12 +44,14 @@ def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
     paying = _paying(frame.key, dim, target)
     if not paying:
         return 0
-    row = sum(_left_row(frame, operand, target) for operand in paying)
     streams = _streams(frame, dim, target)
     extent, step = frame.sizes[dim], max(size, 1)
-    tiles = extent // step * paid_rows(step, streams)
-    rest = paid_rows(extent % step, streams)
-    return row * (paid_rows(extent, streams) - tiles - rest)
+
+    def paid(count: Ints) -> Ints:
+        row = sum(_left_row(frame, operand, count, target) for operand in paying)
+        return paid_rows(count, streams) * row
+
+    return paid(extent) - extent // step * paid(step) - paid(extent % step)
 
 
 def paid_rows(count: Ints, streams: Ints) -> Ints:
@@ -105,7 +108,7 @@ def width_class(key: SpecKey, dim: int, size: int, target: Target) -> Hashable:
         if tensor.layout.streamed == dim and _row(key, i, target):
             shares, shorter = _counts_width(key, i, target)
             piece = size * tensor.dtype.itemsize
-            part = math.gcd(piece, LINE_BYTES) if shares else LINE_BYTES
+            part = math.gcd(piece, _row_start(key, i, target)) if shares else 0
             found.append((part, shorter and piece < LINE_BYTES))
     return tuple(found)
 
@@ -159,16 +162,28 @@ def _paying(key: SpecKey, dim: int, target: Target) -> tuple[int, ...]:
     return tuple(i for i in operands if pays_rows(key, i, dim, target))
 
 
-def _left_row(frame: Frame, operand: int, target: Target) -> Ints:
-    """Millicycles to leave a row of an operand for another, and to come back to it."""
-    row, source = _row(frame.key, operand, target), frame.key.tensors[operand]
-    if not _shares_lines(frame.key, operand, target):
+def _left_row(frame: Frame, operand: int, count: Ints, target: Target) -> Ints:
+    """Millicycles to leave one of ``count`` rows of an operand, and to come back to it.
+
+    A line of each of them comes by in between, at the least.
+    """
+    key = frame.key
+    row, source = _row(key, operand, target), key.tensors[operand]
+    if not _shares_lines(key, operand, target):
         return row
     piece = source.run_bytes(frame.operand_sizes(operand))
-    shared = LINE_BYTES - np.gcd(piece, LINE_BYTES)
-    near = target.around.near and source.level is Level.GL
-    line = _whole_line(frame.key, operand, Level.L2 if near else source.level, target)
+    shared = LINE_BYTES - np.gcd(piece, _row_start(key, operand, target))
+    line: Ints = _whole_line(key, operand, source.level, target)
+    if source.level is Level.GL:
+        again = _whole_line(key, operand, Level.L2, target)
+        kept = target.around.near or count <= target.l2_lines // 2
+        line = np.where(kept, again, line)
     return row + shared * line // LINE_BYTES
+
+
+def _row_start(key: SpecKey, operand: int, target: Target) -> int:
+    """The bytes that rows of an operand begin at multiples of: a line at most."""
+    return target.around.row_start(key.kind.operands[operand].name)
 
 
 def _whole_line(key: SpecKey, operand: int, level: Level, target: Target) -> int:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from morello.spec import Level, Spec
+from morello.spec import Level, Move, Spec
 from morello.spec.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -33,6 +33,10 @@ class Surroundings:
     packed: tuple[str, ...] = ()
     """The operands of a far goal that are packed themselves: unlike a copy of a part,
     they come from DRAM."""
+    begins: tuple[tuple[str, int], ...] = ()
+    """Where rows begin within lines: the bytes that all rows of an operand begin at
+    multiples of. By operand, if the goal is a move; else the least of all, under no
+    name, as a copy below may be of any of them. Empty if all rows begin at lines."""
 
     @classmethod
     def of(
@@ -74,12 +78,20 @@ class Surroundings:
         )
         unlike = tuple(other) if aliased or widened else ()
         names = tuple(aliased), tuple(widened), unlike
-        return cls(far, near, *names, apart, tuple(packed))
+        return cls(far, near, *names, apart, tuple(packed), _begins(goal))
 
     @property
     def crowds(self) -> bool:
         """Whether rows may fall into the same sets at all."""
         return bool(self.aliased or self.widened)
+
+    def row_start(self, operand: str) -> int:
+        """The bytes that rows of an operand of a copy begin at multiples of.
+
+        A line at most. Of what is below a move they are those of its own operand.
+        """
+        begins = dict(self.begins)
+        return begins.get(operand, begins.get("", LINE_BYTES))
 
     def has_aliased(self, operand: str, itemsize: int) -> bool:
         """Whether an operand of a Spec below the goal may be a tile of an aliased one.
@@ -98,6 +110,18 @@ class Surroundings:
 
 PLAIN = Surroundings()
 """Those of a goal that fits L3, but not L2, with rows anywhere."""
+
+
+def _begins(goal: Spec) -> tuple[tuple[str, int], ...]:
+    """What `Surroundings.begins` has of a goal."""
+    starts = {
+        operand.name: math.gcd(_row_bytes(goal, index), LINE_BYTES)
+        for index, operand in enumerate(goal.kind.operands)
+    }
+    least = min(starts.values())
+    if least == LINE_BYTES:
+        return ()
+    return tuple(starts.items()) if isinstance(goal.kind, Move) else (("", least),)
 
 
 def _least_bytes(goal: Spec, operand: int, period: int) -> int:

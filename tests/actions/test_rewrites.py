@@ -246,29 +246,74 @@ def test_a_piece_of_an_aliased_line_costs_its_part_if_it_is_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "shared"), [(16, 0), (32, 0), (8, 32), (12, 48), (20, 48), (5, 60)]
+    ("columns", "start", "shared"),
+    [
+        (16, 64, 0),
+        (32, 64, 0),
+        (8, 64, 32),
+        (12, 64, 48),
+        (20, 64, 48),
+        (5, 64, 60),
+        (16, 32, 32),  # rows of 1000 floats begin at lines and in the middle of them
+        (8, 32, 32),
+        (16, 4, 60),
+        (5, 16, 60),
+    ],
 )
 def test_a_line_that_pieces_of_rows_share_comes_again_after_other_rows(
-    columns: int, shared: int
+    columns: int, start: int, shared: int
 ) -> None:
-    """A piece of n bytes begins at a multiple of n: 64 - gcd(n, 64) are of others."""
+    """Pieces of n bytes begin at multiples of n from where rows begin."""
     text = f"move:48x{columns}:src=[0,1]/strided:dst=[0,1]@L1"
     loop = 12 * UNIT.loop_trip + UNIT.loop_setup
-    again = UNIT.row_gl + shared * UNIT.line_gl // 64
-    assert cost(Tile("d0", 4), text) == loop + 48 * again
+    again = UNIT.row_gl + shared * UNIT.line_l2 // 64
+    target = AVX2.seen(Surroundings(begins=(("src", start),)))
+    assert cost(Tile("d0", 4), text, target) == loop + 48 * again
     move = Move("src", Level.L2, Layout.row_major(2))
     lines = 48 * columns * 4 // 64 if columns < 16 else 48 * -(-columns // 16)
-    assert cost(move, text) == lines * UNIT.line_gl + 48 * again
+    assert cost(move, text, target) == lines * UNIT.line_gl + 48 * again
+
+
+def test_a_line_comes_again_from_where_it_is() -> None:
+    """L2 holds a line each of half as many rows as it has lines."""
+    text = "move:{}x8:src=[0,1]/strided:dst=[0,1]@L1"
+    for rows, level in ((AVX2.l2_lines // 2, "l2"), (AVX2.l2_lines // 2 + 1, "gl")):
+        line = getattr(UNIT, f"line_{level}") // 2
+        loop = rows * UNIT.loop_trip + UNIT.loop_setup
+        paid = cost(Tile("d0", 1), text.format(rows))
+        assert paid == loop + rows * (UNIT.row_gl + line)
+    near = "move:48x8:src=[0,1]@L2/strided:dst=[0,1]@L1"
+    loop = 12 * UNIT.loop_trip + UNIT.loop_setup
+    assert cost(Tile("d0", 4), near) == loop + 48 * (UNIT.row_l2 + UNIT.line_l2 // 2)
+
+
+def test_a_line_that_comes_again_is_paid_once_however_loops_are_made() -> None:
+    """What tiles pay that have few enough rows is taken off."""
+    tile = "src=[0,1]/strided:dst=[0,1]@L1"
+    rows = AVX2.l2_lines
+
+    def paid(rows: int, size: int) -> int:
+        loop = rows // size * UNIT.loop_trip + UNIT.loop_setup
+        return cost(Tile("d0", size), f"move:{rows}x8:{tile}") - loop
+
+    whole = rows * (UNIT.row_gl + UNIT.line_gl // 2)
+    assert paid(rows, 4) == whole
+    assert paid(rows, 64) + rows // 64 * paid(64, 4) == whole
 
 
 def test_a_written_line_that_pieces_share_is_brought_from_where_it_is() -> None:
-    text = "move:48x8:src=[0,1]@L1:dst=[0,1]/strided"
+    text = "move:{}x8:src=[0,1]@L1:dst=[0,1]/strided"
     loop = 12 * UNIT.loop_trip + UNIT.loop_setup
-    written = (UNIT.store_gl + UNIT.turn_copy) // 2
-    assert cost(Tile("d0", 4), text) == loop + 48 * (UNIT.row_gl + written)
+    paid = UNIT.row_gl + UNIT.store_l2 // 2
+    assert cost(Tile("d0", 4), text.format(48)) == loop + 48 * paid
     near = AVX2.seen(Surroundings(near=True))
     paid = UNIT.row_l2 + UNIT.store_l2 // 2
-    assert cost(Tile("d0", 4), text, near) == loop + 48 * paid
+    assert cost(Tile("d0", 4), text.format(48), near) == loop + 48 * paid
+    rows = AVX2.l2_lines
+    loop = rows // 4 * UNIT.loop_trip + UNIT.loop_setup
+    written = (UNIT.store_gl + UNIT.turn_copy) // 2
+    far = cost(Tile("d0", 4), text.format(rows))
+    assert far == loop + rows * (UNIT.row_gl + written)
 
 
 def test_rows_of_a_copy_are_not_aliased() -> None:

@@ -108,7 +108,7 @@ def lines_brought(before: Spec, after: Spec) -> int:
     if isinstance(before.kind, MoveKind) and size < 64:
         cost = rows * size * line // 64
     dim = source.layout.row
-    row = 0 if dim is None else row_price(before, index)
+    row = 0 if dim is None else row_price(before, index, rows)
     many = dim is not None and rows > followed(before, operand.dims[dim])
     return int(cost + rows * row * many)
 
@@ -145,20 +145,25 @@ def per_level(what: str, level: Level) -> int:
     return getattr(AVX2.coefficients, names[level]) if level in names else 0
 
 
-def row_price(spec: Spec, index: int) -> int:
+def row_price(spec: Spec, index: int, rows: int) -> int:
     level = spec.tensors[index].level
     free = level is Level.L2 and len(spec.tensors) == 3
     row = 0 if free else per_level("row", level)
-    return row + part_of_line(spec, index) if row else 0
+    return row + part_of_line(spec, index, rows) if row else 0
 
 
-def part_of_line(spec: Spec, index: int) -> int:
-    """The part that a piece of a row shares with others, of a line that comes again."""
+def part_of_line(spec: Spec, index: int, rows: int) -> int:
+    """The part that a piece of a row shares with others, of a line that comes again.
+
+    It is in L2 if that holds a line of each of the ``rows`` twice.
+    """
     tensor, level = spec.tensors[index], spec.tensors[index].level
     whole = tensor.contiguous or tensor.layout.is_packed
     if whole or not isinstance(spec.kind, MoveKind):
         return 0
     size = tensor.run_bytes(spec.shape(index))
+    if 2 * rows <= AVX2.l2_lines:
+        level = min(level, Level.L2)
     if not spec.kind.operands[index].is_written:
         line = per_level("line", level)
     else:
@@ -180,11 +185,18 @@ def followed(spec: Spec, dim: int) -> int:
 
 
 def rows_of_loop(spec: Spec, dim: int, size: int) -> int:
-    price = sum(row_price(spec, i) for i in across(spec, dim))
-    parts = [spec.sizes[dim] % size, *[size] * (spec.sizes[dim] // size)]
     limit = followed(spec, dim)
-    whole = spec.sizes[dim] if spec.sizes[dim] > limit else 0
-    return price * (whole - sum(part for part in parts if part > limit))
+
+    def paid(rows: int) -> int:
+        few = rows <= limit
+        return (
+            0
+            if few
+            else rows * sum(row_price(spec, i, rows) for i in across(spec, dim))
+        )
+
+    whole = spec.sizes[dim]
+    return paid(whole) - whole // size * paid(size) - paid(whole % size)
 
 
 def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:

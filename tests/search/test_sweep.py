@@ -21,6 +21,7 @@ SURROUNDINGS = {
     "plain": Surroundings(),
     "near": Surroundings(near=True),
     "aliased": Surroundings(aliased=("src", "dst"), apart=64),
+    "within lines": Surroundings(begins=(("src", 16), ("dst", 4))),
     "one aliased": Surroundings(aliased=("src",), other=("dst",), apart=64),
 }
 

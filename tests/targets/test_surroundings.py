@@ -18,11 +18,11 @@ def around(text: str) -> Surroundings:
     "text",
     [
         "matmul:64x64x64:f32",
-        "matmul:1000x1000x1000:f32",
-        "move:1000x1000:f32:dst=[1,0]",
-        "move:100000:f32",  # one row
-        "matmul:1x1000x1:f32",
-        "matmul:1x1024x1:f32",  # lhs has one row, rhs one element a row
+        "matmul:1008x1008x1008:f32",
+        "move:1008x1008:f32:dst=[1,0]",
+        "move:100001:f32",  # one row
+        "matmul:1x1024x1:f32:rhs=[0,2,1]",  # each operand is one row
+        "matmul:1x1000x8:f32:rhs=[0,2,1,2p8]",  # or packed
     ],
 )
 def test_most_goals_are_seen_as_they_are(text: str) -> None:
@@ -53,6 +53,30 @@ def test_rows_at_multiples_of_a_page_are_aliased(text: str, aliased: str) -> Non
         size = spec.dtypes[spec.kind.operands.index(operand)].itemsize
         assert found.has_aliased(operand.name, size) == (operand.name in found.aliased)
     assert found.has_aliased("of a copy", 1) == bool(aliased)
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("move:1000x1000:f32:dst=[1,0]", {"src": 32, "dst": 32}),
+        ("move:1008x1000:f32:dst=[1,0]", {"src": 32, "dst": 64}),
+        ("move:1x1000:f32", {}),
+        ("move:10x15:bf16:dst=[0,1,0p2]", {"src": 2, "dst": 64}),
+        ("matmul:1000x1000x1000:f32", {"": 32}),
+        ("matmul:64x300x64:f32", {"": 16}),
+        ("matmul:1x1024x1:f32", {"": 4}),  # rhs has an element a row
+        ("matmul:16x16x16:u8,s8,s32", {"": 16}),
+        ("fill:4x33:f32", {"": 4}),
+    ],
+)
+def test_rows_may_begin_within_lines(text: str, begins: dict[str, int]) -> None:
+    """Of an operand of a move; of others, the least that a copy of any may have."""
+    found = around(text)
+    assert found == dataclasses.replace(found, begins=tuple(begins.items()))
+    for operand in parse_spec(text, AVX2.limits).kind.operands:
+        start = begins.get(operand.name, begins.get("", 64))
+        assert found.row_start(operand.name) == start
+    assert found.row_start("of a copy") == begins.get("", 64)
 
 
 def test_rows_of_a_wider_copy_lie_further_apart() -> None:
@@ -126,7 +150,7 @@ def test_a_target_that_has_been_seen_forgets_an_earlier_goal() -> None:
     far = AVX2.at(parse_spec("move:4096x4096:f32", AVX2.limits))
     assert far.around == Surroundings(far=True, aliased=("src", "dst"), apart=256)
     assert far != AVX2
-    assert far.at(parse_spec("move:10x10:f32", AVX2.limits)) == AVX2
+    assert far.at(parse_spec("move:16x16:f32", AVX2.limits)) == AVX2
 
 
 def test_prices_follow_the_surroundings() -> None:
