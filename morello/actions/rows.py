@@ -1,15 +1,17 @@
 """What it costs to pass over the rows of operands.
 
 Memory is read at full speed along rows. Going on in another row, in another page and at
-a distance that prefetchers do not foresee, costs by itself. The loop that passes over
-rows pays for that, or the move of a tile that has them. A few rows are followed at the
-same time at no cost.
+a distance that prefetchers do not foresee, costs by itself; more so in rows that a copy
+writes across, as what is stored waits for their lines, and loads for what is stored.
+The loop that passes over rows pays for that, or the move of a tile that has them. A few
+rows are followed at the same time at no cost.
 
-A piece of a row ends within a line, as a rule. If the next piece follows, it finds the
-line; if other rows come first, the line has left L1, and comes again: from L2, unless
-the rows are so many that L2 has lost it as well. Pieces of n bytes begin at multiples
-of n from where rows begin, which is at multiples of s (`Surroundings.row_start`): of
-lines of 64 bytes they share 64 - gcd(n, s, 64) with their neighbours, on average.
+A piece of a row ends within a line, as a rule. The next piece finds the line in L1,
+unless so many other rows came first that it has left: then it comes again, from L2 or,
+if the rows are still more, from where it was. Pieces of n bytes begin at multiples of n
+from where rows begin, which is at multiples of s (`Surroundings.row_start`): of lines
+of 64 bytes they share 64 - gcd(n, s, 64) with their neighbours, on average. If they are
+short, n of 64 begin a line; only those go on in another row, where nobody has been.
 """
 
 import math
@@ -32,7 +34,7 @@ def tile_rows(frame: Frame, operand: int, target: Target) -> Ints:
         return 0
     streams = _streams(frame, own.dims[source.layout.row], target)
     count = source.runs(frame.operand_sizes(operand))
-    return paid_rows(count, streams) * _left_row(frame, operand, count, target)
+    return _left_rows(frame, operand, count, streams, target)
 
 
 def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
@@ -48,15 +50,9 @@ def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
     extent, step = frame.sizes[dim], max(size, 1)
 
     def paid(count: Ints) -> Ints:
-        row = sum(_left_row(frame, operand, count, target) for operand in paying)
-        return paid_rows(count, streams) * row
+        return sum(_left_rows(frame, i, count, streams, target) for i in paying)
 
     return paid(extent) - extent // step * paid(step) - paid(extent % step)
-
-
-def paid_rows(count: Ints, streams: Ints) -> Ints:
-    """How many of some rows are paid for: all, or none of few."""
-    return count * (count > streams)
 
 
 def pays_rows(key: SpecKey, operand: int, dim: int, target: Target) -> bool:
@@ -109,7 +105,8 @@ def width_class(key: SpecKey, dim: int, size: int, target: Target) -> Hashable:
             shares, shorter = _counts_width(key, i, target)
             piece = size * tensor.dtype.itemsize
             part = math.gcd(piece, _row_start(key, i, target)) if shares else 0
-            found.append((part, shorter and piece < LINE_BYTES))
+            counted = min(piece, LINE_BYTES) if shares else 0
+            found.append((part, counted, shorter and piece < LINE_BYTES))
     return tuple(found)
 
 
@@ -123,17 +120,20 @@ def _counts_width(key: SpecKey, operand: int, target: Target) -> tuple[bool, boo
 def _streams(frame: Frame, dim: int, target: Target) -> Ints:
     """How many rows along ``dim`` each operand has that are followed at no cost.
 
-    What comes back to the same lines needs them in L1 until then: a copy that turns
-    rows, and one of pieces of lines whose rows fall into the same sets.
+    A copy comes back to the same lines, which have to be in L1 until then. If rows fall
+    into the same sets, those hold few: what a copy that turns rows needs, and one of
+    pieces of lines.
     """
     key = frame.key
     followed = _followed(key, dim, target.streams)
     if not isinstance(key.kind, Move):
         return followed
+    if not any(aliased(key, i, target) for i in range(2)):
+        return followed
     if not goes_along(key):
         return _followed(key, dim, min(target.streams, target.l1_ways))
     along = key.tensors[0].layout.streamed
-    if along is None or not any(aliased(key, i, target) for i in range(2)):
+    if along is None:
         return followed
     itemsize = min(dtype.itemsize for dtype in key.dtypes)
     pieces = frame.sizes[along] * itemsize < LINE_BYTES
@@ -162,23 +162,27 @@ def _paying(key: SpecKey, dim: int, target: Target) -> tuple[int, ...]:
     return tuple(i for i in operands if pays_rows(key, i, dim, target))
 
 
-def _left_row(frame: Frame, operand: int, count: Ints, target: Target) -> Ints:
-    """Millicycles to leave one of ``count`` rows of an operand, and to come back to it.
+def _left_rows(
+    frame: Frame, operand: int, count: Ints, streams: Ints, target: Target
+) -> Ints:
+    """Millicycles to leave each of some rows of an operand, and to come back to it.
 
-    A line of each of them comes by in between, at the least.
+    ``streams`` of them are followed. A line of each comes by in between, at the least.
     """
     key = frame.key
-    row, source = _row(key, operand, target), key.tensors[operand]
+    row: Ints = count * _row(key, operand, target) * (count > streams)
     if not _shares_lines(key, operand, target):
         return row
+    source = key.tensors[operand]
     piece = source.run_bytes(frame.operand_sizes(operand))
     shared = LINE_BYTES - np.gcd(piece, _row_start(key, operand, target))
     line: Ints = _whole_line(key, operand, source.level, target)
     if source.level is Level.GL:
-        again = _whole_line(key, operand, Level.L2, target)
-        kept = target.around.near or count <= target.l2_lines // 2
-        line = np.where(kept, again, line)
-    return row + shared * line // LINE_BYTES
+        in_l2 = target.around.near | (count <= target.l2_lines // 2)
+        line = np.where(in_l2, _whole_line(key, operand, Level.L2, target), line)
+    line = np.where(count <= max(target.l1_lines // 2, 1), 0, line)
+    again = shared * count * line
+    return (np.minimum(piece, LINE_BYTES) * row + again) // LINE_BYTES
 
 
 def _row_start(key: SpecKey, operand: int, target: Target) -> int:
@@ -202,11 +206,14 @@ def _row(key: SpecKey, operand: int, target: Target) -> int:
 
     What computes on two operands has other work than to wait for rows of L2.
     """
-    tensor = key.tensors[operand]
+    tensor, written = key.tensors[operand], key.kind.operands[operand].is_written
     if tensor.level is Level.L2 and len(key.tensors) > 2:
         return 0
     if tensor.level in (Level.GL, Level.L2) and aliased(key, operand, target):
         return target.prices.row_aliased
+    across = isinstance(key.kind, Move) and not goes_along(key)
+    if tensor.level is Level.GL and written and across:
+        return target.prices.row_turned
     return target.cost("row", tensor.level)
 
 

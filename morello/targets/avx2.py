@@ -15,6 +15,7 @@ COEFFICIENTS = Coefficients(
     turn_gl=289,
     turn_copy=289,
     row_gl=789,
+    row_turned=789,
     row_l2=160,
     row_aliased=5687,
     crowd_l2=6021,

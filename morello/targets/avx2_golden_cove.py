@@ -24,6 +24,7 @@ COEFFICIENTS = Coefficients(
     turn_gl=3331,
     turn_copy=100,
     row_gl=714,
+    row_turned=11000,
     row_l2=144,
     row_aliased=4801,
     crowd_l2=5021,

@@ -35,8 +35,11 @@ class Coefficients:
     row_gl: int
     """Going on, beyond L2, at a row that does not follow the one before: another page,
     and streams that begin anew."""
+    row_turned: int
+    """The same where the row is written by a copy that reads across it: its next line
+    was not asked for, and while stores wait for that, loads wait for the stores."""
     row_l2: int
-    """The same in L2."""
+    """`row_gl` in L2."""
     row_aliased: int
     """Both where rows lie a multiple of a power of two apart, so that all of them fall
     into one set of L1 and few of L2."""
@@ -127,6 +130,7 @@ class Coefficients:
             turn_gl=0,
             turn_copy=0,
             row_gl=self.row_l2,
+            row_turned=self.row_l2,
             run=0,
         )
 

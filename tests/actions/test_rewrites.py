@@ -264,27 +264,35 @@ def test_a_line_that_pieces_of_rows_share_comes_again_after_other_rows(
     columns: int, start: int, shared: int
 ) -> None:
     """Pieces of n bytes begin at multiples of n from where rows begin."""
-    text = f"move:48x{columns}:src=[0,1]/strided:dst=[0,1]@L1"
-    loop = 12 * UNIT.loop_trip + UNIT.loop_setup
-    again = UNIT.row_gl + shared * UNIT.line_l2 // 64
+    rows = AVX2.l1_lines
+    text = f"move:{rows}x{columns}:src=[0,1]/strided:dst=[0,1]@L1"
+    loop = rows // 4 * UNIT.loop_trip + UNIT.loop_setup
+    begin = min(4 * columns, 64)  # of so many pieces of 64 begins a line
+    again = rows * (begin * UNIT.row_gl + shared * UNIT.line_l2) // 64
     target = AVX2.seen(Surroundings(begins=(("src", start),)))
-    assert cost(Tile("d0", 4), text, target) == loop + 48 * again
+    assert cost(Tile("d0", 4), text, target) == loop + again
     move = Move("src", Level.L2, Layout.row_major(2))
-    lines = 48 * columns * 4 // 64 if columns < 16 else 48 * -(-columns // 16)
-    assert cost(move, text, target) == lines * UNIT.line_gl + 48 * again
+    lines = rows * columns // 16 if columns < 16 else rows * -(-columns // 16)
+    assert cost(move, text, target) == lines * UNIT.line_gl + again
 
 
-def test_a_line_comes_again_from_where_it_is() -> None:
-    """L2 holds a line each of half as many rows as it has lines."""
-    text = "move:{}x8:src=[0,1]/strided:dst=[0,1]@L1"
-    for rows, level in ((AVX2.l2_lines // 2, "l2"), (AVX2.l2_lines // 2 + 1, "gl")):
-        line = getattr(UNIT, f"line_{level}") // 2
-        loop = rows * UNIT.loop_trip + UNIT.loop_setup
-        paid = cost(Tile("d0", 1), text.format(rows))
-        assert paid == loop + rows * (UNIT.row_gl + line)
-    near = "move:48x8:src=[0,1]@L2/strided:dst=[0,1]@L1"
-    loop = 12 * UNIT.loop_trip + UNIT.loop_setup
-    assert cost(Tile("d0", 4), near) == loop + 48 * (UNIT.row_l2 + UNIT.line_l2 // 2)
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (AVX2.l1_lines // 2, 0),
+        (AVX2.l1_lines // 2 + 2, UNIT.line_l2),
+        (AVX2.l2_lines // 2, UNIT.line_l2),
+        (AVX2.l2_lines // 2 + 2, UNIT.line_gl),
+    ],
+)
+def test_a_line_comes_again_from_where_it_is(rows: int, line: int) -> None:
+    """A cache holds a line each of half as many rows as it has lines."""
+    loop = rows * UNIT.loop_trip + UNIT.loop_setup
+    text = f"move:{rows}x8:src=[0,1]/strided:dst=[0,1]@L1"
+    assert cost(Tile("d0", 1), text) == loop + rows * (UNIT.row_gl + line) // 2
+    line = min(line, UNIT.line_l2)
+    near = f"move:{rows}x8:src=[0,1]@L2/strided:dst=[0,1]@L1"
+    assert cost(Tile("d0", 1), near) == loop + rows * (UNIT.row_l2 + line) // 2
 
 
 def test_a_line_that_comes_again_is_paid_once_however_loops_are_made() -> None:
@@ -296,24 +304,24 @@ def test_a_line_that_comes_again_is_paid_once_however_loops_are_made() -> None:
         loop = rows // size * UNIT.loop_trip + UNIT.loop_setup
         return cost(Tile("d0", size), f"move:{rows}x8:{tile}") - loop
 
-    whole = rows * (UNIT.row_gl + UNIT.line_gl // 2)
+    whole = rows * (UNIT.row_gl + UNIT.line_gl) // 2
     assert paid(rows, 4) == whole
-    assert paid(rows, 64) + rows // 64 * paid(64, 4) == whole
+    for size in (64, 2 * AVX2.l1_lines):
+        assert paid(rows, size) + rows // size * paid(size, 4) == whole
 
 
 def test_a_written_line_that_pieces_share_is_brought_from_where_it_is() -> None:
-    text = "move:{}x8:src=[0,1]@L1:dst=[0,1]/strided"
-    loop = 12 * UNIT.loop_trip + UNIT.loop_setup
-    paid = UNIT.row_gl + UNIT.store_l2 // 2
-    assert cost(Tile("d0", 4), text.format(48)) == loop + 48 * paid
+    text, rows = "move:{}x8:src=[0,1]@L1:dst=[0,1]/strided", AVX2.l1_lines
+    loop = rows // 4 * UNIT.loop_trip + UNIT.loop_setup
+    paid = rows * (UNIT.row_gl + UNIT.store_l2) // 2
+    assert cost(Tile("d0", 4), text.format(rows)) == loop + paid
     near = AVX2.seen(Surroundings(near=True))
-    paid = UNIT.row_l2 + UNIT.store_l2 // 2
-    assert cost(Tile("d0", 4), text.format(48), near) == loop + 48 * paid
+    paid = rows * (UNIT.row_l2 + UNIT.store_l2) // 2
+    assert cost(Tile("d0", 4), text.format(rows), near) == loop + paid
     rows = AVX2.l2_lines
     loop = rows // 4 * UNIT.loop_trip + UNIT.loop_setup
-    written = (UNIT.store_gl + UNIT.turn_copy) // 2
-    far = cost(Tile("d0", 4), text.format(rows))
-    assert far == loop + rows * (UNIT.row_gl + written)
+    paid = rows * (UNIT.row_gl + UNIT.store_gl + UNIT.turn_copy) // 2
+    assert cost(Tile("d0", 4), text.format(rows)) == loop + paid
 
 
 def test_rows_of_a_copy_are_not_aliased() -> None:

@@ -15,8 +15,11 @@ RECORDS = {
     AVX2_GOLDEN_COVE: RESULTS / "avx2-golden-cove.target",
 }
 
-SPLIT_OFF = {"turn_copy": "turn_gl"}
+SPLIT_OFF = {"turn_copy": "turn_gl", "row_turned": "row_gl"}
 """Coefficients that are younger than a record, and those that they were part of."""
+
+SINCE = {(AVX2_GOLDEN_COVE, "row_turned")}
+"""What was measured after the run, as docs/calibration.md says."""
 
 each = pytest.mark.parametrize("target", RECORDS, ids=lambda target: target.name)
 
@@ -33,7 +36,9 @@ def test_the_record_names_every_coefficient_and_where_it_is_from(
     written = read_target_file(str(RECORDS[target]))
     for field in dataclasses.fields(target.coefficients):
         value = getattr(target.coefficients, field.name)
-        if f"{field.name}=" not in written:
+        if (target, field.name) in SINCE:
+            assert f"{field.name}=" not in written
+        elif f"{field.name}=" not in written:
             # It was a part of another when the run was made.
             assert f"{SPLIT_OFF[field.name]}={value}" in written
         else:

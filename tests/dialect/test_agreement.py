@@ -108,9 +108,10 @@ def lines_brought(before: Spec, after: Spec) -> int:
     if isinstance(before.kind, MoveKind) and size < 64:
         cost = rows * size * line // 64
     dim = source.layout.row
-    row = 0 if dim is None else row_price(before, index, rows)
-    many = dim is not None and rows > followed(before, operand.dims[dim])
-    return int(cost + rows * row * many)
+    if dim is not None:
+        limit = followed(before, operand.dims[dim])
+        cost += price_of_rows(before, index, rows, limit)
+    return int(cost)
 
 
 def read_price(spec: Spec, index: int, level: Level) -> int:
@@ -145,30 +146,33 @@ def per_level(what: str, level: Level) -> int:
     return getattr(AVX2.coefficients, names[level]) if level in names else 0
 
 
-def row_price(spec: Spec, index: int, rows: int) -> int:
-    level = spec.tensors[index].level
+def price_of_rows(spec: Spec, index: int, rows: int, limit: int) -> int:
+    """To leave each of some rows, of which ``limit`` are followed, and to come back."""
+    tensor, level = spec.tensors[index], spec.tensors[index].level
     free = level is Level.L2 and len(spec.tensors) == 3
     row = 0 if free else per_level("row", level)
-    return row + part_of_line(spec, index, rows) if row else 0
-
-
-def part_of_line(spec: Spec, index: int, rows: int) -> int:
-    """The part that a piece of a row shares with others, of a line that comes again.
-
-    It is in L2 if that holds a line of each of the ``rows`` twice.
-    """
-    tensor, level = spec.tensors[index], spec.tensors[index].level
     whole = tensor.contiguous or tensor.layout.is_packed
-    if whole or not isinstance(spec.kind, MoveKind):
-        return 0
+    paid = row * (rows > limit)
+    if row == 0 or whole or not isinstance(spec.kind, MoveKind):
+        return rows * paid
     size = tensor.run_bytes(spec.shape(index))
+    line = line_again(spec, index, rows)
+    return rows * (min(size, 64) * paid + (64 - math.gcd(size, 64)) * line) // 64
+
+
+def line_again(spec: Spec, index: int, rows: int) -> int:
+    """What a line costs that comes again after one of each of ``rows`` rows.
+
+    A cache holds it that has twice as many lines.
+    """
+    level = spec.tensors[index].level
+    if 2 * rows <= AVX2.l1_lines:
+        return 0
     if 2 * rows <= AVX2.l2_lines:
         level = min(level, Level.L2)
     if not spec.kind.operands[index].is_written:
-        line = per_level("line", level)
-    else:
-        line = per_level("store", level) + (level is Level.GL) * turn_price(spec)
-    return (64 - math.gcd(size, 64)) * line // 64
+        return per_level("line", level)
+    return per_level("store", level) + (level is Level.GL) * turn_price(spec)
 
 
 def across(spec: Spec, dim: int) -> list[int]:
@@ -188,12 +192,7 @@ def rows_of_loop(spec: Spec, dim: int, size: int) -> int:
     limit = followed(spec, dim)
 
     def paid(rows: int) -> int:
-        few = rows <= limit
-        return (
-            0
-            if few
-            else rows * sum(row_price(spec, i, rows) for i in across(spec, dim))
-        )
+        return sum(price_of_rows(spec, i, rows, limit) for i in across(spec, dim))
 
     whole = spec.sizes[dim]
     return paid(whole) - whole // size * paid(size) - paid(whole % size)

@@ -8,7 +8,8 @@ import pytest
 from morello.actions import Move, Split, Tile
 from morello.search import best_program
 from morello.spec import Layout, Level, parse_spec
-from morello.targets import AVX2
+from morello.targets import AVX2, Target
+from morello.targets.surroundings import Surroundings
 from tests.actions.walk import random_rewrite
 
 
@@ -45,17 +46,43 @@ def test_a_loop_costs_its_trips() -> None:
 
 @pytest.mark.parametrize(
     ("dst", "streams", "free"),
-    [("[0,1]", 8, 4), ("[0,1]", 32, 16), ("[1,0]", 8, 8), ("[1,0]", 32, 8)],
+    [("[0,1]", 8, 4), ("[0,1]", 32, 16), ("[1,0]", 8, 8), ("[1,0]", 32, 32)],
 )
-def test_a_few_rows_are_followed_for_nothing(dst: str, streams: int, free: int) -> None:
-    """Of both operands together; where a copy turns them, as many as L1 has ways."""
-    target = dataclasses.replace(AVX2, streams=streams)
+@pytest.mark.parametrize("aliased", [False, True])
+def test_a_few_rows_are_followed_for_nothing(
+    dst: str, streams: int, free: int, aliased: bool
+) -> None:
+    """Of both operands together.
+
+    Where a copy turns rows of the same sets, no more than L1 has ways.
+    """
+    around = Surroundings(aliased=("src", "dst") if aliased else ())
+    target = dataclasses.replace(AVX2, streams=streams, around=around)
     unit = target.coefficients
-    operands = 2 if dst == "[0,1]" else 1
-    for rows, paid in ((free, 0), (free + 1, operands * (free + 1) * unit.row_gl)):
+    operands, row = 1 + (dst == "[0,1]"), unit.row_aliased if aliased else unit.row_gl
+    if aliased and dst == "[1,0]":
+        free = min(free, target.l1_ways)
+    for rows, paid in ((free, 0), (free + 1, operands * (free + 1) * row)):
         spec = parse_spec(f"move:{rows}x40:f32:dst={dst}", target.limits)
         loop = rows * unit.loop_trip + unit.loop_setup
         assert Tile("d0", 1).apply(spec, target).cost == loop + paid
+
+
+def test_rows_that_a_copy_writes_across_have_a_price_of_their_own() -> None:
+    prices = dataclasses.replace(AVX2.coefficients, row_turned=10**6)
+    target = dataclasses.replace(AVX2, coefficients=prices)
+    tile = "src=[0,1]/strided:dst={}/strided"
+
+    def paid(dim: str, dst: str, columns: int = 40, where: Target = target) -> int:
+        sizes = f"64x{columns}" if dim == "d0" else f"{columns}x64"
+        spec = parse_spec(f"move:{sizes}:f32:{tile.format(dst)}", where.limits)
+        return Tile(dim, 8).apply(spec, where).cost // 10**6
+
+    assert paid("d1", "[1,0]") == 64  # rows of dst lie along d0
+    assert paid("d1", "[1,0]", 4) == 64 // 4  # one of four pieces begins a line
+    assert paid("d0", "[1,0]") == 0  # of src, which is read
+    assert paid("d0", "[0,1]") == 0  # read and written along
+    assert paid("d1", "[1,0]", 40, target.seen(Surroundings(near=True))) == 0
 
 
 def test_rows_in_turn_cost_more_where_nothing_is_read_between() -> None:

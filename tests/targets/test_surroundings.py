@@ -142,6 +142,7 @@ def test_lines_of_near_operands_are_in_l2() -> None:
         **{f"{name}_gl": 0 for name in nothing},
         "turn_copy": 0,
         "row_gl": costs["row_l2"],
+        "row_turned": costs["row_l2"],
         "run": 0,
     }
 
