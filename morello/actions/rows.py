@@ -120,9 +120,8 @@ def _counts_width(key: SpecKey, operand: int, target: Target) -> tuple[bool, boo
 def _streams(frame: Frame, dim: int, target: Target) -> Ints:
     """How many rows along ``dim`` each operand has that are followed at no cost.
 
-    A copy comes back to the same lines, which have to be in L1 until then. If rows fall
-    into the same sets, those hold few: what a copy that turns rows needs, and one of
-    pieces of lines.
+    A copy comes back to the same lines, which have to be in L1 until then: if it turns
+    rows, or copies pieces of lines. Of rows in the same set L1 holds few.
     """
     key = frame.key
     followed = _followed(key, dim, target.streams)

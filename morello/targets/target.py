@@ -50,8 +50,8 @@ class Target:
     """Lines of a goal's operands that stay in L2 from call to call: as many or fewer
     are there when a program says that it brings them. None where that is not known."""
     streams: int = 8
-    """Rows, of all operands together, that are followed at the same time at no cost;
-    no more than L1 has ways where a copy turns them."""
+    """Rows, of all operands together, that are followed at the same time at no cost; no
+    more than L1 has ways where a copy turns rows that fall into the same sets."""
     set_rows: int = 8
     """Rows, of all operands together, whose lines stay in one set of L1: all its ways,
     those too that ``l1_lines`` leaves out."""
