@@ -16,6 +16,7 @@ from morello.search.partial import HOLE, Partial
 from morello.spec import Spec
 from morello.stages import check_goal, parse_schedule, place_text
 from morello.targets import Target, print_target
+from morello.targets.surroundings import PLAIN
 
 
 def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
@@ -24,7 +25,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
     Args:
         schedule: a module with the Spec and its schedule, as `Kernel.schedule` has it.
         spec: the Spec that it must be for.
-        target: the machine.
+        target: the machine; what it sees of a goal is not asked.
 
     Raises:
         ScheduleError: the text cannot be read, is for another Spec or target, or an
@@ -34,7 +35,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
         load(context)
         module = parse_schedule(schedule)
         check_goal(module, spec)
-        _set_target(module, target)
+        _set_target(module, target.seen(PLAIN))
         with tracing() as trace:
             root = trace.number(_spec_op(module))
             try:

@@ -154,3 +154,25 @@ def test_threads_are_explained(capsys: Capture) -> None:
     assert main(["explain", text, "--db", "none", "--json"]) == 0
     assert found["cost"] < json.loads(capsys.readouterr().out)["cost"]
     assert found["program"]["action"].startswith("tile_parallel")
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("move:4x1024:f32", "avx2"),  # its rows are aliased
+        ("move:4x20:f32", "avx2"),  # they begin within lines
+        ("fill:8x64:f32", "avx2-golden-cove"),  # it is near
+        ("fill:10000000:f32", "avx2"),  # it is far
+    ],
+)
+def test_a_schedule_is_explained_wherever_its_operands_lie(
+    text: str, target: str, tmp_path: Path, capsys: Capture
+) -> None:
+    given = [text, "--target", target, "--db", "none"]
+    assert main(["emit", *given, "--stage", "schedule"]) == 0
+    file = tmp_path / "mine.mlir"
+    file.write_text(capsys.readouterr().out)
+    assert main(["explain", *given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert main(["explain", *given, "--json", "--schedule", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["cost"] == found["cost"]
