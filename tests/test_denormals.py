@@ -9,6 +9,8 @@ import morello
 from morello.errors import CompileError
 from morello.jit.engine import compile_llvm
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 SPEC = "matmul:64x256x64:u8,s8,s32"
 
 LOOSE = 0x1F80 | 1 << 6 | 1 << 15
@@ -36,7 +38,7 @@ define void @get(ptr %p) {
 def test_the_control_register_of_the_caller_does_not_matter(
     control: int, threads: int
 ) -> None:
-    kernel = morello.compile(SPEC, threads=threads, db="none")
+    kernel = morello.compile(SPEC, threads=threads)
     assert "matmul_pairs_float" in kernel.schedule
     rng = np.random.default_rng(0)
     a = rng.integers(0, 256, (64, 256), np.uint8)

@@ -23,6 +23,8 @@ from morello.spec import Array, parse_spec
 from morello.stages import spec_module
 from morello.targets import AVX2
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 SPECS = (
     "matmul:49x8x24",
     "matmul:3x20x6x9:s32",
@@ -104,9 +106,7 @@ def begun_with(text: str, action: Action) -> Kernel:
         module = spec_module(spec, target)
         add_schedule(module.operation, lambda op: Impl(spec, action, cost, branches))
         schedule = str(module)
-    kernel = morello.compile(
-        text, target=CHEAP_FORK, threads=4, schedule=schedule, db="none"
-    )
+    kernel = morello.compile(text, target=CHEAP_FORK, threads=4, schedule=schedule)
     assert kernel.cost() == cost
     return kernel
 

@@ -17,6 +17,8 @@ from tests.quality.compiled import unsearched
 from tests.test_parallel import CHEAP_FORK
 from tests.test_parallel import SPECS as PARALLEL_SPECS
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "vecmat.c"
 

@@ -111,8 +111,7 @@ def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
     check_random(cases)
 
 
-@pytest.mark.parametrize("accum", [False, True])
-@pytest.mark.parametrize("lhs", ["bf16", "f32"])
+@pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     columns = f"GL{COLUMNS}"
     sizes = [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (2, 17))]
