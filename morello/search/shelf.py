@@ -36,6 +36,10 @@ Candidates = Callable[[TableId], tuple[Action, ...]]
 DENSE_BYTES = 320 << 20
 """The room for dense arrays."""
 
+FEW_POINTS = 10_000
+"""A table of so many points is packed sooner than a second thread is asked to, which
+would hold up the first: they share the interpreter."""
+
 WAITING_POINTS = 1 << 23
 """How many points may wait to be packed: each takes 12 bytes."""
 
@@ -76,6 +80,8 @@ class Shelf:
         self._waiting: deque[tuple[TableId, int]] = deque()
         self._backlog = 0
         self._worker: ThreadPoolExecutor | None = None
+        self._last: Future[Packed] | None = None
+        """What was given to the second thread last."""
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -206,11 +212,14 @@ class Shelf:
             costs: its costs.
             table: gives all of it.
         """
-        if self._worker is None:
+        points = math.prod(costs.box.shape)
+        idle = self._last is None or self._last.done()  # tables are stored in turn
+        if self._worker is None or (idle and points <= FEW_POINTS):
             self._packed[identity] = self._pack(table())
         else:
-            self._packed[identity] = self._worker.submit(lambda: self._pack(table()))
-            self._wait(identity, math.prod(costs.box.shape))
+            self._last = self._worker.submit(lambda: self._pack(table()))
+            self._packed[identity] = self._last
+            self._wait(identity, points)
         self._hold(identity, costs)
 
     def _wait(self, identity: TableId, points: int) -> None:
