@@ -109,7 +109,7 @@ class Surroundings:
 
 
 PLAIN = Surroundings()
-"""Those of a goal that fits L3, but not L2, with rows anywhere."""
+"""Those of a goal that fits L3, but not L2, with rows that begin at lines, anywhere."""
 
 
 def _begins(goal: Spec) -> tuple[tuple[str, int], ...]:
