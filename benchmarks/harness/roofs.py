@@ -111,10 +111,8 @@ class Roofs:
         def call(thread: int) -> None:
             loop(trips, places[thread], to + 64 * thread, nbytes)
 
-        once = _elapsed(call)
-        for _ in range(settling_calls(once)):
-            call(0)
-        return self._rate(call, trips * nbytes, seconds)
+        settling = settling_calls(_elapsed(call), nbytes)
+        return self._rate(call, trips * nbytes, seconds, settling)
 
     def _allocate(self, nbytes: int) -> None:
         """Memory for every thread, written so that it is there."""
@@ -123,30 +121,40 @@ class Roofs:
             sizes = [nbytes + 8192] * self._threads
             self._memory.extend(aligned((size,), "u8", 1) for size in sizes)
 
-    def _rate(self, call: Callable[[int], None], work: int, seconds: float) -> "Rate":
-        """Work a second / 10^9 of all threads.
+    def _rate(
+        self,
+        call: Callable[[int], None],
+        work: int,
+        seconds: float,
+        settling: int = 1,
+    ) -> "Rate":
+        """Work a second / 10^9 of all threads, after so many calls to settle.
 
         Of one thread the best call: a limit is looked for, and everything else on the
         machine only takes away. Of several from the first start to the last end, since
         they share what they read.
         """
-        call(0)
+        for _ in range(settling):
+            call(0)
         once = max(_elapsed(call), 1e-7)
         calls = max(1, round(seconds / once))
         if self._threads > 1:
-            rate = self._together(call, calls) * work * calls / 1e9
+            rate = self._together(call, calls, settling) * work * calls / 1e9
             return Rate(rate, rate)
         times = [_elapsed(call) for _ in range(calls)]
         return Rate(work / min(times) / 1e9, work * calls / sum(times) / 1e9)
 
-    def _together(self, call: Callable[[int], None], calls: int) -> float:
+    def _together(
+        self, call: Callable[[int], None], calls: int, settling: int
+    ) -> float:
         """Threads / seconds, of as many threads as there are, started together."""
         barrier = threading.Barrier(self._threads)
         times = [(0.0, 0.0)] * self._threads
 
         def run(thread: int) -> None:
             os.sched_setaffinity(0, {self._cores[thread % len(self._cores)]})
-            call(thread)
+            for _ in range(settling):
+                call(thread)
             barrier.wait()
             start = time.perf_counter()
             for _ in range(calls):

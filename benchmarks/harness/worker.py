@@ -136,10 +136,10 @@ class Worker:
         )
 
     def _sample(self, seconds: float) -> Answer:
-        if self._ready is None:
+        if self._ready is None or self._case is None:
             raise ValueError("no case is loaded")
         if not self._calls:
-            settling = settling_calls(timed(self._ready, 1))
+            settling = settling_calls(timed(self._ready, 1), self._case.bytes)
             self._ready.run(settling)
             self._calls = enough_calls(self._ready, seconds)
             self._warm = max(settling, self._calls // 4)
@@ -148,18 +148,23 @@ class Worker:
         return {"s": timed(self._ready, self._calls), "calls": self._calls}
 
 
-_SETTLED = 8
-_SETTLING_SECONDS = 0.03
+_SETTLED = 40
+"""Calls, each of which reads its operands once."""
+_RATE = 16e9
+"""Bytes a second that such calls read, at least: the rate of memory."""
+_MOST_SECONDS = 0.25
+"""What is too large for that time is too large for a cache."""
 
 
-def settling_calls(once: float) -> int:
+def settling_calls(once: float, nbytes: int) -> int:
     """Calls after which operands are where they stay, each of so many seconds.
 
     A last-level cache may take what is as large as a part of it only when it has been
-    read some times: 64 MiB in 300 took five. A call that takes long reads its operands
-    often by itself.
+    read often: 64 MiB in 300 took 5 to 30 times, by how busy it was. A call that takes
+    longer than to read its operands needs fewer, for it reads them again by itself.
     """
-    return max(1, min(_SETTLED, int(_SETTLING_SECONDS / max(once, 1e-7))))
+    seconds = min(_SETTLED * nbytes / _RATE, _MOST_SECONDS)
+    return max(1, min(_SETTLED, int(seconds / max(once, 1e-7))))
 
 
 def timed(ready: Ready, calls: int) -> float:

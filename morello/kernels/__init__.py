@@ -13,6 +13,7 @@ from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
+from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
 from morello.kernels.matmul_block import MatmulBlock
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
@@ -45,6 +46,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulAxpy(),
     MatmulAxpyFour(),
     MatmulAxpyBf16(),
+    MatmulAxpyBf16Ahead(),
     MatmulDot(),
     MatmulScalar(),
     MatmulDotHalves(),

@@ -16,6 +16,7 @@ from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import lanes_of, parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import LINE_BYTES
 from morello.targets.coefficients import Coefficients
 
 ROWS = 8
@@ -136,17 +137,35 @@ class Columns:
 
         self.emitter.loop(0, columns, self.step, (), write)
 
-    def once(self, start: int, columns: int) -> None:
-        """Up to a step of columns, their sums in registers over all of k."""
+    def once(self, start: Value, columns: int, ahead: int = 0, asking: int = 0) -> None:
+        """Up to a step of columns, their sums in registers over all of k.
+
+        The first ``asking`` rows ask for the lines of the row ``ahead`` of them.
+        """
         places = self.places(start, columns)
 
         def add(at: Value, carried: Sequence[Value]) -> list[Value]:
             return self.add_row(at, places, carried, ())
 
+        def ask(at: Value, carried: Sequence[Value]) -> list[Value]:
+            for first in range(
+                0, columns, LINE_BYTES // self.rhs.tensor.dtype.itemsize
+            ):
+                place = (
+                    self.emitter.offset(at, ahead),
+                    self.emitter.offset(start, first),
+                )
+                self.emitter.prefetch(self.rhs, (0, *place), to_l1=True)
+            return add(at, carried)
+
+        def later(at: Value, carried: Sequence[Value]) -> list[Value]:
+            return add(self.emitter.offset(at, asking), carried)
+
         _, m, k, _ = self.spec.sizes
         sums: Sequence[Value] = self.load_sums(places, self.held)
         together = trip(self.spec.dtypes[2], m, len(places))
-        sums = run_steps(self.emitter, k, sums, add, together)
+        sums = run_steps(self.emitter, asking, sums, ask, together)
+        sums = run_steps(self.emitter, k - asking, sums, later, together)
         self.store_sums(places, sums, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:

@@ -26,7 +26,10 @@ from morello.targets.coefficients import Coefficients
 MOST_M = 2
 """Rows of lhs: each takes four registers."""
 
-PANEL = Layout.parse("[0,2,1,2p64]")
+COLUMNS = 64
+"""Columns of a panel of rhs."""
+
+PANEL = Layout.parse(f"[0,2,1,2p{COLUMNS}]")
 """One run of memory that is read from end to end: eight sums for a row of lhs."""
 
 _FORMS = {

@@ -75,6 +75,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     coefficients=COEFFICIENTS,
     kernels=(
         *AVX2.kernels,
+        "matmul_axpy_bf16_ahead",
         "matmul_saturating_pairs_wide",
         "move_transpose_ahead",
     ),

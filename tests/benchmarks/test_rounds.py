@@ -16,6 +16,7 @@ from benchmarks.harness.results import (
     row_of,
 )
 from benchmarks.harness.rounds import interleave
+from benchmarks.harness.worker import settling_calls
 
 ROOF = Roof("fma f32", 100.0, 100.0, 10.0)
 
@@ -46,6 +47,14 @@ def test_rounds_end_with_the_time() -> None:
     # The clock is read once before, and before each round after the second.
     assert len(found["a"]) == 2 + 6
     assert len(interleave(samplers, 9e9, least=1, most=5)["a"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("once", "nbytes", "calls"),
+    [(2.3e-3, 1 << 26, 40), (5e-6, 48 << 10, 24), (24e-3, 1 << 26, 6), (1, 1 << 30, 1)],
+)
+def test_calls_until_operands_stay(once: float, nbytes: int, calls: int) -> None:
+    assert settling_calls(once, nbytes) == calls
 
 
 def test_nobody_to_sample() -> None:

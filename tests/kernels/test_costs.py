@@ -17,6 +17,7 @@ STREAMING = (
     "matmul_axpy",
     "matmul_axpy_four",
     "matmul_axpy_bf16",
+    "matmul_axpy_bf16_ahead",
     "matmul_dot",
     "move_transpose_ahead",
 )
@@ -46,6 +47,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_axpy_bf16": (
         Matmul(True),
         ("bf16@L1[0,1,2,1p6]", "bf16@L2[0,1,2]", "f32@L1[0,1,2]"),
+    ),
+    "matmul_axpy_bf16_ahead": (
+        Matmul(True),
+        ("bf16@L1[0,1,2]", "bf16@GL[0,2,1,2p64]", "f32@L1[0,1,2]"),
     ),
     "matmul_dot": (
         Matmul(True),

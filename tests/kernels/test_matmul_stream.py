@@ -111,6 +111,29 @@ def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
     check_random(cases)
 
 
+PANELS = "GL[0,2,1,2p64]"
+
+
+@pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
+def test_axpy_of_bf16_panels_that_asks_ahead_is_exact(lhs: str, accum: bool) -> None:
+    sizes = [(1, 1, 50, n) for n in (*EDGE, 192, 200)]
+    sizes += [(1, 1, k, 160) for k in (48, 49, 51, 52, 96, 131)]
+    given = [mixed(s, lhs, PANELS, accum) for s in sizes]
+    check_random(Case("matmul_axpy_bf16_ahead", s) for s in given)
+
+
+@pytest.mark.parametrize(("k", "n", "lines"), [(48, 64, 0), (52, 64, 8), (48, 40, 0)])
+def test_the_last_panel_asks_for_nothing_behind_it(k: int, n: int, lines: int) -> None:
+    given = mixed((1, 1, k, n), "f32", PANELS)
+    found = opcodes(assembly("matmul_axpy_bf16_ahead", given))
+    assert found["prefetcht0"] == lines
+
+
+def test_few_rows_do_not_ask_ahead() -> None:
+    given = mixed((1, 1, 47, 64), "f32", PANELS)
+    assert not legal_cases("matmul_axpy_bf16_ahead", (given,))
+
+
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     columns = f"GL{COLUMNS}"
@@ -290,6 +313,15 @@ def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:
         assert found["vpmovzxwd"] == 0
         assert found["prefetcht1"] == rows
         assert not touches_stack(body)
+
+
+def test_panels_ask_for_as_many_lines_as_they_read() -> None:
+    given = mixed((1, 1, 512, 192), "f32", PANELS)
+    body, found = hot_loop("matmul_axpy_bf16_ahead", given)
+    assert found["prefetcht0"] == 8
+    assert found["vbroadcastss"] == 4
+    assert found["vmovdqu"] == 16
+    assert not touches_stack(body)
 
 
 def test_dot_multiplies_straight_from_memory() -> None:

@@ -71,6 +71,14 @@ def test_long_transposes_ask_ahead_where_that_pays() -> None:
         assert ("move_transpose_ahead" in kernels(impl)) is asks, text
 
 
+def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
+    for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
+        text = "matmul:1x256x1000:bf16,bf16,f32:rhs=[0,2,1,2p64]"
+        spec = parse_spec(text, target.limits)
+        impl = Solver(target.at(spec)).solve(spec).impl
+        assert ("matmul_axpy_bf16_ahead" in kernels(impl)) is asks, target.name
+
+
 def test_bf16_is_widened_as_it_is_packed() -> None:
     impl = program("matmul:96x64x96:bf16,bf16,f32")
     assert "f32" in {dtype for _, dtype in moves(impl, "lhs")}

@@ -1,0 +1,98 @@
+"""Matmul of one row with panels of bf16, whose lines are asked for into L1 beforehand.
+
+A panel is one run of memory, and the panels of an operand are one run as well. What
+fetches lines by itself stops at pages of 4 KiB; a loop that asks goes on over them, and
+from panel to panel.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.axpy_columns import Columns, HalvesColumns
+from morello.kernels.emitter import Buffer, Emitter, Pack, Value
+from morello.kernels.matmul_axpy_bf16 import COLUMNS, PANEL, MatmulAxpyBf16
+from morello.kernels.rules import line_cost, size_is_one, slowest
+from morello.kernels.rules import within_pack as packs
+from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
+from morello.spec import Dtype, Level, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import ceil_div
+from morello.targets.coefficients import Coefficients
+
+AHEAD = 48
+"""Rows of a panel, of two lines each, from what is read to what is asked for: what
+memory brings in some 200 ns."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
+    """out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels in memory.
+
+    Panel after panel, as `matmul_axpy_bf16` computes one, from end to end. Nothing
+    behind the operand is asked for.
+    """
+
+    name: ClassVar[str] = "matmul_axpy_bf16_ahead"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """bf16 or f32 times panels of bf16 that are not known to be in a cache."""
+        return (
+            super().accepts(key)
+            and key.tensors[1].layout == PANEL
+            and key.tensors[1].level is Level.GL
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """One row; panels in which what is asked for is in the next one at most."""
+        return (
+            size_is_one(frame, 0),
+            size_is_one(frame, 1),
+            Condition(
+                frame.sizes[2] >= AHEAD, f"takes at least {AHEAD} k: do not split k"
+            ),
+            *packs(frame, 0, 1),
+            Condition(frame.limits.vrf >= REGISTERS, "needs all registers"),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """The slowest of instructions, chains and lines; one run of memory.
+
+        To ask for a line costs nothing: it is used where `matmul_axpy_bf16` would wait.
+        """
+        c = coefficients
+        _, _, k, n = frame.sizes
+        lhs, rhs, out = frame.key.tensors
+        vectors, panels = vectors_of(n, lanes_of(Dtype.F32)), ceil_div(n, COLUMNS)
+        exchanges = 2 if frame.key.kind.accumulates or out.level is Level.GL else 1
+        loop = slowest(
+            (c.fma + c.vector_op) * k * vectors,
+            panels * (k + 4) * c.fma_latency,
+            rhs.lines((1, k, n)) * line_cost(rhs.level, c),
+            exchanges * out.lines((1, 1, n)) * line_cost(out.level, c),
+        )
+        ends = vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
+        narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
+        factors = k * (c.load + narrow)
+        return as_ints(
+            c.kernel_setup + c.run + loop + ends + panels * (factors + c.loop_setup)
+        )
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over panels; of the last one the last rows have nothing to ask for."""
+        halves = HalvesColumns(emitter, spec, operands)
+        rest = Columns(emitter, spec, operands)
+        _, _, k, n = spec.sizes
+        last = (n - 1) // COLUMNS
+
+        def panel(number: Value, carried: Sequence[Value]) -> list[Value]:
+            halves.once(Pack(number, COLUMNS), COLUMNS, AHEAD, k)
+            return []
+
+        if last > 1:
+            emitter.loop(0, last, 1, (), panel)
+        elif last:
+            panel(0, ())
+        width = n - last * COLUMNS
+        columns = rest if width % halves.unit else halves
+        columns.once(Pack(last, COLUMNS), width, AHEAD, k - AHEAD)
