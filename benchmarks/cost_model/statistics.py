@@ -26,20 +26,24 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
     return float(np.corrcoef(a, b)[0, 1])
 
 
+_ENOUGH = 3
+"""Undisturbed rounds that say more than all rounds do."""
+
+
 def ratios(rounds: Sequence[Sequence[Time]]) -> Floats:
     """The cycles of each of some programs over those of the first.
 
     Args:
         rounds: times of each program in each round. The ratios are medians of those
             within a round, so that what slows all of them down is not in them; of the
-            rounds in which neither of the two was disturbed, if there are any.
+            rounds in which neither of the two was disturbed, if these are a few.
     """
     cycles = np.array([[one.cycles for one in times] for times in rounds])
     good = np.array([[one.is_good for one in times] for times in rounds])
     found = []
     for own, own_good in zip(cycles.T, good.T, strict=True):
         both = own_good & good[:, 0]
-        counted = both if both.any() else np.ones_like(both)
+        counted = both if both.sum() >= _ENOUGH else np.ones_like(both)
         found.append(np.median(own[counted] / cycles[counted, 0]))
     return np.array(found, np.float64)
 

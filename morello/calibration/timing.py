@@ -17,6 +17,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +143,18 @@ exit:
   ret i64 %g
 }}
 """
+
+
+class Code(Protocol):
+    """Machine code that takes pointers to operands, and one to a workspace if any."""
+
+    @property
+    def address(self) -> int:
+        """Of the function."""
+
+    @property
+    def workspace_bytes(self) -> int:
+        """That it needs."""
 
 
 class Program:
@@ -272,7 +285,7 @@ class Stopwatch:
             bisect.insort(self._wides, look.wide)
         return look
 
-    def time(self, spec: Spec, program: Program) -> Time:
+    def time(self, spec: Spec, program: Code) -> Time:
         """A call, its data warm.
 
         It is the median of the samples in which the clock was steady and nothing else

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from morello.calibration.timing import Program, Stopwatch, Time, one_core
+from morello.calibration.timing import Code, Program, Stopwatch, Time, one_core
 from morello.search import Impl
 from morello.spec import Spec
 from morello.targets import Target
@@ -96,7 +96,7 @@ def in_rounds(
     """
     with shared(lock):
         programs = [Program(spec, impl, target) for impl in impls]
-    found = [_timed(spec, programs, watch, lock) for _ in range(rounds)]
+    found = [one_round(spec, programs, watch, lock) for _ in range(rounds)]
     end = time.perf_counter() + _MORE_SECONDS
     while (
         impls
@@ -104,7 +104,7 @@ def in_rounds(
         and _fewest_good(found) < rounds
         and time.perf_counter() < end
     ):
-        found.append(_timed(spec, programs, watch, lock))
+        found.append(one_round(spec, programs, watch, lock))
     return found
 
 
@@ -113,9 +113,14 @@ def _fewest_good(rounds: Sequence[Sequence[Time]]) -> int:
     return min((sum(one.is_good for one in times) for times in programs), default=0)
 
 
-def _timed(
-    spec: Spec, programs: Sequence[Program], watch: Stopwatch, lock: Path | None
+def one_round(
+    spec: Spec, programs: Sequence[Code], watch: Stopwatch, lock: Path | None
 ) -> list[Time]:
+    """Times of a call of each program on the operands of a Spec.
+
+    Raises:
+        OSError: the lock cannot be taken.
+    """
     found: list[Time] = []
     while len(found) < len(programs):
         with one_core(), turn(lock):
@@ -126,7 +131,7 @@ def _timed(
     return found
 
 
-def _settle(spec: Spec, program: Program, watch: Stopwatch) -> None:
+def _settle(spec: Spec, program: Code, watch: Stopwatch) -> None:
     sizes = (math.prod(spec.shape(i)) for i in range(len(spec.dtypes)))
     count = sum(n * d.itemsize for n, d in zip(sizes, spec.dtypes, strict=True))
     end = time.perf_counter() + _SETTLE * count * (count > _SMALL)

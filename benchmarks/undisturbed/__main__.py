@@ -1,0 +1,119 @@
+"""``python -m benchmarks.undisturbed [SUITE | SPEC]… [--rounds N] [--seconds S]``."""
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.harness.case import CaseError
+from benchmarks.harness.provenance import ROOT, commit_of, machine_text, origin
+from benchmarks.harness.report import table
+from benchmarks.harness.session import RESULTS
+from benchmarks.harness.suites import SUITES, cases
+from benchmarks.undisturbed.measure import Part, measure, program
+from morello.calibration.timing import Stopwatch
+from morello.calibration.turns import shared
+from morello.errors import MorelloError
+from morello.target_choice import chosen_target
+from morello.tools.flags import seconds, whole_number
+
+_ABOUT = """What part of the peak of its core each program reaches on one thread, in
+cycles of both: the middle of the rounds in which neither the program nor the loop of
+its roof was disturbed, or of all rounds where fewer than three are so. Chains of
+additions before and after each sample say how long a cycle is and whether somebody else
+used the core ([how](../../docs/calibration.md)). Cycles: the least of a call. A part
+above 100 % is the error of a cycle, 1 to 3 %."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and write; 0, or 2 for a wrong command line."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = _parser().parse_args(words)
+    try:
+        wanted = cases(options.what or ["f32-squares"])
+        target = chosen_target(options.target)
+        come_from = origin("benchmarks.undisturbed", words, commit_of(ROOT))
+        load = os.getloadavg()[0]
+        with shared(options.lock):
+            found = [program(case, target, options.db) for case in wanted]
+        watch = Stopwatch(options.seconds)
+        parts: list[Part] = []
+        for case, one in zip(wanted, found, strict=True):
+            parts.append(
+                measure(case, one, target, watch, options.rounds, options.lock)
+            )
+            about = {"target": target.name, "machine": machine_text(), "load": load}
+            page = _write(options, parts, {**come_from, **about})
+    except (CaseError, MorelloError, OSError) as error:
+        sys.stderr.write(f"undisturbed: error: {error}\n")
+        return 2
+    sys.stdout.write(page.read_text())
+    return 0
+
+
+def _write(
+    options: argparse.Namespace, parts: Sequence[Part], about: dict[str, str | float]
+) -> Path:
+    """What there is, as JSON and Markdown; the page."""
+    folder: Path = options.output
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        dataclasses.asdict(part)
+        | {"of_peak": part.of_peak, "undisturbed": part.undisturbed}
+        for part in parts
+    ]
+    data = json.dumps({**about, "specs": rows}, indent=1)
+    (folder / f"{options.name}.json").write_text(f"{data}\n")
+    lines = [
+        (
+            *(f"`{part.spec}`", f"{len(part.rounds)}", f"{part.undisturbed}"),
+            *(f"{part.of_peak:.1%}", f"{part.of_peak_in_all:.1%}"),
+            *(f"{part.cycles / 1e3:.4g}", part.roof),
+        )
+        for part in parts
+    ]
+    head = ["Spec", "rounds", "undisturbed", "of the peak", "in all rounds"]
+    head += ["thousand cycles", "roof"]
+    page = folder / f"{options.name}.md"
+    page.write_text(
+        f"# {options.name}\n\n{_ABOUT}\n\n- `{about['command']}` at {about['commit']}, "
+        f"{about['date']}, target `{about['target']}`, load {about['load']:.1f}\n"
+        f"- machine: {about['machine']}\n\n{table(head, lines)}\n"
+    )
+    return page
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.undisturbed",
+        description="Compare programs with the peak of a core that nobody else uses.",
+        epilog=f"Suites: {', '.join(SUITES)}.",
+    )
+    parser.add_argument(
+        "what", nargs="*", metavar="SUITE|SPEC", help="default: f32-squares"
+    )
+    parser.add_argument(
+        "--rounds", type=whole_number(1), default=25, help="of each (default: 25)"
+    )
+    parser.add_argument(
+        "--seconds", type=seconds, default=0.05, help="of each in a round"
+    )
+    parser.add_argument("--db", default="none", help="database (default: none)")
+    parser.add_argument(
+        "--lock", type=Path, help="a file to lock while programs are timed"
+    )
+    parser.add_argument(
+        "--target", help="a name, or @FILE (default: as for 'morello run')"
+    )
+    parser.add_argument("--name", default="undisturbed", help="of the files")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=RESULTS, help="folder of the files"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
