@@ -27,6 +27,9 @@ additions before and after each sample say how long a cycle is and whether someb
 used the core ([how](../../docs/calibration.md)). Cycles: the least of a call. A part
 above 100 % is the error of a cycle, 1 to 3 %."""
 
+_SAMPLE = 5e-4
+"""Seconds of back-to-back calls in a sample. Longer ones are seldom undisturbed."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and write; 0, or 2 for a wrong command line."""
@@ -39,14 +42,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         load = os.getloadavg()[0]
         with shared(options.lock):
             found = [program(case, target, options.db) for case in wanted]
-        watch = Stopwatch(options.seconds)
+        watch = Stopwatch(options.seconds, _SAMPLE)
         parts: list[Part] = []
         for case, one in zip(wanted, found, strict=True):
             parts.append(
                 measure(case, one, target, watch, options.rounds, options.lock)
             )
-            about = {"target": target.name, "machine": machine_text(), "load": load}
-            page = _write(options, parts, {**come_from, **about})
+            about: dict[str, str | float] = {"target": target.name, "load": load}
+            about |= {"machine": machine_text(), **come_from}
+            page = _write(options, parts, about)
     except (CaseError, MorelloError, OSError) as error:
         sys.stderr.write(f"undisturbed: error: {error}\n")
         return 2
