@@ -36,7 +36,7 @@ def ratios(rounds: Sequence[Sequence[Time]]) -> Floats:
     Args:
         rounds: times of each program in each round. The ratios are medians of those
             within a round, so that what slows all of them down is not in them; of the
-            rounds in which neither of the two was disturbed, if these are a few.
+            rounds in which neither of the two was disturbed, if there are three.
     """
     cycles = np.array([[one.cycles for one in times] for times in rounds])
     good = np.array([[one.is_good for one in times] for times in rounds])

@@ -31,7 +31,7 @@ from morello.targets import Target
 
 _ALIGNMENT = 4096
 _LEAST_SAMPLE = 1e-4
-"""Seconds of a sample; more than a thousand times the clock's step."""
+"""Seconds of a sample if not told; a thousand times the step of the clock and more."""
 _LEAST_SAMPLES = 4
 _CHAIN = 128
 _CHAIN_TRIPS = 500
@@ -255,8 +255,8 @@ class Stopwatch:
 
     Args:
         seconds: how long to measure a program; a few samples are always taken.
-        sample: seconds of calls in a sample, at least. What ran before it, the looks,
-            has left branches to be learned again: of 0.1 ms that takes 5 %.
+        sample: seconds of calls in a sample, at least. The longer, the nearer to calls
+            without end, and the more likely that something disturbs it.
     """
 
     def __init__(self, seconds: float = 0.05, sample: float = _LEAST_SAMPLE) -> None:
