@@ -6,12 +6,13 @@ target need not load LLVM.
 
 from morello.targets.avx2 import AVX2
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.targets.avx2_zen3 import AVX2_ZEN3
 from morello.targets.host import host
 from morello.targets.target import Target
 
 _GOLDEN_COVE = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d")
 
-_TARGETS = dict.fromkeys(_GOLDEN_COVE, AVX2_GOLDEN_COVE)
+_TARGETS = {**dict.fromkeys(_GOLDEN_COVE, AVX2_GOLDEN_COVE), "znver3": AVX2_ZEN3}
 """By the name that LLVM has for a CPU. Clients of the same cores have other caches."""
 
 

@@ -13,11 +13,12 @@ from typing import Any
 from morello.errors import TargetError
 from morello.targets.avx2 import AVX2
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.targets.avx2_zen3 import AVX2_ZEN3
 from morello.targets.coefficients import Coefficients
 from morello.targets.file import read_target_file
 from morello.targets.target import Target
 
-TARGETS = {target.name: target for target in (AVX2, AVX2_GOLDEN_COVE)}
+TARGETS = {target.name: target for target in (AVX2, AVX2_GOLDEN_COVE, AVX2_ZEN3)}
 """The known targets, by name."""
 
 UNNAMED = "avx2"

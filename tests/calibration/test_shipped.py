@@ -7,12 +7,14 @@ import pytest
 
 from morello.targets import AVX2, Target, find_target
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.targets.avx2_zen3 import AVX2_ZEN3
 from morello.targets.file import read_target_file
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 RECORDS = {
     AVX2: RESULTS / "avx2-zen4.target",
     AVX2_GOLDEN_COVE: RESULTS / "avx2-golden-cove.target",
+    AVX2_ZEN3: RESULTS / "avx2-zen3.target",
 }
 
 SPLIT_OFF = {"turn_copy": "turn_gl", "row_turned": "row_gl"}

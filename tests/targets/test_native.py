@@ -5,12 +5,14 @@ import sys
 
 from morello.targets import AVX2, TARGETS, find_target
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.targets.avx2_zen3 import AVX2_ZEN3
 from morello.targets.native import native_target
 
 
 def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
     assert native_target("emeraldrapids") is AVX2_GOLDEN_COVE
     assert native_target("sapphirerapids") is AVX2_GOLDEN_COVE
+    assert native_target("znver3") is AVX2_ZEN3
     for cpu in ("znver4", "znver5", "haswell", "skylake-avx512", "a cpu of 2040"):
         assert native_target(cpu) is AVX2
 
