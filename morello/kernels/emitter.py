@@ -205,6 +205,14 @@ class Emitter(ABC):
         """An index moved by a constant."""
 
     @abstractmethod
+    def again(self, index: Value) -> Value:
+        """The same index, unknown to LLVM: what was read there before is read again.
+
+        It is no instruction. LLVM would keep what it has read, however few registers
+        are free for it.
+        """
+
+    @abstractmethod
     def loop(
         self, start: int, end: int, step: int, carried: Sequence[Value], body: Body
     ) -> tuple[Value, ...]:

@@ -116,7 +116,7 @@ def write_block(
                 emitter.prefetch(out, (0, i, place), to_l1=True)
     loop = BroadcastLoop(emitter, spec, lhs, rhs, column)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
-    sums = loop.run([zero] * len(loop.places))
+    sums = loop.run_to_stores([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
         index = (0, i, emitter.offset(column, start))
         if adds:

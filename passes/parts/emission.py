@@ -437,6 +437,21 @@ class MlirEmitter(Emitter):
             return index + by
         return arith.AddIOp(index, self._index(by)).result if by else index
 
+    def again(self, index: Value) -> Value:
+        """`Emitter.again`: assembly without a line, through which it passes."""
+        number = ir.IntegerType.get_signless(64)
+        given = arith.IndexCastOp(number, self._index(index)).result
+        passed = ir.Operation.create(
+            "llvm.inline_asm",
+            results=[number],
+            operands=[given],
+            attributes={
+                "asm_string": ir.StringAttr.get(""),
+                "constraints": ir.StringAttr.get("=r,0"),
+            },
+        ).results[0]
+        return arith.IndexCastOp(ir.IndexType.get(), passed).result
+
     def loop(
         self, start: int, end: int, step: int, carried: Sequence[Value], body: Body
     ) -> tuple[Value, ...]:

@@ -96,6 +96,40 @@ def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -
     assert not spilling
 
 
+@pytest.mark.parametrize(("m", "n"), [(6, 16), (4, 24), (5, 16)])
+def test_the_first_rows_of_a_block_are_done_before_the_last(m: int, n: int) -> None:
+    """Behind the loop two rows have their last products, and are stored, at a time."""
+    forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@L1[0,1,2]"
+    lines = assembly("matmul_block", spec(Matmul(False), (1, m, 64, n), *forms))
+    (body,) = (b for b in loops(lines) if opcodes(b)["vfmadd231ps"])
+    rest = lines[lines.index(body[-1]) + 1 :]
+    vectors = n // 8
+    sums = [s.split()[-1] for s in rest if s.startswith("vfmadd231ps")]
+    assert len(sums) == 4 * m * vectors
+    for start in range(0, len(sums), 8 * vectors):
+        assert len(set(sums[start : start + 8 * vectors])) <= 2 * vectors
+    last = max(i for i, s in enumerate(rest) if s.startswith("vfmadd231ps"))
+    early = [s for s in rest[:last] if re.match(r"vmovups\s+%ymm", s)]
+    assert len(early) >= (m - 2) * vectors - 2
+    assert not touches_stack(rest)
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "k"),
+    [
+        ("matmul_block", "f32@L1[0,1,2]", 512),
+        ("matmul_broadcast", "f32@VRF[0,1,2]v8", 64),
+    ],
+)
+def test_a_long_sum_or_one_that_is_not_stored_ends_as_it_began(
+    name: str, out: str, k: int
+) -> None:
+    forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", out
+    lines = assembly(name, spec(Matmul(name != "matmul_block"), (1, 6, k, 16), *forms))
+    (body,) = (b for b in loops(lines) if opcodes(b)["vfmadd231ps"])
+    assert opcodes(lines)["vfmadd231ps"] == opcodes(body)["vfmadd231ps"] == 48
+
+
 def test_a_single_row_multiplies_straight_from_memory() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 1, 256, 96), *forms))
