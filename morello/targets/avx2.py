@@ -28,6 +28,7 @@ COEFFICIENTS = Coefficients(
     store_dram=2453,
     run_dram=65511,
     prefetch=2141,
+    prefetch_dram=0,
     run=9075,
     strided_factor=2,
     shared_gl=500,

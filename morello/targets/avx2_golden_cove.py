@@ -37,6 +37,7 @@ COEFFICIENTS = Coefficients(
     store_dram=2453,
     run_dram=65511,
     prefetch=1976,
+    prefetch_dram=0,
     shared_gl=500,
     run=9095,
     strided_factor=2,

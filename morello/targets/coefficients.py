@@ -66,6 +66,9 @@ class Coefficients:
     prefetch: int
     """Asking for a line of L3 that the hardware would bring as soon by itself. Where it
     does not, in DRAM, this is nothing beside the line."""
+    prefetch_dram: int
+    """The same where operands come from DRAM: nothing where the hardware does not
+    foresee as much."""
     shared_gl: int
     """What a line from or to beyond L2 takes longer for each further thread."""
     run: int
@@ -115,7 +118,7 @@ class Coefficients:
             turn_gl=self.turn_dram,
             turn_copy=self.turn_dram,
             run=self.run_dram,
-            prefetch=0,
+            prefetch=self.prefetch_dram,
         )
 
     def in_l2(self) -> "Coefficients":
