@@ -196,6 +196,7 @@ def _target(target: Target, found: Vector, objective: _Objective) -> Target:
     numbers = {
         name: max(1, round(float(value)))
         for name, value in zip(FITTED, within, strict=True)
+        if getattr(target.coefficients, name)  # what is nothing stays so
     }
     return with_coefficients(
         target, dataclasses.replace(target.coefficients, **numbers)
