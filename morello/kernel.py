@@ -122,7 +122,11 @@ class Kernel:
         return self._function.workspace_bytes
 
     def cost(self) -> int:
-        """What the cost model says of one call, in 1/1000 cycles."""
+        """What the cost model says of one call, in 1/1000 cycles, for operands in L3.
+
+        The search, and `morello explain`, know of a goal's operands that they come from
+        DRAM or stay in L2; what a schedule costs is added up without that.
+        """
         return self._stages.cost
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

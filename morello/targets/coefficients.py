@@ -64,11 +64,9 @@ class Coefficients:
     run_dram: int
     """`run` there."""
     prefetch: int
-    """Asking for a line of L3 that the hardware would bring as soon by itself. Where it
-    does not, in DRAM, this is nothing beside the line."""
+    """Asking for a line of L3 that the hardware would bring as soon by itself."""
     prefetch_dram: int
-    """The same where operands come from DRAM: nothing where the hardware does not
-    foresee as much."""
+    """The same of a line of DRAM: nothing where the hardware would not bring it."""
     shared_gl: int
     """What a line from or to beyond L2 takes longer for each further thread."""
     run: int

@@ -23,7 +23,7 @@ SPLIT_OFF = {"turn_copy": "turn_gl", "row_turned": "row_gl"}
 SINCE = {(AVX2_GOLDEN_COVE, "row_turned")} | {
     (target, "prefetch_dram") for target in RECORDS
 }
-"""What was measured after the run, as docs/calibration.md says."""
+"""What is younger than the run and no part of another, as docs/calibration.md says."""
 
 each = pytest.mark.parametrize("target", RECORDS, ids=lambda target: target.name)
 
