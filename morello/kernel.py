@@ -122,10 +122,9 @@ class Kernel:
         return self._function.workspace_bytes
 
     def cost(self) -> int:
-        """What the cost model says of one call, in 1/1000 cycles, for operands in L3.
+        """What the cost model says of one call, in 1/1000 cycles.
 
-        The search, and `morello explain`, know of a goal's operands that they come from
-        DRAM or stay in L2; what a schedule costs is added up without that.
+        What the search compared, or the same sum for a schedule that was given.
         """
         return self._stages.cost
 

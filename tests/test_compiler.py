@@ -26,6 +26,23 @@ def test_the_price_of_the_schedule_is_the_cost_of_the_search(text: str) -> None:
     assert kernel.cost() == kernel.solution.impl.cost > 0
 
 
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        pytest.param("max:4096x4096", "avx2", id="from DRAM"),
+        pytest.param("max:9x70", "avx2-golden-cove", id="in L2"),
+    ],
+)
+def test_the_price_of_the_schedule_knows_where_operands_are(
+    text: str, target: str
+) -> None:
+    kernel = morello.compile(text, target=target)
+    assert kernel.solution is not None
+    assert kernel.cost() == kernel.solution.impl.cost
+    again = morello.compile(text, target=target, schedule=kernel.schedule)
+    assert again.cost() == kernel.cost()
+
+
 @pytest.mark.parametrize("text", SMALL)
 def test_a_printed_schedule_gives_the_same_bytes_and_cost(text: str) -> None:
     found = morello.compile(text)

@@ -1,16 +1,52 @@
 """What a schedule costs: each action adds its own cost, as often as it runs.
 
 The sum stands in the attribute ``morello.cost`` of the function, in 1/1000 cycles. For
-a complete schedule it is the cost of the program by the model, whoever wrote it.
+a complete schedule it is the cost of the program by the model, whoever wrote it: with
+the prices that the search has below the function's goal, which the attribute
+``morello.goal`` keeps. A function of several Specs has no goal; its operands are taken
+to lie in L3.
 """
 
+import functools
+
+from morello.dialect.attributes import string_of
+from morello.dialect.ops import SPEC_OPS
 from morello.mlir import ir
+from morello.spec import Spec, parse_spec, print_spec
+from morello.targets import Target
 
 COST_ATTRIBUTE = "morello.cost"
 """On a function: the millicycles of a call, as far as its Specs are scheduled."""
 
 TRIPS_ATTRIBUTE = "morello.trips"
 """On a loop whose bounds depend on the thread: the trips of the busiest one."""
+
+GOAL_ATTRIBUTE = "morello.goal"
+"""On a function: the text of the Spec that it held before the first action, alone."""
+
+
+def surrounded(op: ir.Operation, spec: Spec, target: Target) -> Target:
+    """The target with the prices below the goal of the function around a Spec op.
+
+    Where no action has run yet, the Spec itself becomes the goal, if it is alone.
+    """
+    function = _function(op)
+    if function is None:
+        return target
+    if GOAL_ATTRIBUTE in function.attributes:
+        goal = string_of(function.attributes[GOAL_ATTRIBUTE], f"'{GOAL_ATTRIBUTE}'")
+    elif COST_ATTRIBUTE in function.attributes or len(_spec_ops(function)) != 1:
+        return target
+    else:
+        goal = print_spec(spec, target.limits)
+        text = ir.StringAttr.get(goal, op.context)
+        function.attributes[GOAL_ATTRIBUTE] = text
+    return _at(target, goal)
+
+
+@functools.lru_cache(maxsize=64)
+def _at(target: Target, goal: str) -> Target:
+    return target.at(parse_spec(goal, target.limits))
 
 
 def charge(op: ir.Operation, cost: int) -> None:
@@ -53,6 +89,18 @@ def _function(op: ir.Operation) -> ir.Operation | None:
     while parent is not None and parent.operation.name != "func.func":
         parent = parent.operation.parent
     return None if parent is None else parent.operation
+
+
+def _spec_ops(function: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in SPEC_OPS:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
 
 
 def _constant(value: ir.Value) -> int:
