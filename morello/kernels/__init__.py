@@ -14,10 +14,12 @@ from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
+from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
 from morello.kernels.matmul_block import MatmulBlock
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
+from morello.kernels.matmul_dot_halves_apart import MatmulDotHalvesApart
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
 from morello.kernels.matmul_rows import MatmulRows
@@ -47,9 +49,11 @@ _ALL: tuple[Kernel, ...] = (
     MatmulAxpyFour(),
     MatmulAxpyBf16(),
     MatmulAxpyBf16Ahead(),
+    MatmulAxpyBf16Apart(),
     MatmulDot(),
     MatmulScalar(),
     MatmulDotHalves(),
+    MatmulDotHalvesApart(),
     MatmulPairs(),
     MatmulPairsFloat(),
     MatmulSaturatingPairs(),

@@ -2,7 +2,8 @@
 
 `Columns.passes` goes over out once for some `ROWS` rows of rhs: that many long runs are
 read side by side, which is what brings memory to its bandwidth. `Columns.once` goes
-over rhs once for a few columns of out that are in registers all the while.
+over rhs once for a few columns of out that are in registers all the while;
+`Columns.beside` does so for columns that need not be neighbours.
 """
 
 import dataclasses
@@ -167,6 +168,19 @@ class Columns:
         sums = run_steps(self.emitter, asking, sums, ask, together)
         sums = run_steps(self.emitter, k - asking, sums, later, together)
         self.store_sums(places, sums, self.held)
+
+    def beside(self, places: Sequence[tuple[Value, int]]) -> None:
+        """A vector at each place, their sums in registers over all of k.
+
+        A row a trip: of more, LLVM has sums of several at a time, and moves some out.
+        """
+
+        def add(at: Value, carried: Sequence[Value]) -> list[Value]:
+            return self.add_row(at, places, carried, ())
+
+        sums = self.load_sums(places, self.held)
+        found = run_steps(self.emitter, self.spec.sizes[2], sums, add, 1)
+        self.store_sums(places, found, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
         """The first column of each vector, and how many it has."""

@@ -69,5 +69,9 @@ AVX2_ZEN3 = dataclasses.replace(
     l2_lines=1 << 13,
     near_lines=3 << 11,
     coefficients=COEFFICIENTS,
-    kernels=tuple(kernel for kernel in AVX2.kernels if kernel != "matmul_pairs_float"),
+    kernels=(
+        *(kernel for kernel in AVX2.kernels if kernel != "matmul_pairs_float"),
+        "matmul_axpy_bf16_apart",
+        "matmul_dot_halves_apart",
+    ),
 )

@@ -18,7 +18,9 @@ STREAMING = (
     "matmul_axpy_four",
     "matmul_axpy_bf16",
     "matmul_axpy_bf16_ahead",
+    "matmul_axpy_bf16_apart",
     "matmul_dot",
+    "matmul_dot_halves_apart",
     "move_transpose_ahead",
 )
 """The kernels that take an operand from wherever it is."""
@@ -52,6 +54,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True),
         ("bf16@L1[0,1,2]", "bf16@GL[0,2,1,2p64]", "f32@L1[0,1,2]"),
     ),
+    "matmul_axpy_bf16_apart": (
+        Matmul(True),
+        ("bf16@L1[0,1,2,1p6]", "bf16@GL[0,2,1,2p16]", "f32@L1[0,1,2]"),
+    ),
     "matmul_dot": (
         Matmul(True),
         ("f32@GL[0,1,2]", "f32@GL[0,1,2]!", "f32@L1[0,1,2]"),
@@ -60,6 +66,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_dot_halves": (
         Matmul(True),
         ("f32@L1[0,1,2,2oe16]", "bf16@L1[0,2,1]", "f32@L1[0,1,2]"),
+    ),
+    "matmul_dot_halves_apart": (
+        Matmul(True),
+        ("f32@L1[0,1,2,2oe16]", "bf16@GL[0,2,1]", "f32@L1[0,1,2]"),
     ),
     "matmul_pairs": (
         Matmul(True),

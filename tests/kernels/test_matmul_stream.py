@@ -134,6 +134,26 @@ def test_few_rows_do_not_ask_ahead() -> None:
     assert not legal_cases("matmul_axpy_bf16_ahead", (given,))
 
 
+NARROW = "GL[0,2,1,2p16]"
+
+
+@pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
+def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
+    sizes = [(1, 1, 9, n) for n in (*EDGE, 96, 97, 111, 112, 200, 300)]
+    sizes += [(1, 1, k, 230) for k in EDGE]
+    given = [mixed(s, lhs, NARROW, accum) for s in dict.fromkeys(sizes)]
+    check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
+
+
+@pytest.mark.parametrize("accum", [True, False])
+def test_dot_of_bf16_columns_apart_is_exact(accum: bool) -> None:
+    sizes = [(1, 1, 40, n) for n in (*range(1, 20), 36, 41)]
+    sizes += [(1, 1, k, n) for k in EDGE if k > 1 for n in (5, 13)]
+    forms = "f32@L1[0,1,2,2oe16]", f"bf16@GL{COLUMNS}", f"f32@GL{ROWS}"
+    given = [spec(Matmul(accum), s, *forms) for s in dict.fromkeys(sizes)]
+    check_random(Case("matmul_dot_halves_apart", s) for s in given)
+
+
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     columns = f"GL{COLUMNS}"
@@ -321,6 +341,21 @@ def test_panels_ask_for_as_many_lines_as_they_read() -> None:
     assert found["prefetcht0"] == 8
     assert found["vbroadcastss"] == 4
     assert found["vmovdqu"] == 16
+    assert not touches_stack(body)
+
+
+def test_runs_apart_are_read_side_by_side() -> None:
+    given = mixed((1, 1, 512, 960), "f32", NARROW)
+    body, found = hot_loop("matmul_axpy_bf16_apart", given)
+    assert found["vbroadcastss"] == 1
+    assert found["vmovdqu"] == found["vpslld"] == 5
+    assert sum(found[name] for name in found if name.startswith("vfmadd")) == 10
+    assert not touches_stack(body)
+    forms = "f32@L1[0,1,2,2oe16]", f"bf16@GL{COLUMNS}", f"f32@GL{ROWS}"
+    given = spec(Matmul(False), (1, 1, 512, 60), *forms)
+    body, found = hot_loop("matmul_dot_halves_apart", given)
+    assert found["vmovdqu"] == found["vpslld"] == 5
+    assert found["vfmadd231ps"] == 10
     assert not touches_stack(body)
 
 

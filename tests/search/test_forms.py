@@ -13,6 +13,7 @@ from morello.search import Impl, Solver
 from morello.spec import Dtype, Form, Layout, Level, Matmul, SpecKey, parse_spec
 from morello.targets import AVX2
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.targets.avx2_zen3 import AVX2_ZEN3
 from tests.search.goals import KINDS, random_goal
 
 
@@ -77,6 +78,22 @@ def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
         spec = parse_spec(text, target.limits)
         impl = Solver(target.at(spec)).solve(spec).impl
         assert ("matmul_axpy_bf16_ahead" in kernels(impl)) is asks, target.name
+
+
+@pytest.mark.parametrize(
+    ("rhs", "kernel"),
+    [
+        ("[0,2,1,2p16]", "matmul_axpy_bf16_apart"),
+        ("[0,2,1]", "matmul_dot_halves_apart"),
+    ],
+)
+def test_panels_and_columns_of_bf16_are_read_apart_where_that_pays(
+    rhs: str, kernel: str
+) -> None:
+    for target, apart in ((AVX2, False), (AVX2_ZEN3, True)):
+        spec = parse_spec(f"matmul:1x512x1000:bf16,bf16,f32:rhs={rhs}", target.limits)
+        impl = Solver(target.at(spec)).solve(spec).impl
+        assert (kernel in kernels(impl)) is apart, target.name
 
 
 def test_bf16_is_widened_as_it_is_packed() -> None:
