@@ -12,6 +12,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
+from morello.kernels.matmul_axpy_apart import MatmulAxpyApart
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
 from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
@@ -47,6 +48,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulRows(),
     MatmulAxpy(),
     MatmulAxpyFour(),
+    MatmulAxpyApart(),
     MatmulAxpyBf16(),
     MatmulAxpyBf16Ahead(),
     MatmulAxpyBf16Apart(),

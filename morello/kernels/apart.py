@@ -18,11 +18,15 @@ bandwidth that four to eight have; of five, places are hardly ever a power of tw
 
 
 def apart(
-    emitter: Emitter, count: int, body: Callable[[Sequence[Value]], None]
+    emitter: Emitter,
+    count: int,
+    body: Callable[[Sequence[Value]], None],
+    first: Callable[[Sequence[Value]], None] | None = None,
 ) -> None:
     """Call ``body`` with the numbers of `RUNS` units at a time, then with those left.
 
-    Of ``count`` units; each is in one call, in a loop or after it.
+    Of ``count`` units; each is in one call, in a loop or after it. ``first`` is called
+    instead the first time, if it is given.
     """
     each = count // RUNS
 
@@ -30,12 +34,17 @@ def apart(
         body([emitter.offset(at, run * each) for run in range(RUNS)])
         return []
 
-    if each > 1:
-        emitter.loop(0, each, 1, (), side_by_side)
-    elif each:
-        side_by_side(0, ())
-    if count % RUNS:
-        body(range(each * RUNS, count))
+    begin = 0
+    if first and each:
+        first([run * each for run in range(RUNS)])
+        begin = 1
+    if each > begin + 1:
+        emitter.loop(begin, each, 1, (), side_by_side)
+    elif each > begin:
+        side_by_side(begin, ())
+    rest = range(each * RUNS, count)
+    if rest:
+        (body if each or not first else first)(rest)
 
 
 def calls_of(count: Ints) -> Ints:

@@ -1,7 +1,8 @@
 """The code of kernels that add scaled rows of rhs to out.
 
 `Columns.passes` goes over out once for some `ROWS` rows of rhs: that many long runs are
-read side by side, which is what brings memory to its bandwidth. `Columns.once` goes
+read side by side, which is what brings memory to its bandwidth, and more so where they
+go on from row to row (`Columns.passes_apart`). `Columns.once` goes
 over rhs once for a few columns of out that are in registers all the while;
 `Columns.beside` does so for columns that need not be neighbours.
 """
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from morello.kernels.apart import apart
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
 from morello.kernels.steps import run_steps, trip
@@ -101,11 +103,12 @@ class Columns:
         last = max(k // rows - 1, 0) * rows if far else k // rows * rows
         first = 0
         if not self.held:
-            self.block(0, min(rows, k), columns, prefetch=far and last > 0, held=False)
             first = min(rows, k)
+            asked = rows if far and last else 0
+            self.block(self.neighbours(0, first), columns, asked, held=False)
 
         def block(at: Value, carried: Sequence[Value]) -> list[Value]:
-            self.block(at, rows, columns, prefetch=far)
+            self.block(self.neighbours(at, rows), columns, rows if far else 0)
             return []
 
         if last > first + rows:
@@ -113,25 +116,40 @@ class Columns:
         elif last > first:
             block(first, ())
         for at in range(max(first, last), k, rows):
-            self.block(at, min(rows, k - at), columns, prefetch=False)
+            self.block(self.neighbours(at, min(rows, k - at)), columns)
+
+    def passes_apart(self, columns: int) -> None:
+        """The same of rows that are far from each other, none asked for."""
+
+        def first(rows: Sequence[Value]) -> None:
+            self.block(rows, columns, held=self.held)
+
+        def others(rows: Sequence[Value]) -> None:
+            self.block(rows, columns)
+
+        apart(self.emitter, self.spec.sizes[2], others, first)
+
+    def neighbours(self, at: Value, rows: int) -> list[Value]:
+        """The rows from ``at`` on."""
+        return [self.emitter.offset(at, i) for i in range(rows)]
 
     def block(
-        self, at: Value, rows: int, columns: int, prefetch: bool, held: bool = True
+        self, rows: Sequence[Value], columns: int, asked: int = 0, held: bool = True
     ) -> None:
-        """What the rows from ``at`` on add to the first columns of out.
+        """What some rows add to the first columns of out.
 
-        Nothing is added to where out holds nothing yet.
+        Each asks for the line in the row ``asked`` rows after it, if any. Nothing is
+        added to where out holds nothing yet.
         """
         alone = self.spec.sizes[1] == 1
-        factors = [self.factor(0, at, i) for i in range(rows)] if alone else []
+        factors = [self.factor(0, row) for row in rows] if alone else []
 
         def write(start: Value, carried: Sequence[Value]) -> list[Value]:
-            if prefetch:
-                self.prefetch(at, rows, start)
+            if asked:
+                self.prefetch([self.emitter.offset(row, asked) for row in rows], start)
             places = self.places(start, self.step)
             sums = self.load_sums(places, held)
-            for i in range(rows):
-                row = self.emitter.offset(at, i)
+            for i, row in enumerate(rows):
                 sums = self.add_row(row, places, sums, factors[i : i + 1])
             self.store_sums(places, sums, held)
             return []
@@ -221,7 +239,7 @@ class Columns:
         vectors = self.load_row(row, places)
         found = []
         for i in range(self.spec.sizes[1]):
-            factor = factors[i] if factors else self.factor(i, row, 0)
+            factor = factors[i] if factors else self.factor(i, row)
             for j, vector in enumerate(vectors):
                 total = sums[i * len(vectors) + j]
                 found.append(emitter.multiply_add(factor, vector, total))
@@ -237,19 +255,17 @@ class Columns:
             for s, count in places
         ]
 
-    def factor(self, i: int, row: Value, by: int) -> Value:
+    def factor(self, i: int, row: Value) -> Value:
         """An element of lhs in every lane."""
-        place = (0, i, self.emitter.offset(row, by))
-        element = self.emitter.load_element(self.lhs, place)
+        element = self.emitter.load_element(self.lhs, (0, i, row))
         dtypes = self.lhs.tensor.dtype, self.out.tensor.dtype
         element = self.emitter.convert(element, *dtypes)
         return self.emitter.broadcast(element, self.lanes)
 
-    def prefetch(self, at: Value, rows: int, start: Value) -> None:
-        """The same columns of the rows after these."""
-        for i in range(rows):
-            next_row = self.emitter.offset(at, rows + i)
-            self.emitter.prefetch(self.rhs, (0, next_row, start))
+    def prefetch(self, rows: Sequence[Value], start: Value) -> None:
+        """The same columns of other rows."""
+        for row in rows:
+            self.emitter.prefetch(self.rhs, (0, row, start))
 
 
 @dataclasses.dataclass(frozen=True)

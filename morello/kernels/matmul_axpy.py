@@ -67,6 +67,8 @@ class MatmulAxpy(Kernel):
     name: ClassVar[str] = "matmul_axpy"
     rows: ClassVar[int] = ROWS
     """Rows of rhs that are read side by side."""
+    asks: ClassVar[bool] = True
+    """Whether the rows after those are asked for, where they are beyond L2."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; k unpacked, n unpacked and innermost in rhs and out."""
@@ -96,7 +98,7 @@ class MatmulAxpy(Kernel):
                 frame.limits.vrf >= needed,
                 "needs free registers for sums and factors: take fewer",
             ),
-            *room_to_prefetch(frame, self.rows),
+            *(room_to_prefetch(frame, self.rows) if self.asks else ()),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
@@ -111,9 +113,11 @@ class MatmulAxpy(Kernel):
         run = c.run if rhs.level is Level.GL else 0
         runs = rhs.runs((1, k, n)) * run
         steps = n // step
+        several = np.maximum(steps, 2)
+        asked = prefetch_cost(frame, several, c, self.rows) if self.asks else 0
         whole = np.where(
             steps > 1,
-            _passes_cost(frame, np.maximum(steps, 2), c, self.rows),
+            _passes_cost(frame, several, c, self.rows) + asked,
             steps * _once_cost(frame, step, c),
         )
         tail = _once_cost(frame, n % step, c)
@@ -126,11 +130,15 @@ class MatmulAxpy(Kernel):
         step = columns.step
         whole = n // step * step
         if whole > step:
-            columns.passes(whole)
+            self.passes(columns, whole)
         elif whole:
             columns.once(0, whole)
         if n > whole:
             columns.once(whole, n - whole)
+
+    def passes(self, columns: Columns, count: int) -> None:
+        """Write the passes over the first ``count`` columns."""
+        columns.passes(count)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,8 +212,7 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     hides = rhs.level is not Level.L2
     alone = np.maximum(slowest, far) if hides else slowest + far
     first = c.load * m * k + c.store * kept + passes * c.loop_setup
-    asked = prefetch_cost(frame, steps, c, rows)
-    return np.where(m == 1, alone, several) + first + asked
+    return np.where(m == 1, alone, several) + first
 
 
 def _kept(m: Ints, rows: Ints) -> Ints:

@@ -1,14 +1,14 @@
-"""Matmul of one row with narrow panels of bf16, several of which are read at a time."""
+"""Matmul of one row with bf16: rows, or narrow panels, far from each other."""
 
 import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.kernels.apart import apart, calls_of
+from morello.kernels.apart import RUNS, apart, calls_of
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.rules import in_l1, line_cost, size_is_one, slowest
+from morello.kernels.rules import in_l1, is_interleaved, line_cost, size_is_one, slowest
 from morello.kernels.rules import within_pack as packs
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
@@ -20,6 +20,9 @@ COLUMNS = 16
 
 PANEL = Layout.parse(f"[0,2,1,2p{COLUMNS}]")
 
+LEAST = 2 * RUNS
+"""Rows that are worth it."""
+
 _FORMS = {
     0: Form(Dtype.F32, Layout.row_major(3)),
     1: Form(Dtype.BF16, PANEL),
@@ -28,36 +31,41 @@ _FORMS = {
 
 @dataclasses.dataclass(frozen=True)
 class MatmulAxpyBf16Apart(Kernel):
-    """out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels of bf16.
+    """`matmul_axpy_bf16` of one row, of rhs in memory, none of it asked for.
 
-    Five panels at a time that are far from each other, each from end to end.
+    Five rows at a time, or five panels of 16 columns, that are far from each other and
+    read on to their neighbours.
     """
 
     name: ClassVar[str] = "matmul_axpy_bf16_apart"
 
     def accepts(self, key: SpecKey) -> bool:
-        """bf16 or f32 times panels of 16 that are not known to be in a cache."""
+        """bf16 or f32 times bf16 that is not known to be in a cache."""
         if not isinstance(key.kind, Matmul):
             return False
         lhs, rhs, out = key.tensors
         return (
             rhs.dtype is Dtype.BF16
-            and rhs.layout == PANEL
             and rhs.level is Level.GL
+            and (rhs.layout == PANEL or not rhs.layout.is_packed)
             and in_l1(lhs)
+            and not is_interleaved(lhs.layout)
             and lhs.layout.pack(2) == 1
             and out.dtype is Dtype.F32
             and out.level is not Level.VRF
-            and out.layout.innermost == 2
+            and all(t.layout.innermost == 2 for t in (rhs, out))
             and not out.layout.is_packed
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """One row, all registers."""
+        """One row, all registers, and more of rhs than it reads at a time."""
         return (
             size_is_one(frame, 0),
             size_is_one(frame, 1),
             *packs(frame, 0, 1),
+            Condition(
+                frame.sizes[2] >= LEAST, f"takes at least {LEAST} k: do not split k"
+            ),
             Condition(frame.limits.vrf >= REGISTERS, "needs all registers"),
         )
 
@@ -67,32 +75,53 @@ class MatmulAxpyBf16Apart(Kernel):
         _, _, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
         vectors = vectors_of(n, lanes_of(Dtype.F32))
-        calls = calls_of(vectors_of(n, COLUMNS))
-        exchanges = 2 if frame.key.kind.accumulates or out.level is Level.GL else 1
-        loop = slowest(
-            (c.fma + c.vector_op) * k * vectors,
-            calls * (k + 4) * c.fma_latency,
-            rhs.lines((1, k, n)) * line_cost(rhs.level, c),
-            exchanges * out.lines((1, 1, n)) * line_cost(out.level, c),
-        )
+        if rhs.layout.is_packed:
+            calls, passes = calls_of(vectors_of(n, COLUMNS)), 1
+        else:
+            calls = passes = calls_of(k)
+        fetched = passes if frame.key.kind.accumulates else passes - 1
+        fetched = passes if out.level is Level.GL else fetched
         ends = vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
+        loop = slowest(
+            (c.fma + c.vector_op) * k * vectors + passes * ends,
+            (calls * (k + 4) if rhs.layout.is_packed else k + 4 * calls)
+            * c.fma_latency,
+            rhs.lines((1, k, n)) * line_cost(rhs.level, c),
+            (passes + fetched) * out.lines((1, 1, n)) * line_cost(out.level, c),
+        )
         narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
-        factors = k * (c.load + narrow)
+        factors = k * (c.load + narrow) * (calls if rhs.layout.is_packed else 1)
+        runs = 1 if rhs.layout.is_packed else rhs.runs((1, k, n))
         return as_ints(
-            c.kernel_setup + c.run + loop + ends + calls * (factors + c.loop_setup)
+            c.kernel_setup + runs * c.run + loop + factors + calls * c.loop_setup
         )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over panels; the columns of one that is not full as they are."""
+        """Full registers of rhs in halves, the columns after them as they are."""
         halves = HalvesColumns(emitter, spec, operands)
-        whole, rest = divmod(spec.sizes[3], COLUMNS)
+        rest = Columns(emitter, spec, operands)
+        n = spec.sizes[3]
+        if operands[1].tensor.layout.is_packed:
+            self._panels(emitter, halves, rest, n)
+            return
+        whole = n // halves.step * halves.step
+        if whole:
+            halves.passes_apart(whole)
+        for start in range(whole, n, rest.step):
+            rest.once(start, min(rest.step, n - start))
+
+    def _panels(
+        self, emitter: Emitter, halves: HalvesColumns, rest: Columns, n: int
+    ) -> None:
+        """A loop over full panels, then one that is not."""
 
         def panels(numbers: Sequence[Value]) -> None:
             halves.beside([(Pack(number, COLUMNS), COLUMNS) for number in numbers])
 
+        whole, left = divmod(n, COLUMNS)
         apart(emitter, whole, panels)
-        if rest:
-            Columns(emitter, spec, operands).once(Pack(whole, COLUMNS), rest)
+        if left:
+            rest.once(Pack(whole, COLUMNS), left)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """lhs in f32, and panels of rhs, where rhs is in bf16."""

@@ -71,6 +71,7 @@ AVX2_ZEN3 = dataclasses.replace(
     coefficients=COEFFICIENTS,
     kernels=(
         *(kernel for kernel in AVX2.kernels if kernel != "matmul_pairs_float"),
+        "matmul_axpy_apart",
         "matmul_axpy_bf16_apart",
         "matmul_dot_halves_apart",
     ),

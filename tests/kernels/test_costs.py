@@ -16,6 +16,7 @@ _IN_REGISTERS = "f32@VRF[0,1]v8"
 STREAMING = (
     "matmul_axpy",
     "matmul_axpy_four",
+    "matmul_axpy_apart",
     "matmul_axpy_bf16",
     "matmul_axpy_bf16_ahead",
     "matmul_axpy_bf16_apart",
@@ -43,6 +44,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         ("f32@L1[0,1,2,1p6]", "f32@L2[0,1,2]", "f32@L1[0,1,2]"),
     ),
     "matmul_axpy_four": (
+        Matmul(True),
+        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
+    ),
+    "matmul_axpy_apart": (
         Matmul(True),
         ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
     ),

@@ -58,6 +58,22 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
     check_random(Case("matmul_axpy_four", s) for s in given)
 
 
+@pytest.mark.parametrize("accum", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
+    sizes = itertools.product((1,), (1,), (10, 11, 14, 15, 31), (*EDGE, 50, 96))
+    given = [axpy(s, dtype, "GL", accum) for s in sizes]
+    check_random(Case("matmul_axpy_apart", s) for s in given)
+
+
+@pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
+def test_axpy_of_bf16_rows_apart_is_exact(lhs: str, accum: bool) -> None:
+    sizes = [(1, 1, 13, n) for n in (*EDGE, 64, 75, 96)]
+    sizes += [(1, 1, k, 70) for k in (10, 11, 14, 15, 31)]
+    given = [mixed(s, lhs, accum=accum) for s in sizes]
+    check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
+
+
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
     sizes = itertools.product((1,), (1, 6), (1, 3, 8, 9, 16, 17, 40), (5, 16, 32, 50))
@@ -139,8 +155,8 @@ NARROW = "GL[0,2,1,2p16]"
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
-    sizes = [(1, 1, 9, n) for n in (*EDGE, 96, 97, 111, 112, 200, 300)]
-    sizes += [(1, 1, k, 230) for k in EDGE]
+    sizes = [(1, 1, 10, n) for n in (*EDGE, 96, 97, 111, 112, 200, 300)]
+    sizes += [(1, 1, k, 230) for k in EDGE if k >= 10]
     given = [mixed(s, lhs, NARROW, accum) for s in dict.fromkeys(sizes)]
     check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
 
@@ -187,6 +203,8 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
         ("matmul_axpy", (1, 6, 8, 16), 14, "needs free registers for sums and factors"),
         ("matmul_axpy", (1, 1, 8, 1 << 20), 16, "needs room in L2 for twice 8 rows"),
         ("matmul_axpy_four", (1, 1, 8, 16), 16, "takes more than one row"),
+        ("matmul_axpy_apart", (1, 2, 64, 16), 16, "takes one row"),
+        ("matmul_axpy_apart", (1, 1, 9, 16), 16, "takes at least 10 rows of rhs"),
         ("matmul_axpy_four", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
         ("matmul_dot", (2, 1, 8, 16), 16, "needs b = 1"),
         ("matmul_dot", (1, 5, 8, 5), 16, "takes at most 4 rows or columns"),
