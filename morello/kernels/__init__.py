@@ -19,8 +19,8 @@ from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
 from morello.kernels.matmul_block import MatmulBlock
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
+from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
-from morello.kernels.matmul_dot_halves_apart import MatmulDotHalvesApart
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
 from morello.kernels.matmul_rows import MatmulRows
@@ -53,9 +53,9 @@ _ALL: tuple[Kernel, ...] = (
     MatmulAxpyBf16Ahead(),
     MatmulAxpyBf16Apart(),
     MatmulDot(),
+    MatmulDotApart(),
     MatmulScalar(),
     MatmulDotHalves(),
-    MatmulDotHalvesApart(),
     MatmulPairs(),
     MatmulPairsFloat(),
     MatmulSaturatingPairs(),

@@ -47,6 +47,10 @@ class DotBlock:
     rhs: Buffer
     out: Buffer
 
+    def neighbours(self, at: Value, rows: int) -> list[Value]:
+        """The rows from ``at`` on."""
+        return [self.emitter.offset(at, i) for i in range(rows)]
+
     @property
     def lanes(self) -> int:
         """Elements of a sum."""
@@ -75,11 +79,11 @@ class DotBlock:
         """An element of the shorter side."""
         return (self.rhs, (0, k, row)) if self.by_rows else (self.lhs, (0, row, k))
 
-    def write(self, at: Value, rows: int, prefetch: bool) -> None:
-        """The rows from ``at`` on."""
+    def write(self, rows: Sequence[Value], prefetch: bool = False) -> None:
+        """Some rows."""
         emitter = self.emitter
         _, m, k, n = self.spec.sizes
-        sums = rows * min(m, n)
+        sums = len(rows) * min(m, n)
         chains = int(chains_of(sums, self.unit // self.lanes))
         start_at = -0.0 if self.keeps_sign else 0
         zero = emitter.constant(self.out.tensor.dtype, start_at, self.lanes)
@@ -89,13 +93,13 @@ class DotBlock:
 
         def along(start: Value, carried: Sequence[Value]) -> list[Value]:
             if prefetch:
-                self.prefetch(at, rows, start, step)
+                self.prefetch(rows, start, step)
             found = list(carried)
             for v, (s, count) in enumerate(parts(step, self.unit)):
                 chain = v % chains * sums
                 place = emitter.offset(start, s)
                 found[chain : chain + sums] = self.products(
-                    at, rows, place, count, found[chain : chain + sums]
+                    rows, place, count, found[chain : chain + sums]
                 )
             return found
 
@@ -106,12 +110,12 @@ class DotBlock:
             totals = along(0, totals)
         found = list(totals)
         for start, count in self.rest(whole):
-            found[:sums] = self.products(at, rows, start, count, found[:sums])
+            found[:sums] = self.products(rows, start, count, found[:sums])
         while len(found) > sums:
             half = len(found) // 2
             pairs = zip(found[:half], found[half:], strict=True)
             found = [emitter.add(a, b) for a, b in pairs]
-        self.add(at, rows, lane_sums(emitter, found))
+        self.add(rows, lane_sums(emitter, found))
 
     def rest(self, start: int) -> list[tuple[int, int]]:
         """Where the products after the loop start, and how many elements they have."""
@@ -121,14 +125,14 @@ class DotBlock:
         return full + [(last + at, count) for at, count in parts(k - last, self.lanes)]
 
     def products(
-        self, at: Value, rows: int, k: Value, count: int, sums: Sequence[Value]
+        self, rows: Sequence[Value], k: Value, count: int, sums: Sequence[Value]
     ) -> list[Value]:
         """Up to `unit` elements along k of every row, multiplied and added."""
         emitter, few = self.emitter, min(self.spec.sizes[1], self.spec.sizes[3])
         kept = [self.load(*self.few(j, k), count) for j in range(few)]
         found = []
-        for i in range(rows):
-            row = self.load(*self.many(emitter.offset(at, i), k), count)
+        for i, at in enumerate(rows):
+            row = self.load(*self.many(at, k), count)
             for j in range(few):
                 total = sums[i * few + j]
                 for a, b in zip(row, kept[j], strict=True):
@@ -162,23 +166,22 @@ class DotBlock:
             emitter.load(buffer, next_index, self.lanes),
         )
 
-    def prefetch(self, at: Value, rows: int, start: Value, step: int) -> None:
+    def prefetch(self, rows: Sequence[Value], start: Value, step: int) -> None:
         """The same places of the rows after these, a cache line apart."""
         line = LINE_BYTES // self.many(0, 0)[0].tensor.dtype.itemsize
-        for i in range(rows):
-            row = self.emitter.offset(at, AHEAD + i)
+        for at in rows:
+            row = self.emitter.offset(at, AHEAD)
             for k in range(0, step, line):
                 place = self.emitter.offset(start, k)
                 self.emitter.prefetch(*self.many(row, place))
 
-    def add(self, at: Value, rows: int, sums: Sequence[Value]) -> None:
+    def add(self, rows: Sequence[Value], sums: Sequence[Value]) -> None:
         """Write the sums to out, or add them to what it holds."""
         emitter, few = self.emitter, min(self.spec.sizes[1], self.spec.sizes[3])
-        for i in range(rows):
+        for i, row in enumerate(rows):
             for j in range(few):
                 lane = i * few + j
                 total = emitter.extract(sums[lane // self.lanes], lane % self.lanes)
-                row = emitter.offset(at, i)
                 place = (0, row, j) if self.by_rows else (0, j, row)
                 if self.spec.kind.accumulates:
                     held = emitter.load_element(self.out, place)

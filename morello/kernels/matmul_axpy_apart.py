@@ -19,8 +19,11 @@ class MatmulAxpyApart(MatmulAxpy):
     asks: ClassVar[bool] = False
 
     def accepts(self, key: SpecKey) -> bool:
-        """The same, with rhs beyond L2."""
-        return super().accepts(key) and key.tensors[1].level is Level.GL
+        """The same, with rhs beyond L2, whose rows go over into the next."""
+        if not super().accepts(key):
+            return False
+        rhs = key.tensors[1]
+        return rhs.level is Level.GL and rhs.contiguous
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row of out, and more of rhs than it reads at a time."""

@@ -40,14 +40,14 @@ class MatmulAxpyBf16Apart(Kernel):
     name: ClassVar[str] = "matmul_axpy_bf16_apart"
 
     def accepts(self, key: SpecKey) -> bool:
-        """bf16 or f32 times bf16 that is not known to be in a cache."""
+        """bf16 or f32 times bf16 that is not known to be in a cache, without gaps."""
         if not isinstance(key.kind, Matmul):
             return False
         lhs, rhs, out = key.tensors
         return (
             rhs.dtype is Dtype.BF16
             and rhs.level is Level.GL
-            and (rhs.layout == PANEL or not rhs.layout.is_packed)
+            and (rhs.layout == PANEL or (rhs.contiguous and not rhs.layout.is_packed))
             and in_l1(lhs)
             and not is_interleaved(lhs.layout)
             and lhs.layout.pack(2) == 1
@@ -91,10 +91,8 @@ class MatmulAxpyBf16Apart(Kernel):
         )
         narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
         factors = k * (c.load + narrow) * (calls if rhs.layout.is_packed else 1)
-        runs = 1 if rhs.layout.is_packed else rhs.runs((1, k, n))
-        return as_ints(
-            c.kernel_setup + runs * c.run + loop + factors + calls * c.loop_setup
-        )
+        around = factors + calls * c.loop_setup
+        return as_ints(c.kernel_setup + RUNS * c.run + loop + around)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs in halves, the columns after them as they are."""

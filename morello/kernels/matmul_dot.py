@@ -46,6 +46,17 @@ class MatmulDot(Kernel):
     """
 
     name: ClassVar[str] = "matmul_dot"
+    asks: ClassVar[bool] = True
+    """Whether the rows after those that are read are asked for, beyond L2."""
+
+    def rows(self, key: SpecKey, few: Ints) -> Ints:
+        """How many rows of the longer side run side by side, for any ``few``."""
+        many = _many(key)
+        return np.asarray(many)[np.minimum(few, len(many) - 1)]
+
+    def runs(self, frame: Frame, operand: int) -> Ints:
+        """How often an operand is begun to be read anew."""
+        return frame.key.tensors[operand].runs(frame.operand_sizes(operand))
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 (of bf16 too) or s32; k innermost, or rhs one gapless array."""
@@ -65,7 +76,7 @@ class MatmulDot(Kernel):
         """Few rows on one side; a row-major rhs has one column; free registers."""
         _, m, _, n = frame.sizes
         few = np.minimum(m, n)
-        rows = np.minimum(_rows(frame.key, few), np.maximum(m, n))
+        rows = np.minimum(self.rows(frame.key, few), np.maximum(m, n))
         column = frame.key.tensors[1].layout.innermost == 1
         sums = np.maximum(few * rows, CHAINS)
         halves = 1 if _many(frame.key) is MANY else 2
@@ -99,7 +110,8 @@ class MatmulDot(Kernel):
         c = coefficients
         _, m, _, n = frame.sizes
         few, many = np.minimum(m, n), np.maximum(m, n)
-        side = _rows(frame.key, few)
+        side = self.rows(frame.key, few)
+        asked = _asked(frame, many, side) if self.asks else 0
         rest = many % side
         blocks = ceil_div(many, side)
         steps = many // side * _steps(frame, few, side, c) + np.where(
@@ -111,7 +123,7 @@ class MatmulDot(Kernel):
             steps + _lines(frame, blocks, hidden_cost(c), c),
         )
         runs = [
-            t.runs(frame.operand_sizes(i)) * (c.run if t.level is Level.GL else 0)
+            self.runs(frame, i) * (c.run if t.level is Level.GL else 0)
             for i, t in enumerate(frame.key.tensors[:2])
         ]
         sums = lane_sums_cost(few * side, c) + few * side * (
@@ -122,37 +134,40 @@ class MatmulDot(Kernel):
             + busy
             + blocks * (c.loop_setup + sums)
             + np.where(m >= n, runs[0], runs[1])
-            + c.prefetch * _asked(frame, many, side)
+            + c.prefetch * asked
         )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Blocks of rows of the longer side, in a loop."""
-        _, m, _, n = spec.sizes
-        few, many = min(m, n), max(m, n)
-        side = _many(spec.key)[few]
         lhs, rhs, out = operands
         if rhs.tensor.layout.innermost != 1:
             rhs = emitter.as_column_major(rhs)
-        block = DotBlock(emitter, spec, lhs, rhs, out)
-        far = operands[0 if m >= n else 1].tensor.level is Level.GL
+        self.write(DotBlock(emitter, spec, lhs, rhs, out))
+
+    def write(self, block: DotBlock) -> None:
+        """The loops over blocks."""
+        _, m, _, n = block.spec.sizes
+        few, many = min(m, n), max(m, n)
+        side = _many(block.spec.key)[few]
+        far = (block.lhs if m >= n else block.rhs).tensor.level is Level.GL
         whole = many // side * side
         followed = int(_followed(many, side)) if far else 0
 
         def ahead(at: Value, carried: Sequence[Value]) -> list[Value]:
-            block.write(at, side, prefetch=True)
+            block.write(block.neighbours(at, side), prefetch=True)
             return []
 
         def alone(at: Value, carried: Sequence[Value]) -> list[Value]:
-            block.write(at, side, prefetch=False)
+            block.write(block.neighbours(at, side))
             return []
 
         for start, end, body in ((0, followed, ahead), (followed, whole, alone)):
             if end > start + side:
-                emitter.loop(start, end, side, (), body)
+                block.emitter.loop(start, end, side, (), body)
             elif end > start:
                 body(start, ())
         if many > whole:
-            block.write(whole, many - whole, prefetch=False)
+            block.write(block.neighbours(whole, many - whole))
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """A column-major rhs, of f32, in a cache: few columns then waste no lanes.
@@ -182,12 +197,6 @@ def _takes(dtypes: tuple[Dtype, ...]) -> bool:
 
 def _many(key: SpecKey) -> tuple[int, ...]:
     return MANY if unit_of(key.dtypes) == lanes_of(key.dtypes[2]) else MANY_HALVES
-
-
-def _rows(key: SpecKey, few: Ints) -> Ints:
-    """`MANY`, for sizes that are too large as well."""
-    many = _many(key)
-    return np.asarray(many)[np.minimum(few, len(many) - 1)]
 
 
 def _followed(many: Ints, side: Ints) -> Ints:

@@ -31,8 +31,8 @@ _LANES = lanes_of(Dtype.F32)
 _BESIDE = 3
 """Registers beside the sums and lhs: both halves of a column, and a mask."""
 
-LHS = Layout.parse(f"[0,1,2,2oe{PACK}]")
-RHS = Layout.parse("[0,2,1]")
+_LHS = Layout.parse(f"[0,1,2,2oe{PACK}]")
+_RHS = Layout.parse("[0,2,1]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +51,8 @@ class MatmulDotHalves(Kernel):
         lhs, rhs, out = key.tensors
         return (
             key.dtypes == (Dtype.F32, Dtype.BF16, Dtype.F32)
-            and lhs.layout == LHS
-            and rhs.layout == RHS
+            and lhs.layout == _LHS
+            and rhs.layout == _RHS
             and not out.layout.is_packed
         )
 
@@ -85,89 +85,74 @@ class MatmulDotHalves(Kernel):
         return as_ints(c.kernel_setup + ceil_div(k, PACK) * step + short + sums)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """All columns side by side."""
-        write_columns(emitter, spec, operands, range(spec.sizes[3]))
+        """A loop over packs of k that carries the sums; then each over its lanes.
+
+        Sums begin at -0, which changes nothing that it is added to.
+        """
+        _, m, k, n = spec.sizes
+        zero = emitter.constant(Dtype.F32, -0.0, _LANES)
+        sums: Sequence[Value] = [zero] * (m * n)
+
+        def step(at: Value, carried: Sequence[Value], count: int = PACK) -> list[Value]:
+            return self._step(emitter, operands, spec, at, carried, count)
+
+        whole, rest = divmod(k, PACK)
+        if whole > 1:
+            sums = emitter.loop(0, whole, 1, sums, step)
+        elif whole:
+            sums = step(0, sums)
+        if rest:
+            sums = step(whole, sums, rest)
+        totals = lane_sums(emitter, sums)
+        for place in range(m * n):
+            at = (0, place // n, place % n)
+            total = emitter.extract(totals[place // _LANES], place % _LANES)
+            held = emitter.load_element(operands[2], at)
+            emitter.store_element(emitter.add(held, total), operands[2], at)
+
+    def _step(
+        self,
+        emitter: Emitter,
+        operands: Sequence[Buffer],
+        spec: Spec,
+        at: Value,
+        carried: Sequence[Value],
+        count: int,
+    ) -> list[Value]:
+        """Add the products of pack ``at`` of k, of which ``count`` are there."""
+        lhs, rhs, _ = operands
+        _, m, _, n = spec.sizes
+        # Nothing is known of padding: of a short pack both factors are masked.
+        rows = [
+            [
+                _load_half(emitter, lhs, (0, i, Pack(at, PACK, first)), length)
+                for first, length in enumerate(((count + 1) // 2, count // 2))
+            ]
+            for i in range(m)
+        ]
+        found = list(carried)
+        for j in range(n):
+            words = emitter.load(rhs, (0, Pack(at, PACK), j), PACK, count)
+            for half, column in enumerate(emitter.split_bf16(words)):
+                for i in range(m):
+                    place = i * n + j
+                    found[place] = emitter.multiply_add(
+                        rows[i][half], column, found[place]
+                    )
+        return found
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Odd-even packs of lhs, where rhs is column-major bf16."""
-        return forms_of(key, operand)
-
-
-def forms_of(key: SpecKey, operand: int) -> tuple[Form, ...]:
-    """The forms that kernels by halves want."""
-    if operand or not isinstance(key.kind, Matmul):
-        return ()
-    _, rhs, out = key.tensors
-    fits = (
-        rhs.dtype is Dtype.BF16
-        and rhs.layout == RHS
-        and out.dtype is Dtype.F32
-        and not out.layout.is_packed
-    )
-    return (Form(Dtype.F32, LHS),) if fits else ()
-
-
-def write_columns(
-    emitter: Emitter, spec: Spec, operands: Sequence[Buffer], columns: Sequence[Value]
-) -> None:
-    """A loop over packs of k that carries sums of columns; then each over its lanes.
-
-    Sums that are added to out begin at -0, which changes nothing that it is added to.
-    """
-    _, m, k, _ = spec.sizes
-    n = len(columns)
-    held = spec.kind.accumulates
-    zero = emitter.constant(Dtype.F32, -0.0 if held else 0.0, _LANES)
-    sums: Sequence[Value] = [zero] * (m * n)
-
-    def step(at: Value, carried: Sequence[Value], count: int = PACK) -> list[Value]:
-        return _step(emitter, operands, m, columns, at, carried, count)
-
-    whole, rest = divmod(k, PACK)
-    if whole > 1:
-        sums = emitter.loop(0, whole, 1, sums, step)
-    elif whole:
-        sums = step(0, sums)
-    if rest:
-        sums = step(whole, sums, rest)
-    totals = lane_sums(emitter, sums)
-    for place in range(m * n):
-        at = (0, place // n, columns[place % n])
-        total = emitter.extract(totals[place // _LANES], place % _LANES)
-        if held:
-            total = emitter.add(emitter.load_element(operands[2], at), total)
-        emitter.store_element(total, operands[2], at)
-
-
-def _step(
-    emitter: Emitter,
-    operands: Sequence[Buffer],
-    m: int,
-    columns: Sequence[Value],
-    at: Value,
-    carried: Sequence[Value],
-    count: int,
-) -> list[Value]:
-    """Add the products of pack ``at`` of k, of which ``count`` are there."""
-    lhs, rhs, _ = operands
-    # Nothing is known of padding: of a short pack both factors are masked.
-    rows = [
-        [
-            _load_half(emitter, lhs, (0, i, Pack(at, PACK, first)), length)
-            for first, length in enumerate(((count + 1) // 2, count // 2))
-        ]
-        for i in range(m)
-    ]
-    found = list(carried)
-    for j, column in enumerate(columns):
-        words = emitter.load(rhs, (0, Pack(at, PACK), column), PACK, count)
-        for half, factors in enumerate(emitter.split_bf16(words)):
-            for i in range(m):
-                place = i * len(columns) + j
-                found[place] = emitter.multiply_add(
-                    rows[i][half], factors, found[place]
-                )
-    return found
+        if operand or not isinstance(key.kind, Matmul):
+            return ()
+        _, rhs, out = key.tensors
+        fits = (
+            rhs.dtype is Dtype.BF16
+            and rhs.layout == _RHS
+            and out.dtype is Dtype.F32
+            and not out.layout.is_packed
+        )
+        return (Form(Dtype.F32, _LHS),) if fits else ()
 
 
 def _load_half(emitter: Emitter, lhs: Buffer, index: Index, count: int) -> Value:

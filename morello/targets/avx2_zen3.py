@@ -73,6 +73,6 @@ AVX2_ZEN3 = dataclasses.replace(
         *(kernel for kernel in AVX2.kernels if kernel != "matmul_pairs_float"),
         "matmul_axpy_apart",
         "matmul_axpy_bf16_apart",
-        "matmul_dot_halves_apart",
+        "matmul_dot_apart",
     ),
 )

@@ -21,7 +21,7 @@ STREAMING = (
     "matmul_axpy_bf16_ahead",
     "matmul_axpy_bf16_apart",
     "matmul_dot",
-    "matmul_dot_halves_apart",
+    "matmul_dot_apart",
     "move_transpose_ahead",
 )
 """The kernels that take an operand from wherever it is."""
@@ -49,7 +49,7 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     ),
     "matmul_axpy_apart": (
         Matmul(True),
-        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
+        ("f32@L1[0,1,2]", "f32@GL[0,1,2]!", "f32@L2[0,1,2]"),
     ),
     "matmul_axpy_bf16": (
         Matmul(True),
@@ -67,14 +67,14 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True),
         ("f32@GL[0,1,2]", "f32@GL[0,1,2]!", "f32@L1[0,1,2]"),
     ),
+    "matmul_dot_apart": (
+        Matmul(True),
+        ("f32@L1[0,1,2]", "f32@GL[0,2,1]", "f32@L1[0,1,2]"),
+    ),
     "matmul_scalar": (Matmul(True), ("s32@L1[0,1,2]",) * 3),
     "matmul_dot_halves": (
         Matmul(True),
         ("f32@L1[0,1,2,2oe16]", "bf16@L1[0,2,1]", "f32@L1[0,1,2]"),
-    ),
-    "matmul_dot_halves_apart": (
-        Matmul(True),
-        ("f32@L1[0,1,2,2oe16]", "bf16@GL[0,2,1]", "f32@L1[0,1,2]"),
     ),
     "matmul_pairs": (
         Matmul(True),

@@ -62,7 +62,7 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     sizes = itertools.product((1,), (1,), (10, 11, 14, 15, 31), (*EDGE, 50, 96))
-    given = [axpy(s, dtype, "GL", accum) for s in sizes]
+    given = [whole_rhs(axpy(s, dtype, "GL", accum)) for s in sizes]
     check_random(Case("matmul_axpy_apart", s) for s in given)
 
 
@@ -70,7 +70,7 @@ def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
 def test_axpy_of_bf16_rows_apart_is_exact(lhs: str, accum: bool) -> None:
     sizes = [(1, 1, 13, n) for n in (*EDGE, 64, 75, 96)]
     sizes += [(1, 1, k, 70) for k in (10, 11, 14, 15, 31)]
-    given = [mixed(s, lhs, accum=accum) for s in sizes]
+    given = [whole_rhs(mixed(s, lhs, accum=accum)) for s in sizes]
     check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
 
 
@@ -98,6 +98,15 @@ def test_dot_is_exact_where_it_prefetches() -> None:
     sides = ((1, 8), (1, 17), (40, 1), (2, 13), (9, 3), (4, 12))
     sizes = [(1, m, k, n) for m, n in sides for k in (1, 16, 33, 100)]
     check_random(Case("matmul_dot", dot(s, level="GL")) for s in sizes)
+
+
+@pytest.mark.parametrize("accum", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_dot_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
+    sides = [(1, n) for n in (*range(10, 16), 31)] + [(n, 1) for n in (10, 14, 50)]
+    sizes = [(1, m, k, n) for m, n in sides for k in EDGE]
+    given = [dot(s, dtype, accum, level="GL") for s in sizes]
+    check_random(Case("matmul_dot_apart", s) for s in given)
 
 
 def mixed(
@@ -161,13 +170,11 @@ def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
     check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
 
 
-@pytest.mark.parametrize("accum", [True, False])
-def test_dot_of_bf16_columns_apart_is_exact(accum: bool) -> None:
-    sizes = [(1, 1, 40, n) for n in (*range(1, 20), 36, 41)]
-    sizes += [(1, 1, k, n) for k in EDGE if k > 1 for n in (5, 13)]
-    forms = "f32@L1[0,1,2,2oe16]", f"bf16@GL{COLUMNS}", f"f32@GL{ROWS}"
-    given = [spec(Matmul(accum), s, *forms) for s in dict.fromkeys(sizes)]
-    check_random(Case("matmul_dot_halves_apart", s) for s in given)
+@pytest.mark.parametrize("lhs", ["bf16", "f32"])
+def test_dot_of_bf16_rows_apart_is_exact(lhs: str) -> None:
+    sizes = [(1, 1, k, n) for k in EDGE for n in (10, 14, 31)]
+    given = [mixed(s, lhs, f"GL{COLUMNS}") for s in sizes]
+    check_random(Case("matmul_dot_apart", s) for s in given)
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
@@ -207,6 +214,8 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
         ("matmul_axpy_apart", (1, 1, 9, 16), 16, "takes at least 10 rows of rhs"),
         ("matmul_axpy_four", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
         ("matmul_dot", (2, 1, 8, 16), 16, "needs b = 1"),
+        ("matmul_dot_apart", (1, 2, 8, 16), 16, "takes one row or column"),
+        ("matmul_dot_apart", (1, 1, 8, 9), 16, "takes at least 10 of the others"),
         ("matmul_dot", (1, 5, 8, 5), 16, "takes at most 4 rows or columns"),
         ("matmul_dot", (1, 1, 8, 16), 10, "needs free registers for its sums"),
     ],
@@ -214,7 +223,7 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
 def test_what_does_not_fit_says_why(
     name: str, sizes: tuple[int, ...], vrf: int, reason: str
 ) -> None:
-    given = axpy(sizes, rhs="GL") if "axpy" in name else dot(sizes)
+    given = axpy(sizes, rhs="GL") if "axpy" in name else dot(sizes, level="GL")
     given = dataclasses.replace(given, limits=Limits(vrf, 512, 16384))
     conditions = KERNELS[name].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
@@ -332,10 +341,13 @@ def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
     return body, opcodes(body)
 
 
+def products_of(found: Counter[str]) -> int:
+    return sum(count for name, count in found.items() if name.startswith("vfmadd"))
+
+
 def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
     body, found = hot_loop("matmul_axpy", axpy((1, 1, 64, 512), rhs="GL"))
-    products = sum(count for name, count in found.items() if name.startswith("vfmadd"))
-    assert products == 16
+    assert products_of(found) == 16
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 4
     assert not touches_stack(body)
@@ -367,13 +379,21 @@ def test_runs_apart_are_read_side_by_side() -> None:
     body, found = hot_loop("matmul_axpy_bf16_apart", given)
     assert found["vbroadcastss"] == 1
     assert found["vmovdqu"] == found["vpslld"] == 5
-    assert sum(found[name] for name in found if name.startswith("vfmadd")) == 10
+    assert products_of(found) == 10
     assert not touches_stack(body)
-    forms = "f32@L1[0,1,2,2oe16]", f"bf16@GL{COLUMNS}", f"f32@GL{ROWS}"
-    given = spec(Matmul(False), (1, 1, 512, 60), *forms)
-    body, found = hot_loop("matmul_dot_halves_apart", given)
-    assert found["vmovdqu"] == found["vpslld"] == 5
+    given = mixed((1, 1, 512, 60), "bf16", f"GL{COLUMNS}")
+    body, found = hot_loop("matmul_dot_apart", given)
+    assert found["vmovdqu"] == found["vpslld"] == 2 * 6
+    assert products_of(found) == 2 * 10
+    assert not touches_stack(body)
+    given = whole_rhs(axpy((1, 1, 512, 960), rhs="GL"))
+    body, found = hot_loop("matmul_axpy_apart", given)
+    assert products_of(found) == 10
+    assert found["vmovups"] == 4
+    assert not touches_stack(body)
+    body, found = hot_loop("matmul_dot_apart", dot((1, 60, 512, 1), level="GL"))
     assert found["vfmadd231ps"] == 10
+    assert found["vmovups"] == 2
     assert not touches_stack(body)
 
 

@@ -1,0 +1,53 @@
+"""Dot products of one row with rows far from each other, which are read on and on."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from morello.kernels.apart import RUNS, apart
+from morello.kernels.dot_block import DotBlock
+from morello.kernels.matmul_dot import MatmulDot
+from morello.spec import Form, Level, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulDotApart(MatmulDot):
+    """`matmul_dot` of one row or column, by 5 of the others far from each other."""
+
+    name: ClassVar[str] = "matmul_dot_apart"
+    asks: ClassVar[bool] = False
+
+    def rows(self, key: SpecKey, few: Ints) -> Ints:
+        """As many as are read at a time."""
+        return RUNS
+
+    def runs(self, frame: Frame, operand: int) -> Ints:
+        """Once for each that is read on: a row goes over into the next."""
+        return RUNS
+
+    def accepts(self, key: SpecKey) -> bool:
+        """The same, with an operand beyond L2."""
+        sides = key.tensors[:2]
+        return super().accepts(key) and any(t.level is Level.GL for t in sides)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """One row or column, and more of the others than it reads at a time."""
+        _, m, _, n = frame.sizes
+        return (
+            *super().conditions(frame),
+            Condition(np.minimum(m, n) == 1, "takes one row or column: use matmul_dot"),
+            Condition(
+                np.maximum(m, n) >= 2 * RUNS,
+                f"takes at least {2 * RUNS} of the others: use matmul_dot",
+            ),
+        )
+
+    def write(self, block: DotBlock) -> None:
+        """Five at a time."""
+        apart(block.emitter, max(block.spec.sizes[1], block.spec.sizes[3]), block.write)
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Those of `matmul_dot` do."""
+        return ()
