@@ -12,7 +12,7 @@ from morello.spec.frame import Ints
 from morello.spec.layout import ceil_div
 
 RUNS = 5
-"""Runs that are read side by side. From memory a Zen 3 reads one with 0.7 of the
+"""Runs that are read side by side. From memory a Zen 3 reads one with 0.75 of the
 bandwidth that four to eight have; of five, places are hardly ever a power of two apart.
 """
 

@@ -59,8 +59,8 @@ COEFFICIENTS = Coefficients(
 """Millicycles on AMD Zen 3, as `morello calibrate` wrote them: the run is recorded in
 ``benchmarks/results/avx2-zen3.target``, and a test compares the two. ``fork`` and
 ``shared_gl`` are estimates, as in `morello.targets.avx2`. ``prefetch_dram`` is younger
-than the run: it is set by hand so that products of f32 vectors ask for nothing, which
-takes 0.83 of the time, and those of bf16 by columns do, where not asking took 1.23
+than the run: it was set by hand when only products of bf16 by columns were the better
+for it. Those of one row or column read places apart by now and ask for nothing
 (docs/performance.md)."""
 
 AVX2_ZEN3 = dataclasses.replace(
