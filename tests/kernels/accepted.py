@@ -124,7 +124,7 @@ def _forms(
         return
     for layout in pool:
         yield TensorSpec(dtype, level, layout)
-        if level is Level.L2 and not layout.is_packed:
+        if level in (Level.L2, Level.GL) and not layout.is_packed:
             yield TensorSpec(dtype, level, layout, contiguous=True)
 
 

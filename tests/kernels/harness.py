@@ -71,13 +71,17 @@ class Case:
         inner = max(_packs_at_end(self.tensors[operand].layout), 1)
         return (*shape[:-inner], int(np.prod(shape[-inner:])))
 
+    def gap(self, operand: int) -> int:
+        """Elements between rows: none where the Spec says so."""
+        return 0 if self.tensors[operand].contiguous else PADDING
+
     def memref(self, operand: int) -> ir.Type:
-        """The tile in an array whose rows are `PADDING` longer."""
+        """The tile in an array whose rows are longer by its gap."""
         shape = self.shape(operand)
         inner = max(_packs_at_end(self.tensors[operand].layout), 1)
         strides = [1]
         for place, extent in enumerate(reversed(shape[1:]), 1):
-            gap = PADDING if place == inner else 0
+            gap = self.gap(operand) if place == inner else 0
             strides.insert(0, strides[0] * extent + gap)
         layout = ir.StridedLayoutAttr.get(0, strides)
         element = element_type(self.tensors[operand].dtype)
@@ -190,7 +194,7 @@ def run(
                 values.reshape(case.rows(j)),
                 side,  # type: ignore[arg-type]
                 operand.is_written,
-                PADDING,
+                case.gap(j),
                 operand.name,
             )
         )

@@ -83,18 +83,14 @@ def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
 @pytest.mark.parametrize(
     ("text", "kernel"),
     [
-        ("1x4096x4096:bf16,bf16,f32:rhs=[0,2,1,2p16]", "matmul_axpy_bf16_apart"),
-        ("1x4096x4096:bf16,bf16,f32", "matmul_axpy_bf16_apart"),
-        ("1x4096x4096:bf16,bf16,f32:rhs=[0,2,1]", "matmul_dot_apart"),
-        ("1x4096x4096:f32", "matmul_axpy_apart"),
-        ("4096x4096x1:f32", "matmul_dot_apart"),
+        ("1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]", "matmul_axpy_bf16_apart"),
+        ("1x1024x1024:f32", "matmul_axpy_apart"),
+        ("1024x1024x1:f32", "matmul_dot_apart"),
     ],
 )
 def test_vectors_read_matrices_apart_where_that_pays(text: str, kernel: str) -> None:
-    for target, apart in ((AVX2, False), (AVX2_ZEN3, True)):
-        spec = parse_spec(f"matmul:{text}", target.limits)
-        impl = Solver(target.at(spec)).solve(spec).impl
-        assert (kernel in kernels(impl)) is apart, target.name
+    spec = parse_spec(f"matmul:{text}", AVX2_ZEN3.limits)
+    assert kernel in kernels(Solver(AVX2_ZEN3.at(spec)).solve(spec).impl)
 
 
 def test_bf16_is_widened_as_it_is_packed() -> None:
