@@ -31,7 +31,7 @@ from morello.kernels.rules import (
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.layout import LINE_BYTES, ceil_div
 from morello.targets.coefficients import Coefficients
 
 _WAYS = 8
@@ -237,6 +237,16 @@ def _unread(
     return passes * (c.store_gl + c.store_l2) + (passes - fetched) * brought
 
 
+def _lines_of_step(frame: Frame) -> Ints:
+    """Lines that a step of columns is in: two unless each row of rhs starts a line.
+
+    Strided rows may start anywhere.
+    """
+    rhs = frame.key.tensors[1]
+    ends = frame.sizes[3] % (LINE_BYTES // rhs.dtype.itemsize) == 0
+    return as_ints(2 - (rhs.contiguous & ends))
+
+
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     """Millicycles of up to a step of columns, their sums in registers over all k."""
     _, m, k, _ = frame.sizes
@@ -252,7 +262,7 @@ def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     # rows leave time for those of L2.
     waits: Ints = c.strided_factor * line_cost(rhs.level, c)
     if rhs.level is Level.L2:
-        waits = np.where(m >= _HIDES_L2, c.hidden_l2, waits)
+        waits = np.where(m >= _HIDES_L2, _lines_of_step(frame) * c.hidden_l2, waits)
     slowest = slowest + k * waits
     fetched = 1 if frame.key.kind.accumulates else 0
     lines = fetched * line_cost(out.level, c) + _unread(out.level, m, 1, fetched, c)

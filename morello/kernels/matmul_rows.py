@@ -76,7 +76,7 @@ class MatmulRows(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The blocks, or the lines of rhs."""
+        """The blocks and the lines of rhs that come meanwhile, or these lines alone."""
         c = coefficients
         _, m, k, n = frame.sizes
         width = _width(m)
@@ -84,9 +84,10 @@ class MatmulRows(Kernel):
         blocks = whole * (block_cost(_part(frame, width), c) + c.loop_trip)
         last = block_cost(_part(frame, np.maximum(rest, 1)), c)
         blocks = blocks + np.where(rest > 0, last, 0)
-        lines = frame.key.tensors[1].lines((1, k, n)) * c.line_l2
+        lines = frame.key.tensors[1].lines((1, k, n))
+        blocks = blocks + lines * c.hidden_l2
         setup = c.kernel_setup + c.loop_setup + 2 * c.fma_latency
-        return as_ints(setup + np.maximum(blocks, lines))
+        return as_ints(setup + np.maximum(blocks, lines * c.line_l2))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over blocks of columns, and those that are left."""

@@ -246,6 +246,21 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
         assert cost(level) >= cost("L1") + lines * line
 
 
+@pytest.mark.parametrize(
+    ("form", "n", "lines"), [("!", 16, 1), ("!", 20, 4), ("", 16, 2)]
+)
+def test_rows_that_start_within_lines_are_in_two(form: str, n: int, lines: int) -> None:
+    """In as many steps as there are; how far apart strided rows are is not known."""
+    costs = AVX2.coefficients
+    k, m = 64, 4
+    forms = "f32@L1[0,1,2]", f"f32@L2[0,1,2]{form}", "f32@L1[0,1,2]"
+    frame = Frame.of(spec(Matmul(False), (1, m, k, n), *forms))
+    free = dataclasses.replace(costs, hidden_l2=0)
+    kernel = KERNELS["matmul_axpy"]
+    hidden = kernel.cost(frame, costs) - kernel.cost(frame, free)
+    assert hidden == k * lines * costs.hidden_l2
+
+
 def test_far_operands_cost_their_lines() -> None:
     """From memory the lines of a single row decide; from L1 the instructions do."""
 
