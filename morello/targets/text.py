@@ -29,7 +29,8 @@ NATIVE = "native"
 
 _TEXT = re.compile(r"(?P<name>[\w.-]+)(?:\{(?P<changes>[^{}]*)\})?")
 
-_OWN = tuple(f.name for f in dataclasses.fields(Target) if f.type is int)
+_FLAGS = tuple(f.name for f in dataclasses.fields(Target) if f.type is bool)
+_OWN = (*(f.name for f in dataclasses.fields(Target) if f.type is int), *_FLAGS)
 _COEFFICIENTS = tuple(f.name for f in dataclasses.fields(Coefficients))
 
 
@@ -97,7 +98,7 @@ def print_target(target: Target, whole: bool = False) -> str:
         *((name, target.coefficients, known.coefficients) for name in _COEFFICIENTS),
     ]
     changes = [
-        f"{name}={getattr(mine, name)}"
+        f"{name}={int(getattr(mine, name))}"
         for name, mine, theirs in pairs
         if getattr(mine, name) != getattr(theirs, name)
         or (whole and mine is target.coefficients)
@@ -126,5 +127,11 @@ def _changes(text: str, changes: str) -> dict[str, int]:
                 f"'{change}' in the target '{text}' gives no number",
                 "write each once, as name=number",
             )
-        found[name] = int(value)
+        found[name] = _flag(name, value) if name in _FLAGS else int(value)
     return found
+
+
+def _flag(name: str, value: str) -> bool:
+    if value not in ("0", "1"):
+        raise TargetError(f"'{name}={value}' is neither no nor yes", "write 0 or 1")
+    return value == "1"

@@ -15,7 +15,12 @@ def test_a_known_target_is_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["avx2{threads=2}", "avx2{l1_lines=256,threads=3,fork=1000}"]
+    "text",
+    [
+        "avx2{threads=2}",
+        "avx2{l1_lines=256,threads=3,fork=1000}",
+        "avx2{threads=2,relayouts=0}",
+    ],
 )
 def test_changes_are_read_and_printed(text: str) -> None:
     target = find_target(text)
@@ -32,6 +37,7 @@ def test_changes_are_read_and_printed(text: str) -> None:
         ("avx2{speed=3}", "has no number 'speed'; those are registers, "),
         ("avx2{fork=fast}", "'fork=fast' in the target .* gives no number"),
         ("avx2{fork=1,fork=2}", "'fork=2' in the target .* gives no number"),
+        ("avx2{relayouts=2}", "'relayouts=2' is neither no nor yes; write 0 or 1"),
         ("avx2{threads=0}", "has 0 threads; give at least 1"),
         ("avx2{registers=0}", "has no registers"),
     ],
