@@ -44,8 +44,8 @@ def _python(*arguments: str, env: Environment | None = None) -> str:
     return run.stdout
 
 
-def test_generated_pieces_are_current() -> None:
-    _python("docs/generate.py", "--check")
+def test_generated_pieces_are_current(user: Environment) -> None:
+    _python("docs/generate.py", "--check", env=user)
 
 
 def test_the_example_runs(user: Environment) -> None:

@@ -34,7 +34,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             str(LIT),
         ],
         cwd=folder,
-        env={**os.environ, "MORELLO_LIT_OUTPUT": str(folder)},
+        env={
+            **os.environ,
+            "MORELLO_LIT_OUTPUT": str(folder),
+            "MORELLO_DB": str(folder / "morello.db"),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -35,9 +35,12 @@ SPECS = (
 )
 
 CHEAP_FORK = dataclasses.replace(
-    AVX2, coefficients=dataclasses.replace(AVX2.coefficients, fork=1000)
+    AVX2,
+    coefficients=dataclasses.replace(AVX2.coefficients, fork=1000),
+    relayouts=False,
 )
-"""With this cost of a fork even small Specs are shared out."""
+"""With this cost of a fork even small Specs are shared out; their programs are soon
+found."""
 
 
 def arguments(kernel: Kernel, seed: int) -> tuple[list[Array], Array]:
