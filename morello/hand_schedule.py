@@ -5,7 +5,7 @@ the schedule leaves is a hole.
 """
 
 from morello.dialect import load
-from morello.dialect.ops import SPEC_OPS
+from morello.dialect.ops import spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.dialect.transform.trace import Trace, tracing
 from morello.errors import ScheduleError
@@ -37,7 +37,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
         check_goal(module, spec)
         _set_target(module, target.seen(PLAIN))
         with tracing() as trace:
-            root = trace.number(_spec_op(module))
+            root = trace.number(spec_ops(module.operation)[0])
             try:
                 interpret(module.operation, entry_sequence(module.operation))
             except PassFailure as error:
@@ -61,19 +61,6 @@ def _set_target(module: ir.Module, target: Target) -> None:
             f"'{print_target(target)}'",
             "give its target with --target",
         )
-
-
-def _spec_op(module: ir.Module) -> ir.Operation:
-    """The only Spec op of a module."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in SPEC_OPS:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found[0]
 
 
 def _program(trace: Trace, number: int) -> Partial:

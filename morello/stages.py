@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
-from morello.dialect.ops import SPEC_OPS
+from morello.dialect.ops import spec_ops
 from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
 from morello.errors import ScheduleError
@@ -188,19 +188,11 @@ def check_goal(module: ir.Module, spec: Spec) -> None:
     Raises:
         ScheduleError: it does.
     """
-    found: list[Spec] = []
-    places: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in SPEC_OPS:
-            found.append(spec_of(op))
-            places.append(f"{place_text(op.location)}: ")
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    ops = spec_ops(module.operation)
+    found = [spec_of(op) for op in ops]
     if found != [spec]:
         held = "; ".join(map(str, found)) or "none"
-        place = next(iter(places), "")
+        place = f"{place_text(ops[0].location)}: " if ops else ""
         raise ScheduleError(
             f"{place}the schedule is for another Spec than {spec}: its module holds "
             f"{held}"

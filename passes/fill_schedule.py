@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from morello.dialect.build import spec_of
-from morello.dialect.ops import SPEC_OPS
+from morello.dialect.ops import spec_ops
 from morello.dialect.transform import MorelloTransform
 from morello.mlir import dialect, ir
 from morello.passes.apply_schedule import entry_sequence, interpret, named_sequences
@@ -88,7 +88,7 @@ def _left(copy: ir.Operation, handles: list[_Handle]) -> dict[int, list[ir.Opera
         transform.AnnotateOp(handle.value, f"{_MARK}{index}", ip=point)
     interpret(copy, entry_sequence(copy))
     left = collections.defaultdict(list)
-    for op in _spec_ops(copy):
+    for op in spec_ops(copy):
         marks = [name for name in op.attributes if name.startswith(_MARK)]
         if not marks:
             raise PassFailure(
@@ -114,18 +114,6 @@ def _check_alike(handle: _Handle, ops: list[ir.Operation]) -> None:
             f"programs of their own: {'; '.join(map(str, specs))}; write a sequence "
             "for each, or the actions that all of them need",
         )
-
-
-def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in SPEC_OPS:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _open_handles(module: ir.Operation) -> Iterator[_Handle]:

@@ -10,7 +10,8 @@ to lie in L3.
 import functools
 
 from morello.dialect.attributes import string_of
-from morello.dialect.ops import SPEC_OPS
+from morello.dialect.ops import spec_ops
+from morello.errors import SpecError
 from morello.mlir import ir
 from morello.spec import Spec, parse_spec, print_spec
 from morello.targets import Target
@@ -35,7 +36,7 @@ def surrounded(op: ir.Operation, spec: Spec, target: Target) -> Target:
         return target
     if GOAL_ATTRIBUTE in function.attributes:
         goal = string_of(function.attributes[GOAL_ATTRIBUTE], f"'{GOAL_ATTRIBUTE}'")
-    elif COST_ATTRIBUTE in function.attributes or len(_spec_ops(function)) != 1:
+    elif COST_ATTRIBUTE in function.attributes or len(spec_ops(function)) != 1:
         return target
     else:
         goal = print_spec(spec, target.limits)
@@ -46,7 +47,10 @@ def surrounded(op: ir.Operation, spec: Spec, target: Target) -> Target:
 
 @functools.lru_cache(maxsize=64)
 def _at(target: Target, goal: str) -> Target:
-    return target.at(parse_spec(goal, target.limits))
+    try:
+        return target.at(parse_spec(goal, target.limits))
+    except SpecError as error:
+        raise SpecError(f"'{GOAL_ATTRIBUTE}': {error.what}", error.remedy) from None
 
 
 def charge(op: ir.Operation, cost: int) -> None:
@@ -89,18 +93,6 @@ def _function(op: ir.Operation) -> ir.Operation | None:
     while parent is not None and parent.operation.name != "func.func":
         parent = parent.operation.parent
     return None if parent is None else parent.operation
-
-
-def _spec_ops(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in SPEC_OPS:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
 
 
 def _constant(value: ir.Value) -> int:
