@@ -1,4 +1,4 @@
-// morello.goal: the first action keeps the Spec of its function; what cannot be read is refused.
+// What a schedule costs: the first action keeps its goal; one that cannot be read is refused.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
 #g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
