@@ -41,7 +41,6 @@ WITHOUT_LIT = {
     "dialect/transform/definition.py": "declares the dialect, holds nothing of its own",
     "dialect/transform/fields.py": "what the ops of actions share; each has a test",
     "dialect/transform/loops.py": "what tile and split share; both have a test",
-    "dialect/transform/price.py": "records costs; tests/dialect compares them",
     "dialect/transform/subview.py": "what tile and split share; both have a test",
     "dialect/transform/team.py": "what parallel loops share; both have a test",
     "dialect/transform/trace.py": "records steps; tests/test_hand_schedule.py has them",
