@@ -238,7 +238,7 @@ def _unread(
 
 
 def _lines_of_step(frame: Frame) -> Ints:
-    """Lines that a step of columns is in: two unless each row of rhs starts a line.
+    """Lines that a step of columns may be in: two unless rows of rhs start lines.
 
     Strided rows may start anywhere.
     """

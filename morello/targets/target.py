@@ -68,7 +68,7 @@ class Target:
     """How many threads a parallel loop has."""
     relayouts: bool = True
     """Whether operands may take other layouts. Without, programs are slower, and found
-    in about a second."""
+    in a few seconds."""
     around: Surroundings = PLAIN
     """How the operands of the goal lie that is searched for."""
 

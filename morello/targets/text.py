@@ -2,8 +2,8 @@
 
 The name is that of a known target, or ``native`` for the one that is nearest to this
 machine; in braces stand the numbers that differ from it, of the target itself or of its
-coefficients. So a module can name any target. ``@FILE`` is the target that a file holds
-in this form.
+coefficients, and 0 or 1 for what it may do or not. So a module can name any target.
+``@FILE`` is the target that a file holds in this form.
 """
 
 import dataclasses
