@@ -9,6 +9,7 @@ COEFFICIENTS = Coefficients(
     hidden_gl=890,
     hidden_l2=194,
     stream_gl=50,
+    stream_far=50,
     stream_l2=50,
     store_gl=1012,
     store_l2=1198,

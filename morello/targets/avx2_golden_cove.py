@@ -18,6 +18,7 @@ COEFFICIENTS = Coefficients(
     hidden_gl=1408,
     hidden_l2=185,
     stream_gl=1200,
+    stream_far=1200,
     stream_l2=49,
     store_gl=1452,
     store_l2=3660,

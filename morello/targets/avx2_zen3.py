@@ -17,6 +17,7 @@ COEFFICIENTS = Coefficients(
     hidden_gl=868,
     hidden_l2=193,
     stream_gl=50,
+    stream_far=400,
     stream_l2=49,
     store_gl=988,
     store_l2=2504,
@@ -61,7 +62,7 @@ COEFFICIENTS = Coefficients(
 ``shared_gl`` are estimates, as in `morello.targets.avx2`. ``prefetch_dram`` is younger
 than the run: it was set by hand when only products of bf16 by columns were the better
 for it. Those of one row or column read places apart by now and ask for nothing
-(docs/performance.md)."""
+(docs/performance.md). ``stream_far`` is younger, too: by hand, from 2048 cubed."""
 
 AVX2_ZEN3 = dataclasses.replace(
     AVX2,

@@ -21,6 +21,9 @@ class Coefficients:
     stream_gl: int
     """One line of a copy in panels, from L3, that is used as often as one from L2 has
     to be: the next ones are known, and come while the core computes."""
+    stream_far: int
+    """`stream_gl` where operands do not fit L3 together: what else comes through it, of
+    the program and of others, pushes out a part of the copy."""
     stream_l2: int
     """The same from L2."""
     store_gl: int
@@ -112,6 +115,7 @@ class Coefficients:
             self,
             line_gl=self.line_dram,
             hidden_gl=self.hidden_dram,
+            stream_gl=self.stream_far,
             store_gl=self.store_dram,
             turn_gl=self.turn_dram,
             turn_copy=self.turn_dram,

@@ -204,8 +204,10 @@ def test_lines_of_panels_come_while_the_core_computes() -> None:
     assert cost(move, text.format(1)) == 32 * LINE
     stream = UNIT.stream_gl + UNIT.stream_l2
     assert cost(move, text.format(2)) == 32 * stream
-    far = AVX2.seen(Surroundings(far=True))
-    assert cost(move, text.format(2), far) == 32 * stream  # a copy: it is in L3
+    prices = dataclasses.replace(UNIT, stream_far=UNIT.stream_gl + 300)
+    shared = dataclasses.replace(AVX2, coefficients=prices)
+    far = shared.seen(Surroundings(far=True))  # a copy: most of it is in L3
+    assert cost(move, text.format(2), far) == 32 * (stream + 300)
     own = AVX2.seen(Surroundings(far=True, packed=("rhs",)))
     hidden = UNIT.hidden_dram + UNIT.hidden_l2
     assert cost(move, text.format(16), own) == 32 * hidden

@@ -17,10 +17,14 @@ RECORDS = {
     AVX2_ZEN3: RESULTS / "avx2-zen3.target",
 }
 
-SPLIT_OFF = {"turn_copy": "turn_gl", "row_turned": "row_gl"}
+SPLIT_OFF = {
+    "turn_copy": "turn_gl",
+    "row_turned": "row_gl",
+    "stream_far": "stream_gl",
+}
 """Coefficients that are younger than a record, and those that they were part of."""
 
-SINCE = {(AVX2_GOLDEN_COVE, "row_turned")} | {
+SINCE = {(AVX2_GOLDEN_COVE, "row_turned"), (AVX2_ZEN3, "stream_far")} | {
     (target, "prefetch_dram") for target in RECORDS
 }
 """What is younger than the run and no part of another, as docs/calibration.md says."""
