@@ -49,7 +49,7 @@ def compile(
             with ``:`` between them (the first is written), or ``none``. If it is left
             out, ``MORELLO_DB`` says; without that there is none.
         time_limit: seconds after which the search stops, and a smaller space is
-            searched in about a second (then ``Kernel.solution.complete`` is false); or
+            searched in a few seconds (then ``Kernel.solution.complete`` is false); or
             a `Patience`, which can say more.
 
     Raises:

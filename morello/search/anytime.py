@@ -2,7 +2,7 @@
 
 `best_program` searches the whole space, unless it is stopped: by a time limit, or by
 Ctrl-C where the caller says so. Then the smaller space without other layouts is
-searched, which takes about a second, and the solution says that it is not complete.
+searched, which takes a few seconds, and the solution says that it is not complete.
 Tables that were solved by then are in the database, if there is one, and the next
 search goes on from them.
 """

@@ -55,7 +55,7 @@ def _threads() -> Any:
 def _time_limit() -> Any:
     return flag(
         "stop the search after this long, or at Ctrl-C, and take the best program of a "
-        "smaller space, which takes about a second (default: never)",
+        "smaller space, which takes a few seconds (default: never)",
         metavar="SECONDS",
         parse=seconds,
     )
