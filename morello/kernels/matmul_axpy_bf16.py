@@ -32,11 +32,6 @@ COLUMNS = 64
 PANEL = Layout.parse(f"[0,2,1,2p{COLUMNS}]")
 """One run of memory that is read from end to end: eight sums for a row of lhs."""
 
-_FORMS = {
-    0: (Form(Dtype.F32, Layout.row_major(3)),),
-    1: (Form(Dtype.BF16, PANEL),),
-}
-
 _SUMS = 8
 """Vectors of out that are in registers, of a panel."""
 
@@ -53,9 +48,11 @@ class MatmulAxpyBf16(Kernel):
     """
 
     name: ClassVar[str] = "matmul_axpy_bf16"
+    panel: ClassVar[Layout] = PANEL
+    """The packed layout that it reads rhs in."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """bf16 or f32 times bf16; n innermost, rhs unpacked or in panels of 64."""
+        """bf16 or f32 times bf16; n innermost, rhs unpacked or in panels."""
         if not isinstance(key.kind, Matmul):
             return False
         lhs, rhs, out = key.tensors
@@ -67,7 +64,7 @@ class MatmulAxpyBf16(Kernel):
             and not is_interleaved(lhs.layout)
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (rhs, out))
-            and (not rhs.layout.is_packed or rhs.layout == PANEL)
+            and (not rhs.layout.is_packed or rhs.layout == self.panel)
             and not out.layout.is_packed
         )
 
@@ -150,4 +147,6 @@ class MatmulAxpyBf16(Kernel):
         _, rhs, out = key.tensors
         if rhs.dtype is not Dtype.BF16 or out.dtype is not Dtype.F32:
             return ()
-        return _FORMS.get(operand, ())
+        if operand == 0:
+            return (Form(Dtype.F32, Layout.row_major(3)),)
+        return (Form(Dtype.BF16, self.panel),) if operand == 1 else ()

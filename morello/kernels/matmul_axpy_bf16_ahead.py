@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.matmul_axpy_bf16 import COLUMNS, PANEL, MatmulAxpyBf16
+from morello.kernels.matmul_axpy_bf16 import COLUMNS, MatmulAxpyBf16
 from morello.kernels.rules import line_cost, size_is_one, slowest
 from morello.kernels.rules import within_pack as packs
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
@@ -39,7 +39,7 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
         """bf16 or f32 times panels of bf16 that are not known to be in a cache."""
         return (
             super().accepts(key)
-            and key.tensors[1].layout == PANEL
+            and key.tensors[1].layout.is_packed
             and key.tensors[1].level is Level.GL
         )
 

@@ -6,31 +6,24 @@ from typing import ClassVar
 
 from morello.kernels.apart import RUNS, apart, calls_of
 from morello.kernels.axpy_columns import Columns, HalvesColumns
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.rules import in_l1, is_interleaved, line_cost, size_is_one, slowest
+from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
+from morello.kernels.rules import line_cost, size_is_one, slowest
 from morello.kernels.rules import within_pack as packs
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
-from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Layout, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
 COLUMNS = 16
 """Columns of a panel of rhs: a register."""
 
-PANEL = Layout.parse(f"[0,2,1,2p{COLUMNS}]")
-
 LEAST = 2 * RUNS
 """Rows that are worth it."""
 
-_FORMS = {
-    0: Form(Dtype.F32, Layout.row_major(3)),
-    1: Form(Dtype.BF16, PANEL),
-}
-
 
 @dataclasses.dataclass(frozen=True)
-class MatmulAxpyBf16Apart(Kernel):
+class MatmulAxpyBf16Apart(MatmulAxpyBf16):
     """`matmul_axpy_bf16` of one row, of rhs in memory, none of it asked for.
 
     Five rows at a time, or five panels of 16 columns, that are far from each other and
@@ -38,24 +31,14 @@ class MatmulAxpyBf16Apart(Kernel):
     """
 
     name: ClassVar[str] = "matmul_axpy_bf16_apart"
+    panel: ClassVar[Layout] = Layout.parse(f"[0,2,1,2p{COLUMNS}]")
 
     def accepts(self, key: SpecKey) -> bool:
         """bf16 or f32 times bf16 that is not known to be in a cache, without gaps."""
-        if not isinstance(key.kind, Matmul):
+        if not super().accepts(key):
             return False
-        lhs, rhs, out = key.tensors
-        return (
-            rhs.dtype is Dtype.BF16
-            and rhs.level is Level.GL
-            and (rhs.layout == PANEL or (rhs.contiguous and not rhs.layout.is_packed))
-            and in_l1(lhs)
-            and not is_interleaved(lhs.layout)
-            and lhs.layout.pack(2) == 1
-            and out.dtype is Dtype.F32
-            and out.level is not Level.VRF
-            and all(t.layout.innermost == 2 for t in (rhs, out))
-            and not out.layout.is_packed
-        )
+        rhs = key.tensors[1]
+        return rhs.level is Level.GL and (rhs.layout.is_packed or rhs.contiguous)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row, all registers, and more of rhs than it reads at a time."""
@@ -120,12 +103,3 @@ class MatmulAxpyBf16Apart(Kernel):
         apart(emitter, whole, panels)
         if left:
             rest.once(Pack(whole, COLUMNS), left)
-
-    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
-        """lhs in f32, and panels of rhs, where rhs is in bf16."""
-        if not isinstance(key.kind, Matmul) or operand not in _FORMS:
-            return ()
-        _, rhs, out = key.tensors
-        if rhs.dtype is not Dtype.BF16 or out.dtype is not Dtype.F32:
-            return ()
-        return (_FORMS[operand],)
