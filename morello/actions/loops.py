@@ -44,7 +44,7 @@ def expand_loop(
         trips * coefficients.loop_trip
         + coefficients.loop_setup
         + has_rest * coefficients.loop_setup
-        + rows_cost(frame, dim, size, target)
+        + rows_cost(frame, dim, step, target)
     )
     dims = tuple(range(len(frame.sizes)))
     main = Child("main", _resized(frame, key, dim, size), trips, dims)

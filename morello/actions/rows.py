@@ -37,8 +37,8 @@ def tile_rows(frame: Frame, operand: int, target: Target) -> Ints:
     return _left_rows(frame, operand, count, streams, target)
 
 
-def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
-    """Millicycles that a loop over tiles of ``size`` pays for going from row to row.
+def rows_cost(frame: Frame, dim: int, step: Ints, target: Target) -> Ints:
+    """Millicycles that a loop over tiles of ``step`` pays for going from row to row.
 
     What tiles of many rows pay themselves is taken off: however a loop is made of
     loops, each row is paid once.
@@ -47,7 +47,7 @@ def rows_cost(frame: Frame, dim: int, size: int, target: Target) -> Ints:
     if not paying:
         return 0
     streams = _streams(frame, dim, target)
-    extent, step = frame.sizes[dim], max(size, 1)
+    extent = frame.sizes[dim]
 
     def paid(count: Ints) -> Ints:
         return sum(_left_rows(frame, i, count, streams, target) for i in paying)

@@ -67,7 +67,7 @@ class TileParallel(Action):
         rounds = -(-items // target.threads)
         alone = has_rest * (items % target.threads == 1)
         units = target.prices
-        rows = rows_cost(frame, dim, self.size, target)
+        rows = rows_cost(frame, dim, max(self.size, 1), target)
         saved = (trips - rounds) * units.loop_trip + rows - -(-rows // target.threads)
         shared = dataclasses.replace(main, times=rounds - alone)
         beside = dataclasses.replace(remainder, times=alone, there=has_rest)

@@ -3,8 +3,9 @@
     trips · T[t] + share · T[n mod t] + own
 
 where T is the table of its holes: the one that is being solved, or another if a tile
-has another key. The numbers all come from `Action.expand` on that axis alone, and where
-rows cost more or less as they are wide, on one width of each class.
+has another key. The numbers come from `Action.expand` on that axis alone, with operands
+in L1. What rows of farther ones cost (`rows_cost`) is added, and where that differs as
+they are wide, for one width of each class.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import Action
-from morello.actions.rows import pays_rows, width_class, widths
+from morello.actions.rows import pays_rows, rows_cost, width_class, widths
 from morello.search.axes import Axis
 from morello.search.machine_code import address
 from morello.search.native_sweep import sweep_function
@@ -129,7 +130,7 @@ def plan_loops(
     bare = _bare(key, dim, target)
     wide = widths(bare, dim, target)
     shape = tuple(map(len, sizes))
-    everywhere = tuple(map(np.arange, shape))
+    everywhere = _everywhere(shape)
     if not wide:
         plan = _plan(bare, dim, sizes[dim], below, actions, target, ())
         return Loops(dim, shape, (Part(everywhere, plan),))
@@ -144,6 +145,12 @@ def plan_loops(
         plan = _plan(bare, dim, sizes[dim], below, actions, target, tuple(others))
         parts.append(Part(tuple(where), plan))
     return Loops(dim, shape, tuple(parts))
+
+
+@lru_cache(maxsize=1024)
+def _everywhere(shape: tuple[int, ...]) -> tuple[Integers, ...]:
+    """All coordinates along each dimension."""
+    return tuple(map(np.arange, shape))
 
 
 def _alike(key: SpecKey, dim: int, axis: Axis, target: Target) -> list[list[int]]:
@@ -177,6 +184,14 @@ def _bare(key: SpecKey, dim: int, target: Target) -> SpecKey:
     return dataclasses.replace(key, tensors=tuple(forms))
 
 
+@lru_cache(maxsize=65536)
+def _in_l1(key: SpecKey) -> SpecKey:
+    """The key with all operands where no rows are paid for."""
+    return dataclasses.replace(
+        key, tensors=tuple(_far(tensor, Level.L1) for tensor in key.tensors)
+    )
+
+
 def _far(tensor: TensorSpec, level: Level, contiguous: bool = False) -> TensorSpec:
     return TensorSpec(tensor.dtype, max(level, Level.L1), tensor.layout, contiguous)
 
@@ -193,14 +208,37 @@ def _plan(
 ) -> Plan:
     """What a loop costs depends on layouts and on what lies in far caches.
 
+    Where all loops are serial, what rows cost is added to plans of operands in L1,
+    which are those of many keys.
+
     Args:
         others: the dimensions whose sizes count too, and a size along each.
     """
-    sizes: list[Any] = [1] * len(key.kind.dims)
-    for other, size in others:
-        sizes[other] = size
-    sizes[dim] = np.asarray(axis, np.int64)
-    frame = Frame(key, tuple(sizes), Limits(0, 0, 0))
+    if not key.serial:
+        return _expanded(key, dim, axis, below, actions, target, others)
+    plan = _expanded(_in_l1(key), dim, axis, below, actions, target, ())
+    if plan.is_empty or not any(
+        pays_rows(key, operand, dim, target) for operand in range(len(key.tensors))
+    ):
+        return plan
+    extents = np.repeat(np.asarray(axis, np.int64), np.diff(plan.starts))
+    steps = np.asarray(below, np.int64)[plan.main]
+    rows = rows_cost(_frame(key, dim, extents, others), dim, steps, target)
+    return dataclasses.replace(plan, own=plan.own + rows)
+
+
+@lru_cache(maxsize=4096)
+def _expanded(
+    key: SpecKey,
+    dim: int,
+    axis: Axis,
+    below: Axis,
+    actions: tuple[Action, ...],
+    target: Target,
+    others: tuple[tuple[int, int], ...],
+) -> Plan:
+    """The same by what each action says."""
+    frame = _frame(key, dim, np.asarray(axis, np.int64), others)
     place = {size: i for i, size in enumerate(below)}
     rows: list[list[tuple[int, ...]]] = [[] for _ in axis]
     for index, action in enumerate(actions):
@@ -211,6 +249,17 @@ def _plan(
     chosen, main, rest = columns[:3]
     trips, share, own = (column.astype(np.float64) for column in columns[3:])
     return Plan(starts, chosen, main, rest, trips, share, own)
+
+
+def _frame(
+    key: SpecKey, dim: int, along: Integers, others: tuple[tuple[int, int], ...]
+) -> Frame:
+    """Specs that differ in their size along ``dim``."""
+    sizes: list[Any] = [1] * len(key.kind.dims)
+    for other, size in others:
+        sizes[other] = size
+    sizes[dim] = along
+    return Frame(key, tuple(sizes), Limits(0, 0, 0))
 
 
 def _collect(
