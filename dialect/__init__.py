@@ -19,7 +19,8 @@ def load(context: Any) -> None:
 
     Must precede the parsing of a module that uses them.
     """
-    from morello.dialect import kernel  # noqa: F401 -- its import completes the dialect
+    # Their import completes the dialect.
+    from morello.dialect import kernel, within  # noqa: F401
     from morello.dialect.definition import Morello
     from morello.dialect.transform import MorelloTransform, attach_interfaces
     from morello.mlir import BACKEND

@@ -166,11 +166,11 @@ def _check(goal: OpenSpec, schedule: str | None) -> None:
         )
     spec = goal.spec
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
-        if tensor.dtype.byte:
+        if not tensor.dtype.is_given:
             raise CompileError(
                 f"operand '{operand.name}' has the dtype {tensor.dtype}, which "
                 "arguments do not have: programs bring bytes to it themselves",
-                f"give it the dtype {tensor.dtype.byte}",
+                f"give it the dtype {tensor.dtype.byte or tensor.dtype.part_of}",
             )
         if tensor.level.name != "GL":
             raise CompileError(

@@ -7,12 +7,13 @@ import numpy as np
 
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.ops import SPEC_OPS
+from morello.dialect.within import WithinOp, read_within
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.denormals import keep_denormals
-from morello.passes.parts.emission import emit_kernel
+from morello.passes.parts.emission import emit_kernel, emit_within
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
@@ -82,10 +83,10 @@ class LowerKernels(Pass):
     """Replace every ``morello.kernel`` by the vector code of its kernel.
 
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
-    registers. After: vector, arith, math, memref and scf ops in their places; a guard
-    of MXCSR around functions whose kernels add denormal numbers. Refuses:
-    a kernel that is not known, or that does not take the Spec it is given; a Spec op,
-    which no schedule has made into kernels.
+    registers; ``morello.within`` ops, which look at an operand. After: vector, arith,
+    math, memref and scf ops in their places; a guard of MXCSR around functions whose
+    kernels add denormal numbers. Refuses: a kernel that is not known, or that does not
+    take the Spec it is given; a Spec op, which no schedule has made into kernels.
     """
 
     name: ClassVar[str] = "morello-lower-kernels"
@@ -97,8 +98,11 @@ class LowerKernels(Pass):
             PassFailure: at the op that is refused.
         """
         found: list[ir.Operation] = []
+        looks: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == WithinOp.OPERATION_NAME:
+                looks.append(op)
             if op.name == "morello.kernel" or op.name in SPEC_OPS:
                 found.append(op)
             return ir.WalkResult.ADVANCE
@@ -109,3 +113,8 @@ class LowerKernels(Pass):
         for leaf in leaves:
             emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
             leaf.op.erase()
+        for op in looks:
+            tensor, sizes, part = read_within(op)
+            value = emit_within(op.operands[0], tensor, sizes, part, op)
+            op.results[0].replace_all_uses_with(value)
+            op.erase()

@@ -14,6 +14,7 @@ from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
+from morello.dialect.transform.narrow import NARROW
 from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.split import SPLIT
@@ -25,7 +26,17 @@ from morello.mlir import ir
 
 ACTION_OPS: dict[str, ActionOp] = {
     row.action.name: row
-    for row in (TILE, TILE_PARALLEL, GRID_PARALLEL, SPLIT, PEEL, MOVE, TO_ACCUM, SELECT)
+    for row in (
+        TILE,
+        TILE_PARALLEL,
+        GRID_PARALLEL,
+        SPLIT,
+        PEEL,
+        MOVE,
+        NARROW,
+        TO_ACCUM,
+        SELECT,
+    )
 }
 """The op of each action, by the action's name."""
 

@@ -22,6 +22,9 @@ COST_ATTRIBUTE = "morello.cost"
 TRIPS_ATTRIBUTE = "morello.trips"
 """On a loop whose bounds depend on the thread: the trips of the busiest one."""
 
+COUNTED_ATTRIBUTE = "morello.counted"
+"""On an ``scf.if`` with two ways, of which the first counts."""
+
 GOAL_ATTRIBUTE = "morello.goal"
 """On a function: the text of the Spec that it held before the first action, alone."""
 
@@ -73,18 +76,21 @@ def price_of(function: ir.Operation) -> int:
 def runs(op: ir.Operation) -> int:
     """How often an op runs in a call: the product of the trips of its loops.
 
-    Iterations of a parallel loop run at the same time and count once.
+    Iterations of a parallel loop run at the same time and count once; of ``scf.if``
+    with `COUNTED_ATTRIBUTE` the first way is taken, and the second never.
     """
     count = 1
-    parent = op.parent
-    while parent is not None:
+    block, parent = op.operation.block, op.parent
+    while parent is not None and parent.operation.name != "func.func":
         loop = parent.operation
+        if COUNTED_ATTRIBUTE in loop.attributes and block != loop.regions[0].blocks[0]:
+            return 0
         if TRIPS_ATTRIBUTE in loop.attributes:
             count *= int(ir.IntegerAttr(loop.attributes[TRIPS_ATTRIBUTE]).value)
         elif loop.name == "scf.for":
             lower, upper, step = (_constant(loop.operands[i]) for i in range(3))
             count *= -(-(upper - lower) // step)
-        parent = loop.parent
+        block, parent = loop.block, loop.parent
     return count
 
 

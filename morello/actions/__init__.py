@@ -7,6 +7,7 @@ tried by the search and has an op in the ``morello_transform`` dialect.
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
+from morello.actions.narrow import Narrow
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.split import Split
@@ -21,6 +22,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Split,
     Peel,
     Move,
+    Narrow,
     ToAccum,
     Select,
 )
@@ -33,6 +35,7 @@ __all__ = [
     "GridParallel",
     "Hole",
     "Move",
+    "Narrow",
     "Peel",
     "Rewrite",
     "Select",

@@ -23,6 +23,7 @@ from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
+from morello.kernels.matmul_quads import MatmulQuads
 from morello.kernels.matmul_rows import MatmulRows
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
@@ -33,7 +34,7 @@ from morello.kernels.matmul_scalar import MatmulScalar
 from morello.kernels.max_columns import MaxColumns
 from morello.kernels.max_rows import MaxRows
 from morello.kernels.max_scalar import MaxScalar
-from morello.kernels.move_interleave import MoveInterleave
+from morello.kernels.move_interleave import MoveInterleave, MoveInterleaveQuads
 from morello.kernels.move_odd_even import MoveOddEven
 from morello.kernels.move_pair_transpose import MovePairTranspose
 from morello.kernels.move_registers import MoveLoad, MoveStore
@@ -58,6 +59,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulDotHalves(),
     MatmulPairs(),
     MatmulPairsFloat(),
+    MatmulQuads(),
     MatmulSaturatingPairs(),
     MatmulSaturatingPairsWide(),
     MatmulSaturatingScalar(),
@@ -65,6 +67,7 @@ _ALL: tuple[Kernel, ...] = (
     MoveTranspose(),
     MoveTransposeAhead(),
     MoveInterleave(),
+    MoveInterleaveQuads(),
     MovePairTranspose(),
     MoveOddEven(),
     MoveLoad(),

@@ -8,17 +8,17 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.rules import (
+    GROUPS,
     PAIR,
+    grouped,
     in_l1,
     in_registers,
     is_interleaved,
-    paired,
     size_is_one,
+    slowest,
     within_pack,
 )
 from morello.kernels.steps import run_steps, trip
@@ -26,9 +26,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
-
-_BESIDE = 2
-"""Registers beside accumulators and a row of rhs: a pair of lhs, and a product."""
 
 _WORD = 4
 
@@ -55,6 +52,10 @@ class MatmulPairs(Kernel):
 
     name: ClassVar[str] = "matmul_pairs"
     kind: ClassVar[Matmul] = Matmul(accum=True)
+    group: ClassVar[int] = PAIR
+    """Neighbours along k that one instruction takes together."""
+    beside: ClassVar[int] = 2
+    """Registers beside sums and a row of rhs: a pair of lhs, and a product."""
     dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.S16, Dtype.S16, Dtype.S32)
     asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
         Dtype.S16, Dtype.S16, (16,)
@@ -68,29 +69,32 @@ class MatmulPairs(Kernel):
         return (
             in_l1(lhs, rhs)
             and in_registers(out)
-            and _takes_lhs(lhs.layout)
-            and _takes_rhs(rhs.layout)
+            and takes_lhs(lhs.layout, self.group)
+            and grouped(rhs.layout, self.group) == (1, 2)
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Everything that lives in the loop has a register; panels are not crossed."""
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, lanes_of(self.dtypes[2]))
-        beside = vectors + _BESIDE
+        beside = vectors + self.beside
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
             *within_pack(frame, 1, 2),
-            Condition(k >= PAIR, "takes pairs along k: k = 1 has none"),
+            Condition(
+                k >= self.group,
+                f"takes {GROUPS[self.group]} along k: k < {self.group} has none",
+            ),
             Condition(
                 m * vectors + beside <= REGISTERS,
-                "needs registers for its sums, a row of rhs, a pair of lhs and a "
-                f"product, in all {REGISTERS}: tile m or n smaller",
+                f"needs registers for its sums, a row of rhs and {self.beside} more, "
+                f"in all {REGISTERS}: tile m or n smaller",
             ),
             Condition(
                 frame.limits.vrf >= beside,
-                "needs free registers for a row of rhs, a pair of lhs and a product "
-                "beside out: take fewer for out",
+                f"needs free registers for a row of rhs and {self.beside} more beside "
+                "out: take fewer for out",
             ),
         )
 
@@ -105,24 +109,28 @@ class MatmulPairs(Kernel):
         vectors = vectors_of(n, lanes_of(self.dtypes[2]))
         spread = c.vector_op if PAIR * self.dtypes[0].itemsize < _WORD else 0
         arithmetic = (c.fma + c.vector_op // 4) * m * vectors + spread * m // 2
-        step = _greatest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
+        step = slowest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
         return as_ints(c.kernel_setup + (k + 1) // PAIR * step)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over pairs that carries the accumulators; written out for a few."""
+        """A loop over groups that carries the accumulators; written out for a few."""
         out = operands[2]
         _, m, k, n = spec.sizes
         runs = parts(n, lanes_of(self.dtypes[2]))
         places = [(0, i, j) for i in range(m) for j in range(len(runs))]
 
-        def step(at: Value, carried: Sequence[Value], count: int = PAIR) -> list[Value]:
+        group = self.group
+
+        def step(
+            at: Value, carried: Sequence[Value], count: int = group
+        ) -> list[Value]:
             return self._step(emitter, operands, runs, at, carried, count)
 
         sums: Sequence[Value] = [emitter.load_register(out, at) for at in places]
-        whole = k // PAIR
+        whole = k // group
         sums = run_steps(emitter, whole, sums, step, trip(self.dtypes[2], m, len(runs)))
-        if k % PAIR:
-            sums = step(whole, sums, 1)
+        if k % group:
+            sums = step(whole, sums, k % group)
         for total, place in zip(sums, places, strict=True):
             emitter.store_register(total, out, place)
 
@@ -135,17 +143,17 @@ class MatmulPairs(Kernel):
         carried: Sequence[Value],
         count: int,
     ) -> list[Value]:
-        """Add the products of pair ``at``, of which ``count`` elements are there."""
+        """Add the products of group ``at``, of which ``count`` elements are there."""
         lhs, rhs, _ = operands
-        width = PAIR * lanes_of(self.dtypes[2])
-        k = Pack(at, PAIR)
+        width = self.group * lanes_of(self.dtypes[2])
+        k = Pack(at, self.group)
         row = [
-            emitter.load_groups(rhs, (0, k, start), 2, PAIR, width, length)
+            emitter.load_groups(rhs, (0, k, start), 2, self.group, width, length)
             for start, length in runs
         ]
         sums = []
         for i in range(len(carried) // len(runs)):
-            factor = emitter.load_group(lhs, (0, i, k), PAIR, count, width)
+            factor = emitter.load_group(lhs, (0, i, k), self.group, count, width)
             chains = carried[i * len(runs) : (i + 1) * len(runs)]
             # Products of a row before their sums, which share the multipliers' ports.
             products = [self.product(emitter, factor, column) for column in row]
@@ -156,7 +164,7 @@ class MatmulPairs(Kernel):
         return sums
 
     def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
-        """The products of pairs, each two added."""
+        """The products of a group, added: a lane of a sum each."""
         return emitter.multiply_pairs(lhs, rhs)
 
     def _computes(self, key: SpecKey) -> bool:
@@ -182,22 +190,10 @@ class MatmulPairs(Kernel):
         return self.dtypes[operand]
 
 
-def _takes_lhs(layout: Layout) -> bool:
-    """Pairs along k are together: packed so, or because k is innermost."""
+def takes_lhs(layout: Layout, group: int) -> bool:
+    """Groups along k are together: packed so, or because k is innermost."""
     if is_interleaved(layout):
         return False
-    return layout.dims[-1] == PhysicalDim(2, PAIR) or (
+    return layout.dims[-1] == PhysicalDim(2, group) or (
         layout.pack(2) == 1 and layout.innermost == 2
     )
-
-
-def _takes_rhs(layout: Layout) -> bool:
-    """Panels of columns whose pairs along k are together."""
-    return paired(layout) == (1, 2)
-
-
-def _greatest(*costs: Ints) -> Ints:
-    first, *others = costs
-    for cost in others:
-        first = np.maximum(first, cost)
-    return first

@@ -1,4 +1,4 @@
-"""Move of rows into panels of pairs: two rows become one of neighbours."""
+"""Move of rows into panels of pairs or quads: some rows become one of neighbours."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -8,10 +8,12 @@ from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.rules import (
+    GROUPS,
     PAIR,
+    QUAD,
+    grouped,
     in_l1,
     is_interleaved,
-    paired,
     slowest,
     within_block,
     within_pack,
@@ -37,83 +39,131 @@ class MoveInterleave(Kernel):
     """
 
     name: ClassVar[str] = "move_interleave"
+    group: ClassVar[int] = PAIR
+    """Rows that become one of neighbours: a power of two."""
+    bytes: ClassVar[int] = 2
+    """The most bytes of an element of dst."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """dst of at most 2 bytes, src no wider; columns innermost but for the pairs."""
+        """dst of few bytes, src no wider; columns innermost but for the groups."""
         if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
             return False
         src, dst = key.tensors
-        pair = paired(dst.layout)
+        found = grouped(dst.layout, self.group)
         return (
-            pair is not None
-            and src.layout.innermost == pair[1]
-            and src.layout.pack(pair[0]) == 1
+            found is not None
+            and src.layout.innermost == found[1]
+            and src.layout.pack(found[0]) == 1
             and not is_interleaved(src.layout)
-            and src.dtype.itemsize <= dst.dtype.itemsize <= PAIR
+            and src.dtype.itemsize <= dst.dtype.itemsize <= self.bytes
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Pairs of rows, within a pack of columns; the code stays short."""
-        down, across = _dims(frame.key)
+        """Whole groups of rows, within a pack of columns; the code stays short."""
+        down, across = self._dims(frame.key)
         rows, columns = frame.sizes[down], frame.sizes[across]
         rest = [s for d, s in enumerate(frame.sizes) if d not in (down, across)]
         one: Ints = True
         for size in rest:
             one = one & (size == 1)
         lanes = lanes_of(frame.key.tensors[1].dtype)
+        number = (
+            "an even number" if self.group == PAIR else f"a multiple of {self.group}"
+        )
         return (
             Condition(one, "takes a block of two dimensions: tile the others to 1"),
-            Condition(rows % PAIR == 0, "takes pairs of rows: tile to an even number"),
+            Condition(
+                rows % self.group == 0,
+                f"takes {GROUPS[self.group]} of rows: tile to {number}",
+            ),
             *within_pack(frame, 0, across),
             *within_pack(frame, 1, across),
             within_block(rows * vectors_of(columns, lanes)),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each two vectors the slowest of loads, shuffles and casts, and stores."""
+        """For each vector the slowest of loads, shuffles and casts, and stores."""
         c = coefficients
-        down, across = _dims(frame.key)
+        down, across = self._dims(frame.key)
         lanes = lanes_of(frame.key.tensors[1].dtype)
         rows = frame.sizes[down]
         steps = rows * overlapping_count(frame.sizes[across], lanes)
-        mixed = 2 * c.shuffle + cast_cost(frame.key.dtypes, c)
+        mixed = self.group * c.shuffle + cast_cost(frame.key.dtypes, c)
         each = slowest(c.load, mixed, c.store)
         return as_ints(steps * each)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Pair by pair of rows, vector by vector."""
-        down, across = _dims(spec.key)
-        lanes = lanes_of(operands[1].tensor.dtype)
+        """Group by group of rows, vector by vector."""
+        down, across = self._dims(spec.key)
+        src, dst = operands
+        lanes = lanes_of(dst.tensor.dtype)
 
         def at(row: int, column: int) -> Index:
             index = [0] * len(spec.sizes)
             index[down], index[across] = row, column
             return tuple(index)
 
-        for row in range(0, spec.sizes[down], PAIR):
+        for row in range(0, spec.sizes[down], self.group):
             for start, width in overlapping(spec.sizes[across], lanes):
-                src, dst = operands
-                first = emitter.load(src, at(row, start), width)
-                second = emitter.load(src, at(row + 1, start), width)
-                for place, mixed in _mixed(emitter, first, second, width, lanes):
-                    vector = emitter.convert(mixed, src.tensor.dtype, dst.tensor.dtype)
-                    emitter.store(vector, dst, at(row, start + place))
+                rows = [
+                    emitter.load(src, at(row + i, start), width)
+                    for i in range(self.group)
+                ]
+                mixed = _mixed(emitter, rows, width, lanes)
+                for place, vector in enumerate(mixed):
+                    vector = emitter.convert(vector, src.tensor.dtype, dst.tensor.dtype)
+                    column = start + place * width // len(mixed)
+                    emitter.store(vector, dst, at(row, column))
+
+    def _dims(self, key: SpecKey) -> tuple[int, int]:
+        """The dimension of the groups, and that of the columns."""
+        found = grouped(key.tensors[1].layout, self.group)
+        return found if found is not None else (0, 0)
 
 
-def _dims(key: SpecKey) -> tuple[int, int]:
-    """The dimension of the pairs, and that of the columns."""
-    pair = paired(key.tensors[1].layout)
-    return pair if pair is not None else (0, 0)
+@dataclasses.dataclass(frozen=True)
+class MoveInterleaveQuads(MoveInterleave):
+    """`move_interleave` of bytes, four by four, into panels that end in quads."""
+
+    name: ClassVar[str] = "move_interleave_quads"
+    group: ClassVar[int] = QUAD
+    bytes: ClassVar[int] = 1
 
 
 def _mixed(
-    emitter: Emitter, first: Value, second: Value, width: int, lanes: int
-) -> list[tuple[int, Value]]:
-    """Elements of two vectors by turns, in vectors that fit: the column of each."""
-    order = [lane for i in range(width) for lane in (i, width + i)]
-    if PAIR * width <= lanes:
-        return [(0, emitter.shuffle(first, second, order))]
+    emitter: Emitter, rows: Sequence[Value], width: int, lanes: int
+) -> list[Value]:
+    """Elements of some rows by turns, in vectors that fit: as many columns in each.
+
+    First neighbours take turns, then the pairs that were made, and so on.
+    """
+    level = [[row] for row in rows]
+    unit, size = 1, width
+    while len(level) > 1:
+        level = [
+            [
+                vector
+                for first, second in zip(level[i], level[i + 1], strict=True)
+                for vector in _turns(emitter, first, second, unit, size, lanes)
+            ]
+            for i in range(0, len(level), 2)
+        ]
+        unit, size = 2 * unit, min(2 * size, lanes)
+    return level[0]
+
+
+def _turns(
+    emitter: Emitter, first: Value, second: Value, unit: int, size: int, lanes: int
+) -> list[Value]:
+    """Runs of ``unit`` lanes of two vectors by turns: one vector, or two of a half."""
+    order = [
+        lane
+        for at in range(0, size, unit)
+        for begin in (at, size + at)
+        for lane in range(begin, begin + unit)
+    ]
+    each = 2 * size if 2 * size <= lanes else size
     return [
-        (start // PAIR, emitter.shuffle(first, second, order[start : start + width]))
-        for start in (0, width)
+        emitter.shuffle(first, second, order[start : start + each])
+        for start in range(0, 2 * size, each)
     ]

@@ -31,16 +31,28 @@ PAIR = 2
 """Elements of a pair: what integer products take together."""
 
 
-def paired(layout: Layout) -> tuple[int, int] | None:
-    """The dimension of the pairs that end a layout, and that of the pack around them.
+QUAD = 4
+"""Elements of a quad: what products of bytes take together."""
 
-    None of a layout that does not end so.
+
+GROUPS = {PAIR: "pairs", QUAD: "quads"}
+
+
+def grouped(layout: Layout, group: int) -> tuple[int, int] | None:
+    """The dimension of the groups that end a layout, and that of the pack around them.
+
+    None of a layout that does not end in packs of ``group`` elements so.
     """
     if len(layout.dims) < 2:
         return None
     around, last = layout.dims[-2:]
     plain = around.pack and not around.odd_even and not last.odd_even
-    return (last.dim, around.dim) if plain and last.pack == PAIR else None
+    return (last.dim, around.dim) if plain and last.pack == group else None
+
+
+def paired(layout: Layout) -> tuple[int, int] | None:
+    """`grouped` by pairs."""
+    return grouped(layout, PAIR)
 
 
 def all_one(frame: Frame) -> Condition:

@@ -24,6 +24,8 @@ class Dtype(enum.Enum):
     """A u8 in 16 bits, as it is. Programs give it to factors; arguments have none."""
     S8Z = "s8z"
     """An s8 in 16 bits, with 128 added (zero point 128), so that it has no sign."""
+    S7 = "s7"
+    """An s8 between -64 and 63, as programs have found at run time that one is."""
 
     @classmethod
     def parse(cls, text: str) -> "Dtype":
@@ -56,7 +58,22 @@ class Dtype(enum.Enum):
     @property
     def is_signed(self) -> bool:
         """Whether it is an integer with a sign."""
-        return self in (Dtype.S8, Dtype.S16, Dtype.S32, Dtype.S8Z)
+        return self in (Dtype.S7, Dtype.S8, Dtype.S16, Dtype.S32, Dtype.S8Z)
+
+    @property
+    def part_of(self) -> "Dtype | None":
+        """The dtype of whose values it has some, in the same bits; None of most."""
+        return _PARTS.get(self)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether arguments may have it: others are what programs bring factors to."""
+        return self.byte is None and self.part_of is None
+
+    @property
+    def part(self) -> "Dtype | None":
+        """The dtype that has some of its values, in the same bits; None of most."""
+        return next((d for d, whole in _PARTS.items() if whole is self), None)
 
     @property
     def byte(self) -> "Dtype | None":
@@ -72,6 +89,8 @@ class Dtype(enum.Enum):
         """Whether ``other`` is wider and holds every value of this dtype."""
         if self.is_float or other.is_float:
             return self is Dtype.BF16 and other is Dtype.F32
+        if self.part_of or other.part_of:
+            return False  # what was found to have few bits is to be used so
         if self.byte or other.byte:
             return other.byte is self
         return other.itemsize > self.itemsize and (
@@ -100,6 +119,8 @@ class Dtype(enum.Enum):
             return float("-inf")
         if self.byte:
             return self.byte.lowest + self.zero_point
+        if self.part_of:
+            return int(self.part_of.lowest) // 2
         return -(1 << (8 * self.itemsize - 1)) if self.is_signed else 0
 
     def __str__(self) -> str:
@@ -120,6 +141,10 @@ _NUMPY: dict[Dtype, np.dtype[np.generic]] = {
     Dtype.S32: np.dtype(np.int32),
     Dtype.U8W: np.dtype(np.uint16),
     Dtype.S8Z: np.dtype(np.uint16),
+    Dtype.S7: np.dtype(np.int8),
 }
 
 _BYTES = {Dtype.U8W: Dtype.U8, Dtype.S8Z: Dtype.S8}
+
+_PARTS = {Dtype.S7: Dtype.S8}
+"""A dtype with half of the values of another: of k bits, where that has k + 1."""

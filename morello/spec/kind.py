@@ -201,6 +201,9 @@ def bit_patterns(
     """
     if dtype.byte:
         return rng.integers(0, 256, shape, np.uint16)
+    if dtype.part_of:
+        low = int(dtype.lowest)
+        return rng.integers(low, -low, shape, dtype.numpy)
     count = int(np.prod(shape)) * dtype.itemsize
     raw = rng.integers(0, 256, count, np.uint8)
     return raw.view(dtype.numpy).reshape(shape)

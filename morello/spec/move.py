@@ -46,6 +46,11 @@ class Move(Kind):
                 f"{self.label} has no cast from {src} to {dst}",
                 "u8w is made of u8, s8z of s8, and neither is made into another dtype",
             )
+        if (src.part_of or dst.part_of) and src is not dst:
+            raise SpecError(
+                f"{self.label} has no cast from {src} to {dst}",
+                "an s7 is an s8 that narrow has looked at; it is copied as it is",
+            )
         if src.is_float is not dst.is_float:
             raise SpecError(
                 f"{self.label} has no cast from {src} to {dst}",

@@ -12,8 +12,9 @@ from typing import Any
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.vectors import pieces
+from morello.kernels.within import write_within
 from morello.mlir import dialect, ir
-from morello.spec import Dtype, Layout, PhysicalDim, Spec
+from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
 arith = dialect("arith")
 math = dialect("math")
@@ -481,3 +482,26 @@ def emit_kernel(
     ]
     with before.context, before.location, ir.InsertionPoint(before):
         kernel.emit(MlirEmitter(before), spec, buffers)
+
+
+def emit_within(
+    value: ir.Value,
+    tensor: TensorSpec,
+    sizes: tuple[int, ...],
+    part: Dtype,
+    before: ir.Operation,
+) -> ir.Value:
+    """Write, before an op, whether all elements of an operand are of a dtype: an i1.
+
+    Args:
+        value: the memref of the operand.
+        tensor: its form.
+        sizes: its logical sizes.
+        part: a dtype with fewer values than its own.
+        before: where.
+    """
+    with before.context, before.location, ir.InsertionPoint(before):
+        emitter = MlirEmitter(before)
+        greatest = write_within(emitter, Buffer(value, tensor, sizes), part)
+        bound = emitter.constant(Dtype.U8, -2 * int(part.lowest))
+        return arith.CmpIOp(arith.CmpIPredicate.ult, greatest, bound).result

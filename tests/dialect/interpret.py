@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from morello.dialect.build import kernel_of, spec_of
+from morello.dialect.within import read_within
 from morello.mlir import ir
 from morello.spec import Layout, Level, Spec, TensorSpec
 from morello.spec.kind import Array, bit_patterns
@@ -63,6 +64,11 @@ def new_buffer(
 def run_spec(spec: Spec, arrays: list[Array]) -> None:
     """Do what a Spec says to physical arrays."""
     operands = spec.kind.operands
+    # A buffer does not know whether its integers have a sign.
+    arrays = [
+        array if tensor.dtype.is_float else array.view(tensor.dtype.numpy)
+        for array, tensor in zip(arrays, spec.tensors, strict=True)
+    ]
     inputs = [
         unpack(array, tensor, spec.shape(i))
         for i, (array, tensor) in enumerate(zip(arrays, spec.tensors, strict=True))
@@ -95,10 +101,10 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
             values[op.result] = ir.IntegerAttr(op.attributes["value"]).value
         case name if name in ARITHMETIC:
             values[op.result] = ARITHMETIC[name](*operands)
-        case "scf.for":
-            body = op.regions[0].blocks[0]
-            for i in range(*operands):
-                run_block(body, {**values, body.arguments[0]: i}, rng)
+        case "scf.for" | "scf.if":
+            run_region(op, operands, values, rng)
+        case "morello.within":
+            values[op.result] = is_within(op, operands[0])
         case "memref.subview":
             values[op.result] = subview(op, operands)
         case "memref.alloc" | "memref.alloca":
@@ -109,6 +115,26 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
             pass
         case _:
             run_spec(spec_of(op), operands)
+
+
+def run_region(
+    op: ir.Operation, operands: list[Any], values: Values, rng: np.random.Generator
+) -> None:
+    """Run the body of a loop as often as it says, or one of two ways."""
+    if op.name == "scf.if":
+        (taken,) = operands
+        run_block(op.regions[0 if taken else 1].blocks[0], dict(values), rng)
+        return
+    body = op.regions[0].blocks[0]
+    for i in range(*operands):
+        run_block(body, {**values, body.arguments[0]: i}, rng)
+
+
+def is_within(op: ir.Operation, array: Array) -> bool:
+    """What ``morello.within`` finds."""
+    tensor, sizes, part = read_within(op)
+    given, low = unpack(array, tensor, sizes), int(part.lowest)
+    return bool(np.all((given >= low) & (given < -low)))
 
 
 def subview(op: ir.Operation, operands: list[Any]) -> Array:
@@ -128,9 +154,10 @@ def subview(op: ir.Operation, operands: list[Any]) -> Array:
 
 def allocated(kind: ir.MemRefType, rng: np.random.Generator) -> Array:
     """A buffer of arbitrary bits for a memref type."""
-    names = {"f32": np.float32, "i32": np.int32, "bf16": np.uint16}
+    names = {"f32": "f4", "i32": "i4", "bf16": "u2", "i8": "i1", "i16": "i2"}
     element, shape = kind.element_type, tuple(kind.shape)
     if isinstance(element, ir.VectorType):
         shape, element = (*shape, *element.shape), element.element_type
-    raw = rng.integers(0, 256, 4 * math.prod(shape), np.uint8)
-    return raw.view(names[str(element)]).reshape(shape)
+    dtype = np.dtype(names[str(element)])
+    raw = rng.integers(0, 256, dtype.itemsize * math.prod(shape), np.uint8)
+    return raw.view(dtype).reshape(shape)

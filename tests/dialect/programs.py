@@ -46,8 +46,13 @@ SIZES = (1, 1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 20, 24, 32, 35)
 def random_spec(rng: random.Random) -> Spec:
     """A Spec of any kind, in GL or caches."""
     kind = rng.choice(KINDS)
-    dtype = rng.choice((Dtype.F32, Dtype.S32))
-    tensors = tuple(random_form(rng, dtype, len(o.dims)) for o in kind.operands)
+    dtypes = (rng.choice((Dtype.F32, Dtype.S32)),) * len(kind.operands)
+    if isinstance(kind, Matmul) and rng.random() < 0.3:
+        dtypes = (Dtype.U8, Dtype.S8, Dtype.S32)
+    tensors = tuple(
+        random_form(rng, dtype, len(o.dims))
+        for o, dtype in zip(kind.operands, dtypes, strict=True)
+    )
     sizes = tuple(rng.choice(SIZES) for _ in kind.dims)
     limits = rng.choice((AVX2.limits, Limits(16, 64, 1024), Limits(4, 512, 0)))
     return Spec(kind, sizes, tensors, limits)

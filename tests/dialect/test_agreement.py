@@ -10,6 +10,7 @@ from morello.actions import (
     Action,
     Hole,
     Move,
+    Narrow,
     Peel,
     Rewrite,
     Select,
@@ -21,9 +22,11 @@ from morello.actions.move import copies
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.transform import roles_of
+from morello.dialect.within import read_within
 from morello.kernels import KERNELS
+from morello.kernels.within import within_cost
 from morello.mlir import ir
-from morello.spec import Level, Spec
+from morello.spec import Dtype, Level, Spec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from morello.targets import AVX2
@@ -45,7 +48,12 @@ def context() -> Iterator[ir.Context]:
 def holes_in(block: ir.Block, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:
     """The ops of the dialect in a block, in order, and how often each runs."""
     for op in block.operations:
-        if op.operation.name.startswith("morello."):
+        if op.operation.name == "scf.if":
+            for region, counts in zip(op.regions, (times, 0), strict=True):
+                yield from holes_in(region.blocks[0], counts)
+        elif op.operation.name == "morello.within":
+            assert read_within(op)[2] is Dtype.S7
+        elif op.operation.name.startswith("morello."):
             yield op.operation, times
         elif op.operation.name == "scf.for":
             low, high, step = map(constant, op.operands)
@@ -83,6 +91,10 @@ def recomputed(
             if allocs:
                 return allocs * units.loop_setup
             return lines_brought(spec, spec_of(left[0][0]))
+        case Narrow():
+            index = [o.name for o in spec.kind.operands].index(action.operand)
+            look = within_cost(spec.tensors[index], spec.shape(index), units)
+            return lines_brought(spec, spec_of(left[1][0])) + int(look)
         case ToAccum():
             return 0
         case Select():
@@ -246,4 +258,4 @@ def test_every_action_is_tried() -> None:
         pair = random_action(random_spec(rng), rng)
         if pair is not None:
             seen.add(type(pair[0]))
-    assert seen == {Tile, Split, Peel, Move, ToAccum, Select}
+    assert seen == {Tile, Split, Peel, Move, Narrow, ToAccum, Select}

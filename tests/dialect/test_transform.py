@@ -10,6 +10,7 @@ from morello.actions import (
     Action,
     GridParallel,
     Move,
+    Narrow,
     Peel,
     Select,
     Split,
@@ -38,6 +39,7 @@ EXAMPLES: tuple[Action, ...] = (
     Split("k", 256),
     Peel("k", 256),
     Move("rhs", Level.L1, Layout.parse("[0,2,1,2p16]")),
+    Narrow("rhs", Level.L2),
     ToAccum(),
     Select("fill_rows"),
 )

@@ -139,6 +139,19 @@ def test_a_single_row_multiplies_straight_from_memory() -> None:
     assert not touches_stack(lines)
 
 
+@pytest.mark.parametrize(("m", "n"), [(4, 16), (5, 16), (8, 8), (12, 8)])
+def test_quads_take_three_instructions_for_32_products(m: int, n: int) -> None:
+    forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
+    lines = assembly("matmul_quads", spec(Matmul(True), (1, m, 256, n), *forms))
+    body = loop(lines)
+    found = opcodes(body)
+    products = 2 * m * n // 8
+    assert found["vpmaddubsw"] == found["vpmaddwd"] == found["vpaddd"] == products
+    assert found["vpbroadcastd"] == 2 * m
+    assert found["vmovdqu"] == 2 * n // 8
+    assert not touches_stack(lines)
+
+
 @pytest.mark.parametrize("n", [16, 96])
 @pytest.mark.parametrize(("m", "steps"), [(4, 2), (5, 1), (6, 1)])
 def test_bytes_by_float_keep_their_sums_in_registers(

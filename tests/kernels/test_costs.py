@@ -84,6 +84,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True),
         ("u8w@L1[0,1,2]", "s8z@L2[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"),
     ),
+    "matmul_quads": (
+        Matmul(True),
+        ("u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"),
+    ),
     "matmul_saturating_pairs": (
         Matmul(True, True),
         ("u8@L1[0,1,2,1p6,2p2]", "s8@L1[0,2,1,2p32,1p2]", "s16@VRF[0,1,2]v16"),
@@ -100,6 +104,7 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "move_transpose": (Move(3), ("f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]")),
     "move_transpose_ahead": (Move(3), ("f32@L2[0,1,2]", "f32@GL[0,2,1]")),
     "move_interleave": (Move(3), ("s8@L1[0,1,2]", "s16@L1[0,2,1,2p16,1p2]")),
+    "move_interleave_quads": (Move(3), ("s7@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]")),
     "move_pair_transpose": (Move(3), ("u8@L1[0,1,2]", "s16@L1[0,1,2,1p6,2p2]")),
     "move_odd_even": (Move(2), ("bf16@L1[0,1]", "f32@L1[0,1,1oe16]")),
     "move_load": (Move(2), ("f32@L1[0,1]", _IN_REGISTERS)),

@@ -204,5 +204,36 @@ def test_what_pairs_need_is_said() -> None:
     given = product((1, 2, 1, 8), ("s16", "s16", "s32"), "[0,1,2]", "[0,2,1,2p16,1p2]")
     conditions = KERNELS["matmul_pairs"].conditions(Frame.of(given))
     assert [c.text for c in conditions if not c.holds] == [
-        "takes pairs along k: k = 1 has none"
+        "takes pairs along k: k < 2 has none"
     ]
+
+
+QUADS = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
+
+
+def test_quads_at_every_edge_size() -> None:
+    given = [spec(MATMUL, s, *QUADS) for s in edges()]
+    given += [spec(MATMUL, (1, m, k, 8), *QUADS) for m in (7, 12) for k in (4, 6, 9)]
+    cases = legal_cases("matmul_quads", tuple(given))
+    assert {c.spec.sizes[2] for c in cases} >= set(EDGE) - {1, 2, 3}
+    assert {c.spec.sizes[1] for c in cases} >= {1, 5, 12}
+    check_random(cases)
+
+
+def test_pairs_of_the_greatest_bytes_are_not_cut_off_in_quads() -> None:
+    cases = [Case("matmul_quads", spec(MATMUL, (1, 3, k, 9), *QUADS)) for k in (4, 67)]
+    engine = compiled(cases)
+
+    def everything() -> int:
+        count = 0
+        for i, case in enumerate(cases):
+            _, m, k, n = case.spec.sizes
+            for number in (-64, 63):
+                lhs = np.full((1, m, k), 255, np.uint8)
+                rhs = np.full((1, k, n), number, np.int8)
+                out = np.full((1, m, n), 2**31 - 1, np.int32)
+                check(case, engine.address(f"f{i}"), [lhs, rhs, out])
+                count += 1
+        return count
+
+    assert check_in_child(everything) == 4

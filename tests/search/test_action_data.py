@@ -22,10 +22,12 @@ class Fold(Select):
 
 def test_every_candidate_comes_back() -> None:
     solver = Solver(dataclasses.replace(AVX2, threads=4))
-    goal = parse_spec("matmul:4x512x8:bf16,bf16,f32:serial=false", AVX2.limits)
-    solver.solve(goal)
-    run = solver.run_of(goal)
-    found = {action for identity in run.shelf for action in run.candidates(identity)}
+    found = set()
+    for text in "4x512x8:bf16,bf16,f32:serial=false", "2x4x16:u8,s8,s32":
+        goal = parse_spec(f"matmul:{text}", AVX2.limits)
+        solver.solve(goal)
+        run = solver.run_of(goal)
+        found |= {a for identity in run.shelf for a in run.candidates(identity)}
     assert {type(action) for action in found} == set(ACTIONS)
     for action in found:
         assert read_action(json.loads(json.dumps(action_data(action)))) == action

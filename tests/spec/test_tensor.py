@@ -9,6 +9,7 @@ from hypothesis import given
 
 from morello.errors import SpecError
 from morello.spec import Dtype, Layout, Level, TensorSpec, argument_tensor
+from morello.spec.kind import bit_patterns
 from tests.spec.strategies import tensors
 
 
@@ -95,6 +96,7 @@ DTYPES = {
     Dtype.S32: (np.int32, 4, "i32", False, -(2**31)),
     Dtype.U8W: (np.uint16, 2, "i16", False, 0),
     Dtype.S8Z: (np.uint16, 2, "i16", False, 0),
+    Dtype.S7: (np.int8, 1, "i8", False, -64),
 }
 
 
@@ -107,7 +109,7 @@ def test_dtypes(dtype: Dtype) -> None:
     assert dtype.is_float is is_float
     assert dtype.lowest == lowest
     assert Dtype.parse(str(dtype)) is dtype
-    if not is_float:
+    if dtype.part_of is None and not is_float:
         assert np.iinfo(kind).min == lowest
 
 
@@ -121,6 +123,19 @@ def test_bytes_in_16_bits() -> None:
         assert {d for d in Dtype if d.widens_to(wide)} == {byte}
         assert not any(map(wide.widens_to, Dtype))
     assert {d for d in Dtype if d.byte} == {Dtype.U8W, Dtype.S8Z}
+
+
+def test_an_s7_is_half_of_an_s8_and_widens_to_nothing() -> None:
+    assert {d: d.part for d in Dtype if d.part} == {Dtype.S8: Dtype.S7}
+    assert {d: d.part_of for d in Dtype if d.part_of} == {Dtype.S7: Dtype.S8}
+    assert not any(d.widens_to(Dtype.S7) or Dtype.S7.widens_to(d) for d in Dtype)
+    assert Dtype.S7.lowest == -64
+    drawn = bit_patterns(np.random.default_rng(0), Dtype.S7, (4096,))
+    assert (drawn.min(), drawn.max()) == (-64, 63)
+
+
+def test_arguments_have_what_numpy_has() -> None:
+    assert {d for d in Dtype if not d.is_given} == {Dtype.U8W, Dtype.S8Z, Dtype.S7}
 
 
 def test_dtypes_are_ordered_by_name() -> None:

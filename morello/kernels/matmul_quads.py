@@ -1,0 +1,60 @@
+"""Matmul of bytes on registers: quads, where no pair of them leaves 16 bits."""
+
+import dataclasses
+from typing import ClassVar
+
+from morello.kernels.base import asks
+from morello.kernels.emitter import Emitter, Value
+from morello.kernels.matmul_pairs import MatmulPairs, takes_lhs
+from morello.kernels.rules import QUAD, slowest
+from morello.kernels.vectors import as_ints, lanes_of, vectors_of
+from morello.spec import Dtype, Form, Layout, SpecKey
+from morello.spec.frame import Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulQuads(MatmulPairs):
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s7 into s32.
+
+    One instruction multiplies 32 bytes and adds pairs in 16 bits: with a factor from
+    -64 to 63 they are at most 2 · 255 · 64 = 32640, and nothing is cut off. Another
+    adds each two of them in 32 bits, where sums wrap as the Spec has it. The last of a
+    number of k that is no multiple of 4 is filled with zeros.
+    """
+
+    name: ClassVar[str] = "matmul_quads"
+    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8, Dtype.S7, Dtype.S32)
+    group: ClassVar[int] = QUAD
+    beside: ClassVar[int] = 3
+    """A quad of lhs, a product, and the ones that pairs are multiplied by."""
+    asked: ClassVar[dict[int, tuple[Form, ...]]] = {
+        1: (Form(Dtype.S7, Layout.parse(f"[0,2,1,2p16,1p{QUAD}]")),)
+    }
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """For each quad the slower of arithmetic and loads.
+
+        Two instructions of the multipliers, which the sum leaves a port of its own.
+        """
+        c = coefficients
+        _, m, k, n = frame.sizes
+        vectors = vectors_of(n, lanes_of(self.dtypes[2]))
+        arithmetic = 2 * c.fma * m * vectors
+        step = slowest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
+        return as_ints(c.kernel_setup + (k + QUAD - 1) // QUAD * step)
+
+    def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
+        """Pairs, added in 16 bits, and each two of them in 32."""
+        pairs = emitter.multiply_pairs_saturating(lhs, rhs)
+        ones = emitter.constant(Dtype.S16, 1, lanes_of(Dtype.S16))
+        return emitter.multiply_pairs(pairs, ones)
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Panels of quads, where the other operands are what it takes."""
+        lhs, _, out = key.tensors if self._computes(key) else (None, None, None)
+        if lhs is None or out is None or (lhs.dtype, out.dtype) != self.dtypes[::2]:
+            return ()
+        if not takes_lhs(lhs.layout, QUAD):
+            return ()
+        return asks(key, operand, self.asked)

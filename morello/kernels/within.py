@@ -1,0 +1,136 @@
+"""Whether all elements of an operand are of a dtype with fewer values.
+
+No kernel: it leaves a truth value, which a program goes on by.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.rules import product
+from morello.kernels.vectors import lanes_of, overlapping, overlapping_count
+from morello.spec import Dtype, TensorSpec
+from morello.spec.frame import Ints
+from morello.targets.coefficients import Coefficients
+
+_TOGETHER = 4
+"""Vectors of a row that are looked at side by side."""
+
+
+def within_cost(
+    source: TensorSpec, sizes: tuple[Ints, ...], coefficients: Coefficients
+) -> Ints:
+    """Millicycles to look at an operand whose lines are there: two operations a vector.
+
+    Args:
+        source: its form, with no packs.
+        sizes: its logical sizes.
+        coefficients: of the target.
+    """
+    c = coefficients
+    inner = source.layout.innermost
+    rows = product(tuple(s for d, s in enumerate(sizes) if d != inner))
+    vectors = rows * overlapping_count(sizes[inner], lanes_of(source.dtype))
+    each = max(c.load, 2 * c.vector_op)
+    ends = c.kernel_setup + 2 * c.loop_setup + 6 * c.shuffle
+    return ends + vectors * each + rows * 2 * c.loop_trip
+
+
+def write_within(emitter: Emitter, buffer: Buffer, part: Dtype) -> Value:
+    """The greatest element, counted from the least one of ``part``, as a u8.
+
+    It is below the number of values of ``part`` if all elements are of it.
+
+    Args:
+        emitter: where it is written.
+        buffer: the operand, of bytes, unpacked.
+        part: a dtype that has some of the values of the operand's.
+    """
+    look = _Look(emitter, buffer, part)
+    zero = emitter.constant(Dtype.U8, 0, look.width)
+    first, *others = look.rows(look.outer, {}, [zero] * look.together)
+    for other in others:
+        first = emitter.maximum(Dtype.U8, first, other)
+    return emitter.reduce_maximum(Dtype.U8, first)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """The greatest elements of an operand, lane by lane, in a few vectors."""
+
+    emitter: Emitter
+    buffer: Buffer
+    part: Dtype
+
+    @property
+    def inner(self) -> int:
+        """The dimension along which a row lies."""
+        return self.buffer.tensor.layout.innermost
+
+    @property
+    def outer(self) -> list[int]:
+        """The other dimensions, outermost first."""
+        return [d.dim for d in self.buffer.tensor.layout.dims if d.dim != self.inner]
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The vectors of a row; the last may overlap the one before."""
+        lanes = lanes_of(self.buffer.tensor.dtype)
+        return overlapping(self.buffer.sizes[self.inner], lanes)
+
+    @property
+    def width(self) -> int:
+        """Elements of each."""
+        return self.runs[0][1]
+
+    @property
+    def together(self) -> int:
+        """How many are looked at side by side."""
+        return min(len(self.runs), _TOGETHER)
+
+    def rows(
+        self, dims: list[int], index: dict[int, Value], found: Sequence[Value]
+    ) -> Sequence[Value]:
+        """The greatest of all rows along some dimensions, and of ``found``."""
+        if not dims:
+            return self._row(index, found)
+        dim, *rest = dims
+        size = self.buffer.sizes[dim]
+        if size == 1:
+            return self.rows(rest, {**index, dim: 0}, found)
+
+        def below(at: Value, carried: tuple[Value, ...]) -> Sequence[Value]:
+            return self.rows(rest, {**index, dim: at}, carried)
+
+        return self.emitter.loop(0, size, 1, tuple(found), below)
+
+    def _row(self, index: dict[int, Value], found: Sequence[Value]) -> Sequence[Value]:
+        starts = [start for start, _ in self.runs]
+        size, step = self.buffer.sizes[self.inner], self.together * self.width
+        whole = size // step * step
+        if whole > step:
+
+            def group(at: Value, carried: tuple[Value, ...]) -> list[Value]:
+                offsets = range(0, step, self.width)
+                places = [self.emitter.offset(at, by) for by in offsets]
+                return self._greatest(index, places, carried)
+
+            found = self.emitter.loop(0, whole, step, tuple(found), group)
+            starts = [start for start in starts if start + self.width > whole]
+        for first in range(0, len(starts), self.together):
+            places = starts[first : first + self.together]
+            found = self._greatest(index, places, found)
+        return found
+
+    def _greatest(
+        self, index: dict[int, Value], starts: Sequence[Value], found: Sequence[Value]
+    ) -> list[Value]:
+        least = self.emitter.constant(Dtype.U8, -int(self.part.lowest), self.width)
+        after = list(found)
+        for place, start in enumerate(starts):
+            at = {**index, self.inner: start}
+            where = tuple(at[dim] for dim in sorted(at))
+            vector = self.emitter.load(self.buffer, where, self.width)
+            raised = self.emitter.add(vector, least)
+            after[place] = self.emitter.maximum(Dtype.U8, after[place], raised)
+        return after
