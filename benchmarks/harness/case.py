@@ -27,8 +27,13 @@ _RHS = {"row": "", "column": ":rhs=[0,2,1]", "open": ":rhs=any"}
 
 _SUMS = {"wrapping": "", "saturating": ":saturating=true"}
 
+_INPUTS = {"small": "", "any": ":inputs=any"}
+
 _BOUND = 4
-"""Inputs are integers of at most this size: every sum is exact, in any order."""
+"""Small inputs are integers of at most this size: every sum is exact, in any order."""
+
+_ANY = {"u8": (0, 255), "s8": (-128, 127)}
+"""All that a dtype has, where sums in s32 are exact all the same."""
 
 
 class CaseError(ValueError):
@@ -46,12 +51,15 @@ class Case:
             likes, brought there before the time is taken.
         sums: of narrow integers, ``wrapping`` or ``saturating``; the inputs of `Data`
             are too small for that to matter, but the instructions are others.
+        inputs: ``small`` integers, or, of bytes into s32, ``any``: pairs of products
+            that leave 16 bits, which not every contender computes exactly.
     """
 
     sizes: tuple[int, int, int, int]
     dtypes: tuple[str, str, str] = ("f32", "f32", "f32")
     rhs: str = "row"
     sums: str = "wrapping"
+    inputs: str = "small"
 
     def __post_init__(self) -> None:
         unknown = [d for d in self.dtypes if d not in ITEM_BYTES]
@@ -59,10 +67,21 @@ class Case:
             raise CaseError(f"dtypes {self.dtypes}: use three of {', '.join(_NUMPY)}")
         if self.rhs not in _RHS or self.sums not in _SUMS:
             raise CaseError(f"no such form: rhs={self.rhs}, sums={self.sums}")
+        bytes_to_s32 = set(self.dtypes[:2]) <= set(_ANY) and self.dtypes[2] == "s32"
+        if self.inputs not in _INPUTS or (self.inputs == "any" and not bytes_to_s32):
+            raise CaseError(
+                f"inputs={self.inputs} of {','.join(self.dtypes)}: use small; of bytes "
+                "into s32 small or any"
+            )
 
     @property
     def text(self) -> str:
-        """The case as the text of a Spec."""
+        """The case as it is written: its Spec, and what inputs it has."""
+        return f"{self.spec}{_INPUTS[self.inputs]}"
+
+    @property
+    def spec(self) -> str:
+        """The text of its Spec."""
         b, m, k, n = self.sizes
         sizes = "x".join(map(str, (m, k, n) if b == 1 else self.sizes))
         one = len(set(self.dtypes)) == 1
@@ -96,15 +115,21 @@ class Case:
         b, m, k, n = (1, *sizes) if len(sizes) == 3 else sizes
         names = (found[2] or "f32").split(",")
         lhs, rhs, out = names * 3 if len(names) == 1 else (*names, "", "", "")[:3]
-        forms = {"rhs": _RHS, "saturating": _SUMS}
-        given = {"rhs": "row", "saturating": "wrapping"}
+        forms = {"rhs": _RHS, "saturating": _SUMS, "inputs": _INPUTS}
+        given = {"rhs": "row", "saturating": "wrapping", "inputs": "small"}
         for option in options:
             key = option.partition("=")[0]
             known = {form: word for word, form in forms.get(key, {}).items()}
             if f":{option}" not in known:
                 raise CaseError(f"'{option}' in '{text}' is no option of a case")
             given[key] = known[f":{option}"]
-        return cls((b, m, k, n), (lhs, rhs, out), given["rhs"], given["saturating"])
+        return cls(
+            (b, m, k, n),
+            (lhs, rhs, out),
+            given["rhs"],
+            given["saturating"],
+            given["inputs"],
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,11 +148,11 @@ class Data:
 
     @classmethod
     def make(cls, case: Case, seed: int = 0) -> "Data":
-        """Random small integers and their product by NumPy."""
+        """Random integers and their product by NumPy."""
         b, m, k, n = case.sizes
         rng = np.random.default_rng(seed)
-        left = _draw(rng, (b, m, k), case.dtypes[0])
-        right = _draw(rng, (b, k, n), case.dtypes[1])
+        left = _draw(rng, (b, m, k), case.dtypes[0], case.inputs)
+        right = _draw(rng, (b, k, n), case.dtypes[1], case.inputs)
         wide = np.float64 if case.dtypes[2] in ("f32", "bf16") else np.int64
         answer = np.matmul(left.astype(wide), right.astype(wide))
         lhs, rhs = store(left, case.dtypes[0]), store(right, case.dtypes[1])
@@ -146,13 +171,16 @@ class Data:
         return dataclasses.replace(self, rhs=turned)
 
 
-def _draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    least = 0 if dtype.startswith("u") else -_BOUND
-    return rng.integers(least, _BOUND, shape, dtype=np.int64, endpoint=True)
+def _draw(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: str, inputs: str
+) -> Array:
+    small = 0 if dtype.startswith("u") else -_BOUND, _BOUND
+    least, most = _ANY[dtype] if inputs == "any" else small
+    return rng.integers(least, most, shape, dtype=np.int64, endpoint=True)
 
 
 def store(values: Array, dtype: str) -> Array:
-    """Small integers as ``dtype``; they are exact in every one."""
+    """Integers that ``dtype`` has, as it stores them."""
     if dtype == "bf16":
         bits = values.astype(np.float32).view(np.uint32)
         return np.ascontiguousarray((bits >> 16).astype(np.uint16))

@@ -61,7 +61,7 @@ class Ours(Backend):
         errors = importlib.import_module("morello.errors")
         start = time.perf_counter()
         try:
-            kernel = self._morello.compile(case.text, threads=self.threads, db=self._db)
+            kernel = self._morello.compile(case.spec, threads=self.threads, db=self._db)
         except errors.MorelloError as error:
             raise UnsupportedError(str(error).split("\n")[0]) from error
         spent = time.perf_counter() - start

@@ -25,7 +25,11 @@ SUITES: dict[str, tuple[str, ...]] = {
         f"matmul:1x2048x16384:{_BF16}:rhs=any",
     ),
     "bf16-squares": tuple(f"matmul:{n}x{n}x{n}:{_BF16}" for n in (256, 1024)),
-    "u8s8s32": tuple(f"matmul:{n}x{n}x{n}:u8,s8,s32" for n in (128, 512, 1024)),
+    "u8s8s32": tuple(
+        f"matmul:{n}x{n}x{n}:u8,s8,s32{inputs}"
+        for inputs in ("", ":inputs=any")
+        for n in (128, 512, 1024)
+    ),
     "u8s8s16": tuple(
         f"matmul:{n}x{n}x{n}:u8,s8,s16{form}"
         for n in (512, 1024)

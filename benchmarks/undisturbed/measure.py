@@ -101,7 +101,7 @@ def program(case: Case, target: Target, database: str) -> tuple[Spec, Impl]:
     Raises:
         MorelloError: the Spec is refused.
     """
-    kernel = morello.compile(case.text, target=target, threads=1, db=database)
+    kernel = morello.compile(case.spec, target=target, threads=1, db=database)
     if kernel.impl is None:
         raise SearchError(f"{case.text} has no program", "take another Spec")
     return kernel.spec, kernel.impl

@@ -26,7 +26,7 @@ def test_texts_are_read_back(case: Case) -> None:
 
 @pytest.mark.parametrize("case", EVERY, ids=lambda c: c.text)
 def test_morello_reads_the_same_in_them(case: Case) -> None:
-    spec = parse_open_spec(case.text, AVX2.limits).spec
+    spec = parse_open_spec(case.spec, AVX2.limits).spec
     assert spec.sizes == case.sizes
     assert tuple(map(str, spec.dtypes)) == case.dtypes
     assert spec.flops == case.flops
@@ -46,6 +46,9 @@ def test_short_forms() -> None:
         "matmul:3x4x5:f32,f32",
         "matmul:3x4x5:f32:rhs=[2,1,0]",
         "matmul:3x4x5:f32:lhs=any",
+        "matmul:3x4x5:f32:inputs=any",
+        "matmul:3x4x5:u8,s8,s16:inputs=any",
+        "matmul:3x4x5:u8,s8,s32:inputs=large",
     ],
 )
 def test_what_is_no_case_is_refused(text: str) -> None:
@@ -69,6 +72,17 @@ def test_bytes_count_every_operand_once() -> None:
 def test_small_integers_are_stored_exactly(dtype: str) -> None:
     values = np.arange(0 if dtype == "u8" else -128, 128)
     assert widen(store(values, dtype), dtype).tolist() == values.tolist()
+
+
+def test_any_bytes_leave_16_bits_in_pairs() -> None:
+    case = Case.parse("matmul:8x64x32:u8,s8,s32:inputs=any")
+    data = Data.make(case)
+    assert (data.lhs.min(), data.lhs.max()) == (0, 255)
+    assert (data.rhs.min(), data.rhs.max()) == (-128, 127)
+    wide = np.matmul(data.lhs.astype(np.int64), data.rhs.astype(np.int64))
+    assert np.array_equal(data.answer, wide)
+    pairs = data.lhs[:, :, None, :2] * data.rhs[:, None, :2].mT.astype(np.int64)
+    assert np.abs(pairs.sum(-1)).max() >= 1 << 15
 
 
 def test_data_is_the_product_by_its_definition() -> None:
