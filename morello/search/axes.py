@@ -28,23 +28,35 @@ Axis = tuple[int, ...]
 
 
 def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
-    """The sizes of each dimension of a goal and of what is below it."""
-    kind = spec.kind
+    """The sizes of each dimension of a goal and of what is below it.
+
+    Two threads have no line of the output in common: shares of its innermost dimension
+    are whole lines, others may be even.
+    """
+    kind, lines = spec.kind, _innermost(spec)
     return tuple(
-        size_axis(size, 1 if spec.serial or dim in kind.reductions else threads)
+        size_axis(size)
+        if spec.serial or dim in kind.reductions
+        else size_axis(size, threads, dim != lines)
         for dim, size in enumerate(spec.sizes)
     )
 
 
+def _innermost(spec: Spec) -> int:
+    """The dimension along which elements of the output are neighbours."""
+    output = spec.kind.operands[-1]
+    return output.dims[spec.tensors[-1].layout.innermost]
+
+
 @lru_cache(maxsize=4096)
-def size_axis(size: int, threads: int = 1) -> Axis:
+def size_axis(size: int, threads: int = 1, even: bool = False) -> Axis:
     """The sizes that tiles of a dimension of ``size`` and their remainders have.
 
-    With several threads a tile may be the share of one, and its remainder that of the
-    last.
+    With several threads a tile may be the share of one, ``even`` or not, and its
+    remainder that of the last.
     """
     rungs = _ladder(size)
-    pending = [size, *shares_of(size, threads)]
+    pending = [size, *shares_of(size, threads, even)]
     found = {*pending, *rungs}
     while pending:
         extent = pending.pop()

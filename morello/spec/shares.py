@@ -1,9 +1,14 @@
 """How a dimension is shared out among threads."""
 
+from collections.abc import Iterator
+
 from morello.spec.layout import ceil_div
 
 SHARE = 16
 """What a share is a multiple of, where it is larger: whole packs, and whole lines."""
+
+_UNEVEN = 64
+"""A share that a multiple of `SHARE` exceeds by more than its 64th is one as well."""
 
 
 def share_of(size: int, threads: int) -> int:
@@ -17,13 +22,24 @@ def share_of(size: int, threads: int) -> int:
     return min(share, size)
 
 
-def shares_of(size: int, threads: int) -> tuple[int, ...]:
+def shares_of(size: int, threads: int, even: bool = False) -> tuple[int, ...]:
     """The shares of each number of threads that divides ``threads``, and what the last
     thread has then; all smaller than ``size``.
+
+    Args:
+        even: those of threads that all have as much as another, or one less, too, if
+            they are much less than multiples of `SHARE`.
     """
     found: dict[int, None] = {}
     for part in range(2, threads + 1):
         if threads % part == 0:
-            share = share_of(size, part)
-            found[share] = found[size % share] = None
+            for share in _shares(size, part, even):
+                found[share] = found[size % share] = None
     return tuple(part for part in found if 0 < part < size)
+
+
+def _shares(size: int, threads: int, even: bool) -> Iterator[int]:
+    share, least = share_of(size, threads), ceil_div(size, threads)
+    yield share
+    if even and share - least > least // _UNEVEN:
+        yield least

@@ -123,3 +123,10 @@ def test_shares_cover_a_dimension_and_are_whole_packs() -> None:
     assert shares_of(100, 1) == ()
     assert shares_of(100, 2) == (64, 36)
     assert set(shares_of(100, 4)) == {64, 36, 32, 4}
+
+
+def test_even_shares_are_those_that_whole_packs_exceed_by_much() -> None:
+    assert shares_of(300, 2, even=True) == (160, 140, 150)
+    assert shares_of(101, 2, even=True) == (64, 37, 51, 50)
+    for size in (12, 32, 700, 1024):  # 6, 16, 350 of 352, 512
+        assert shares_of(size, 2, even=True) == shares_of(size, 2)

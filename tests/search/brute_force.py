@@ -27,23 +27,32 @@ def goal_sizes(spec: Spec, threads: int) -> Axes:
     return tuple(
         ladder_sizes(size)
         if spec.serial or dim in spec.kind.reductions
-        else ladder_sizes(size, shares(size, threads))
+        else ladder_sizes(size, shares(size, threads, dim != neighbours(spec)))
         for dim, size in enumerate(spec.sizes)
     )
 
 
-def shares(size: int, threads: int) -> set[int]:
+def neighbours(spec: Spec) -> int:
+    """The dimension that the output has last in memory."""
+    last = spec.tensors[-1].layout.dims[-1].dim
+    return spec.kind.operands[-1].dims[last]
+
+
+def shares(size: int, threads: int, even: bool = False) -> set[int]:
     """What one of many threads has of a dimension, and what the last of them has.
 
     From 17 on, a multiple of 16. So many as the threads or a number that divides them.
+    If ``even``, the least that will do as well, unless 65 64ths of it are as many.
     """
     found = set()
     for part in range(2, threads + 1):
         if threads % part == 0:
-            sizes = (s for s in range(1, size + 1) if s <= 16 or s % 16 == 0)
-            share = next((s for s in sizes if s * part >= size), size)
-            found |= {share, size % share} - {0}
-    return found
+            enough = [s for s in range(1, size + 1) if s * part >= size]
+            share = next((s for s in enough if s <= 16 or s % 16 == 0), size)
+            found |= {share, size % share}
+            if even and 64 * share >= 65 * enough[0]:
+                found |= {enough[0], size % enough[0]}
+    return found - {0}
 
 
 def ladder_sizes(size: int, more: Iterable[int] = ()) -> tuple[int, ...]:

@@ -132,5 +132,6 @@ def test_sizes_that_a_dimension_takes() -> None:
     for size in (*range(1, 130), 257, 1000, 1023):
         assert size_axis(size) == ladder_sizes(size)
         for threads in (2, 3, 16):
-            more = shares(size, threads)
-            assert size_axis(size, threads) == ladder_sizes(size, more)
+            for even in (False, True):
+                more = shares(size, threads, even)
+                assert size_axis(size, threads, even) == ladder_sizes(size, more)
