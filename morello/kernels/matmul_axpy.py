@@ -250,7 +250,7 @@ def _lines_of_step(frame: Frame) -> Ints:
 def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     """Millicycles of up to a step of columns, their sums in registers over all k."""
     _, m, k, _ = frame.sizes
-    _, rhs, out = frame.key.tensors
+    out = frame.key.tensors[2]
     fma, latency = _arithmetic(out.dtype, c)
     lanes = lanes_of(out.dtype)
     vectors, masked = vectors_of(columns, lanes), tail_of(columns, lanes)
@@ -258,14 +258,25 @@ def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
     slowest = k * np.maximum(fma * m * vectors, loads)
     # What a short chain waits for, the core finds in what comes before and after.
     slowest = np.maximum(slowest, (k - np.minimum(k, _AHEAD)) * latency)
-    # Lines a row apart, which nothing has asked for in advance: the sums of several
-    # rows leave time for those of L2.
-    waits: Ints = c.strided_factor * line_cost(rhs.level, c)
-    if rhs.level is Level.L2:
-        waits = np.where(m >= _HIDES_L2, _lines_of_step(frame) * c.hidden_l2, waits)
-    slowest = slowest + k * waits
+    slowest = slowest + k * _waits_for_rhs(frame, c)
     fetched = 1 if frame.key.kind.accumulates else 0
     lines = fetched * line_cost(out.level, c) + _unread(out.level, m, 1, fetched, c)
     exchange = m * lines * columns // (VECTORS * lanes)
     out_once = m * vectors * (fetched * c.masked_load + 2 * c.store) + exchange
     return np.where(columns > 0, slowest + out_once + c.loop_setup, 0)
+
+
+def _waits_for_rhs(frame: Frame, c: Coefficients) -> Ints:
+    """Millicycles of a step's lines of a row of rhs, which nothing has asked for.
+
+    The sums of several rows leave time for those of L2. What is beyond L2 is not nearer
+    than that: in a goal that stays there, it costs as much.
+    """
+    rhs = frame.key.tensors[1]
+    alone: Ints = c.strided_factor * line_cost(rhs.level, c)
+    if rhs.level is Level.L1:
+        return alone
+    beside: Ints = _lines_of_step(frame) * c.hidden_l2
+    if rhs.level is Level.GL:
+        beside = np.maximum(alone, beside)
+    return np.where(frame.sizes[1] >= _HIDES_L2, beside, alone)
