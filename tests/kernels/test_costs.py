@@ -209,6 +209,21 @@ def test_more_chains_cost_less_a_product() -> None:
     assert cost(6) <= cost(4) < cost(2)
 
 
+def test_lines_of_rhs_are_not_cheaper_beyond_l2() -> None:
+    """In a goal that stays in L2 they cost the same, hidden by sums of rows or not."""
+    kernel, kind = KERNELS["matmul_axpy"], Matmul(False)
+    c = TARGETS["avx2-golden-cove"].coefficients
+
+    def cost(m: int, rhs: str, near: bool) -> int:
+        forms = "f32@L1[0,1,2]", f"f32@{rhs}[0,1,2]", "f32@L2[0,1,2]"
+        given = Spec(kind, (1, m, 300, 16), tuple(map(form, forms)), AVX2.limits)
+        total: int = kernel.cost(Frame.of(given), c.in_l2() if near else c)
+        return total
+
+    for m in (1, 3, 4, 6):
+        assert cost(m, "L2", True) == cost(m, "GL", True) < cost(m, "GL", False)
+
+
 def test_lines_that_transposes_ask_for_are_paid() -> None:
     """Each line of dst once; those of src where they lie; both where rows crowd."""
     kernel, c = KERNELS["move_transpose_ahead"], AVX2.coefficients
