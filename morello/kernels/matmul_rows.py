@@ -85,7 +85,7 @@ class MatmulRows(Kernel):
         last = block_cost(_part(frame, np.maximum(rest, 1)), c)
         blocks = blocks + np.where(rest > 0, last, 0)
         lines = frame.key.tensors[1].lines((1, k, n))
-        blocks = blocks + lines * c.hidden_l2
+        blocks = blocks + lines * c.rows_l2
         setup = c.kernel_setup + c.loop_setup + 2 * c.fma_latency
         return as_ints(setup + np.maximum(blocks, lines * c.line_l2))
 

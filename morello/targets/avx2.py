@@ -8,6 +8,7 @@ COEFFICIENTS = Coefficients(
     line_l2=238,
     hidden_gl=890,
     hidden_l2=194,
+    rows_l2=194,
     stream_gl=50,
     stream_far=50,
     stream_l2=50,

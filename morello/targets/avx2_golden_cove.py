@@ -17,6 +17,7 @@ COEFFICIENTS = Coefficients(
     line_l2=109,
     hidden_gl=1408,
     hidden_l2=185,
+    rows_l2=100,
     stream_gl=1200,
     stream_far=1200,
     stream_l2=49,
@@ -64,7 +65,8 @@ Estimates are ``fork`` and ``shared_gl``, as in `morello.targets.avx2`, and what
 in DRAM: no operands of the sample are larger than the last-level cache. ``stream_gl``
 and ``turn_copy`` were set by hand before the run, which left them so. ``row_turned`` is
 younger than the run: of 400 programs of ``move:1000x1000:f32:dst=[1,0]`` it makes the
-errors least (docs/calibration.md)."""
+errors least (docs/calibration.md). ``rows_l2`` is younger, too: by hand, from 128 and
+256 cubed (docs/performance.md)."""
 
 AVX2_GOLDEN_COVE = dataclasses.replace(
     AVX2,

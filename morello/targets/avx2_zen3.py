@@ -16,6 +16,7 @@ COEFFICIENTS = Coefficients(
     line_l2=231,
     hidden_gl=868,
     hidden_l2=193,
+    rows_l2=193,
     stream_gl=50,
     stream_far=400,
     stream_l2=49,

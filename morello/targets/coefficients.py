@@ -18,6 +18,9 @@ class Coefficients:
     """The same where the line is used so much that it comes while the core computes."""
     hidden_l2: int
     """The same from L2."""
+    rows_l2: int
+    """`hidden_l2` of the rows of a gapless operand in few pages, all of which a few rows
+    of another need: addresses are known, and translated."""
     stream_gl: int
     """One line of a copy in panels, from L3, that is used as often as one from L2 has
     to be: the next ones are known, and come while the core computes."""

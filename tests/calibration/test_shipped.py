@@ -21,11 +21,15 @@ SPLIT_OFF = {
     "turn_copy": "turn_gl",
     "row_turned": "row_gl",
     "stream_far": "stream_gl",
+    "rows_l2": "hidden_l2",
 }
 """Coefficients that are younger than a record, and those that they were part of."""
 
-SINCE = {(AVX2_GOLDEN_COVE, "row_turned"), (AVX2_ZEN3, "stream_far")} | {
-    (target, "prefetch_dram") for target in RECORDS
+SINCE = {
+    (AVX2_GOLDEN_COVE, "row_turned"),
+    (AVX2_GOLDEN_COVE, "rows_l2"),
+    (AVX2_ZEN3, "stream_far"),
+    *((target, "prefetch_dram") for target in RECORDS),
 }
 """What is younger than the run and no part of another, as docs/calibration.md says."""
 

@@ -67,5 +67,5 @@ def test_it_costs_its_blocks_and_lines_that_come_meanwhile() -> None:
     near = ("f32@L1[0,1,2]",) * 3
     block = cost("matmul_block", spec(Matmul(False), (1, 6, 128, 16), *near))
     all_rows = cost("matmul_rows", rows(False, (1, 6, 128, 128)))
-    lines = 128 * 128 * 4 // 64 * AVX2.coefficients.hidden_l2
+    lines = 128 * 128 * 4 // 64 * AVX2.coefficients.rows_l2
     assert 7.9 * block < all_rows - lines < 8 * block
