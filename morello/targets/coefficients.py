@@ -19,8 +19,8 @@ class Coefficients:
     hidden_l2: int
     """The same from L2."""
     rows_l2: int
-    """`hidden_l2` of the rows of a gapless operand in few pages, all of which a few rows
-    of another need: addresses are known, and translated."""
+    """`hidden_l2` of a gapless operand in few pages that a few rows of another are
+    multiplied by: addresses are known, and translated."""
     stream_gl: int
     """One line of a copy in panels, from L3, that is used as often as one from L2 has
     to be: the next ones are known, and come while the core computes."""
