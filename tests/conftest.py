@@ -3,6 +3,7 @@ target whatever the machine is, unless they ask."""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,19 @@ os.environ["MORELLO_THREADS"] = "1"
 os.environ["MORELLO_TARGET"] = "avx2"
 
 
+@pytest.fixture(scope="session")
+def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all processes of a run."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # each worker has a folder of its own below it
+    return folder / "morello.db"
+
+
 @pytest.fixture(scope="module")
-def one_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For modules that compile the same Specs again: each is searched once."""
+def one_database(shared_database: Path) -> Iterator[None]:
+    """For modules that compile the same Specs again, or those of others: each is
+    searched once."""
     with pytest.MonkeyPatch.context() as patch:
-        path = tmp_path_factory.mktemp("tables") / "morello.db"
-        patch.setenv("MORELLO_DB", str(path))
+        patch.setenv("MORELLO_DB", str(shared_database))
         yield

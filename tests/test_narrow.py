@@ -25,8 +25,10 @@ def check(kernel: morello.Kernel, lhs: Array, rhs: Array) -> None:
     np.testing.assert_array_equal(kernel(lhs, rhs), wanted)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("text", SIZES)
+@pytest.mark.parametrize(
+    ("text", "threads"),
+    [("64x256x64", 1), ("64x256x64", 2), ("30x50x70", 1), ("9x13x33", 2)],
+)
 def test_both_ways_are_exact(text: str, threads: int) -> None:
     kernel = morello.compile(f"matmul:{text}:u8,s8,s32", threads=threads)
     rng = np.random.default_rng(0)
