@@ -7,21 +7,29 @@ target need not load LLVM.
 from morello.targets.avx2 import AVX2
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.targets.avx2_zen3 import AVX2_ZEN3
-from morello.targets.host import host
+from morello.targets.host import Host, host
 from morello.targets.target import Target
 
 _GOLDEN_COVE = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d")
 
-_TARGETS = {**dict.fromkeys(_GOLDEN_COVE, AVX2_GOLDEN_COVE), "znver3": AVX2_ZEN3}
+_BY_NAME = {**dict.fromkeys(_GOLDEN_COVE, AVX2_GOLDEN_COVE), "znver3": AVX2_ZEN3}
 """By the name that LLVM has for a CPU. Clients of the same cores have other caches."""
 
+_BY_FEATURE = {"amx-tile": AVX2_GOLDEN_COVE}
+"""By what only one family of cores can run. LLVM goes by the model number first, which
+a hypervisor may have set to that of a CPU of years before."""
 
-def native_target(cpu: str | None = None) -> Target:
-    """The target that is nearest to a CPU; `AVX2` for one that is not listed.
 
-    Whether the CPU can run it is not asked: who only reads code need not.
+def native_target(machine: Host | None = None) -> Target:
+    """The target that is nearest to a machine; `AVX2` for one that is not listed.
+
+    Whether the machine can run it is not asked: who only reads code need not.
 
     Args:
-        cpu: its name as LLVM spells it; that of this machine if it is left out.
+        machine: its CPU, by name and by features; this one if it is left out.
     """
-    return _TARGETS.get(host().cpu if cpu is None else cpu, AVX2)
+    machine = host() if machine is None else machine
+    for feature, target in _BY_FEATURE.items():
+        if feature in machine.features:
+            return target
+    return _BY_NAME.get(machine.cpu, AVX2)

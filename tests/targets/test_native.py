@@ -6,15 +6,27 @@ import sys
 from morello.targets import AVX2, TARGETS, find_target
 from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.targets.avx2_zen3 import AVX2_ZEN3
+from morello.targets.host import Host
 from morello.targets.native import native_target
+from morello.targets.target import Target
+
+
+def native(cpu: str, *features: str) -> Target:
+    have = frozenset(features)
+    return native_target(Host(cpu, have, have, cores=1, caches=()))
 
 
 def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
-    assert native_target("emeraldrapids") is AVX2_GOLDEN_COVE
-    assert native_target("sapphirerapids") is AVX2_GOLDEN_COVE
-    assert native_target("znver3") is AVX2_ZEN3
+    assert native("emeraldrapids") is AVX2_GOLDEN_COVE
+    assert native("sapphirerapids") is AVX2_GOLDEN_COVE
+    assert native("znver3") is AVX2_ZEN3
     for cpu in ("znver4", "znver5", "haswell", "skylake-avx512", "a cpu of 2040"):
-        assert native_target(cpu) is AVX2
+        assert native(cpu, "avx2", "avx512fp16") is AVX2
+
+
+def test_a_server_is_known_by_its_tiles_whatever_model_it_says_it_is() -> None:
+    assert native("rocketlake", "avx2", "amx-tile") is AVX2_GOLDEN_COVE
+    assert native("rocketlake", "avx2") is AVX2
 
 
 def test_native_is_one_of_the_known_targets() -> None:
