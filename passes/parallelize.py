@@ -6,7 +6,9 @@ Before::
 
 After::
 
+    %here = llvm.call @sched_getcpu()
     omp.parallel num_threads(%c2) {
+      llvm.call @morello_leave_processor(%here)
       %r = memref.alloca()                    // each thread has its own
       omp.wsloop { omp.loop_nest (%t) : index = (%c0) to (%c2) step (%c1) { … } }
     }
@@ -17,6 +19,7 @@ from typing import ClassVar
 
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure
+from morello.passes.parts.apart import keep_apart
 
 arith = dialect("arith")
 
@@ -30,8 +33,9 @@ class Parallelize(Pass):
     Before: ``scf.parallel`` in one dimension, without reductions, not nested, after
     ``morello-plan-memory``: every ``memref.alloca`` stands at its start. After:
     ``omp.parallel``, ``omp.wsloop`` and ``omp.loop_nest`` in their places, which
-    ``morello-lower-to-llvm`` lowers. Without this pass the loops run serially. Refuses:
-    other parallel loops.
+    ``morello-lower-to-llvm`` lowers; threads keep off the processor where their team
+    was begun (`keep_apart`). Without this pass the loops run serially. Refuses: other
+    parallel loops.
     """
 
     name: ClassVar[str] = "morello-parallelize"
@@ -52,9 +56,11 @@ class Parallelize(Pass):
         module.walk(visit, ir.WalkOrder.PRE_ORDER)
         for loop in found:
             _check(loop)
+        teams = []
         for loop in found:
             with loop.context, loop.location:
-                _rewrite(loop)
+                teams.append(_rewrite(loop))
+        keep_apart(teams)
 
 
 def _check(loop: ir.Operation) -> None:
@@ -79,7 +85,7 @@ def _check(loop: ir.Operation) -> None:
         parent = parent.operation.parent
 
 
-def _rewrite(loop: ir.Operation) -> None:
+def _rewrite(loop: ir.Operation) -> ir.Operation:
     lower, upper, step = loop.operands
     with ir.InsertionPoint(loop):
         i32 = ir.IntegerType.get_signless(32)
@@ -100,6 +106,7 @@ def _rewrite(loop: ir.Operation) -> None:
         own = op.operation
         own.move_before(share if own.name == "memref.alloca" else end)
     loop.erase()
+    return team
 
 
 def _op(

@@ -34,6 +34,7 @@ SPECS = (
     "fill:211x33:s32",
 )
 
+CHEAP_FORK_TEXT = "avx2{fork=1000,relayouts=0}"
 CHEAP_FORK = dataclasses.replace(
     AVX2,
     coefficients=dataclasses.replace(AVX2.coefficients, fork=1000),
@@ -197,6 +198,44 @@ SPIN = (
 def test_idle_threads_soon_leave_the_processor_to_others() -> None:
     assert in_new_process(SPIN) == "1\n"
     assert in_new_process(SPIN, KMP_BLOCKTIME="30") == "30\n"
+
+
+APART = """
+import os
+import numpy as np
+import morello
+
+def processor(thread):
+    with open(f"/proc/self/task/{thread}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[36])
+
+first, *others = sorted(os.sched_getaffinity(0))
+every = {first, *others}
+kernel = morello.compile("matmul:25x20x16", target="TARGET", threads=2)
+call = kernel.bind(*(np.ones(p.shape, p.dtype) for p in kernel.parameters))
+before = set(os.listdir("/proc/self/task"))
+call()
+(worker,) = (int(t) for t in set(os.listdir("/proc/self/task")) - before)
+os.sched_setaffinity(0, {first})
+left = 0
+for _ in range(40):
+    os.sched_setaffinity(worker, {first})  # it spins, so it goes there at once
+    os.sched_setaffinity(worker, every)
+    call()
+    left += processor(worker) != first
+print(left)
+print(os.sched_getaffinity(worker) == every)
+"""
+
+
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="there is no other processor to go to"
+)
+def test_threads_leave_the_processor_of_the_one_that_calls() -> None:
+    code = APART.replace("TARGET", CHEAP_FORK_TEXT)
+    left, everywhere = in_new_process(code, KMP_BLOCKTIME="infinite").split()
+    assert int(left) >= 20  # of 40: others use the processors, too
+    assert everywhere == "True"
 
 
 @pytest.mark.parametrize("text", ["matmul:25x20x16", "max:101x77"])

@@ -7,7 +7,9 @@
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<64xf32>, %[[WS:[a-z0-9]+]]: memref<256xi8>
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
 // CHECK: %[[N:.*]] = arith.index_cast %[[C2]] : index to i32
+// CHECK: %[[HERE:.*]] = llvm.call @sched_getcpu() : () -> i32
 // CHECK: omp.parallel num_threads(%[[N]] : i32) {
+// CHECK-NEXT: llvm.call @morello_leave_processor(%[[HERE]]) : (i32) -> ()
 // CHECK-NEXT: memref.alloca() : memref<1xvector<8xf32>>
 // CHECK-NEXT: omp.wsloop {
 // CHECK-NEXT: omp.loop_nest (%[[T:.*]]) : index = (%{{.*}}) to (%[[C2]]) step

@@ -35,6 +35,7 @@ _ADDED = f' "no-builtins" "tune-cpu"="{TUNE}"'
 call ``memcpy`` or ``memset`` for it would be LLVM's decision, not the schedule's."""
 
 _DEFINE = re.compile(r"^(define [^\n]*?)\s*\{$", re.MULTILINE)
+_EMPTY = re.compile(r"^attributes (#\d+) = \{ \}$", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,7 +245,7 @@ def _compile(
         # compiled again, so it is without what every function gets here.
         tuned = str(module)
         data = machine.emit_object(module)
-    llvm = tuned.replace(_ADDED, "")
+    llvm = _untuned(tuned)
     # What is called is known for certain only now: code generation adds calls.
     calls = undefined_symbols(data)
     reach = _reach(for_linker, calls)
@@ -261,6 +262,19 @@ def _tuned(text: str) -> str:
     Functions that name a CPU of their own are left alone.
     """
     return _DEFINE.sub(lambda m: m[0] if "-cpu" in m[0] else f"{m[1]}{_ADDED} {{", text)
+
+
+def _untuned(text: str) -> str:
+    """The module without `_ADDED`, and without groups that had nothing else.
+
+    LLVM reads no empty group of attributes.
+    """
+    text = text.replace(_ADDED, "")
+    for group in _EMPTY.findall(text):
+        text = re.sub(
+            rf" {group}\b", "", text.replace(f"attributes {group} = {{ }}\n", "")
+        )
+    return text
 
 
 def _require(cpu: str, features: str) -> None:

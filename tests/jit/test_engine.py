@@ -45,6 +45,13 @@ def test_the_cpu_decides_the_instructions() -> None:
     assert "ymm" not in compile_llvm(DOUBLE, cpu="haswell", features="-avx").asm
 
 
+def test_assembly_of_a_function_that_nothing_is_known_of() -> None:
+    text = "declare void @g()\ndefine void @f() {\n  call void @g()\n  ret void\n}\n"
+    compiled = compile_object(text, cpu="haswell")
+    assert "= { }" not in compiled.llvm
+    assert "g" in compiled.assembly()
+
+
 def loop(compute: str) -> str:
     """A function that stores ``%y``, made of ``%x``, for each of 4,096 elements."""
     return f"""
