@@ -23,6 +23,7 @@ from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
+from morello.kernels.matmul_panels import MatmulPanels
 from morello.kernels.matmul_quads import MatmulQuads
 from morello.kernels.matmul_rows import MatmulRows
 from morello.kernels.matmul_saturating import (
@@ -47,6 +48,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulBroadcast(),
     MatmulBlock(),
     MatmulRows(),
+    MatmulPanels(),
     MatmulAxpy(),
     MatmulAxpyFour(),
     MatmulAxpyApart(),

@@ -5,7 +5,7 @@ row of rhs, broadcasts one element of lhs after another, and multiplies and adds
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -111,6 +111,8 @@ class BroadcastLoop:
     rhs: Buffer
     column: Value = 0
     """Where its columns begin in rhs."""
+    beside: Callable[[Value], None] | None = None
+    """What each trip does besides, given its first step."""
 
     @property
     def places(self) -> list[tuple[int, tuple[int, int]]]:
@@ -132,7 +134,8 @@ class BroadcastLoop:
         """
         _, m, k, n = self.spec.sizes
         plain = set(self.spec.dtypes) == {Dtype.F32} and n % lanes_of(Dtype.F32) == 0
-        if not plain or m <= _ROWS or not 2 * _LAST <= k <= _SHORT:
+        short = 2 * _LAST <= k <= _SHORT
+        if not (plain and short and self._holds_columns) or m <= _ROWS:
             return self.run(sums)
         found = list(self._steps(k - _LAST, sums))
         each = len(sums) // m
@@ -151,9 +154,18 @@ class BroadcastLoop:
         dtype = self.spec.dtypes[2]
         vectors = len(parts(self.spec.sizes[3], lanes_of(dtype)))
         each = trip(dtype, self.spec.sizes[1], vectors)
-        return run_steps(self.emitter, count, sums, self._step, each)
+        return run_steps(self.emitter, count, sums, self._step, each, self.beside)
+
+    @property
+    def _holds_columns(self) -> bool:
+        """Whether a row of rhs has registers beside the sums and a factor."""
+        _, m, _, n = self.spec.sizes
+        vectors = int(vectors_of(n, lanes_of(self.spec.dtypes[2])))
+        return m == 1 or (m + 1) * vectors < REGISTERS
 
     def _step(self, at: Value, carried: Sequence[Value]) -> list[Value]:
+        if not self._holds_columns:
+            return self._step_by_columns(at, carried)
         columns = self._columns(at)
         each = len(columns)
         sums: list[Value] = []
@@ -161,32 +173,44 @@ class BroadcastLoop:
             sums += self._row(i, at, columns, carried[i * each : (i + 1) * each])
         return sums
 
+    def _step_by_columns(self, at: Value, carried: Sequence[Value]) -> list[Value]:
+        """The factors are held, and vectors of rhs used as they come."""
+        m = self.spec.sizes[1]
+        factors = [self._factor(i, at) for i in range(m)]
+        sums = list(carried)
+        runs = parts(self.spec.sizes[3], lanes_of(self.spec.dtypes[2]))
+        for j, run in enumerate(runs):
+            column = self._column(at, run)
+            for i, factor in enumerate(factors):
+                place = i * len(runs) + j
+                sums[place] = self.emitter.multiply_add(factor, column, sums[place])
+        return sums
+
     def _columns(self, at: Value) -> list[Value]:
         """A row of rhs, in the dtype of out."""
+        lanes = lanes_of(self.spec.dtypes[2])
+        return [self._column(at, run) for run in parts(self.spec.sizes[3], lanes)]
+
+    def _column(self, at: Value, run: tuple[int, int]) -> Value:
+        """A vector of a row of rhs, in the dtype of out."""
         _, rhs, dtype = self.spec.dtypes
-        lanes = lanes_of(dtype)
-        return [
-            self.emitter.convert(
-                self.emitter.load(
-                    self.rhs,
-                    (0, at, self.emitter.offset(self.column, start)),
-                    lanes,
-                    count,
-                ),
-                rhs,
-                dtype,
-            )
-            for start, count in parts(self.spec.sizes[3], lanes)
-        ]
+        start, count = run
+        place = (0, at, self.emitter.offset(self.column, start))
+        loaded = self.emitter.load(self.rhs, place, lanes_of(dtype), count)
+        return self.emitter.convert(loaded, rhs, dtype)
+
+    def _factor(self, i: int, at: Value) -> Value:
+        """An element of a row of lhs in every lane, in the dtype of out."""
+        lhs, _, dtype = self.spec.dtypes
+        element = self.emitter.load_element(self.lhs, (0, i, at))
+        element = self.emitter.convert(element, lhs, dtype)
+        return self.emitter.broadcast(element, lanes_of(dtype))
 
     def _row(
         self, i: int, at: Value, columns: Sequence[Value], chains: Sequence[Value]
     ) -> list[Value]:
         """The sums of a row of lhs, one step on."""
-        lhs, _, dtype = self.spec.dtypes
-        element = self.emitter.load_element(self.lhs, (0, i, at))
-        element = self.emitter.convert(element, lhs, dtype)
-        factor = self.emitter.broadcast(element, lanes_of(dtype))
+        factor = self._factor(i, at)
         return [
             self.emitter.multiply_add(factor, column, chain)
             for column, chain in zip(columns, chains, strict=True)

@@ -1,7 +1,7 @@
 """Matmul on a block of out in memory: its sums in registers for all of k."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -96,7 +96,11 @@ def block_cost(frame: Frame, c: Coefficients) -> Ints:
 
 
 def write_block(
-    emitter: Emitter, spec: Spec, operands: Sequence[Buffer], column: Value = 0
+    emitter: Emitter,
+    spec: Spec,
+    operands: Sequence[Buffer],
+    column: Value = 0,
+    beside: Callable[[Value], None] | None = None,
 ) -> None:
     """Prefetches, the loop, then out row by row.
 
@@ -104,6 +108,7 @@ def write_block(
         spec: the block: as many columns as its sums have.
         operands: those of the block, or of a Spec with more columns.
         column: where it begins in rhs and out.
+        beside: what each trip of the loop does besides, given its first step.
     """
     lhs, rhs, out = operands
     _, m, _, n = spec.sizes
@@ -114,7 +119,7 @@ def write_block(
             for start in (*range(0, n - 1, _LINE), n - 1):
                 place = emitter.offset(column, start)
                 emitter.prefetch(out, (0, i, place), to_l1=True)
-    loop = BroadcastLoop(emitter, spec, lhs, rhs, column)
+    loop = BroadcastLoop(emitter, spec, lhs, rhs, column, beside)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
     sums = loop.run_to_stores([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):

@@ -1,6 +1,6 @@
 """A loop of equal steps that carries sums, a few steps for each trip."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from morello.kernels.emitter import Body, Emitter, Value
 from morello.spec import Dtype
@@ -27,12 +27,23 @@ def trip(out: Dtype, rows: int, vectors: int) -> int:
 
 
 def run_steps(
-    emitter: Emitter, count: int, carried: Sequence[Value], step: Body, each: int
+    emitter: Emitter,
+    count: int,
+    carried: Sequence[Value],
+    step: Body,
+    each: int,
+    beside: Callable[[Value], None] | None = None,
 ) -> Sequence[Value]:
-    """Run ``step`` from 0 to below ``count``, ``each`` a trip; the last values."""
+    """Run ``step`` from 0 to below ``count``, ``each`` a trip; the last values.
+
+    Args:
+        beside: written once in a trip, given its first step.
+    """
     whole = count - count % each
 
     def together(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
+        if beside is not None:
+            beside(at)
         for by in range(each):
             carried = step(emitter.offset(at, by), tuple(carried))
         return carried

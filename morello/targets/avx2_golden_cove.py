@@ -1,10 +1,11 @@
 """AVX2 on servers with Intel's Golden Cove cores and their successors.
 
-L2 has 2 MiB, where 1.5 MiB of operands are taken to stay from call to call. Stores
-that wait for lines hold up loads, and spreading small elements takes port 5: there is
-a kernel for each. Of the 48 KiB of L1, 12 ways, the power of two is counted that 8
-ways make. The last-level cache is one for all cores of a socket: 128 MiB can be
-counted on.
+L2 has 2 MiB, where 1.5 MiB of operands are taken to stay from call to call. Programs
+count on 1 MiB: of a panel of 1 MiB a part comes from L3 each time
+(docs/performance.md). Stores that wait for lines hold up loads, and spreading small
+elements takes port 5: there is a kernel for each. Of the 48 KiB of L1, 12 ways, the
+power of two is counted that 8 ways make. The last-level cache is one for all cores of a
+socket: 128 MiB can be counted on.
 """
 
 import dataclasses
@@ -71,7 +72,7 @@ errors least (docs/calibration.md). ``rows_l2`` is younger, too: by hand, from 1
 AVX2_GOLDEN_COVE = dataclasses.replace(
     AVX2,
     name="avx2-golden-cove",
-    l2_lines=1 << 15,
+    l2_lines=1 << 14,
     near_lines=3 << 13,
     streams=32,
     set_rows=12,
@@ -79,6 +80,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     coefficients=COEFFICIENTS,
     kernels=(
         *AVX2.kernels,
+        "matmul_panels",
         "matmul_axpy_bf16_ahead",
         "matmul_saturating_pairs_wide",
         "move_transpose_ahead",

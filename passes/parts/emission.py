@@ -433,7 +433,8 @@ class MlirEmitter(Emitter):
     def offset(self, index: Value, by: int) -> Value:
         """`Emitter.offset`."""
         if isinstance(index, Pack):
-            return dataclasses.replace(index, offset=index.offset + by)
+            packs, offset = divmod(index.offset + by, index.size)
+            return Pack(self.offset(index.number, packs), index.size, offset)
         if isinstance(index, int):
             return index + by
         return arith.AddIOp(index, self._index(by)).result if by else index

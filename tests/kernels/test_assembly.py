@@ -75,6 +75,26 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
 
 
 @pytest.mark.parametrize(
+    ("sizes", "gapless", "asks"),
+    [
+        ((1, 6, 512, 128), "!", 2),  # by each of two panels, which are written out
+        ((1, 6, 512, 128), "", 1),  # a row by each of six
+        ((1, 2, 512, 96), "", 2),  # two rows, three panels at a time
+        ((1, 6, 512, 80), "", 0),  # fewer panels than rows
+    ],
+)
+def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
+    sizes: tuple[int, ...], gapless: str, asks: int
+) -> None:
+    forms = f"f32@L1[0,1,2]{gapless}", "f32@L2[0,2,1,2p16]", "f32@L1[0,1,2]"
+    lines = assembly("matmul_panels", spec(Matmul(False), sizes, *forms))
+    assert opcodes(lines)["prefetcht1"] == asks
+    for body in loops(lines):
+        assert opcodes(body)["vfmadd231ps"] == 12 * TOGETHER
+        assert not touches_stack(body)
+
+
+@pytest.mark.parametrize(
     "dtypes", ["f32 f32 f32", "f32 bf16 f32", "bf16 bf16 f32", "s32 s32 s32"]
 )
 def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -> None:

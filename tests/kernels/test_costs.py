@@ -39,6 +39,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True),
         ("f32@L1[0,1,2,1p6]", "f32@L2[0,1,2]!", "f32@L1[0,1,2]"),
     ),
+    "matmul_panels": (
+        Matmul(True),
+        ("f32@L1[0,1,2]", "f32@L2[0,2,1,2p16]", "f32@L1[0,1,2]"),
+    ),
     "matmul_axpy": (
         Matmul(True),
         ("f32@L1[0,1,2,1p6]", "f32@L2[0,1,2]", "f32@L1[0,1,2]"),
