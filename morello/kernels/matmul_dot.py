@@ -16,9 +16,17 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.lane_sums import lane_sums_cost
 from morello.kernels.rules import hidden_cost, line_cost, size_is_one
 from morello.kernels.vectors import as_ints, lanes_of, tail_of, vectors_of
-from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import (
+    Dtype,
+    Form,
+    Layout,
+    Level,
+    Matmul,
+    Spec,
+    SpecKey,
+)
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.layout import LINE_BYTES, ceil_div
 from morello.targets.coefficients import Coefficients
 
 MANY = (0, 8, 5, 3, 2)
@@ -230,9 +238,18 @@ def _lines(frame: Frame, blocks: Ints, far: int, c: Coefficients) -> Ints:
     return np.where(m >= n, lhs + blocks * rhs, rhs + blocks * lhs)
 
 
+def _crossing(frame: Frame, operand: int, c: Coefficients) -> Ints:
+    """What each load costs more where rows along k need not begin with a line."""
+    tensor = frame.key.tensors[operand]
+    if not tensor.contiguous:
+        return c.split_load
+    row = frame.sizes[_K] * tensor.dtype.itemsize
+    return np.where(row % LINE_BYTES == 0, 0, c.split_load)
+
+
 def _steps(frame: Frame, few: Ints, rows: Ints, c: Coefficients) -> Ints:
     """Millicycles of one block along k."""
-    lhs, rhs, out = frame.key.dtypes
+    out = frame.key.dtypes[2]
     k, unit = frame.sizes[2], unit_of(frame.key.dtypes)
     arithmetic, latency = (
         (c.fma, c.fma_latency)
@@ -245,8 +262,10 @@ def _steps(frame: Frame, few: Ints, rows: Ints, c: Coefficients) -> Ints:
     of_rhs: Ints = np.where(m >= n, few, rows)
     loads: Ints = 0
     widening: Ints = 0
-    for count, dtype in ((of_lhs, lhs), (of_rhs, rhs)):
-        loads = loads + count * c.load * unit // lanes_of(dtype)
+    for operand, count in enumerate((of_lhs, of_rhs)):
+        dtype = frame.key.dtypes[operand]
+        load = c.load + _crossing(frame, operand, c)
+        loads = loads + count * load * unit // lanes_of(dtype)
         if vectors > 1:
             each = 2 * c.vector_op if dtype is Dtype.BF16 else 4 * c.shuffle
             widening = widening + count * each

@@ -99,6 +99,9 @@ class Coefficients:
     """From one 32-bit multiply and add to the next in its chain (the add)."""
     load: int
     """One vector load, or load and broadcast, from L1."""
+    split_load: int
+    """What a vector load along a row costs more, on average, where the row need not
+    begin with a line: half of such loads take from two lines."""
     store: int
     """One vector store to L1."""
     masked_load: int

@@ -1,5 +1,7 @@
 """What the search relies on: costs and conditions over arrays, and their reasons."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -252,6 +254,23 @@ def test_lines_that_transposes_ask_for_are_paid() -> None:
     more = cost(320, "L1", False) - cost(160, "L1", False)
     blocks = 2 * 20 * max(8 * c.load, 24 * c.shuffle, 8 * c.store)
     assert more == 160 * written + blocks + 10 * c.loop_trip
+
+
+def test_dot_products_pay_for_loads_from_two_lines() -> None:
+    """Rows whose bytes are no multiple of a line, and rows with gaps, which may lie
+    anywhere; nothing where rows are whole lines one after another."""
+    dear = dataclasses.replace(AVX2.coefficients, split_load=1000)
+
+    def paid(k: int, gapless: str) -> int:
+        forms = f"f32@L1[0,1,2]{gapless}", "f32@L1[0,2,1]!", "f32@L1[0,1,2]"
+        kernel, tensors = KERNELS["matmul_dot"], tuple(form(text) for text in forms)
+        key = SpecKey(Matmul(False), tensors)
+        frame = Frame(key, (1, 5, k, 2), AVX2.limits)
+        return int(kernel.cost(frame, dear) - kernel.cost(frame, AVX2.coefficients))
+
+    assert paid(64, "!") == 0
+    assert paid(60, "!") > 0
+    assert 0 < paid(64, "") < paid(60, "!")
 
 
 def test_panels_are_offered_to_the_search() -> None:

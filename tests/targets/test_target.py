@@ -25,7 +25,8 @@ def test_a_target_is_consistent(target: Target) -> None:
     for capacity in (target.l1_lines, target.l2_lines):
         assert capacity & (capacity - 1) == 0
     costs = dataclasses.asdict(target.coefficients)
-    free = {"prefetch_dram"}  # where the hardware does not foresee as much
+    # Lines that the hardware does not foresee, and what was not measured on all cores.
+    free = {"prefetch_dram", "split_load"}
     assert all(isinstance(c, int) and c >= (n not in free) for n, c in costs.items())
     assert hash(target) == hash(dataclasses.replace(target))
 
