@@ -95,6 +95,20 @@ def block_cost(frame: Frame, c: Coefficients) -> Ints:
     return np.maximum(loop_cost(frame, c), np.maximum(loads, outside)) + added
 
 
+def blocks_cost(frame: Frame, width: Ints, c: Coefficients) -> Ints:
+    """Millicycles of a loop over blocks of ``width`` columns, and of those left."""
+    n = frame.sizes[3]
+    whole, rest = n // width, n % width
+    blocks = whole * (block_cost(part(frame, width), c) + c.loop_trip)
+    last = block_cost(part(frame, np.maximum(rest, 1)), c)
+    return blocks + np.where(rest > 0, last, 0)
+
+
+def part(frame: Frame, columns: Ints) -> Frame:
+    """The same with so many columns."""
+    return Frame(frame.key, (*frame.sizes[:3], columns), frame.limits)
+
+
 def write_block(
     emitter: Emitter,
     spec: Spec,

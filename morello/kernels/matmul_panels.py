@@ -14,7 +14,7 @@ import numpy as np
 
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.matmul_block import block_cost, write_block
+from morello.kernels.matmul_block import blocks_cost, write_block
 from morello.kernels.rules import in_l1, size_is_one
 from morello.kernels.steps import TOGETHER
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
@@ -71,10 +71,7 @@ class MatmulPanels(Kernel):
         c = coefficients
         _, m, k, n = frame.sizes
         width = _panel(frame.key) * _together(m, _panel(frame.key))
-        whole, rest = n // width, n % width
-        blocks = whole * (block_cost(_part(frame, width), c) + c.loop_trip)
-        last = block_cost(_part(frame, np.maximum(rest, 1)), c)
-        blocks = blocks + np.where(rest > 0, last, 0)
+        blocks = blocks_cost(frame, width, c)
         lines = frame.key.tensors[1].lines((1, k, n))
         blocks = blocks + lines * c.stream_l2
         setup = c.kernel_setup + 2 * c.loop_setup + 2 * c.fma_latency
@@ -129,7 +126,3 @@ def _panel(key: SpecKey) -> int:
 def _together(m: Ints, panel: int) -> Ints:
     """Panels that ``m`` rows are multiplied by at a time, for enough sums."""
     return np.maximum(_SUMS * lanes_of(Dtype.F32) // panel // np.maximum(m, 1), 1)
-
-
-def _part(frame: Frame, columns: Ints) -> Frame:
-    return Frame(frame.key, (*frame.sizes[:3], columns), frame.limits)

@@ -9,7 +9,7 @@ import numpy as np
 from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import loop_conditions
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.matmul_block import block_cost, write_block
+from morello.kernels.matmul_block import blocks_cost, part, write_block
 from morello.kernels.rules import in_l1, is_interleaved
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
@@ -60,7 +60,7 @@ class MatmulRows(Kernel):
         """Few rows; rhs within reach; registers."""
         _, m, k, n = frame.sizes
         width = _width(m)
-        last = _part(frame, np.where(n % width, n % width, width))
+        last = part(frame, np.where(n % width, n % width, width))
         return (
             Condition(m <= MOST_M, f"takes at most {MOST_M} rows: tile m smaller"),
             Condition(
@@ -80,10 +80,7 @@ class MatmulRows(Kernel):
         c = coefficients
         _, m, k, n = frame.sizes
         width = _width(m)
-        whole, rest = n // width, n % width
-        blocks = whole * (block_cost(_part(frame, width), c) + c.loop_trip)
-        last = block_cost(_part(frame, np.maximum(rest, 1)), c)
-        blocks = blocks + np.where(rest > 0, last, 0)
+        blocks = blocks_cost(frame, width, c)
         lines = frame.key.tensors[1].lines((1, k, n))
         blocks = blocks + lines * c.rows_l2
         setup = c.kernel_setup + c.loop_setup + 2 * c.fma_latency
@@ -114,7 +111,3 @@ def _width(m: Ints) -> Ints:
     """Columns of a block of ``m`` rows: registers for sums, a row of rhs, a factor."""
     few = np.minimum(m, MOST_M)
     return (REGISTERS - 1) // (few + 1) * lanes_of(Dtype.F32)
-
-
-def _part(frame: Frame, columns: Ints) -> Frame:
-    return Frame(frame.key, (*frame.sizes[:3], columns), frame.limits)
