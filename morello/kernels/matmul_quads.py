@@ -33,15 +33,18 @@ class MatmulQuads(MatmulPairs):
     }
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each quad the slower of arithmetic and loads.
+        """For each quad the slowest of arithmetic, loads, and all of them begun.
 
-        Two instructions of the multipliers, which the sum leaves a port of its own.
+        Two instructions of the multipliers, which the sum leaves a port of its own: so
+        no port is idle, and few loads are better than many, though they have theirs.
         """
         c = coefficients
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, lanes_of(self.dtypes[2]))
         arithmetic = 2 * c.fma * m * vectors
-        step = slowest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
+        loads = m + vectors
+        begun = c.dispatch * (3 * m * vectors + loads)
+        step = slowest(arithmetic, c.load * loads, begun, c.multiply_add_int_latency)
         return as_ints(c.kernel_setup + (k + QUAD - 1) // QUAD * step)
 
     def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:

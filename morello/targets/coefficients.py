@@ -102,6 +102,9 @@ class Coefficients:
     split_load: int
     """What a vector load along a row costs more, on average, where the row need not
     begin with a line: half of such loads take from two lines."""
+    dispatch: int
+    """Any vector instruction or load of a step whose products keep all vector ports
+    busy, beside what the ports take: so many a cycle are begun."""
     store: int
     """One vector store to L1."""
     masked_load: int

@@ -10,6 +10,7 @@ from morello.spec import Fill, Kind, Limits, Matmul, Max, Move, Spec, SpecKey
 from morello.spec.frame import Frame
 from morello.targets import TARGETS
 from morello.targets.avx2 import AVX2
+from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from tests.kernels.harness import form
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)
@@ -271,6 +272,22 @@ def test_dot_products_pay_for_loads_from_two_lines() -> None:
     assert paid(64, "!") == 0
     assert paid(60, "!") > 0
     assert 0 < paid(64, "") < paid(60, "!")
+
+
+def test_products_of_quads_pay_for_loads_where_no_port_is_idle() -> None:
+    """4 rows of 16 columns take 6 loads for 8 vectors of sums, 8 rows of 8 take 9."""
+    forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
+    key = SpecKey(Matmul(True), tuple(map(form, forms)))
+
+    def cost(m: int, n: int, dispatch: int) -> int:
+        c = dataclasses.replace(AVX2_GOLDEN_COVE.coefficients, dispatch=dispatch)
+        frame = Frame(key, (1, m, 128, n), AVX2.limits)
+        return int(KERNELS["matmul_quads"].cost(frame, c))
+
+    assert cost(8, 8, 0) == cost(4, 16, 0)
+    assert cost(8, 8, 300) - cost(4, 16, 300) == 32 * 3 * 300
+    shipped = AVX2_GOLDEN_COVE.coefficients.dispatch
+    assert cost(8, 8, shipped) > cost(4, 16, shipped)
 
 
 def test_panels_are_offered_to_the_search() -> None:
