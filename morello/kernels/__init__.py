@@ -12,6 +12,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
+from morello.kernels.matmul_axpy_ahead import MatmulAxpyAhead
 from morello.kernels.matmul_axpy_apart import MatmulAxpyApart
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
@@ -19,6 +20,7 @@ from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
 from morello.kernels.matmul_block import MatmulBlock
 from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
+from morello.kernels.matmul_dot_ahead import MatmulDotAhead
 from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
@@ -51,11 +53,13 @@ _ALL: tuple[Kernel, ...] = (
     MatmulPanels(),
     MatmulAxpy(),
     MatmulAxpyFour(),
+    MatmulAxpyAhead(),
     MatmulAxpyApart(),
     MatmulAxpyBf16(),
     MatmulAxpyBf16Ahead(),
     MatmulAxpyBf16Apart(),
     MatmulDot(),
+    MatmulDotAhead(),
     MatmulDotApart(),
     MatmulScalar(),
     MatmulDotHalves(),

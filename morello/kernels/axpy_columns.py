@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from morello.kernels.ahead import Ask, Part, ahead_of, along, over
 from morello.kernels.apart import apart
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
@@ -138,23 +139,37 @@ class Columns:
     ) -> None:
         """What some rows add to the first columns of out.
 
-        Each asks for the line in the row ``asked`` rows after it, if any. Nothing is
-        added to where out holds nothing yet.
+        The rows ``asked`` rows after them are asked for, if any. Nothing is added to
+        where out holds nothing yet.
         """
         alone = self.spec.sizes[1] == 1
         factors = [self.factor(0, row) for row in rows] if alone else []
 
-        def write(start: Value, carried: Sequence[Value]) -> list[Value]:
-            if asked:
-                self.prefetch([self.emitter.offset(row, asked) for row in rows], start)
+        def write(
+            start: Value, carried: Sequence[Value], ask: Ask | None
+        ) -> Sequence[Value]:
+            if ask:
+                ask(start)
             places = self.places(start, self.step)
             sums = self.load_sums(places, held)
             for i, row in enumerate(rows):
                 sums = self.add_row(row, places, sums, factors[i : i + 1])
             self.store_sums(places, sums, held)
-            return []
+            return ()
 
-        self.emitter.loop(0, columns, self.step, (), write)
+        over(self.emitter, self.step, self.asking(rows, columns, asked), (), write)
+
+    def asking(self, rows: Sequence[Value], columns: int, asked: int) -> list[Part]:
+        """Parts of the columns: of all, the same of the rows ``asked`` rows on."""
+        if not asked:
+            return [(0, columns, None)]
+        following = [self.emitter.offset(row, asked) for row in rows]
+
+        def ask(start: Value) -> None:
+            for row in following:
+                self.emitter.prefetch(self.rhs, (0, row, start))
+
+        return [(0, columns, ask)]
 
     def once(self, start: Value, columns: int, ahead: int = 0, asking: int = 0) -> None:
         """Up to a step of columns, their sums in registers over all of k.
@@ -262,10 +277,21 @@ class Columns:
         element = self.emitter.convert(element, *dtypes)
         return self.emitter.broadcast(element, self.lanes)
 
-    def prefetch(self, rows: Sequence[Value], start: Value) -> None:
-        """The same columns of other rows."""
-        for row in rows:
-            self.emitter.prefetch(self.rhs, (0, row, start))
+
+@dataclasses.dataclass(frozen=True)
+class AheadColumns(Columns):
+    """The same, where rows ask for their own lines, soon before these are read."""
+
+    def asking(self, rows: Sequence[Value], columns: int, asked: int) -> list[Part]:
+        """`along`: lines of these rows, and at last the first ones of the next."""
+
+        def ask(after: int, start: Value) -> None:
+            for row in rows:
+                place = (0, self.emitter.offset(row, after), start)
+                self.emitter.prefetch(self.rhs, place, to_l1=True)
+
+        ahead = ahead_of(len(rows), self.rhs.tensor.dtype.itemsize, self.step)
+        return along(self.emitter, self.step, int(ahead), asked, columns, ask)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.kernels.ahead import Ask, Part, ahead_of, along, over
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import part
 from morello.kernels.lane_sums import lane_sums
@@ -30,6 +31,11 @@ def chains_of(sums: Any, vectors: int) -> Any:
     """
     room = CHAINS // vectors // np.maximum(sums, 1)
     return np.where(room >= 8, 8, np.where(room >= 4, 4, np.where(room >= 2, 2, 1)))
+
+
+def step_of(chains: Any, unit: int) -> Any:
+    """Elements along k of a trip, by the chains of each sum."""
+    return np.maximum(chains, 2) * unit
 
 
 def unit_of(dtypes: Sequence[Dtype]) -> int:
@@ -79,8 +85,8 @@ class DotBlock:
         """An element of the shorter side."""
         return (self.rhs, (0, k, row)) if self.by_rows else (self.lhs, (0, row, k))
 
-    def write(self, rows: Sequence[Value], prefetch: bool = False) -> None:
-        """Some rows."""
+    def write(self, rows: Sequence[Value], following: bool = False) -> None:
+        """Some rows, and whether others follow that are asked for meanwhile."""
         emitter = self.emitter
         _, m, k, n = self.spec.sizes
         sums = len(rows) * min(m, n)
@@ -88,12 +94,13 @@ class DotBlock:
         start_at = -0.0 if self.keeps_sign else 0
         zero = emitter.constant(self.out.tensor.dtype, start_at, self.lanes)
         totals: Sequence[Value] = [zero] * (chains * sums)
-        width = max(chains, 2)
-        step = width * self.unit
+        step = int(step_of(chains, self.unit))
 
-        def along(start: Value, carried: Sequence[Value]) -> list[Value]:
-            if prefetch:
-                self.prefetch(rows, start, step)
+        def along(
+            start: Value, carried: Sequence[Value], ask: Ask | None
+        ) -> Sequence[Value]:
+            if ask:
+                ask(start)
             found = list(carried)
             for v, (s, count) in enumerate(parts(step, self.unit)):
                 chain = v % chains * sums
@@ -104,10 +111,8 @@ class DotBlock:
             return found
 
         whole = k // step * step
-        if whole > step:
-            totals = emitter.loop(0, whole, step, totals, along)
-        elif whole:
-            totals = along(0, totals)
+        parts_of_k = self.asking(rows, whole, step, following)
+        totals = over(emitter, step, parts_of_k, totals, along)
         found = list(totals)
         for start, count in self.rest(whole):
             found[:sums] = self.products(rows, start, count, found[:sums])
@@ -166,14 +171,31 @@ class DotBlock:
             emitter.load(buffer, next_index, self.lanes),
         )
 
-    def prefetch(self, rows: Sequence[Value], start: Value, step: int) -> None:
-        """The same places of the rows after these, a cache line apart."""
+    def asking(
+        self, rows: Sequence[Value], whole: int, step: int, following: bool
+    ) -> list[Part]:
+        """Parts of k: all of it, and the same places of rows after these."""
+
+        def ask(start: Value) -> None:
+            self.prefetch(rows, AHEAD, start, step)
+
+        return [(0, whole, ask if following else None)]
+
+    def prefetch(
+        self,
+        rows: Sequence[Value],
+        after: int,
+        start: Value,
+        step: int,
+        to_l1: bool = False,
+    ) -> None:
+        """The places of a trip of the rows so many after these, a line apart."""
         line = LINE_BYTES // self.many(0, 0)[0].tensor.dtype.itemsize
         for at in rows:
-            row = self.emitter.offset(at, AHEAD)
+            row = self.emitter.offset(at, after)
             for k in range(0, step, line):
                 place = self.emitter.offset(start, k)
-                self.emitter.prefetch(*self.many(row, place))
+                self.emitter.prefetch(*self.many(row, place), to_l1=to_l1)
 
     def add(self, rows: Sequence[Value], sums: Sequence[Value]) -> None:
         """Write the sums to out, or add them to what it holds."""
@@ -187,3 +209,21 @@ class DotBlock:
                     held = emitter.load_element(self.out, place)
                     total = emitter.add(held, total)
                 emitter.store_element(total, self.out, place)
+
+
+@dataclasses.dataclass(frozen=True)
+class AheadDotBlock(DotBlock):
+    """The same, where rows ask for their own lines, soon before these are read."""
+
+    def asking(
+        self, rows: Sequence[Value], whole: int, step: int, following: bool
+    ) -> list[Part]:
+        """`along`: lines of these rows, and at last the first ones of the next."""
+
+        def ask(after: int, start: Value) -> None:
+            self.prefetch(rows, after, start, step, to_l1=True)
+
+        itemsize = self.many(0, 0)[0].tensor.dtype.itemsize
+        ahead = int(ahead_of(len(rows), itemsize, step))
+        after = len(rows) * following
+        return along(self.emitter, step, ahead, after, whole, ask)

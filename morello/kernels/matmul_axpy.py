@@ -98,8 +98,12 @@ class MatmulAxpy(Kernel):
                 frame.limits.vrf >= needed,
                 "needs free registers for sums and factors: take fewer",
             ),
-            *(room_to_prefetch(frame, self.rows) if self.asks else ()),
+            *(self.room(frame) if self.asks else ()),
         )
+
+    def room(self, frame: Frame) -> tuple[Condition, ...]:
+        """Room for the rows that are asked for."""
+        return room_to_prefetch(frame, self.rows)
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """The slowest of arithmetic, accesses and chains, and the lines, of each part.
@@ -114,7 +118,7 @@ class MatmulAxpy(Kernel):
         runs = rhs.runs((1, k, n)) * run
         steps = n // step
         several = np.maximum(steps, 2)
-        asked = prefetch_cost(frame, several, c, self.rows) if self.asks else 0
+        asked = self.asking_cost(frame, several, c) if self.asks else 0
         whole = np.where(
             steps > 1,
             _passes_cost(frame, several, c, self.rows) + asked,
@@ -125,7 +129,7 @@ class MatmulAxpy(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Whole steps of columns in passes over out; the others once, over all of k."""
-        columns = Columns(emitter, spec, operands, self.rows)
+        columns = self.columns(emitter, spec, operands)
         n = spec.sizes[3]
         step = columns.step
         whole = n // step * step
@@ -135,6 +139,16 @@ class MatmulAxpy(Kernel):
             columns.once(0, whole)
         if n > whole:
             columns.once(whole, n - whole)
+
+    def asking_cost(self, frame: Frame, lines: Ints, c: Coefficients) -> Ints:
+        """Millicycles of asking for so many lines of each row of rhs."""
+        return prefetch_cost(frame, lines, c, self.rows)
+
+    def columns(
+        self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]
+    ) -> Columns:
+        """What writes its code."""
+        return Columns(emitter, spec, operands, self.rows)
 
     def passes(self, columns: Columns, count: int) -> None:
         """Write the passes over the first ``count`` columns."""

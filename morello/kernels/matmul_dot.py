@@ -119,7 +119,7 @@ class MatmulDot(Kernel):
         _, m, _, n = frame.sizes
         few, many = np.minimum(m, n), np.maximum(m, n)
         side = self.rows(frame.key, few)
-        asked = _asked(frame, many, side) if self.asks else 0
+        asked = self.asking_cost(frame, c) if self.asks else 0
         rest = many % side
         blocks = ceil_div(many, side)
         steps = many // side * _steps(frame, few, side, c) + np.where(
@@ -142,7 +142,7 @@ class MatmulDot(Kernel):
             + busy
             + blocks * (c.loop_setup + sums)
             + np.where(m >= n, runs[0], runs[1])
-            + c.prefetch * asked
+            + asked
         )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -150,19 +150,35 @@ class MatmulDot(Kernel):
         lhs, rhs, out = operands
         if rhs.tensor.layout.innermost != 1:
             rhs = emitter.as_column_major(rhs)
-        self.write(DotBlock(emitter, spec, lhs, rhs, out))
+        self.write(self.block(emitter, spec, lhs, rhs, out))
+
+    def block(
+        self, emitter: Emitter, spec: Spec, lhs: Buffer, rhs: Buffer, out: Buffer
+    ) -> DotBlock:
+        """What writes its code."""
+        return DotBlock(emitter, spec, lhs, rhs, out)
+
+    def asking_cost(self, frame: Frame, c: Coefficients) -> Ints:
+        """Millicycles of asking for lines of the longer side."""
+        _, m, _, n = frame.sizes
+        side = self.rows(frame.key, np.minimum(m, n))
+        return c.prefetch * _asked(frame, np.maximum(m, n), side)
+
+    def followed(self, many: int, side: int) -> int:
+        """How many rows of the longer side have others that are asked for meanwhile."""
+        return int(_followed(many, side))
 
     def write(self, block: DotBlock) -> None:
         """The loops over blocks."""
         _, m, _, n = block.spec.sizes
         few, many = min(m, n), max(m, n)
-        side = _many(block.spec.key)[few]
+        side = int(self.rows(block.spec.key, few))
         far = (block.lhs if m >= n else block.rhs).tensor.level is Level.GL
         whole = many // side * side
-        followed = int(_followed(many, side)) if far else 0
+        followed = self.followed(many, side) if far else 0
 
         def ahead(at: Value, carried: Sequence[Value]) -> list[Value]:
-            block.write(block.neighbours(at, side), prefetch=True)
+            block.write(block.neighbours(at, side), following=True)
             return []
 
         def alone(at: Value, carried: Sequence[Value]) -> list[Value]:

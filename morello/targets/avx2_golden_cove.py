@@ -84,7 +84,9 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     kernels=(
         *AVX2.kernels,
         "matmul_panels",
+        "matmul_axpy_ahead",
         "matmul_axpy_bf16_ahead",
+        "matmul_dot_ahead",
         "matmul_saturating_pairs_wide",
         "move_transpose_ahead",
     ),

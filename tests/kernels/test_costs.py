@@ -19,11 +19,13 @@ _IN_REGISTERS = "f32@VRF[0,1]v8"
 STREAMING = (
     "matmul_axpy",
     "matmul_axpy_four",
+    "matmul_axpy_ahead",
     "matmul_axpy_apart",
     "matmul_axpy_bf16",
     "matmul_axpy_bf16_ahead",
     "matmul_axpy_bf16_apart",
     "matmul_dot",
+    "matmul_dot_ahead",
     "matmul_dot_apart",
     "move_transpose_ahead",
 )
@@ -54,6 +56,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
         Matmul(True),
         ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
     ),
+    "matmul_axpy_ahead": (
+        Matmul(True),
+        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
+    ),
     "matmul_axpy_apart": (
         Matmul(True),
         ("f32@L1[0,1,2]", "f32@GL[0,1,2]!", "f32@L2[0,1,2]"),
@@ -73,6 +79,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_dot": (
         Matmul(True),
         ("f32@GL[0,1,2]", "f32@GL[0,1,2]!", "f32@L1[0,1,2]"),
+    ),
+    "matmul_dot_ahead": (
+        Matmul(True),
+        ("f32@GL[0,1,2]", "f32@L1[0,2,1]", "f32@L1[0,1,2]"),
     ),
     "matmul_dot_apart": (
         Matmul(True),

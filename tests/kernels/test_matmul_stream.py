@@ -60,6 +60,17 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
 
 @pytest.mark.parametrize("accum", [True, False])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
+    sizes = [(1, m, k, 1024) for m in (1, 2, 6) for k in (8, 11, 12)]
+    sizes += [(1, m, 9, n) for m in (1, 3) for n in (1025, 1032, 1040, 1100, 2053)]
+    given = [axpy(s, dtype, "GL", accum) for s in sizes]
+    cases = legal_cases("matmul_axpy_ahead", tuple(given))
+    assert len(cases) == len(given)
+    check_random(cases)
+
+
+@pytest.mark.parametrize("accum", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, 1, k, 50) for k in (10, 11, 14, 15, 31)]
     sizes += [(1, 1, 16, n) for n in (*EDGE, 96)]
@@ -99,6 +110,25 @@ def test_dot_is_exact_where_it_prefetches() -> None:
     sides = ((1, 8), (1, 17), (40, 1), (2, 13), (9, 3), (4, 12))
     sizes = [(1, m, k, n) for m, n in sides for k in (1, 16, 33, 100)]
     check_random(Case("matmul_dot", dot(s, level="GL")) for s in sizes)
+
+
+@pytest.mark.parametrize("accum", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
+def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
+    sides = ((1, 8), (1, 15), (9, 1), (2, 13), (12, 3), (4, 7))
+    sizes = [(1, m, k, n) for m, n in sides for k in (2048, 2055)]
+    sizes += [(1, 8, k, 1) for k in (1024, 1025, 1033, 1040, 1070)]
+    given = [dot(s, dtype, accum, level="GL") for s in sizes]
+    cases = legal_cases("matmul_dot_ahead", tuple(given))
+    assert len(cases) == len(given)
+    check_random(cases)
+
+
+@pytest.mark.parametrize("lhs", ["bf16", "f32"])
+def test_dot_of_bf16_that_asks_ahead_is_exact(lhs: str) -> None:
+    sizes = [(1, m, k, n) for m, n in ((1, 8), (1, 11), (2, 9)) for k in (4096, 4121)]
+    given = [mixed(s, lhs, f"GL{COLUMNS}") for s in sizes]
+    check_random(Case("matmul_dot_ahead", s) for s in given)
 
 
 @pytest.mark.parametrize("accum", [True, False])
@@ -214,6 +244,10 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
         ("matmul_axpy_apart", (1, 2, 64, 16), 16, "takes one row"),
         ("matmul_axpy_apart", (1, 1, 9, 16), 16, "takes at least 10 rows of rhs"),
         ("matmul_axpy_four", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
+        ("matmul_axpy_ahead", (1, 1, 7, 4096), 16, "takes at least 8 rows of rhs"),
+        ("matmul_axpy_ahead", (1, 1, 8, 1023), 16, "do not split n"),
+        ("matmul_dot_ahead", (1, 1, 1023, 8), 16, "do not split k"),
+        ("matmul_dot_ahead", (1, 1, 4096, 7), 16, "takes twice the rows"),
         ("matmul_dot", (2, 1, 8, 16), 16, "needs b = 1"),
         ("matmul_dot_apart", (1, 2, 8, 16), 16, "takes one row or column"),
         ("matmul_dot_apart", (1, 1, 8, 9), 16, "takes at least 10 of the others"),
@@ -367,6 +401,25 @@ def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 4
     assert not touches_stack(body)
+
+
+def test_rows_that_ask_ahead_ask_for_as_many_lines_as_they_read() -> None:
+    """Of themselves, and at their end of the next rows; the last ones for nothing."""
+    for name, given, products in (
+        ("matmul_axpy_ahead", axpy((1, 1, 64, 2048), rhs="GL"), 8),
+        ("matmul_axpy_ahead", axpy((1, 4, 64, 2048), rhs="GL"), 32),
+        ("matmul_dot_ahead", dot((1, 64, 2048, 1), level="GL"), 8),
+    ):
+        body, found = hot_loop(name, given)
+        assert found["prefetcht0"] == 4, name
+        assert products_of(found) == products
+        # Of several rows some factors are on the stack, as those of `matmul_axpy`.
+        assert not touches_stack(body) or given.sizes[1] == 4
+        asking = [
+            Counter(opcodes(loop))["prefetcht0"]
+            for loop in loops(assembly(name, given))
+        ]
+        assert set(asking) == {0, 4}, name
 
 
 def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:

@@ -82,6 +82,19 @@ def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
 
 @pytest.mark.parametrize(
     ("text", "kernel"),
+    [("1x1024x1024:f32", "axpy"), ("1024x1024x1:f32", "dot")],
+)
+def test_vectors_ask_soon_before_they_read_where_that_pays(
+    text: str, kernel: str
+) -> None:
+    for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
+        spec = parse_spec(f"matmul:{text}", target.limits)
+        found = kernels(Solver(target.at(spec)).solve(spec).impl)
+        assert (f"matmul_{kernel}_ahead" in found) is asks, target.name
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
     [
         ("1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]", "matmul_axpy_bf16_apart"),
         ("1x1024x1024:f32", "matmul_axpy_apart"),
