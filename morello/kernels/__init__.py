@@ -23,6 +23,7 @@ from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_ahead import MatmulDotAhead
 from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
+from morello.kernels.matmul_outer import MatmulOuter
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
 from morello.kernels.matmul_panels import MatmulPanels
@@ -58,6 +59,7 @@ _ALL: tuple[Kernel, ...] = (
     MatmulAxpyBf16(),
     MatmulAxpyBf16Ahead(),
     MatmulAxpyBf16Apart(),
+    MatmulOuter(),
     MatmulDot(),
     MatmulDotAhead(),
     MatmulDotApart(),

@@ -85,6 +85,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
         *AVX2.kernels,
         "matmul_panels",
         "matmul_axpy_ahead",
+        "matmul_outer",
         "matmul_axpy_bf16_ahead",
         "matmul_dot_ahead",
         "matmul_saturating_pairs_wide",

@@ -24,6 +24,7 @@ STREAMING = (
     "matmul_axpy_bf16",
     "matmul_axpy_bf16_ahead",
     "matmul_axpy_bf16_apart",
+    "matmul_outer",
     "matmul_dot",
     "matmul_dot_ahead",
     "matmul_dot_apart",
@@ -75,6 +76,10 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_axpy_bf16_apart": (
         Matmul(True),
         ("bf16@L1[0,1,2,1p6]", "bf16@GL[0,2,1,2p16]", "f32@L1[0,1,2]"),
+    ),
+    "matmul_outer": (
+        Matmul(True),
+        ("f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@GL[0,1,2]"),
     ),
     "matmul_dot": (
         Matmul(True),

@@ -80,6 +80,13 @@ def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
         assert ("matmul_axpy_bf16_ahead" in kernels(impl)) is asks, target.name
 
 
+def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
+    for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
+        spec = parse_spec("matmul:1000x3x1000:f32", target.limits)
+        found = kernels(Solver(target.at(spec)).solve(spec).impl)
+        assert ("matmul_outer" in found) is asks, target.name
+
+
 @pytest.mark.parametrize(
     ("text", "kernel"),
     [("1x1024x1024:f32", "axpy"), ("1024x1024x1:f32", "dot")],

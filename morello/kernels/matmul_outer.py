@@ -1,0 +1,170 @@
+"""Matmul of few k: rows of out one after another, whose lines are asked for before.
+
+What such a product takes is to write out. A line that is written is brought first, and
+only soon enough if it was asked for; rows that are written in turn are slower.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from morello.kernels.ahead import Ask, along, long_rows, over
+from morello.kernels.base import Kernel
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.rules import (
+    hidden_cost,
+    in_l1,
+    is_interleaved,
+    size_is_one,
+    slowest,
+)
+from morello.kernels.vectors import as_ints, lanes_of, parts, tail_of, vectors_of
+from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.targets.coefficients import Coefficients
+
+_MOST_K = 6
+"""Rows of rhs: of more, arithmetic takes longer than a line of out."""
+
+_VECTORS = 2
+"""Vectors of a trip: a cache line."""
+
+_AHEAD = 16
+"""Lines of out from what is written to what is asked for."""
+
+_N = 3
+"""Of the dimensions of the product."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MatmulOuter(Kernel):
+    """out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], of few k in L1; out beyond L2.
+
+    The factors of a row of out are in registers; rows of rhs are read for each.
+    """
+
+    name: ClassVar[str] = "matmul_outer"
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32 or s32; nothing packed, n innermost in rhs and out."""
+        if not isinstance(key.kind, Matmul):
+            return False
+        lhs, rhs, out = key.tensors
+        return (
+            all(t.dtype is out.dtype for t in (lhs, rhs))
+            and out.dtype in (Dtype.F32, Dtype.S32)
+            and in_l1(lhs, rhs)
+            and out.level is Level.GL
+            and all(t.layout.innermost == 2 for t in (rhs, out))
+            and not any(
+                t.layout.is_packed or is_interleaved(t.layout) for t in key.tensors
+            )
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Few k, several rows, all of them long; registers for factors and sums."""
+        _, m, k, _ = frame.sizes
+        lanes = lanes_of(frame.key.dtypes[2])
+        return (
+            size_is_one(frame, 0),
+            Condition(k <= _MOST_K, f"takes at most {_MOST_K} k: split k"),
+            Condition(m >= 2, "takes two rows or more: use matmul_axpy"),
+            long_rows(frame, _N, _AHEAD * _VECTORS * lanes),
+            Condition(
+                frame.limits.vrf >= _MOST_K + 2 * _VECTORS,
+                "needs free registers for factors and sums: take fewer",
+            ),
+        )
+
+    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+        """The slowest of arithmetic, loads, stores and the lines of out.
+
+        To ask for a line costs nothing, and what was asked for comes meanwhile.
+        """
+        c = coefficients
+        _, m, k, n = frame.sizes
+        out = frame.key.tensors[2]
+        lanes = lanes_of(out.dtype)
+        vectors, masked = vectors_of(n, lanes), tail_of(n, lanes)
+        multiply = c.fma if out.dtype.is_float else c.multiply_add_int
+        held = 1 if frame.key.kind.accumulates else 0
+        line = c.store_gl + c.store_l2 + held * hidden_cost(c)
+        busy = slowest(
+            m * k * multiply * vectors,
+            m * (k + held) * (c.load * (vectors - masked) + c.masked_load * masked),
+            m * vectors * c.store,
+            out.lines(frame.operand_sizes(2)) * line,
+        )
+        rows = m * (c.load * k + 3 * c.loop_setup)
+        return as_ints(c.kernel_setup + busy + rows)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over rows; the last one has none after it to ask for."""
+        row = _Row(emitter, spec, operands)
+        last = spec.sizes[1] - 1
+
+        def before(at: Value, carried: Sequence[Value]) -> list[Value]:
+            row.write(at, following=1)
+            return []
+
+        emitter.loop(0, last, 1, (), before)
+        row.write(last, following=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Row:
+    """Writes the code of a row of out."""
+
+    emitter: Emitter
+    spec: Spec
+    operands: Sequence[Buffer]
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return lanes_of(self.spec.dtypes[2])
+
+    def write(self, row: Value, following: int) -> None:
+        """Lines in a loop, then what is left; ``following``: rows to the next, or 0."""
+        emitter, out = self.emitter, self.operands[2]
+        _, _, k, n = self.spec.sizes
+        step = _VECTORS * self.lanes
+        whole = n // step * step
+        factors = [self._factor(row, i) for i in range(k)]
+
+        def ask(after: int, start: Value) -> None:
+            place = (0, emitter.offset(row, after), start)
+            emitter.prefetch(out, place, to_l1=True)
+
+        def body(
+            start: Value, carried: Sequence[Value], ask: Ask | None
+        ) -> Sequence[Value]:
+            if ask:
+                ask(start)
+            self._add(row, start, step, factors)
+            return ()
+
+        places = along(emitter, step, _AHEAD * step, following, whole, ask)
+        over(emitter, step, places, (), body)
+        if n > whole:
+            self._add(row, whole, n - whole, factors)
+
+    def _factor(self, row: Value, k: int) -> Value:
+        element = self.emitter.load_element(self.operands[0], (0, row, k))
+        return self.emitter.broadcast(element, self.lanes)
+
+    def _add(
+        self, row: Value, start: Value, columns: int, factors: Sequence[Value]
+    ) -> None:
+        """Up to a line of the row."""
+        emitter = self.emitter
+        _, rhs, out = self.operands
+        for at, count in parts(columns, self.lanes):
+            column = emitter.offset(start, at)
+            total = emitter.constant(self.spec.dtypes[2], 0, self.lanes)
+            if self.spec.kind.accumulates:
+                total = emitter.load(out, (0, row, column), self.lanes, count)
+            for k, factor in enumerate(factors):
+                vector = emitter.load(rhs, (0, k, column), self.lanes, count)
+                total = emitter.multiply_add(factor, vector, total)
+            emitter.store(total, out, (0, row, column), count)
