@@ -44,6 +44,7 @@ COEFFICIENTS = Coefficients(
     multiply_add_int_latency=1414,
     load=733,
     split_load=0,
+    split_l2=0,
     dispatch=0,
     store=966,
     masked_load=507,

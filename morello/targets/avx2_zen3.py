@@ -52,6 +52,7 @@ COEFFICIENTS = Coefficients(
     multiply_add_int_latency=1414,
     load=839,
     split_load=0,
+    split_l2=0,
     dispatch=0,
     store=1290,
     masked_load=896,

@@ -102,6 +102,8 @@ class Coefficients:
     split_load: int
     """What a vector load along a row costs more, on average, where the row need not
     begin with a line: half of such loads take from two lines."""
+    split_l2: int
+    """The same where the operands of a goal lie in L2, and so its lines are near."""
     dispatch: int
     """Any vector instruction or load of a step whose products keep all vector ports
     busy, beside what the ports take: so many a cycle are begun."""
@@ -134,7 +136,8 @@ class Coefficients:
 
     def in_l2(self) -> "Coefficients":
         """The same where the operands of a goal lie in L2: what is paid for a line to
-        come from beyond is nothing, and rows are those of L2."""
+        come from beyond is nothing, and rows and loads from two lines are those of L2.
+        """
         return dataclasses.replace(
             self,
             line_gl=0,
@@ -146,6 +149,7 @@ class Coefficients:
             row_gl=self.row_l2,
             row_turned=self.row_l2,
             run=0,
+            split_load=self.split_l2,
         )
 
     def uncrowded(self) -> "Coefficients":

@@ -31,6 +31,7 @@ SINCE = {
     (AVX2_ZEN3, "stream_far"),
     *((target, "prefetch_dram") for target in RECORDS),
     *((target, "split_load") for target in RECORDS),
+    *((target, "split_l2") for target in RECORDS),
     *((target, "dispatch") for target in RECORDS),
 }
 """What is younger than the run and no part of another, as docs/calibration.md says."""

@@ -289,6 +289,11 @@ def test_dot_products_pay_for_loads_from_two_lines() -> None:
     assert 0 < paid(64, "") < paid(60, "!")
 
 
+def test_loads_from_two_lines_cost_less_where_a_goal_is_in_l2() -> None:
+    c = AVX2_GOLDEN_COVE.coefficients
+    assert c.in_l2().split_load == c.split_l2 < c.split_load == c.in_dram().split_load
+
+
 def test_products_of_quads_pay_for_loads_where_no_port_is_idle() -> None:
     """4 rows of 16 columns take 6 loads for 8 vectors of sums, 8 rows of 8 take 9."""
     forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"

@@ -144,6 +144,7 @@ def test_lines_of_near_operands_are_in_l2() -> None:
         "row_gl": costs["row_l2"],
         "row_turned": costs["row_l2"],
         "run": 0,
+        "split_load": costs["split_l2"],
     }
 
 
