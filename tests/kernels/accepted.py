@@ -53,7 +53,7 @@ CASTS = (
 ONE = ("f32", "s32")
 
 _LEVELS = {
-    3: ("L1 L1 L1", "L1 L1 VRF", "L1 GL L1", "GL L1 L1", "L1 L2 L1"),
+    3: ("L1 L1 L1", "L1 L1 VRF", "L1 L1 GL", "L1 GL L1", "GL L1 L1", "L1 L2 L1"),
     2: ("L1 L1", "L1 VRF", "VRF L1", "L1 GL", "GL GL"),
     1: ("L1", "VRF"),
 }
@@ -143,17 +143,21 @@ def accepted() -> dict[str, tuple[SpecKey, ...]]:
 def drawn(
     name: str, wanted: Callable[[SpecKey], bool] = lambda key: True
 ) -> tuple[Spec, ...]:
-    """Specs of several of the wanted keys, of edge sizes on one axis at a time."""
+    """Specs of several of the wanted keys, of edge sizes on one axis at a time.
+
+    Of a kernel that takes none of those, of long rows.
+    """
     rng = random.Random(name)
     keys = [key for key in accepted()[name] if wanted(key)]
     found: list[Spec] = []
     for key in rng.sample(keys, min(KEYS, len(keys))):
-        specs = [s for s in _sized(key, rng) if legal(name, s)]
+        specs = [s for s in _sized(key) if legal(name, s)]
+        specs = specs or [s for s in _long(key) if legal(name, s)]
         found += rng.sample(specs, min(SPECS, len(specs)))
     return tuple(dict.fromkeys(found))
 
 
-def _sized(key: SpecKey, rng: random.Random) -> Iterator[Spec]:
+def _sized(key: SpecKey) -> Iterator[Spec]:
     count = len(key.kind.dims)
     batch = (1,) if isinstance(key.kind, Matmul) else ()
     for beside in ((1, 1, 1), (4, 6, 8), (6, 2, 16), (3, 33, 5)):
@@ -161,3 +165,14 @@ def _sized(key: SpecKey, rng: random.Random) -> Iterator[Spec]:
         for axis, size in itertools.product(range(len(batch), count), EDGE):
             sizes = (*base[:axis], size, *base[axis + 1 :])
             yield Spec(key.kind, sizes, key.tensors, AVX2.limits)
+
+
+def _long(key: SpecKey) -> Iterator[Spec]:
+    """Products with one long axis, beside few on the others."""
+    if not isinstance(key.kind, Matmul):
+        return
+    for axis, size in itertools.product(range(1, 4), (512, 1024, 1031, 2050, 4099)):
+        for two in ((1, 9), (12, 1), (2, 13), (9, 3), (2, 5), (6, 2), (3, 12)):
+            sizes = [1, *two]
+            sizes.insert(axis, size)
+            yield Spec(key.kind, tuple(sizes), key.tensors, AVX2.limits)
