@@ -30,7 +30,7 @@ _VECTORS = 2
 """Vectors of a trip: a cache line."""
 
 _AHEAD = 16
-"""Lines of out from what is written to what is asked for."""
+"""Lines of out from what is written to what is asked for: 8 to 64 are alike."""
 
 _N = 3
 """Of the dimensions of the product."""
