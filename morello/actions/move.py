@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.crowds import passes_cost
-from morello.actions.traffic import traffic
+from morello.actions.traffic import traffic, waited
 from morello.kernels import KERNELS
 from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
@@ -126,6 +126,7 @@ class Move(Action):
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
             cost = target.prices.loop_setup + passes_cost(frame, index, dest, target)
+            cost = cost + waited(frame, index, dest, target)
             return Expansion(conditions, cost, children)
         return Expansion(conditions, traffic(frame, index, dest, target), (inner,))
 

@@ -52,6 +52,21 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
     return cost + tile_rows(frame, operand, target)
 
 
+def waited(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
+    """Millicycles that a copy of a tile in L2 waits for lines, as its first reader.
+
+    The tile came there at the price of lines that come while the core computes. A copy
+    computes nothing: it pays what its lines would have cost it from beyond.
+    """
+    source, own = frame.key.tensors[operand], frame.key.kind.operands[operand]
+    in_place = source.level is Level.L2 and not source.layout.is_packed
+    if not in_place or dest.level is Level.VRF or not own.is_read:
+        return 0
+    more = target.cost("line", Level.GL) - target.cost("hidden", Level.GL)
+    hidden = uses(frame, operand) >= target.reuse_gl
+    return hidden * source.lines(frame.operand_sizes(operand)) * max(more, 0)
+
+
 def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     """Millicycles for a line to come from ``level`` to the next, and to go back.
 

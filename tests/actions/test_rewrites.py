@@ -131,6 +131,19 @@ def test_lines_that_are_used_once_are_waited_for() -> None:
     assert cost(Move("out", Level.L2, ROWS), "matmul_accum:16x15x16") == 16 * both
 
 
+def test_a_copy_waits_for_lines_that_came_to_l2_for_products() -> None:
+    """What is packed at once costs the same with a stop in L2 as without."""
+    panels, text = Layout.parse("[0,2,1,2p16]"), "matmul:{}x16x16:f32:rhs=[0,1,2]@{}"
+    packed = Move("rhs", Level.L2, panels)
+    waited = 16 * (UNIT.line_gl - UNIT.hidden_gl)
+    setup = cost(packed, text.format(16, "GL"))
+    assert cost(packed, text.format(16, "L2")) == setup + waited
+    assert cost(packed, text.format(15, "L2")) == setup  # waited for on their way
+    assert cost(Move("rhs", Level.L1, panels), text.format(16, "L2")) == setup + waited
+    written = Move("out", Level.L2, panels)
+    assert cost(written, "matmul:16x16x16:f32:out=[0,1,2]@L2") == setup
+
+
 def test_rows_with_gaps_cost_more_where_they_are_many() -> None:
     flat = Layout.row_major(2)
     few, many = (f"move:{n}x16:src=[0,1]/strided" for n in (4, 5))
