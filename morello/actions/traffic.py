@@ -53,14 +53,16 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
 
 
 def waited(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
-    """Millicycles that a copy of a tile in L2 waits for lines, as its first reader.
+    """Millicycles that a copy in L2 of a tile there, its first reader, waits for lines.
 
     The tile came there at the price of lines that come while the core computes. A copy
-    computes nothing: it pays what its lines would have cost it from beyond.
+    computes nothing: it pays what its lines would have cost it from beyond. Copies to
+    L1 are made again for each block of what uses them: all but the first find the tile
+    in L2.
     """
     source, own = frame.key.tensors[operand], frame.key.kind.operands[operand]
-    in_place = source.level is Level.L2 and not source.layout.is_packed
-    if not in_place or dest.level is Level.VRF or not own.is_read:
+    first = source.level is dest.level is Level.L2 and not source.layout.is_packed
+    if not (first and own.is_read):
         return 0
     more = target.cost("line", Level.GL) - target.cost("hidden", Level.GL)
     hidden = uses(frame, operand) >= target.reuse_gl

@@ -139,7 +139,8 @@ def test_a_copy_waits_for_lines_that_came_to_l2_for_products() -> None:
     setup = cost(packed, text.format(16, "GL"))
     assert cost(packed, text.format(16, "L2")) == setup + waited
     assert cost(packed, text.format(15, "L2")) == setup  # waited for on their way
-    assert cost(Move("rhs", Level.L1, panels), text.format(16, "L2")) == setup + waited
+    again = Move("rhs", Level.L1, panels)  # for each block: the tile is there
+    assert cost(again, text.format(16, "L2")) == setup
     written = Move("out", Level.L2, panels)
     assert cost(written, "matmul:16x16x16:f32:out=[0,1,2]@L2") == setup
 
