@@ -53,7 +53,7 @@ COEFFICIENTS = Coefficients(
     multiply_add_int=1057,
     multiply_add_int_latency=1414,
     load=771,
-    split_load=385,
+    split_load=450,
     split_l2=50,
     dispatch=267,
     store=790,
@@ -85,6 +85,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     kernels=(
         *AVX2.kernels,
         "matmul_panels",
+        "matmul_packing",
         "matmul_axpy_ahead",
         "matmul_outer",
         "matmul_axpy_bf16_ahead",
