@@ -177,3 +177,40 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 0>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
   return
 }
+
+// -----
+
+#near = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#far = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+// A kernel that leaves a copy has a memref for it.
+// CHECK: "morello.kernel"(%arg0, %arg1, %arg2, %arg3) {kernel = "matmul_packing"
+func.func @f(%a: memref<1x6x10xf32>, %b: memref<1x10x32xf32>, %c: memref<1x6x32xf32>, %d: memref<1x2x10x16xf32>) {
+  "morello.kernel"(%a, %b, %c, %d) {kernel = "matmul_packing", kind = "matmul", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 10, 32>, tensors = [#near, #far, #near]} : (memref<1x6x10xf32>, memref<1x10x32xf32>, memref<1x6x32xf32>, memref<1x2x10x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#near = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#far = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<1x6x10xf32>, %b: memref<1x10x32xf32>, %c: memref<1x6x32xf32>) {
+  // expected-error@+1 {{has no memref for the copy of 'rhs' that matmul_packing leaves; add one after the operands}}
+  "morello.kernel"(%a, %b, %c) {kernel = "matmul_packing", kind = "matmul", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 10, 32>, tensors = [#near, #far, #near]} : (memref<1x6x10xf32>, memref<1x10x32xf32>, memref<1x6x32xf32>) -> ()
+  return
+}
+
+// -----
+
+#near = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
+#far = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+
+func.func @f(%a: memref<1x6x10xf32>, %b: memref<1x10x32xf32>, %c: memref<1x6x32xf32>, %d: memref<1x2x16x10xf32>) {
+  // expected-error@+1 {{the copy of 'rhs' that matmul_packing leaves is memref<1x2x16x10xf32>; use one memref, memref<1x2x10x16xf32>}}
+  "morello.kernel"(%a, %b, %c, %d) {kernel = "matmul_packing", kind = "matmul", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1>, options = {accum = false}, serial = true, sizes = array<i64: 1, 6, 10, 32>, tensors = [#near, #far, #near]} : (memref<1x6x10xf32>, memref<1x10x32xf32>, memref<1x6x32xf32>, memref<1x2x16x10xf32>) -> ()
+  return
+}
