@@ -4,7 +4,6 @@ from typing import Any
 
 from morello.dialect.attributes import string_of
 from morello.dialect.definition import Operand
-from morello.dialect.memrefs import whole_type
 from morello.dialect.ops import KINDS
 from morello.dialect.spec_op import (
     SpecOp,
@@ -16,13 +15,13 @@ from morello.dialect.spec_op import (
     verified,
 )
 from morello.errors import SpecError
-from morello.kernels import KERNELS, Kernel
+from morello.kernels import KERNELS
 from morello.mlir import ir
-from morello.spec import Level, Spec
+from morello.spec import Spec
 from morello.spec.frame import Frame
 
 MAX_OPERANDS = 4
-"""How many operands a kind may have, with what a kernel copies."""
+"""How many operands a kind may have."""
 
 SEGMENTS = "operandSegmentSizes"
 """The attribute that says which operands an op has."""
@@ -31,9 +30,8 @@ SEGMENTS = "operandSegmentSizes"
 class KernelOp(SpecOp, name="kernel"):
     """A leaf of a program.
 
-    It has the memrefs of the kind's operands, and of a copy where the kernel leaves
-    one, `MAX_OPERANDS` at most. (IRDL wants all of one variadic group to have one type,
-    so each has a group of its own.)
+    It has the memrefs of the kind's operands, `MAX_OPERANDS` at most. (IRDL wants all
+    of one variadic group to have one type, so each has a group of its own.)
     ``kernel`` is its name in `morello.kernels.KERNELS`; ``kind`` and ``options`` are
     the name and the options of the kind, as the Spec op had them.
     """
@@ -89,9 +87,7 @@ def _check(op: ir.OpView) -> None:
         raise SpecError(f"unknown kernel '{name}'", f"use one of {', '.join(KERNELS)}")
     kernel = KERNELS[name]
     if not kernel.accepts(spec.key):
-        legal = [
-            n for n, k in KERNELS.items() if k.copied is None and k.accepts(spec.key)
-        ]
+        legal = [n for n, k in KERNELS.items() if k.accepts(spec.key)]
         raise SpecError(
             f"kernel '{name}' does not implement {spec}",
             f"those that do: {', '.join(legal) or 'none'}",
@@ -101,32 +97,8 @@ def _check(op: ir.OpView) -> None:
             raise SpecError(
                 f"kernel '{name}' does not implement {spec}: {condition.text}"
             )
-    _check_memrefs(op, spec, kernel)
+    check_memrefs(op, spec)
     legal_segments = segments(len(op.operands))
     given = required(op, SEGMENTS, f"{SEGMENTS} = {legal_segments}")
     if given != legal_segments:
         raise SpecError(f"'{SEGMENTS}' is {given}", f"it must be {legal_segments}")
-
-
-def _check_memrefs(op: ir.OpView, spec: Spec, kernel: Kernel) -> None:
-    """Check the memrefs of the operands, and of the copy that the kernel leaves."""
-    copied = kernel.copied
-    if copied is None:
-        check_memrefs(op.operands, spec)
-        return
-    own = op.operands[: len(spec.tensors)]
-    check_memrefs(own, spec)
-    name = spec.kind.operands[copied.operand].name
-    if len(op.operands) == len(own):
-        raise SpecError(
-            f"has no memref for the copy of '{name}' that {kernel.name} leaves",
-            "add one after the operands",
-        )
-    shape = spec.shape(copied.operand)
-    legal = whole_type(copied.tensor(spec.key, Level.L1), shape)
-    found = op.operands[len(own)].type
-    if len(op.operands) > len(own) + 1 or found != legal:
-        raise SpecError(
-            f"the copy of '{name}' that {kernel.name} leaves is {found}",
-            f"use one memref, {legal}",
-        )

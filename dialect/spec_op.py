@@ -7,7 +7,7 @@ it in `ops.py`.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from morello.dialect.attributes import (
@@ -73,7 +73,7 @@ def check_spec_op(op: ir.OpView) -> None:
     Raises:
         SpecError: they do not.
     """
-    check_memrefs(op.operands, read_spec_op(op))
+    check_memrefs(op, read_spec_op(op))
 
 
 def read_spec_op(op: ir.OpView) -> Spec:
@@ -126,20 +126,20 @@ def required(op: ir.OpView, name: str, remedy: str) -> ir.Attribute:
     return op.attributes[name]
 
 
-def check_memrefs(memrefs: Sequence[ir.Value], spec: Spec) -> None:
+def check_memrefs(op: ir.OpView, spec: Spec) -> None:
     """Check the memrefs of an op against its Spec.
 
     Raises:
         SpecError: their number or a type does not fit.
     """
     operands = spec.kind.operands
-    if len(memrefs) != len(operands):
+    if len(op.operands) != len(operands):
         names = ", ".join(o.name for o in operands)
         raise SpecError(
-            f"has {len(memrefs)} operands, but {spec.kind.label} has "
+            f"has {len(op.operands)} operands, but {spec.kind.label} has "
             f"{len(operands)}: {names}"
         )
-    for i, value in enumerate(memrefs):
+    for i, value in enumerate(op.operands):
         check_memref(spec, i, value.type)
 
 

@@ -33,8 +33,7 @@ def _legal(spec: Spec) -> str:
     names = [
         name
         for name, kernel in KERNELS.items()
-        if kernel.copied is None
-        and kernel.accepts(spec.key)
+        if kernel.accepts(spec.key)
         and all(np.all(c.holds) for c in kernel.conditions(frame))
     ]
     return f"use {' or '.join(names)}" if names else "no kernel takes it: tile or move"

@@ -15,7 +15,6 @@ from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
 from morello.dialect.transform.narrow import NARROW
-from morello.dialect.transform.pack_beside import PACK_BESIDE
 from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.split import SPLIT
@@ -34,7 +33,6 @@ ACTION_OPS: dict[str, ActionOp] = {
         SPLIT,
         PEEL,
         MOVE,
-        PACK_BESIDE,
         NARROW,
         TO_ACCUM,
         SELECT,

@@ -45,20 +45,11 @@ class Site:
     op: ir.Operation
     spec: Spec
     rewrite: Rewrite
-    instead: tuple[tuple[int, ir.Value], ...] = ()
-    """The operands that have another memref than the op's, and it."""
 
     @property
     def operands(self) -> list[ir.Value]:
         """Its memrefs."""
-        memrefs = list(self.op.operands)
-        for index, memref in self.instead:
-            memrefs[index] = memref
-        return memrefs
-
-    def using(self, operand: int, memref: ir.Value) -> "Site":
-        """The same with another memref in the place of an operand's."""
-        return dataclasses.replace(self, instead=(*self.instead, (operand, memref)))
+        return list(self.op.operands)
 
     def hole(self, role: str) -> Hole | None:
         """The hole that the action predicts for a role, if there is one."""

@@ -1,5 +1,4 @@
-"""The loops of ``tile``, ``split``, ``peel`` and ``pack_beside``: whole tiles, then
-what remains."""
+"""The loops of ``tile``, ``split`` and ``peel``: whole tiles, then what remains."""
 
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import Left, Site
@@ -37,11 +36,6 @@ def _looped(site: Site, dim: int, spec: Spec, trips: int, begin: int) -> ir.Oper
 
 def build_tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
     """The child Spec on tiles that begin at ``start`` of the dimension."""
-    return build_spec_op(spec, tiles_at(site, dim, spec, start))
-
-
-def tiles_at(site: Site, dim: int, spec: Spec, start: Start) -> list[ir.Value]:
-    """The operands of a child Spec: tiles that begin at ``start`` of the dimension."""
     operands = []
     for i, (memref, operand) in enumerate(
         zip(site.operands, spec.kind.operands, strict=True)
@@ -51,7 +45,7 @@ def tiles_at(site: Site, dim: int, spec: Spec, start: Start) -> list[ir.Value]:
             parent = site.spec.tensors[i]
             memref = tile_of(memref, parent, own, spec.shape(i), start)
         operands.append(memref)
-    return operands
+    return build_spec_op(spec, operands)
 
 
 def index(value: int) -> ir.Value:

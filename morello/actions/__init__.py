@@ -8,7 +8,6 @@ from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.narrow import Narrow
-from morello.actions.pack_beside import PackBeside
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.split import Split
@@ -23,7 +22,6 @@ ACTIONS: tuple[type[Action], ...] = (
     Split,
     Peel,
     Move,
-    PackBeside,
     Narrow,
     ToAccum,
     Select,
@@ -38,7 +36,6 @@ __all__ = [
     "Hole",
     "Move",
     "Narrow",
-    "PackBeside",
     "Peel",
     "Rewrite",
     "Select",

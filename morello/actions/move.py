@@ -112,8 +112,8 @@ class Move(Action):
         amount = 0 if self.level is Level.GL else _amount(dest, sizes)
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
-            *fits(frame, self.operand, dest, sizes, amount, target),
-            *leaves_room(frame, self.operand, dest, sizes),
+            *_fits(frame, self.operand, dest, sizes, amount, target),
+            *_leaves_room(frame, self.operand, dest, sizes),
         )
         limits = target.take(frame.limits, self.level, amount)
         key = frame.key.with_tensor(index, dest)
@@ -274,7 +274,7 @@ def _full_packs(
     )
 
 
-def fits(
+def _fits(
     frame: Frame,
     name: str,
     dest: TensorSpec,
@@ -307,7 +307,7 @@ def fits(
     return tuple(found)
 
 
-def leaves_room(
+def _leaves_room(
     frame: Frame, name: str, dest: TensorSpec, sizes: tuple[Ints, ...]
 ) -> tuple[Condition, ...]:
     """That panels in L2, which are read again and again, stay there.

@@ -46,9 +46,5 @@ def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
 
 
 def _implements(kernel: str, key: SpecKey, target: Target) -> bool:
-    """Whether the target has a kernel, and it accepts a key, and does nothing else."""
-    return (
-        kernel in target.kernels
-        and KERNELS[kernel].copied is None
-        and KERNELS[kernel].accepts(key)
-    )
+    """Whether the target has a kernel, and it accepts a key."""
+    return kernel in target.kernels and KERNELS[kernel].accepts(key)

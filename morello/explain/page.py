@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from morello.actions import Action, Move, PackBeside, Select
+from morello.actions import Action, Move, Select
 from morello.actions.move import copies
 from morello.explain.model import Explanation, Node
 from morello.explain.picture import KEY, Hues, memory, tiles
@@ -245,7 +245,7 @@ def _group(impl: Impl, target: Target) -> str:
     """What kind of work an action does by itself."""
     action: Action = impl.action
     match action:
-        case Select() | PackBeside():
+        case Select():
             return f"kernel {action.kernel}"
         case Move():
             names = [o.name for o in impl.spec.kind.operands]

@@ -6,7 +6,7 @@ move adds a stage. A copy's own Spec (`move`) has the tile before and after it.
 
 import dataclasses
 
-from morello.actions import Move, PackBeside
+from morello.actions import Move
 from morello.actions.move import copies
 from morello.search import Branch, Impl
 from morello.spec import Layout, Level, Spec, TensorSpec
@@ -60,20 +60,20 @@ def whole(spec: Spec) -> tuple[Tiles, ...]:
 
 def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
     """The tiles of the operand that an Impl's action moves; None if it moves none."""
-    match impl.action:
-        case Move() as action:
-            index = [t.name for t in tiles].index(action.operand)
-            source = impl.spec.tensors[index]
-            dest = action.destination(source, target)
-            is_copy = copies(source, dest)
-        case PackBeside() as action:
-            _, index, dest = action.first(impl.spec)
-            is_copy = True
-        case _:
-            return None
+    action = impl.action
+    if not isinstance(action, Move):
+        return None
+    index = [t.name for t in tiles].index(action.operand)
     before = tiles[index]
-    size = amount(dest, before.shape)
-    stage = Stage(dest.level, dest.layout, before.shape, size, is_copy)
+    source = impl.spec.tensors[index]
+    dest = action.destination(source, target)
+    stage = Stage(
+        action.level,
+        action.layout,
+        before.shape,
+        amount(dest, before.shape),
+        copies(source, dest),
+    )
     return dataclasses.replace(before, stages=(*before.stages, stage))
 
 

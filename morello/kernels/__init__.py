@@ -24,7 +24,6 @@ from morello.kernels.matmul_dot_ahead import MatmulDotAhead
 from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_outer import MatmulOuter
-from morello.kernels.matmul_packing import MatmulPacking
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
 from morello.kernels.matmul_panels import MatmulPanels
@@ -53,7 +52,6 @@ _ALL: tuple[Kernel, ...] = (
     MatmulBlock(),
     MatmulRows(),
     MatmulPanels(),
-    MatmulPacking(),
     MatmulAxpy(),
     MatmulAxpyFour(),
     MatmulAxpyAhead(),

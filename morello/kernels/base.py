@@ -12,27 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from morello.spec import Dtype, Form, Layout, Level, Spec, SpecKey, TensorSpec
+from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.targets.coefficients import Coefficients
 
 if TYPE_CHECKING:
     from morello.kernels.emitter import Buffer, Emitter
-
-
-@dataclasses.dataclass(frozen=True)
-class Copied:
-    """What a kernel leaves beside the output of its Spec: a copy of an operand."""
-
-    operand: int
-    layout: Layout
-    """The layout of the copy, which is gapless."""
-    rows: int
-    """How many rows of the output it computes meanwhile, at best."""
-
-    def tensor(self, key: SpecKey, level: Level) -> TensorSpec:
-        """The form of the copy in a cache."""
-        return TensorSpec(key.dtypes[self.operand], level, self.layout)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +29,6 @@ class Kernel(ABC):
     needs_denormals: ClassVar[bool] = False
     """Whether it is right only where f32 adds denormal numbers as IEEE 754 has it:
     functions that hold it set the control register so while they run."""
-    copied: ClassVar[Copied | None] = None
-    """A copy that it leaves in a buffer which follows its operands. It does more than
-    its Spec says, so that no `Select` takes it; `PackBeside` does."""
 
     @abstractmethod
     def accepts(self, key: SpecKey) -> bool:
@@ -66,8 +48,8 @@ class Kernel(ABC):
     ) -> None:
         """Write its code at the emitter's insertion point.
 
-        ``operands`` are the buffers of the Spec's operands, in their order, and of what
-        is `copied`. The Spec is one that the kernel accepts and whose conditions hold.
+        ``operands`` are the buffers of the Spec's operands, in their order. The Spec is
+        one that the kernel accepts and whose conditions hold.
         """
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:

@@ -201,8 +201,8 @@ class Emitter(ABC):
         """Lanes of two vectors of one width, those of ``b`` numbered after ``a``'s."""
 
     @abstractmethod
-    def offset(self, index: Value, by: Value) -> Value:
-        """An index moved by a constant or an index value; a `Pack` by a constant."""
+    def offset(self, index: Value, by: int) -> Value:
+        """An index moved by a constant."""
 
     @abstractmethod
     def again(self, index: Value) -> Value:

@@ -115,7 +115,6 @@ def write_block(
     operands: Sequence[Buffer],
     column: Value = 0,
     beside: Callable[[Value], None] | None = None,
-    by_rows: bool = True,
 ) -> None:
     """Prefetches, the loop, then out row by row.
 
@@ -124,7 +123,6 @@ def write_block(
         operands: those of the block, or of a Spec with more columns.
         column: where it begins in rhs and out.
         beside: what each trip of the loop does besides, given its first step.
-        by_rows: whether its last steps are done by rows, so that stores begin early.
     """
     lhs, rhs, out = operands
     _, m, _, n = spec.sizes
@@ -137,8 +135,7 @@ def write_block(
                 emitter.prefetch(out, (0, i, place), to_l1=True)
     loop = BroadcastLoop(emitter, spec, lhs, rhs, column, beside)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
-    run = loop.run_to_stores if by_rows else loop.run
-    sums = run([zero] * len(loop.places))
+    sums = loop.run_to_stores([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
         index = (0, i, emitter.offset(column, start))
         if adds:

@@ -100,9 +100,7 @@ class MatmulPanels(Kernel):
         def write(number: Value, columns: int, asks: bool = False) -> None:
             block = dataclasses.replace(spec, sizes=(*spec.sizes[:3], columns))
             beside = ask(number) if asks else None
-            write_block(
-                emitter, block, operands, Pack(number, panel), beside, by_rows=False
-            )
+            write_block(emitter, block, operands, Pack(number, panel), beside)
 
         def run(start: int, end: int, asks: bool) -> None:
             def body(number: Value, carried: Sequence[Value]) -> list[Value]:

@@ -14,7 +14,7 @@ from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.vectors import pieces
 from morello.kernels.within import write_within
 from morello.mlir import dialect, ir
-from morello.spec import Dtype, Layout, Level, PhysicalDim, Spec, TensorSpec
+from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
 arith = dialect("arith")
 math = dialect("math")
@@ -430,18 +430,14 @@ class MlirEmitter(Emitter):
         """`Emitter.shuffle`."""
         return vector.ShuffleOp(a, b, list(lanes)).result
 
-    def offset(self, index: Value, by: Value) -> Value:
+    def offset(self, index: Value, by: int) -> Value:
         """`Emitter.offset`."""
         if isinstance(index, Pack):
             packs, offset = divmod(index.offset + by, index.size)
             return Pack(self.offset(index.number, packs), index.size, offset)
         if isinstance(index, int):
-            index, by = by, index
-        if isinstance(index, int):
             return index + by
-        if isinstance(by, int) and by == 0:
-            return index
-        return arith.AddIOp(index, self._index(by)).result
+        return arith.AddIOp(index, self._index(by)).result if by else index
 
     def again(self, index: Value) -> Value:
         """`Emitter.again`: assembly without a line, through which it passes."""
@@ -478,14 +474,13 @@ def emit_kernel(
     Args:
         kernel: one that accepts ``spec`` and whose conditions hold.
         spec: what it computes.
-        values: the memrefs of the Spec's operands, in order, and of what is copied.
+        values: the memrefs of the Spec's operands, in order.
         before: where.
     """
-    forms = [(tensor, spec.shape(i)) for i, tensor in enumerate(spec.tensors)]
-    if kernel.copied is not None:
-        copy = kernel.copied.tensor(spec.key, Level.L1)
-        forms.append((copy, spec.shape(kernel.copied.operand)))
-    buffers = [Buffer(value, *form) for value, form in zip(values, forms, strict=True)]
+    buffers = [
+        Buffer(value, tensor, spec.shape(i))
+        for i, (value, tensor) in enumerate(zip(values, spec.tensors, strict=True))
+    ]
     with before.context, before.location, ir.InsertionPoint(before):
         kernel.emit(MlirEmitter(before), spec, buffers)
 

@@ -2,15 +2,12 @@
 
 import pytest
 
-from morello.actions import PackBeside
 from morello.explain import Explanation, Request, as_page, as_text, explain
 from morello.explain.memory import LEVELS
-from morello.explain.tiles import moved, whole
 from morello.explain.words import Clock
-from morello.search import Impl, Solver
+from morello.search import Solver
 from morello.spec import Level, parse_spec
 from morello.targets import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 
 SPECS = (
     "matmul:7x5x17:f32:l1=128:l2=0",
@@ -103,14 +100,3 @@ def test_a_repeated_program_names_the_first() -> None:
     folded = next(n for n in repeated if n.children)
     assert f"as node {folded.same_as}" in as_text(found, Clock(3.0), 0)
     assert f'<a href="#n{folded.same_as}">' in as_page(found, Clock(3.0), 0)
-
-
-def test_what_is_packed_beside_products_is_a_copy_in_l2() -> None:
-    given = parse_spec("matmul:20x64x32:f32", AVX2_GOLDEN_COVE.limits)
-    action = PackBeside("matmul_packing", 6, Level.L2)
-    after = moved(Impl(given, action, 0, ()), whole(given), AVX2_GOLDEN_COVE)
-    assert after is not None
-    assert after.name == "rhs"
-    stage = after.stages[-1]
-    assert (stage.level, stage.amount, stage.is_copy) == (Level.L2, 128, True)
-    assert str(stage.layout) == "[0,2,1,2p16]"

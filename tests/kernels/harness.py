@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.dialect.memrefs import tile_extent, whole_type
+from morello.dialect.memrefs import tile_extent
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
@@ -61,12 +61,6 @@ class Case:
             for t in self.spec.tensors
         )
 
-    @property
-    def copy(self) -> TensorSpec | None:
-        """The copy that the kernel leaves, an argument after the operands."""
-        copied = KERNELS[self.kernel].copied
-        return None if copied is None else copied.tensor(self.spec.key, Level.L1)
-
     def shape(self, operand: int) -> tuple[int, ...]:
         layout, sizes = self.tensors[operand].layout, self.spec.shape(operand)
         return tile_shape(layout, sizes)
@@ -94,12 +88,6 @@ class Case:
         return ir.MemRefType.get(shape, element, layout)
 
 
-def copied_shape(case: Case) -> tuple[int, ...]:
-    copied = KERNELS[case.kernel].copied
-    assert copied is not None
-    return case.spec.shape(copied.operand)
-
-
 def tile_shape(layout: Layout, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """A wider pack cut to the tile; an odd-even one is whole, or of one element."""
     return tuple(tile_extent(layout, place, sizes) for place in range(len(layout.dims)))
@@ -123,8 +111,6 @@ def build(cases: Sequence[Case]) -> ir.Module:
     module = ir.Module.create()
     for i, case in enumerate(cases):
         kinds = [case.memref(j) for j in range(len(case.tensors))]
-        if case.copy is not None:
-            kinds.append(whole_type(case.copy, copied_shape(case)))
         with ir.InsertionPoint(module.body):
             function = dialect("func").FuncOp(f"f{i}", (kinds, []))
             entry = function.add_entry_block()
@@ -212,37 +198,16 @@ def run(
                 operand.name,
             )
         )
-    copy = place_copy(case, side)
-    placed += copy
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(placed))(address)
     call(*[array.ctypes.data for array in placed])
     for array in placed:
         check_canaries(array)
-    if copy:
-        check_copy(case, arrays, placed.pop())
     last = case.tensors[-1]
     wanted = to_physical(
         last.layout, case.spec.evaluate(*arrays).astype(last.dtype.numpy)
     )
     found = np.array(placed[-1]).reshape(wanted.shape)
     return found, wanted
-
-
-def place_copy(case: Case, side: str) -> list[Array]:
-    """A guarded array for the copy, if the kernel leaves one."""
-    if case.copy is None:
-        return []
-    shape = case.copy.layout.physical_shape(copied_shape(case))
-    values = filler((int(np.prod(shape)),), case.copy.dtype.numpy)
-    return [guarded_array(values, side, True, 0, "copy")]  # type: ignore[arg-type]
-
-
-def check_copy(case: Case, arrays: Sequence[Array], found: Array) -> None:
-    """The copy holds the operand, bit for bit."""
-    copied = KERNELS[case.kernel].copied
-    assert copied is not None
-    wanted = to_physical(copied.layout, arrays[copied.operand])
-    assert np.array_equal(bits(np.array(found)), bits(wanted.reshape(-1))), case
 
 
 def check(case: Case, address: int, arrays: Sequence[Array]) -> None:

@@ -94,21 +94,6 @@ def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
         assert not touches_stack(body)
 
 
-@pytest.mark.parametrize("k", [64, 512])
-def test_loops_that_pack_multiply_what_they_store_by_registers(k: int) -> None:
-    """12 chains, and two loads and two stores of a line of rhs, for each k."""
-    forms = "f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L1[0,1,2]"
-    lines = assembly("matmul_packing", spec(Matmul(False), (1, 6, k, 128), *forms))
-    packing = [b for b in loops(lines) if "vbroadcastss" in opcodes(b)]
-    assert packing
-    for body in packing:
-        found = opcodes(body)
-        assert found["vfmadd231ps"] == 12 * TOGETHER
-        assert found["vbroadcastss"] == 6 * TOGETHER
-        assert found["vmovups"] == 4 * TOGETHER
-        assert not touches_stack(body)
-
-
 @pytest.mark.parametrize(
     "dtypes", ["f32 f32 f32", "f32 bf16 f32", "bf16 bf16 f32", "s32 s32 s32"]
 )

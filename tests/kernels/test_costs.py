@@ -25,7 +25,6 @@ STREAMING = (
     "matmul_axpy_bf16_ahead",
     "matmul_axpy_bf16_apart",
     "matmul_outer",
-    "matmul_packing",
     "matmul_dot",
     "matmul_dot_ahead",
     "matmul_dot_apart",
@@ -49,10 +48,6 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "matmul_panels": (
         Matmul(True),
         ("f32@L1[0,1,2]", "f32@L2[0,2,1,2p16]", "f32@L1[0,1,2]"),
-    ),
-    "matmul_packing": (
-        Matmul(True),
-        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L1[0,1,2]"),
     ),
     "matmul_axpy": (
         Matmul(True),

@@ -11,7 +11,6 @@ from morello.search import Solver
 from morello.search.action_data import action_data, read_action
 from morello.spec import parse_spec
 from morello.targets import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -22,15 +21,10 @@ class Fold(Select):
 
 
 def test_every_candidate_comes_back() -> None:
-    avx2, golden_cove = dataclasses.replace(AVX2, threads=4), AVX2_GOLDEN_COVE
+    solver = Solver(dataclasses.replace(AVX2, threads=4))
     found = set()
-    for target, text in (
-        (avx2, "4x512x8:bf16,bf16,f32:serial=false"),
-        (avx2, "2x4x16:u8,s8,s32"),
-        (golden_cove, "8x4x16:f32"),
-    ):
-        solver = Solver(target)
-        goal = parse_spec(f"matmul:{text}", target.limits)
+    for text in "4x512x8:bf16,bf16,f32:serial=false", "2x4x16:u8,s8,s32":
+        goal = parse_spec(f"matmul:{text}", AVX2.limits)
         solver.solve(goal)
         run = solver.run_of(goal)
         found |= {a for identity in run.shelf for a in run.candidates(identity)}
