@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import gc
+import math
 import os
 import statistics
 import time
@@ -60,9 +61,22 @@ def sample(
 
 
 def _calls(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
-    """How many calls make a sample that is long enough, with a margin."""
+    """How many calls make a sample that is long enough, with a margin.
+
+    Each number is timed until it is too short, `LEAST_SAMPLES` times at most: an
+    interruption makes one of them long, not all.
+    """
+
+    def least(calls: int) -> float:
+        elapsed = math.inf
+        for _ in range(LEAST_SAMPLES):
+            elapsed = min(elapsed, _time(call, arguments, calls))
+            if elapsed < SAMPLE_SECONDS:
+                break
+        return elapsed
+
     calls = 1
-    while (elapsed := _time(call, arguments, calls)) < SAMPLE_SECONDS:
+    while (elapsed := least(calls)) < SAMPLE_SECONDS:
         calls = max(2 * calls, int(1.1 * calls * SAMPLE_SECONDS / max(elapsed, 1e-6)))
     return calls
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import statistics
+import time
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,19 @@ def test_samples_are_long_and_many() -> None:
     assert found.median * found.calls >= SAMPLE_SECONDS / 2
     assert found.best == min(found.seconds)
     assert found.median == statistics.median(found.seconds)
+
+
+@pytest.mark.parametrize("interrupted", [2, 3, 5])
+def test_interrupted_call_does_not_make_samples_short(interrupted: int) -> None:
+    made = 0
+
+    def call() -> None:
+        nonlocal made
+        made += 1
+        if made == interrupted:
+            time.sleep(2 * SAMPLE_SECONDS)
+
+    assert sample(call, (), lambda: None, 1e-9).calls >= 100
 
 
 def test_least_samples_are_taken_without_time() -> None:
