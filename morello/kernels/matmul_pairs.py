@@ -151,17 +151,31 @@ class MatmulPairs(Kernel):
             emitter.load_groups(rhs, (0, k, start), 2, self.group, width, length)
             for start, length in runs
         ]
-        sums = []
-        for i in range(len(carried) // len(runs)):
-            factor = emitter.load_group(lhs, (0, i, k), self.group, count, width)
-            chains = carried[i * len(runs) : (i + 1) * len(runs)]
+        sums: list[Value] = []
+        rows = len(carried) // len(runs)
+        for first in range(0, rows, self.rows_beside(len(runs))):
+            factors = [
+                emitter.load_group(lhs, (0, i, k), self.group, count, width)
+                for i in range(first, min(first + self.rows_beside(len(runs)), rows))
+            ]
             # Products of a row before their sums, which share the multipliers' ports.
-            products = [self.product(emitter, factor, column) for column in row]
+            products: Sequence[Value] = [
+                self.product(emitter, factor, column)
+                for factor in factors
+                for column in row
+            ]
+            if len(factors) > 1:
+                products = emitter.together(products)
+            chains = carried[len(sums) : len(sums) + len(products)]
             sums += [
                 emitter.add(chain, product)
                 for product, chain in zip(products, chains, strict=True)
             ]
         return sums
+
+    def rows_beside(self, vectors: int) -> int:
+        """Rows of so many vectors whose products are all done before their sums."""
+        return 1
 
     def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
         """The products of a group, added: a lane of a sum each."""

@@ -47,6 +47,10 @@ class MatmulQuads(MatmulPairs):
         step = slowest(arithmetic, c.load * loads, begun, c.multiply_add_int_latency)
         return as_ints(c.kernel_setup + (k + QUAD - 1) // QUAD * step)
 
+    def rows_beside(self, vectors: int) -> int:
+        """Two of one vector: a sum after each product takes a multiplier's port."""
+        return 2 if vectors == 1 else 1
+
     def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
         """Pairs, added in 16 bits, and each two of them in 32."""
         pairs = emitter.multiply_pairs_saturating(lhs, rhs)

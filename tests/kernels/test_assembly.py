@@ -172,6 +172,19 @@ def test_quads_take_three_instructions_for_32_products(m: int, n: int) -> None:
     assert not touches_stack(lines)
 
 
+@pytest.mark.parametrize("m", [2, 8, 12])
+def test_quads_of_two_rows_of_a_vector_come_before_their_sums(m: int) -> None:
+    """Sums between them would take the multipliers' turns."""
+    forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
+    lines = assembly("matmul_quads", spec(Matmul(True), (1, m, 256, 8), *forms))
+    products = sums = 0
+    for op in (line.split()[0] for line in loop(lines)):
+        products += op == "vpmaddwd"
+        sums += op == "vpaddd"
+        assert products >= sums + sums % 2
+    assert products == sums == 2 * m
+
+
 @pytest.mark.parametrize("n", [16, 96])
 @pytest.mark.parametrize(("m", "steps"), [(4, 2), (5, 1), (6, 1)])
 def test_bytes_by_float_keep_their_sums_in_registers(
