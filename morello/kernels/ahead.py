@@ -1,19 +1,16 @@
-"""Lines of some rows that are asked for into L1, a little before they are read.
+"""Lines of some rows that are asked for a little before they are read.
 
 Rows that are read side by side go on along themselves: each asks for its own line some
 way ahead, and at its end for the first ones of the row that comes in its place. So few
-lines are on their way to L1 that they stay there, and no row begins by waiting.
+lines are on their way that they stay where they come to, and no row begins by waiting.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 from morello.kernels.emitter import Emitter, Value
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
-
-LINES = 128
-"""Lines of all rows together from what is read to what is asked for: a core has 48 on
-their way from beyond L2 at a time (docs/performance.md)."""
 
 ROWS = 4
 """Rows that are read side by side: each asks for a line further ahead than each of 8
@@ -26,15 +23,29 @@ Part = tuple[int, int, Ask | None]
 """Where a loop along the rows begins and ends, and what it asks for."""
 
 
-def ahead_of(rows: Ints, itemsize: int, step: Ints) -> Ints:
-    """Elements of each of some rows from what is read to what is asked for.
+@dataclasses.dataclass(frozen=True)
+class Ahead:
+    """How far ahead of what is read lines are asked for, and where they come to."""
 
-    Args:
-        rows: how many are read side by side.
-        itemsize: bytes of an element.
-        step: elements of a trip along the rows: what is asked for is whole trips.
-    """
-    return ceil_div(LINES // rows * LINE_BYTES // itemsize, step) * step
+    lines: int
+    """Of all rows together, from what is read to what is asked for."""
+    to_l1: bool
+    """Whether they come to L1, or to L2."""
+
+    def elements(self, rows: Ints, itemsize: int, step: Ints) -> Ints:
+        """Elements of each of some rows from what is read to what is asked for.
+
+        Args:
+            rows: how many are read side by side.
+            itemsize: bytes of an element.
+            step: elements of a trip along the rows: what is asked for is whole trips.
+        """
+        return ceil_div(self.lines // rows * LINE_BYTES // itemsize, step) * step
+
+
+AHEAD = Ahead(lines=128, to_l1=True)
+"""Of a Golden Cove, which has 48 lines on their way from beyond L2 at a time
+(docs/performance.md)."""
 
 
 def long_rows(frame: Frame, dim: int, ahead: Ints) -> Condition:
@@ -60,7 +71,7 @@ def along(
     Args:
         emitter: where they are written.
         step: elements of a trip.
-        ahead: `ahead_of` them; of shorter rows half of a row is.
+        ahead: `Ahead.elements` of them; of shorter rows half of a row is.
         following: how many rows after those that are read the next ones are; 0 if
             there are none.
         length: elements along the rows, whole trips.

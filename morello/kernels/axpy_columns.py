@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.kernels.ahead import Ask, Part, ahead_of, along, over
+from morello.kernels.ahead import Ahead, Ask, Part, along, over
 from morello.kernels.apart import apart
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
@@ -66,6 +66,8 @@ class Columns:
     operands: Sequence[Buffer]
     rows: int = ROWS
     """Rows of rhs that `passes` reads side by side."""
+    ahead: Ahead | None = None
+    """How rows ask for their own lines; if nothing, for lines of the rows to come."""
 
     @property
     def lhs(self) -> Buffer:
@@ -160,16 +162,33 @@ class Columns:
         over(self.emitter, self.step, self.asking(rows, columns, asked), (), write)
 
     def asking(self, rows: Sequence[Value], columns: int, asked: int) -> list[Part]:
-        """Parts of the columns: of all, the same of the rows ``asked`` rows on."""
+        """Parts of the columns, and what is asked for meanwhile, if anything.
+
+        `along` the rows, or in all of them the same of the rows ``asked`` rows on.
+        """
+        if self.ahead:
+            itemsize = self.rhs.tensor.dtype.itemsize
+            ahead = self.ahead.elements(len(rows), itemsize, self.step)
+
+            def ask_own(after: int, start: Value) -> None:
+                self._ask([self.emitter.offset(row, after) for row in rows], start)
+
+            step = self.step
+            return along(self.emitter, step, int(ahead), asked, columns, ask_own)
         if not asked:
             return [(0, columns, None)]
         following = [self.emitter.offset(row, asked) for row in rows]
 
         def ask(start: Value) -> None:
-            for row in following:
-                self.emitter.prefetch(self.rhs, (0, row, start))
+            self._ask(following, start)
 
         return [(0, columns, ask)]
+
+    def _ask(self, rows: Sequence[Value], start: Value) -> None:
+        """Ask for a line of each row."""
+        to_l1 = self.ahead is not None and self.ahead.to_l1
+        for row in rows:
+            self.emitter.prefetch(self.rhs, (0, row, start), to_l1=to_l1)
 
     def once(self, start: Value, columns: int, ahead: int = 0, asking: int = 0) -> None:
         """Up to a step of columns, their sums in registers over all of k.
@@ -276,22 +295,6 @@ class Columns:
         dtypes = self.lhs.tensor.dtype, self.out.tensor.dtype
         element = self.emitter.convert(element, *dtypes)
         return self.emitter.broadcast(element, self.lanes)
-
-
-@dataclasses.dataclass(frozen=True)
-class AheadColumns(Columns):
-    """The same, where rows ask for their own lines, soon before these are read."""
-
-    def asking(self, rows: Sequence[Value], columns: int, asked: int) -> list[Part]:
-        """`along`: lines of these rows, and at last the first ones of the next."""
-
-        def ask(after: int, start: Value) -> None:
-            for row in rows:
-                place = (0, self.emitter.offset(row, after), start)
-                self.emitter.prefetch(self.rhs, place, to_l1=True)
-
-        ahead = ahead_of(len(rows), self.rhs.tensor.dtype.itemsize, self.step)
-        return along(self.emitter, self.step, int(ahead), asked, columns, ask)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.kernels.ahead import Ask, Part, ahead_of, along, over
+from morello.kernels.ahead import Ahead, Ask, Part, along, over
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import part
 from morello.kernels.lane_sums import lane_sums
@@ -52,6 +52,8 @@ class DotBlock:
     lhs: Buffer
     rhs: Buffer
     out: Buffer
+    ahead: Ahead | None = None
+    """How rows ask for their own lines; if nothing, for lines of the rows to come."""
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
         """The rows from ``at`` on."""
@@ -85,8 +87,8 @@ class DotBlock:
         """An element of the shorter side."""
         return (self.rhs, (0, k, row)) if self.by_rows else (self.lhs, (0, row, k))
 
-    def write(self, rows: Sequence[Value], following: bool = False) -> None:
-        """Some rows, and whether others follow that are asked for meanwhile."""
+    def write(self, rows: Sequence[Value], following: int = 0) -> None:
+        """Some rows, and how many rows after them others are that come next, if any."""
         emitter = self.emitter
         _, m, k, n = self.spec.sizes
         sums = len(rows) * min(m, n)
@@ -172,9 +174,20 @@ class DotBlock:
         )
 
     def asking(
-        self, rows: Sequence[Value], whole: int, step: int, following: bool
+        self, rows: Sequence[Value], whole: int, step: int, following: int
     ) -> list[Part]:
-        """Parts of k: all of it, and the same places of rows after these."""
+        """Parts of k, and what is asked for meanwhile, if anything.
+
+        `along` the rows, or in all of k the same places of rows after these.
+        """
+        if self.ahead:
+
+            def ask_own(after: int, start: Value) -> None:
+                self.prefetch(rows, after, start, step)
+
+            itemsize = self.many(0, 0)[0].tensor.dtype.itemsize
+            ahead = int(self.ahead.elements(len(rows), itemsize, step))
+            return along(self.emitter, step, ahead, following, whole, ask_own)
 
         def ask(start: Value) -> None:
             self.prefetch(rows, AHEAD, start, step)
@@ -182,14 +195,10 @@ class DotBlock:
         return [(0, whole, ask if following else None)]
 
     def prefetch(
-        self,
-        rows: Sequence[Value],
-        after: int,
-        start: Value,
-        step: int,
-        to_l1: bool = False,
+        self, rows: Sequence[Value], after: int, start: Value, step: int
     ) -> None:
         """The places of a trip of the rows so many after these, a line apart."""
+        to_l1 = self.ahead is not None and self.ahead.to_l1
         line = LINE_BYTES // self.many(0, 0)[0].tensor.dtype.itemsize
         for at in rows:
             row = self.emitter.offset(at, after)
@@ -209,21 +218,3 @@ class DotBlock:
                     held = emitter.load_element(self.out, place)
                     total = emitter.add(held, total)
                 emitter.store_element(total, self.out, place)
-
-
-@dataclasses.dataclass(frozen=True)
-class AheadDotBlock(DotBlock):
-    """The same, where rows ask for their own lines, soon before these are read."""
-
-    def asking(
-        self, rows: Sequence[Value], whole: int, step: int, following: bool
-    ) -> list[Part]:
-        """`along`: lines of these rows, and at last the first ones of the next."""
-
-        def ask(after: int, start: Value) -> None:
-            self.prefetch(rows, after, start, step, to_l1=True)
-
-        itemsize = self.many(0, 0)[0].tensor.dtype.itemsize
-        ahead = int(ahead_of(len(rows), itemsize, step))
-        after = len(rows) * following
-        return along(self.emitter, step, ahead, after, whole, ask)

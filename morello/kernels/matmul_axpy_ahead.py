@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.kernels.ahead import ROWS, ahead_of, long_rows
-from morello.kernels.axpy_columns import VECTORS, AheadColumns
+from morello.kernels.ahead import AHEAD, ROWS, long_rows
+from morello.kernels.axpy_columns import VECTORS, Columns
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_axpy import MatmulAxpy
 from morello.kernels.vectors import lanes_of
@@ -37,7 +37,7 @@ class MatmulAxpyAhead(MatmulAxpy):
         step = VECTORS * lanes_of(frame.key.tensors[1].dtype)
         return (
             *super().conditions(frame),
-            long_rows(frame, _N, ahead_of(self.rows, itemsize, step)),
+            long_rows(frame, _N, AHEAD.elements(self.rows, itemsize, step)),
             Condition(
                 frame.sizes[2] >= 2 * self.rows,
                 f"takes at least {2 * self.rows} rows of rhs: use matmul_axpy",
@@ -54,6 +54,6 @@ class MatmulAxpyAhead(MatmulAxpy):
 
     def columns(
         self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]
-    ) -> AheadColumns:
+    ) -> Columns:
         """Those that ask so."""
-        return AheadColumns(emitter, spec, operands, self.rows)
+        return Columns(emitter, spec, operands, self.rows, AHEAD)

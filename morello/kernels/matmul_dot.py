@@ -178,7 +178,7 @@ class MatmulDot(Kernel):
         followed = self.followed(many, side) if far else 0
 
         def ahead(at: Value, carried: Sequence[Value]) -> list[Value]:
-            block.write(block.neighbours(at, side), following=True)
+            block.write(block.neighbours(at, side), following=side)
             return []
 
         def alone(at: Value, carried: Sequence[Value]) -> list[Value]:

@@ -5,14 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.kernels.ahead import ROWS, ahead_of, long_rows
-from morello.kernels.dot_block import (
-    AheadDotBlock,
-    DotBlock,
-    chains_of,
-    step_of,
-    unit_of,
-)
+from morello.kernels.ahead import AHEAD, ROWS, long_rows
+from morello.kernels.dot_block import DotBlock, chains_of, step_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.vectors import lanes_of
@@ -50,8 +44,8 @@ class MatmulDotAhead(MatmulDot):
         step = step_of(chains, unit)
         ahead = np.where(
             m >= n,
-            ahead_of(side, lhs.dtype.itemsize, step),
-            ahead_of(side, rhs.dtype.itemsize, step),
+            AHEAD.elements(side, lhs.dtype.itemsize, step),
+            AHEAD.elements(side, rhs.dtype.itemsize, step),
         )
         return (
             *super().conditions(frame),
@@ -75,7 +69,7 @@ class MatmulDotAhead(MatmulDot):
         self, emitter: Emitter, spec: Spec, lhs: Buffer, rhs: Buffer, out: Buffer
     ) -> DotBlock:
         """One that asks so."""
-        return AheadDotBlock(emitter, spec, lhs, rhs, out)
+        return DotBlock(emitter, spec, lhs, rhs, out, AHEAD)
 
     def followed(self, many: int, side: int) -> int:
         """All whole blocks but the last."""
