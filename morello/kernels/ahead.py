@@ -71,13 +71,16 @@ def along(
     Args:
         emitter: where they are written.
         step: elements of a trip.
-        ahead: `Ahead.elements` of them; of shorter rows half of a row is.
+        ahead: `Ahead.elements` of them; of shorter rows half of a row is, if it has a
+            trip.
         following: how many rows after those that are read the next ones are; 0 if
             there are none.
         length: elements along the rows, whole trips.
         ask: asks for the places of a trip in rows so many after those that are read.
     """
     ahead = min(ahead, length // 2 // step * step)
+    if not ahead:
+        return [(0, length, None)]
     split = length - ahead
 
     def mine(start: Value) -> None:

@@ -122,15 +122,16 @@ class Columns:
             self.block(self.neighbours(at, min(rows, k - at)), columns)
 
     def passes_apart(self, columns: int) -> None:
-        """The same of rows that are far from each other, none asked for."""
+        """The same of rows that are far from each other; they ask for their own."""
 
-        def first(rows: Sequence[Value]) -> None:
-            self.block(rows, columns, held=self.held)
+        def first(rows: Sequence[Value], after: int) -> None:
+            self.block(rows, columns, after, self.held)
 
-        def others(rows: Sequence[Value]) -> None:
-            self.block(rows, columns)
+        def others(rows: Sequence[Value], after: int) -> None:
+            self.block(rows, columns, after)
 
-        apart(self.emitter, self.spec.sizes[2], others, first)
+        asks = self.ahead is not None
+        apart(self.emitter, self.spec.sizes[2], others, first, asks)
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
         """The rows from ``at`` on."""
@@ -221,17 +222,44 @@ class Columns:
         sums = run_steps(self.emitter, k - asking, sums, later, together)
         self.store_sums(places, sums, self.held)
 
-    def beside(self, places: Sequence[tuple[Value, int]]) -> None:
+    def beside(
+        self, places: Sequence[tuple[Value, int]], following: Sequence[Value] = ()
+    ) -> None:
         """A vector at each place, their sums in registers over all of k.
 
-        A row a trip: of more, LLVM has sums of several at a time, and moves some out.
+        Two rows a trip, which are the line that it asks for. Nothing is known of where
+        the places after the last ones are: these have none ``following``.
         """
+        emitter, k = self.emitter, self.spec.sizes[2]
+        nbytes = self.rhs.tensor.dtype.itemsize * places[0][1]
+        step = LINE_BYTES // nbytes
+        whole = k // step * step
 
-        def add(at: Value, carried: Sequence[Value]) -> list[Value]:
-            return self.add_row(at, places, carried, ())
+        def add(at: Value, carried: Sequence[Value], ask: Ask | None) -> list[Value]:
+            if ask:
+                ask(at)
+            found = list(carried)
+            each = len(found) // len(places)
+            for i, place in enumerate(places):
+                own = slice(i * each, (i + 1) * each)
+                for by in range(step):
+                    row = emitter.offset(at, by)
+                    found[own] = self.add_row(row, [place], found[own], ())
+            return found
 
+        def ask(after: int, at: Value) -> None:
+            for start in following if after else [start for start, _ in places]:
+                emitter.prefetch(self.rhs, (0, at, start))
+
+        parts_of_k: list[Part] = [(0, whole, None)]
+        if self.ahead:
+            ahead = int(self.ahead.elements(len(places), nbytes, step))
+            after = int(bool(following))
+            parts_of_k = along(emitter, step, ahead, after, whole, ask)
         sums = self.load_sums(places, self.held)
-        found = run_steps(self.emitter, self.spec.sizes[2], sums, add, 1)
+        found = over(emitter, step, parts_of_k, sums, add)
+        for at in range(whole, k):
+            found = self.add_row(at, places, found, ())
         self.store_sums(places, found, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:

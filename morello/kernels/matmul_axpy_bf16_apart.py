@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.kernels.apart import RUNS, apart, calls_of
+from morello.kernels.apart import RUNS, WIDENED, apart, calls_of
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
@@ -24,10 +24,10 @@ LEAST = 2 * RUNS
 
 @dataclasses.dataclass(frozen=True)
 class MatmulAxpyBf16Apart(MatmulAxpyBf16):
-    """`matmul_axpy_bf16` of one row, of rhs in memory, none of it asked for.
+    """`matmul_axpy_bf16` of one row, by 5 rows or panels far from each other.
 
-    Five rows at a time, or five panels of 16 columns, that are far from each other and
-    read on to their neighbours.
+    Panels have 16 columns. Rows and panels are read on to their neighbours, and ask for
+    their own lines a little before.
     """
 
     name: ClassVar[str] = "matmul_axpy_bf16_apart"
@@ -53,7 +53,10 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of instructions, chains and lines."""
+        """The slowest of instructions, chains and lines.
+
+        To ask for a line costs nothing: it is used where `matmul_axpy_bf16` would wait.
+        """
         c = coefficients
         _, _, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
@@ -79,7 +82,7 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs in halves, the columns after them as they are."""
-        halves = HalvesColumns(emitter, spec, operands)
+        halves = HalvesColumns(emitter, spec, operands, ahead=WIDENED)
         rest = Columns(emitter, spec, operands)
         n = spec.sizes[3]
         if operands[1].tensor.layout.is_packed:
@@ -96,10 +99,14 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
     ) -> None:
         """A loop over full panels, then one that is not."""
 
-        def panels(numbers: Sequence[Value]) -> None:
-            halves.beside([(Pack(number, COLUMNS), COLUMNS) for number in numbers])
+        def panels(numbers: Sequence[Value], after: int) -> None:
+            following = [emitter.offset(number, after) for number in numbers]
+            halves.beside(
+                [(Pack(number, COLUMNS), COLUMNS) for number in numbers],
+                [Pack(number, COLUMNS) for number in following] if after else [],
+            )
 
         whole, left = divmod(n, COLUMNS)
-        apart(emitter, whole, panels)
+        apart(emitter, whole, panels, asks=True)
         if left:
             rest.once(Pack(whole, COLUMNS), left)

@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.kernels.apart import RUNS, apart
+from morello.kernels.apart import RUNS, WIDENED, apart
 from morello.kernels.dot_block import DotBlock
+from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_dot import MatmulDot
-from morello.spec import Form, Level, SpecKey
+from morello.spec import Dtype, Form, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
 
@@ -44,9 +45,18 @@ class MatmulDotApart(MatmulDot):
             ),
         )
 
+    def block(
+        self, emitter: Emitter, spec: Spec, lhs: Buffer, rhs: Buffer, out: Buffer
+    ) -> DotBlock:
+        """One that asks for its own lines where it widens them."""
+        many = (lhs if spec.sizes[1] >= spec.sizes[3] else rhs).tensor.dtype
+        ahead = WIDENED if many is Dtype.BF16 else None
+        return DotBlock(emitter, spec, lhs, rhs, out, ahead)
+
     def write(self, block: DotBlock) -> None:
         """Five at a time."""
-        apart(block.emitter, max(block.spec.sizes[1], block.spec.sizes[3]), block.write)
+        many = max(block.spec.sizes[1], block.spec.sizes[3])
+        apart(block.emitter, many, block.write, asks=block.ahead is not None)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Those of `matmul_dot` do."""

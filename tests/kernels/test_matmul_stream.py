@@ -446,13 +446,15 @@ def test_panels_ask_for_as_many_lines_as_they_read() -> None:
 def test_runs_apart_are_read_side_by_side() -> None:
     given = mixed((1, 1, 512, 960), "f32", NARROW)
     body, found = hot_loop("matmul_axpy_bf16_apart", given)
-    assert found["vbroadcastss"] == 1
-    assert found["vmovdqu"] == found["vpslld"] == 5
-    assert products_of(found) == 10
+    assert found["vbroadcastss"] == 2
+    assert found["vmovdqu"] == found["vpslld"] == 2 * 5
+    assert found["prefetcht1"] == 5
+    assert products_of(found) == 2 * 10
     assert not touches_stack(body)
     given = mixed((1, 1, 512, 60), "bf16", f"GL{COLUMNS}")
     body, found = hot_loop("matmul_dot_apart", given)
     assert found["vmovdqu"] == found["vpslld"] == 2 * 6
+    assert found["prefetcht1"] == 5
     assert products_of(found) == 2 * 10
     assert not touches_stack(body)
     given = whole_rhs(axpy((1, 1, 512, 960), rhs="GL"))
@@ -463,7 +465,27 @@ def test_runs_apart_are_read_side_by_side() -> None:
     body, found = hot_loop("matmul_dot_apart", dot((1, 60, 512, 1), level="GL"))
     assert found["vfmadd231ps"] == 10
     assert found["vmovups"] == 2
+    assert found["prefetcht1"] == 0
     assert not touches_stack(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("matmul_axpy_bf16_apart", whole_rhs(mixed((1, 1, 15, 2048), "f32"))),
+        ("matmul_axpy_bf16_apart", mixed((1, 1, 512, 240), "f32", NARROW)),
+        ("matmul_dot_apart", mixed((1, 1, 2048, 15), "f32", f"GL{COLUMNS}")),
+    ],
+    ids=["rows", "panels", "columns"],
+)
+def test_the_last_of_runs_apart_ask_for_nothing_behind_them(
+    name: str, given: Spec
+) -> None:
+    """Three times five units: others ask all along, the last until near their end."""
+    asking = [opcodes(body)["prefetcht1"] for body in loops(assembly(name, given))]
+    assert set(asking) == {0, 5}
+    assert asking.count(0) == 1
+    assert asking[-1] == 0
 
 
 def test_dot_multiplies_straight_from_memory() -> None:
