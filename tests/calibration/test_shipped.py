@@ -29,6 +29,7 @@ SINCE = {
     (AVX2_GOLDEN_COVE, "row_turned"),
     (AVX2_GOLDEN_COVE, "rows_l2"),
     (AVX2_ZEN3, "stream_far"),
+    (AVX2_ZEN3, "rows_l2"),
     *((target, "prefetch_dram") for target in RECORDS),
     *((target, "split_load") for target in RECORDS),
     *((target, "split_l2") for target in RECORDS),
