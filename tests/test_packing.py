@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import morello
+from morello.actions.move import asked_forms
 from morello.errors import ArgumentError, CompileError
 from morello.search import Patience, Solver, best_program, best_settled
-from morello.spec import Spec, parse_open_spec, parse_spec
+from morello.spec import Layout, Spec, parse_open_spec, parse_spec
 from morello.targets import AVX2
+from morello.targets.avx2_zen3 import AVX2_ZEN3
 
 OPEN = "matmul:16x64x160:f32:rhs=any"
 LARGE = "matmul:16x160x400:f32:rhs=any"
@@ -80,6 +82,18 @@ def test_what_is_refused(array: object, operand: object, message: str) -> None:
     kernel = morello.compile(OPEN)
     with pytest.raises(ArgumentError, match=message):
         kernel.pack(array, operand)  # type: ignore[arg-type]
+
+
+def test_columns_are_a_layout_for_packing_beforehand_alone() -> None:
+    """Of bf16 in DRAM, which a Zen 3 reads faster by columns than by rows or panels."""
+    text = "matmul:1x2048x16384:bf16,bf16,f32"
+    goal = parse_open_spec(f"{text}:rhs=any", AVX2_ZEN3.limits)
+    spec, found = best_settled(goal, AVX2_ZEN3)
+    assert spec == parse_spec(f"{text}:rhs=[0,2,1]", AVX2_ZEN3.limits)
+    assert "matmul_dot_apart" in str(found.impl)
+    forms = asked_forms(goal.spec.key, 1, AVX2_ZEN3)
+    assert forms
+    assert Layout.parse("[0,2,1]") not in {form.layout for form in forms}
 
 
 def test_a_given_schedule_needs_settled_layouts() -> None:

@@ -64,6 +64,13 @@ class Kernel(ABC):
         """
         return ()
 
+    def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """More of them for an operand that is packed once, before the kernel runs.
+
+        No program tries to bring an operand to these: they would not be worth it.
+        """
+        return ()
+
     def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:
         """The packed layouts among `forms` that keep the operand's dtype."""
         own = key.tensors[operand].dtype

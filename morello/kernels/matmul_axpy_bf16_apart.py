@@ -53,7 +53,7 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of instructions, chains and lines.
+        """The slowest of instructions, chains and lines, of out's beside those of rhs.
 
         To ask for a line costs nothing: it is used where `matmul_axpy_bf16` would wait.
         """
@@ -72,8 +72,8 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
             (c.fma + c.vector_op) * k * vectors + passes * ends,
             (calls * (k + 4) if rhs.layout.is_packed else k + 4 * calls)
             * c.fma_latency,
-            rhs.lines((1, k, n)) * line_cost(rhs.level, c),
-            (passes + fetched) * out.lines((1, 1, n)) * line_cost(out.level, c),
+            rhs.lines((1, k, n)) * line_cost(rhs.level, c)
+            + (passes + fetched) * out.lines((1, 1, n)) * line_cost(out.level, c),
         )
         narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
         factors = k * (c.load + narrow) * (calls if rhs.layout.is_packed else 1)

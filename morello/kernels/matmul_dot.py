@@ -38,7 +38,7 @@ MANY_HALVES = (0, 4, 2)
 _K = 2
 """Of the dimensions of lhs."""
 
-_COLUMNS = Layout.parse("[0,2,1]")
+COLUMNS = Layout.parse("[0,2,1]")
 """rhs as the kernel reads more than one column of it."""
 
 _BESIDE = 2
@@ -208,7 +208,7 @@ class MatmulDot(Kernel):
             and out.level.is_cache
             and not any(t.layout.is_packed for t in key.tensors)
         )
-        return (Form(rhs.dtype, _COLUMNS),) if fits else ()
+        return (Form(rhs.dtype, COLUMNS),) if fits else ()
 
 
 def _takes(dtypes: tuple[Dtype, ...]) -> bool:

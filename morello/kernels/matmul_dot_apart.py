@@ -8,8 +8,8 @@ import numpy as np
 from morello.kernels.apart import RUNS, WIDENED, apart
 from morello.kernels.dot_block import DotBlock
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.matmul_dot import MatmulDot
-from morello.spec import Dtype, Form, Level, Spec, SpecKey
+from morello.kernels.matmul_dot import COLUMNS, MatmulDot
+from morello.spec import Dtype, Form, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
 
@@ -61,3 +61,10 @@ class MatmulDotApart(MatmulDot):
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Those of `matmul_dot` do."""
         return ()
+
+    def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Columns of bf16, which it reads faster than rows are read."""
+        wide = key.dtypes[1:] == (Dtype.BF16, Dtype.F32)
+        if operand != 1 or not isinstance(key.kind, Matmul) or not wide:
+            return ()
+        return (Form(Dtype.BF16, COLUMNS),)
