@@ -205,6 +205,15 @@ def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     return _asked_forms(key, operand, target.kernels)
 
 
+def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
+    """`asked_forms`, and those that kernels ask for in what is packed beforehand."""
+    asked = asked_forms(key, operand, target)
+    if not target.relayouts:
+        return asked
+    kernels = [KERNELS[name] for name in target.kernels]
+    return (*asked, *(f for k in kernels for f in k.forms_beforehand(key, operand)))
+
+
 @lru_cache(maxsize=65536)
 def _asked_forms(
     key: SpecKey, operand: int, kernels: tuple[str, ...]

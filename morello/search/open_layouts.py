@@ -8,9 +8,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from morello.actions.move import asked_forms
+from morello.actions.move import forms_beforehand
 from morello.errors import SearchError
-from morello.kernels import KERNELS
 from morello.search.anytime import Patience, best_program, watch_of
 from morello.search.layers import Layers
 from morello.search.solver import Solution, Solver
@@ -68,15 +67,9 @@ def _layouts(spec: Spec, operand: int, target: Target) -> tuple[Layout, ...]:
     """Layouts of an operand that a kernel may want, and that are filled by its size."""
     tensor = spec.tensors[operand]
     shape = spec.shape(operand)
-    beforehand = (
-        form
-        for name in target.kernels
-        for form in KERNELS[name].forms_beforehand(spec.key, operand)
-        if target.relayouts
-    )
     full = [
         form.layout
-        for form in (*asked_forms(spec.key, operand, target), *beforehand)
+        for form in forms_beforehand(spec.key, operand, target)
         if form.dtype is tensor.dtype
         and all(size >= form.layout.pack(dim) for dim, size in enumerate(shape))
     ]
