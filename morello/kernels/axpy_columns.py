@@ -122,7 +122,7 @@ class Columns:
             self.block(self.neighbours(at, min(rows, k - at)), columns)
 
     def passes_apart(self, columns: int) -> None:
-        """The same of rows that are far from each other; they ask for their own."""
+        """The same of rows that are far from each other, and ask for no others."""
 
         def first(rows: Sequence[Value], after: int) -> None:
             self.block(rows, columns, after, self.held)
@@ -240,6 +240,7 @@ class Columns:
                 ask(at)
             found = list(carried)
             each = len(found) // len(places)
+            # Place by place: row by row, LLVM moves sums out of registers.
             for i, place in enumerate(places):
                 own = slice(i * each, (i + 1) * each)
                 for by in range(step):

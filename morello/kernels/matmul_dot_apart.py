@@ -64,7 +64,7 @@ class MatmulDotApart(MatmulDot):
 
     def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Columns of bf16, which it reads faster than rows are read."""
-        wide = key.dtypes[1:] == (Dtype.BF16, Dtype.F32)
-        if operand != 1 or not isinstance(key.kind, Matmul) or not wide:
+        if operand != 1 or not isinstance(key.kind, Matmul):
             return ()
-        return (Form(Dtype.BF16, COLUMNS),)
+        fits = key.dtypes[1:] == (Dtype.BF16, Dtype.F32)
+        return (Form(Dtype.BF16, COLUMNS),) if fits else ()
