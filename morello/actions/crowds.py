@@ -68,12 +68,13 @@ def aliased(key: SpecKey, operand: int, target: Target) -> bool:
 def passes_cost(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
     """Millicycles that passes over a copy of an operand take longer beyond L3.
 
-    A copy that takes more than half of what a program can count on is partly in DRAM.
+    A copy that takes more than a third of what a program can count on is partly in
+    DRAM: other operands pass through L3 between two passes, too.
     """
     if dest.level is not Level.GL:
         return 0
     lines = dest.lines(frame.operand_sizes(operand))
-    dear = (lines > target.l3_lines // 2) * target.prices.stream_dram
+    dear = (lines > target.l3_lines // 3) * target.prices.stream_dram
     return lines * dear * _passes(frame, operand, target)
 
 

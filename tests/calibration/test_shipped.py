@@ -37,12 +37,18 @@ SINCE = {
 }
 """What is younger than the run and no part of another, as docs/calibration.md says."""
 
+CORRECTED = {(AVX2_ZEN3, "stream_gl"): 50}
+"""What a run wrote and was wrong about, as docs/calibration.md says."""
+
 each = pytest.mark.parametrize("target", RECORDS, ids=lambda target: target.name)
 
 
 @each
 def test_the_costs_are_what_the_recorded_run_wrote(target: Target) -> None:
-    assert find_target(f"@{RECORDS[target]}") == target
+    wrong = {name: value for (of, name), value in CORRECTED.items() if of == target}
+    costs = dataclasses.replace(target.coefficients, **wrong)
+    written = dataclasses.replace(target, coefficients=costs)
+    assert find_target(f"@{RECORDS[target]}") == written
 
 
 @each
@@ -51,7 +57,8 @@ def test_the_record_names_every_coefficient_and_where_it_is_from(
 ) -> None:
     written = read_target_file(str(RECORDS[target]))
     for field in dataclasses.fields(target.coefficients):
-        value = getattr(target.coefficients, field.name)
+        shipped = getattr(target.coefficients, field.name)
+        value = CORRECTED.get((target, field.name), shipped)
         if (target, field.name) in SINCE:
             assert f"{field.name}=" not in written
         elif f"{field.name}=" not in written:
