@@ -11,6 +11,7 @@ CPU behind the back of the check of features.
 """
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -63,10 +64,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 # A line without any of these has nothing to rewrite and nothing to refuse.
-_HINT = re.compile(r"\d\.|f0x|inf|nan|fp80|fp128|;")
+_HINT = re.compile(r"(?<!\w)\d+\.|f0x|inf|nan|fp80|fp128|;")
 _UNSUPPORTED_TYPES = {"x86_fp80", "fp128", "ppc_fp128"}
 _TYPE_WORD = re.compile(r"(?:half|bfloat|float|double|ptr|void|label|i\d+)\Z")
-_INTRINSIC = re.compile(r"declare .*@llvm\.")
+_INTRINSIC = re.compile(r"^(declare .*@llvm\..*\))\s+#\d+$", re.MULTILINE)
 _HAZARDS = {
     "inttoptr": "pointer arithmetic through integers can be miscompiled",
     "undef": "an undefined value may differ at each use; a register is read before it "
@@ -79,6 +80,20 @@ _BF16_USE = re.compile(
 )
 """Arithmetic on bfloat, and intrinsics whose names say it."""
 _OWN_CPU = re.compile(r'"(?:target-cpu|target-features|tune-cpu)"')
+_REFUSED = re.compile("|".join([_OWN_CPU.pattern, *_HAZARDS]))
+
+
+def _lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, int]]:
+    """Number, start and end of each line that has a match: few of very many."""
+    number, counted = 1, 0
+    match = pattern.search(text)
+    while match:
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.start())
+        end = len(text) if end < 0 else end
+        number, counted = number + text.count("\n", counted, start), start
+        yield number, start, end
+        match = pattern.search(text, end)
 
 
 def _round(value: Fraction, form: _Format) -> int:
@@ -160,8 +175,6 @@ def _downgrade_line(number: int, line: str) -> str:
     Raises:
         CompileError: a constant that has no type that we know.
     """
-    if not _HINT.search(line):
-        return line
     kind: str | None = None
     out: list[str] = []
     for match in _TOKEN.finditer(line):
@@ -196,14 +209,15 @@ def downgrade(text: str) -> str:
     Raises:
         CompileError: a constant whose meaning is not certain, with its line.
     """
-    lines = []
-    for number, line in enumerate(text.splitlines(), 1):
-        lowered = _downgrade_line(number, line)
-        if _INTRINSIC.match(lowered):
-            # The older LLVM knows its intrinsics' attributes, and may not know these.
-            lowered = re.sub(r"\)\s+#\d+$", ")", lowered)
-        lines.append(lowered)
-    return "\n".join(lines) + "\n"
+    parts: list[str] = []
+    done = 0
+    for number, start, end in _lines(_HINT, text):
+        parts += text[done:start], _downgrade_line(number, text[start:end])
+        done = end
+    whole = "".join(parts) + text[done:]
+    # The older LLVM knows its intrinsics' attributes, and may not know these.
+    whole = _INTRINSIC.sub(r"\1", whole)
+    return whole if whole.endswith("\n") else f"{whole}\n"
 
 
 def bf16_as_bits(text: str) -> str:
@@ -212,7 +226,7 @@ def bf16_as_bits(text: str) -> str:
     Without instructions for it, LLVM keeps a bfloat that lives beyond its basic block
     as a float, and calls the compiler's runtime to round it back.
     """
-    if _BF16_USE.search(text):
+    if "bfloat" not in text or _BF16_USE.search(text):
         return text
     return _BF16.sub(lambda m: "i16" if m[0] == "bfloat" else _signed(m[1]), text)
 
@@ -232,12 +246,11 @@ def refuse_hazards(text: str) -> None:
         CompileError: an ``inttoptr``, an ``undef``, or a function with its own CPU,
             with its line.
     """
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, start, end in _lines(_REFUSED, text):
+        line = text[start:end]
         if _OWN_CPU.search(line):
             reason = "a function sets its own CPU, which the engine alone decides"
             raise _error(number, line, reason)
-        if not any(word in line for word in _HAZARDS):
-            continue
         for match in _TOKEN.finditer(line):
             if match.lastgroup == "comment":
                 break

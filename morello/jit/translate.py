@@ -22,7 +22,7 @@ def to_llvm_text(module: ir.Module) -> str:
         CompileError: a construct that LLVM, or llvmlite's older one, cannot express.
     """
     CheckLowered().run(module.operation)
-    return align_loops(bf16_as_bits(downgrade(llvm_ir(module.operation))))
+    return _checked_to_text(module)
 
 
 def lower_to_llvm_text(module: ir.Module) -> str:
@@ -42,4 +42,9 @@ def lower_to_llvm_text(module: ir.Module) -> str:
             for diagnostic in error.error_diagnostics
         )
         raise CompileError(f"the module cannot be lowered: {reasons}") from error
-    return to_llvm_text(module)
+    return _checked_to_text(module)
+
+
+def _checked_to_text(module: ir.Module) -> str:
+    """Translate a module that `morello-check-lowered` has passed."""
+    return align_loops(bf16_as_bits(downgrade(llvm_ir(module.operation))))
