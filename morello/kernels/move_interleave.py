@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
+
 from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
@@ -82,13 +84,17 @@ class MoveInterleave(Kernel):
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each vector the slowest of loads, shuffles and casts, and stores."""
+        """For each vector the slowest of loads, shuffles and casts, and stores.
+
+        Whole vectors are shuffled within their halves, then the halves.
+        """
         c = coefficients
         down, across = self._dims(frame.key)
         lanes = lanes_of(frame.key.tensors[1].dtype)
-        rows = frame.sizes[down]
-        steps = rows * overlapping_count(frame.sizes[across], lanes)
-        mixed = self.group * c.shuffle + cast_cost(frame.key.dtypes, c)
+        rows, columns = frame.sizes[down], frame.sizes[across]
+        steps = rows * overlapping_count(columns, lanes)
+        shuffles = np.where(columns < lanes, self.group // 2, self.group)
+        mixed = shuffles * c.shuffle + cast_cost(frame.key.dtypes, c)
         each = slowest(c.load, mixed, c.store)
         return as_ints(steps * each)
 
@@ -109,7 +115,9 @@ class MoveInterleave(Kernel):
                     emitter.load(src, at(row + i, start), width)
                     for i in range(self.group)
                 ]
-                mixed = _mixed(emitter, rows, width, lanes)
+                # Half vectors stay so: their shuffles cross no halves.
+                most = lanes if width == lanes else max(width, lanes // 2)
+                mixed = _mixed(emitter, rows, width, most)
                 for place, vector in enumerate(mixed):
                     vector = emitter.convert(vector, src.tensor.dtype, dst.tensor.dtype)
                     column = start + place * width // len(mixed)

@@ -185,6 +185,18 @@ def test_quads_of_two_rows_of_a_vector_come_before_their_sums(m: int) -> None:
     assert products == sums == 2 * m
 
 
+def test_quads_of_half_vectors_are_made_without_crossing_halves() -> None:
+    """What crosses has one port on many cores, other shuffles two."""
+    forms = "s7@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]"
+    found = opcodes(
+        assembly("move_interleave_quads", spec(Move(3), (1, 8, 16), *forms))
+    )
+    shuffles = {op: n for op, n in found.items() if op.startswith(("vp", "vin", "vex"))}
+    halves = "vpunpcklbw", "vpunpckhbw", "vpunpcklwd", "vpunpckhwd"
+    assert shuffles == dict.fromkeys(halves, 4)
+    assert found["vmovdqu"] == 16
+
+
 @pytest.mark.parametrize("n", [16, 96])
 @pytest.mark.parametrize(("m", "steps"), [(4, 2), (5, 1), (6, 1)])
 def test_bytes_by_float_keep_their_sums_in_registers(
