@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -69,8 +69,24 @@ def open_unnamed() -> IO[bytes]:
     return tempfile.TemporaryFile()
 
 
+def cores(threads: int) -> list[int]:
+    """Where contenders and roofs run: the last of the cores that this process has."""
+    return sorted(os.sched_getaffinity(0))[-threads:]
+
+
+@contextlib.contextmanager
+def held_to(threads: int) -> Iterator[None]:
+    """What is started here has these `cores`, for all its threads."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores(threads))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 class Process:
-    """A contender's process; it runs only while it is asked.
+    """A contender's process, on its `cores`; it runs only while it is asked.
 
     Threads of an OpenMP runtime wait for work by spinning, for up to 0.2 s, on cores
     that the next contender wants: so a process is stopped between its turns.
@@ -79,14 +95,15 @@ class Process:
     def __init__(self, command: Command) -> None:
         self._errors = open_unnamed()
         self._over = ""
-        self._process = subprocess.Popen(
-            command.words(),
-            env=command.variables(os.environ),
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-        )
+        with held_to(command.threads):
+            self._process = subprocess.Popen(
+                command.words(),
+                env=command.variables(os.environ),
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+            )
 
     def ask(self, request: dict[str, Any], timeout: float = 300.0) -> dict[str, Any]:
         """Send a request and wait for its answer.

@@ -24,6 +24,7 @@ import llvmlite.binding as lb
 import numpy as np
 
 from benchmarks.harness.case import Array, aligned
+from benchmarks.harness.process import cores
 from benchmarks.harness.roof_loops import (
     READINGS,
     Reading,
@@ -60,7 +61,7 @@ class Roofs:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._cores = sorted(os.sched_getaffinity(0))[-threads:]
+        self._cores = cores(threads)
         self._memory: list[Array] = []
         self._rates: dict[int, dict[Reading, float]] = {}
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -50,6 +51,14 @@ def state(process: Process) -> str:
     """As Linux has it: T is stopped, S waits."""
     stat = Path(f"/proc/{process.pid}/stat").read_text()
     return stat.rpartition(")")[2].split()[0]
+
+
+def test_a_process_has_as_many_cores_as_threads(started: dict[str, Process]) -> None:
+    mine = os.sched_getaffinity(0)
+    for threads in (1, 2):
+        process = started[str(threads)] = Process(command("right", threads))
+        assert os.sched_getaffinity(process.pid) == set(sorted(mine)[-threads:])
+        assert os.sched_getaffinity(0) == mine
 
 
 def test_a_process_answers_and_is_stopped_between(started: dict[str, Process]) -> None:
