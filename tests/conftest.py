@@ -1,6 +1,7 @@
 """Tests keep out of the user's home, and off all but one processor, and are for one
 target whatever the machine is, unless they ask."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,13 @@ import pytest
 os.environ["MORELLO_DB"] = "none"
 os.environ["MORELLO_THREADS"] = "1"
 os.environ["MORELLO_TARGET"] = "avx2"
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: to look through it for garbage again and again would
+    take a twentieth of the time of searches."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.fixture(scope="session")
