@@ -7,6 +7,7 @@ is an argument in memory that is loaded before and stored after.
 import ctypes
 import dataclasses
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ class Case:
     kernel: str
     spec: Spec
 
-    @property
+    @functools.cached_property
     def tensors(self) -> tuple[TensorSpec, ...]:
         """The operands as arguments: registers come from and go to rows in L1."""
         return tuple(
@@ -61,15 +62,21 @@ class Case:
             for t in self.spec.tensors
         )
 
-    def shape(self, operand: int) -> tuple[int, ...]:
-        layout, sizes = self.tensors[operand].layout, self.spec.shape(operand)
-        return tile_shape(layout, sizes)
+    @functools.cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(
+            tile_shape(tensor.layout, self.spec.shape(operand))
+            for operand, tensor in enumerate(self.tensors)
+        )
 
-    def rows(self, operand: int) -> tuple[int, ...]:
-        """The shape with what a row is as one dimension: the packs at the end are."""
-        shape = self.shape(operand)
-        inner = max(_packs_at_end(self.tensors[operand].layout), 1)
-        return (*shape[:-inner], int(np.prod(shape[-inner:])))
+    @functools.cached_property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes with what a row is as one dimension: the packs at the end are."""
+        inner = [max(_packs_at_end(tensor.layout), 1) for tensor in self.tensors]
+        return tuple(
+            (*shape[:-count], math.prod(shape[-count:]))
+            for shape, count in zip(self.shapes, inner, strict=True)
+        )
 
     def gap(self, operand: int) -> int:
         """Elements between rows: none where the Spec says so."""
@@ -77,7 +84,7 @@ class Case:
 
     def memref(self, operand: int) -> ir.Type:
         """The tile in an array whose rows are longer by its gap."""
-        shape = self.shape(operand)
+        shape = self.shapes[operand]
         inner = max(_packs_at_end(self.tensors[operand].layout), 1)
         strides = [1]
         for place, extent in enumerate(reversed(shape[1:]), 1):
@@ -159,16 +166,25 @@ def compiled(cases: Sequence[Case]) -> Engine:
 
 
 def filler(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    count = int(np.prod(shape)) * dtype.itemsize
+    count = math.prod(shape) * dtype.itemsize
     return np.full(count, FILLER, np.uint8).view(dtype).reshape(shape)
 
 
 def to_physical(layout: Layout, logical: Array) -> Array:
     """The tile as it lies in memory, its padding filled."""
-    places = layout.index_map(tuple(np.indices(logical.shape)))
-    out = filler(tile_shape(layout, logical.shape), logical.dtype)
+    shape, places = _places(layout, logical.shape)
+    out = filler(shape, logical.dtype)
     out[places] = logical
     return out
+
+
+@functools.lru_cache(maxsize=16)
+def _places(
+    layout: Layout, sizes: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+    """The shape of a tile in memory, and where in it each element lies."""
+    places = layout.index_map(tuple(np.indices(sizes)))
+    return tile_shape(layout, sizes), tuple(places)
 
 
 def bits(array: Array) -> Array:
@@ -188,10 +204,10 @@ def run(
         if operand.is_read:
             values = to_physical(tensor.layout, given.pop(0))
         else:
-            values = filler(case.shape(j), tensor.dtype.numpy)
+            values = filler(case.shapes[j], tensor.dtype.numpy)
         placed.append(
             guarded_array(
-                values.reshape(case.rows(j)),
+                values.reshape(case.rows[j]),
                 side,  # type: ignore[arg-type]
                 operand.is_written,
                 case.gap(j),
