@@ -1,8 +1,8 @@
 """Where solved tables are kept: as boxes, on disk too, and dense while they are read.
 
 A table that is put here is packed and written to the database; a large one by a second
-thread, while the search goes on (machine code lets go of Python's lock). Its dense
-arrays stay until the room for those is needed; later they are made again from the boxes.
+thread, while the search goes on (machine code lets go of Python's lock). Dense arrays
+stay until the room for them is needed; later they are made again from the boxes.
 """
 
 import contextlib
