@@ -9,9 +9,9 @@ from morello.dialect.ops import SPEC_OPS
 from morello.dialect.spec_op import option_attributes, read_spec_op, spec_attributes
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import SpecError
+from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Spec
-from morello.targets import Target, print_target
 
 
 def spec_of(op: Any) -> Spec:

@@ -9,9 +9,9 @@ option; without one it is `UNNAMED`.
 from typing import Any
 
 from morello.dialect.attributes import string_of
+from morello.machine import Target, find_target
+from morello.machine.text import UNNAMED
 from morello.mlir import ir
-from morello.targets import Target, find_target
-from morello.targets.text import UNNAMED
 
 TARGET_ATTRIBUTE = "morello.target"
 

@@ -21,11 +21,11 @@ from typing import Any
 
 from morello.actions import ACTIONS
 from morello.kernels import KERNELS
+from morello.machine import find_target
 from morello.passes.pipelines.options import options_of
 from morello.passes.registry import PASSES
 from morello.search import Impl, best_program
 from morello.spec import parse_spec
-from morello.targets import find_target
 from morello.tools.commands import COMMANDS
 
 DOCS = Path(__file__).resolve().parent

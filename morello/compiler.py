@@ -10,13 +10,13 @@ from morello.jit.engine import compile_llvm
 from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
+from morello.machine import Target
 from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.anytime import parallel_goal
 from morello.search.layers import Layers, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec
 from morello.stages import build_stages
 from morello.target_choice import chosen_target
-from morello.targets import Target
 from morello.threads import thread_count
 
 

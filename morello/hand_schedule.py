@@ -4,19 +4,19 @@
 the schedule leaves is a hole.
 """
 
+from morello.cost.operand_context import PLAIN
 from morello.dialect import load
 from morello.dialect.ops import spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.dialect.transform.trace import Trace, tracing
 from morello.errors import ScheduleError
+from morello.machine import Target, print_target
 from morello.mlir import ir
 from morello.passes.apply_schedule import entry_sequence, interpret
 from morello.passes.base import PassFailure
 from morello.search.partial import HOLE, Partial
 from morello.spec import Spec
 from morello.stages import check_goal, parse_schedule, place_text
-from morello.targets import Target, print_target
-from morello.targets.surroundings import PLAIN
 
 
 def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
@@ -35,7 +35,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
         load(context)
         module = parse_schedule(schedule)
         check_goal(module, spec)
-        _set_target(module, target.seen(PLAIN))
+        _set_target(module, target.in_context(PLAIN))
         with tracing() as trace:
             root = trace.number(spec_ops(module.operation)[0])
             try:

@@ -9,11 +9,11 @@ from morello.aot.library import Library
 from morello.jit.engine import Engine
 from morello.jit.function import NativeFunction
 from morello.jit.parameter import Parameter
+from morello.machine import Target
 from morello.packing import pack
 from morello.search import Impl, Solution
 from morello.spec import Array, Spec, print_spec
 from morello.stages import Stages
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

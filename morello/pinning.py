@@ -8,6 +8,7 @@ from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.hand_schedule import read_program
+from morello.machine import Target
 from morello.search import Solver
 from morello.search.database import Database
 from morello.search.layers import VARIABLE, Layers, open_database
@@ -15,7 +16,6 @@ from morello.search.pins import Pin, Pins, full_text, read_pins
 from morello.search.records import PinRow
 from morello.spec import Spec, parse_spec
 from morello.target_choice import chosen_target
-from morello.targets import Target
 
 
 def pin(

@@ -15,6 +15,7 @@ from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
 from morello.errors import ScheduleError
 from morello.jit.translate import lower_to_llvm_text
+from morello.machine import Target
 from morello.mlir import ir
 from morello.passes.base import PassFailure
 from morello.passes.fill_schedule import fill_schedule
@@ -23,7 +24,6 @@ from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
 from morello.search import Impl, Solution
 from morello.spec import Spec, print_spec
-from morello.targets import Target
 
 LOWER = (
     "builtin.module(morello-apply-schedule,morello-lower-kernels,"

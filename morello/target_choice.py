@@ -5,8 +5,8 @@ import os
 import re
 
 from morello.errors import TargetError
-from morello.targets import Target, find_target
-from morello.targets.text import NATIVE, UNNAMED
+from morello.machine import Target, find_target
+from morello.machine.text import NATIVE, UNNAMED
 
 VARIABLE = "MORELLO_TARGET"
 

@@ -23,9 +23,9 @@ from morello.dialect import load
 from morello.dialect.places import place
 from morello.dialect.target import TARGET_ATTRIBUTE, named_target
 from morello.errors import MorelloError
+from morello.machine import find_target
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure, option
-from morello.targets import find_target
 
 ENTRY = "__transform_main"
 """The named sequence that is run."""

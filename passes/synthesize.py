@@ -12,6 +12,7 @@ from morello.dialect.build import spec_of
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.errors import MorelloError
+from morello.machine import find_target
 from morello.mlir import ir
 from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
@@ -19,7 +20,6 @@ from morello.passes.fill_schedule import fill_schedule
 from morello.passes.parts.schedule_builder import Goal, build_schedule
 from morello.search import Impl, best_program
 from morello.search.layers import open_database
-from morello.targets import find_target
 
 
 @dataclasses.dataclass(frozen=True)

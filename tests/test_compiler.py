@@ -13,8 +13,8 @@ from morello.errors import (
     SpecError,
     TargetError,
 )
+from morello.machine import AVX2
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 SMALL = ("matmul:7x8x16", "fill:5x5:s32", "max:9x70", "move:13x21:f32:dst=[1,0]")
 

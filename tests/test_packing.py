@@ -8,10 +8,10 @@ import pytest
 import morello
 from morello.actions.move import asked_forms
 from morello.errors import ArgumentError, CompileError
+from morello.machine import AVX2
+from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Patience, Solver, best_program, best_settled
 from morello.spec import Layout, Spec, parse_open_spec, parse_spec
-from morello.targets import AVX2
-from morello.targets.avx2_zen3 import AVX2_ZEN3
 
 OPEN = "matmul:16x64x160:f32:rhs=any"
 LARGE = "matmul:16x160x400:f32:rhs=any"

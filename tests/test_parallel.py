@@ -16,12 +16,12 @@ from morello.actions import Action, GridParallel, TileParallel
 from morello.dialect import load
 from morello.jit import call_table, openmp
 from morello.kernel import Kernel
+from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.search import Branch, Impl, best_program
 from morello.spec import Array, parse_spec
 from morello.stages import spec_module
-from morello.targets import AVX2
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

@@ -10,6 +10,7 @@ import morello
 from morello.actions import Action, Move, Tile
 from morello.errors import MorelloError, ScheduleError
 from morello.hand_schedule import read_program
+from morello.machine import AVX2
 from morello.pinning import pin, pinned, unpin
 from morello.search import Explorer, Impl, Solver
 from morello.search.database import Database
@@ -18,7 +19,6 @@ from morello.search.pins import Pin, Pins, full_text
 from morello.search.records import PinRow
 from morello.spec import Layout, Level, parse_spec
 from morello.stages import build_stages
-from morello.targets import AVX2
 from tests.test_partial_schedule import END, MATCH, MODULE, PARTIAL, SPEC, tile
 
 TILED = MODULE + MATCH + tile("t", "m", 5) + END + "}"

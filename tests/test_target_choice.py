@@ -4,9 +4,9 @@ import pytest
 
 import morello
 from morello.errors import TargetError
+from morello.machine import AVX2, find_target
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.target_choice import chosen_target
-from morello.targets import AVX2, find_target
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.tools.morello import main
 
 SPEC = "fill:24:f32"

@@ -11,9 +11,9 @@ from morello.calibration.draw import Plan, draw
 from morello.calibration.reprice import Ledger
 from morello.calibration.timing import Stopwatch, Time
 from morello.calibration.turns import in_rounds, shared
+from morello.machine import Target
 from morello.search import Impl
 from morello.spec import parse_spec
-from morello.targets import Target
 
 _BATCH = 12
 """Programs that are timed in turns with the choice: what a machine that others use does

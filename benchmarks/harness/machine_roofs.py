@@ -4,7 +4,7 @@ from typing import Any
 
 from benchmarks.harness.measure import Talker
 from benchmarks.harness.roof_loops import ARITHMETIC
-from morello.targets.host import host
+from morello.machine.host import host
 
 _ROUNDS = 7
 

@@ -19,9 +19,9 @@ from morello.calibration.timing import Program, Stopwatch, Time
 from morello.calibration.turns import one_round
 from morello.errors import SearchError
 from morello.jit.engine import compile_llvm
+from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
-from morello.targets import Target
 
 _CPU = "haswell"
 _TRIPS = 4000

@@ -31,7 +31,7 @@ from morello.dialect.transform.fields import (
     read_action,
     write_fields,
 )
-from morello.dialect.transform.price import charge, surrounded
+from morello.dialect.transform.price import charge, target_in_context
 from morello.dialect.transform.trace import record
 from morello.errors import MorelloError, ScheduleError
 from morello.mlir import ir
@@ -199,7 +199,7 @@ def _plan(action: Action, op: ir.Operation) -> Site:
             f"match one of {', '.join(SPEC_OPS)}",
         )
     spec = spec_of(op)
-    target = surrounded(op, spec, target_of(op))
+    target = target_in_context(op, spec, target_of(op))
     return Site(op, spec, action.apply(spec, target))
 
 

@@ -12,9 +12,9 @@ import functools
 from morello.dialect.attributes import string_of
 from morello.dialect.ops import spec_ops
 from morello.errors import SpecError
+from morello.machine import Target
 from morello.mlir import ir
 from morello.spec import Spec, parse_spec, print_spec
-from morello.targets import Target
 
 COST_ATTRIBUTE = "morello.cost"
 """On a function: the millicycles of a call, as far as its Specs are scheduled."""
@@ -29,7 +29,7 @@ GOAL_ATTRIBUTE = "morello.goal"
 """On a function: the text of the Spec that it held before the first action, alone."""
 
 
-def surrounded(op: ir.Operation, spec: Spec, target: Target) -> Target:
+def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
     """The target with the prices below the goal of the function around a Spec op.
 
     Where no action has run yet, the Spec itself becomes the goal, if it is alone.

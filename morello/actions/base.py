@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.errors import ScheduleError
+from morello.machine import Target
 from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

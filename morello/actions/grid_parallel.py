@@ -23,10 +23,10 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.loops import expand_loop
 from morello.actions.tile import tiled_dims
 from morello.actions.tile_parallel import parallel_refusal
+from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.shares import share_of
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -4,11 +4,11 @@ import dataclasses
 from functools import lru_cache
 
 from morello.actions.base import Child, Expansion
-from morello.actions.rows import rows_cost
+from morello.cost.strided_access import rows_cost
+from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.tensor import Level
-from morello.targets import Target
 
 
 def expand_loop(

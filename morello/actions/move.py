@@ -20,13 +20,13 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.crowds import passes_cost
-from morello.actions.traffic import traffic, waited
+from morello.cost.cache_conflicts import passes_cost
+from morello.cost.transfer import traffic, waited
 from morello.kernels import KERNELS
+from morello.machine import Target
 from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

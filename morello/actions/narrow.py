@@ -24,10 +24,10 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
 from morello.kernels import KERNELS
 from morello.kernels.within import within_cost
+from morello.machine import Target
 from morello.spec import Fill, Level, SpecKey
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

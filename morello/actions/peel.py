@@ -20,9 +20,9 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.loops import expand_loop
 from morello.actions.to_accum import accumulating
+from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

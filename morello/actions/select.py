@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
 from morello.kernels import KERNELS
+from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -16,9 +16,9 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
 from morello.actions.loops import expand_loop, tile_key
+from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

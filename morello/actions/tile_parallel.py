@@ -21,11 +21,11 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
 from morello.actions.loops import expand_loop, tile_key
-from morello.actions.rows import rows_cost
 from morello.actions.tile import tiled_dims
+from morello.cost.strided_access import rows_cost
+from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
+from morello.machine import Target
 from morello.spec import Fill, Kind, Matmul, Max, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True, order=True)

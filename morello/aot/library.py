@@ -10,9 +10,9 @@ from morello.aot.header import Interface, header
 from morello.errors import CompileError
 from morello.jit.engine import Compiled, compile_for_linker
 from morello.jit.parameter import Parameter
+from morello.machine.host import required_features
 from morello.spec import print_spec
 from morello.stages import Stages
-from morello.targets.host import required_features
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
 """Of the files that can be written: object, assembly, LLVM IR, header."""

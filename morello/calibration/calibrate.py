@@ -17,8 +17,8 @@ from morello.calibration.fit import Fit, Measured, describe, fit
 from morello.calibration.probes import Bounds, bounds, probe
 from morello.calibration.timing import Stopwatch, one_core
 from morello.calibration.turns import turn
+from morello.machine import Target
 from morello.spec import Spec
-from morello.targets import Target
 
 FIRST_RIDGE = 0.02
 """Weight of what a coefficient was in the first fit."""

@@ -14,9 +14,9 @@ from morello.calibration.sample import Sampler, code_of, perturbed, spread
 from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import cycles_of_all, shared
 from morello.errors import MorelloError
+from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec, print_spec
-from morello.targets import Target
 
 NEAR = 3
 """Programs of a Spec that a later round draws: the choice, and others near it."""

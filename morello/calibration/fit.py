@@ -17,9 +17,9 @@ from morello.calibration.least_squares import bounded_least_squares
 from morello.calibration.probes import Bounds
 from morello.calibration.reprice import FITTED, Ledger, Vector, with_coefficients
 from morello.errors import MorelloError
+from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
-from morello.targets import Target
 
 ROUNDS = 6
 RIDGE = 0.05

@@ -15,7 +15,7 @@ import numpy as np
 from morello.calibration.reprice import FITTED
 from morello.calibration.timing import Stopwatch
 from morello.jit.engine import compile_llvm
-from morello.targets import Target
+from morello.machine import Target
 
 Bounds = Mapping[str, tuple[int, int]]
 """The least and the largest value of coefficients, in millicycles."""

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from morello.actions import Action, Select
+from morello.cost.coefficients import Coefficients
+from morello.cost.operand_context import OperandContext
+from morello.machine import Target
 from morello.search import Branch, Impl
 from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
-from morello.targets import Target
-from morello.targets.coefficients import Coefficients
-from morello.targets.surroundings import Surroundings
 
 Vector = npt.NDArray[np.float64]
 
@@ -73,10 +73,10 @@ class Ledger:
     """
 
     def __init__(self, impls: Sequence[Impl], machine: Target) -> None:
-        places: dict[tuple[Surroundings, Decision], int] = {}
+        places: dict[tuple[OperandContext, Decision], int] = {}
         found = []
         for impl in impls:
-            around = machine.at(impl.spec).around
+            around = machine.at(impl.spec).operand_context
             paid = {(around, one): runs for one, runs in decisions(impl).items()}
             found.append(paid)
             for decision in paid:
@@ -84,8 +84,8 @@ class Ledger:
         self._runs = np.zeros((len(impls), len(places)))
         for row, paid in zip(self._runs, found, strict=True):
             row[[places[decision] for decision in paid]] = list(paid.values())
-        groups: dict[tuple[Surroundings, SpecKey, Action], list[Spec]] = {}
-        order: dict[tuple[Surroundings, SpecKey, Action], list[int]] = {}
+        groups: dict[tuple[OperandContext, SpecKey, Action], list[Spec]] = {}
+        order: dict[tuple[OperandContext, SpecKey, Action], list[int]] = {}
         for (around, (spec, action)), place in places.items():
             groups.setdefault((around, spec.key, action), []).append(spec)
             order.setdefault((around, spec.key, action), []).append(place)
@@ -134,7 +134,7 @@ class Ledger:
 class _Group:
     """Decisions for the same action on Specs of one key, below goals that lie alike."""
 
-    around: Surroundings
+    operand_context: OperandContext
     action: Action
     frame: Frame
     places: npt.NDArray[np.int64]
@@ -142,7 +142,9 @@ class _Group:
 
     def cost(self, target: Target) -> Vector:
         """What the action costs by itself on each Spec."""
-        cost = self.action.expand(self.frame, target.seen(self.around)).cost
+        cost = self.action.expand(
+            self.frame, target.in_context(self.operand_context)
+        ).cost
         return np.asarray(np.broadcast_to(cost, self.places.shape), np.float64)
 
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from morello.actions import Action, Child, Expansion, Move
 from morello.calibration.reprice import FITTED
+from morello.machine import Target
 from morello.search import Branch, Impl, Solver
 from morello.search.table import TableId
 from morello.spec import Spec
 from morello.spec.frame import Frame
-from morello.targets import Target
 
 WALKS = tuple(
     (boldness, temperature, draws)

@@ -4,8 +4,8 @@ Operands in L1 and L2 fit there and are warm. Those in GL are what users have: l
 small, odd and skinny ones, bound by arithmetic and by memory.
 """
 
+from morello.machine import Target
 from morello.spec import Spec, parse_spec
-from morello.targets import Target
 
 _L1_MATMUL = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
 _L2_MATMUL = "lhs=[0,1,2]@L2:rhs=[0,1,2]@L2:out=[0,1,2]@L2"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from morello._version import __version__
 from morello.calibration.calibrate import Calibration
-from morello.targets import print_target
-from morello.targets.host import host
+from morello.machine import print_target
+from morello.machine.host import host
 
 
 def machine() -> str:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from morello.calibration.timing import Code, Program, Stopwatch, Time, one_core
+from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
-from morello.targets import Target
 
 _TOGETHER = 40
 """Programs that are machine code at the same time."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from morello.explain.memory import Held, Use, uses
 from morello.explain.tiles import Tiles, below, moved, whole
+from morello.machine import Target
 from morello.search import Alternatives, Explorer, Impl, Place, Solver, Statistics
 from morello.search.partial import HOLE, Partial
 from morello.spec import Level, Limits, Spec
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

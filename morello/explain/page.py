@@ -24,9 +24,9 @@ from morello.explain.words import (
     searched_text,
     title,
 )
+from morello.machine import Target
 from morello.search import Alternatives, Impl
 from morello.spec import print_spec
-from morello.targets import Target
 
 _OPEN_SHARE = 0.02
 """Parts of the tree with less of the cost than this are closed at first."""

@@ -8,10 +8,10 @@ import dataclasses
 
 from morello.actions import Move
 from morello.actions.move import copies
+from morello.machine import Target
 from morello.search import Branch, Impl
 from morello.spec import Layout, Level, Spec, TensorSpec
 from morello.spec import Move as MoveKind
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The way, each step a module: `translate.py` lowers a module and takes it to LLVM IR text
 (`llvm_ir.py`, then `llvm_text.py` for the older LLVM of llvmlite); `engine.py` compiles
-the text and loads the object, after `object_file.py` and `morello.targets.host` have
+the text and loads the object, after `object_file.py` and `morello.machine.host` have
 said that this process and this CPU can run it; `function.py` calls it, after
 `arguments.py` has checked the arrays against each `Parameter` (`parameter.py`;
 `diagnose.py` words the refusals). Calls that fit go another way, on which machine code

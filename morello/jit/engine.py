@@ -20,7 +20,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from morello.errors import CompileError, TargetError
 from morello.jit.llvm_text import refuse_hazards
 from morello.jit.object_file import undefined_symbols
-from morello.targets.host import missing_features, required_features
+from morello.machine.host import missing_features, required_features
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import Ahead, Ask, Part, along, over
 from morello.kernels.apart import apart
 from morello.kernels.emitter import Buffer, Emitter, Value
@@ -21,7 +22,6 @@ from morello.kernels.vectors import lanes_of, parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES
-from morello.targets.coefficients import Coefficients
 
 ROWS = 8
 """Rows of rhs that are read side by side."""

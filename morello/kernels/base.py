@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 if TYPE_CHECKING:
     from morello.kernels.emitter import Buffer, Emitter

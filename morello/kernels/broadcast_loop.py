@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import is_interleaved, size_is_one, within_pack
@@ -16,7 +17,6 @@ from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import REGISTERS, lanes_of, parts, tail_of, vectors_of
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _INTEGER_REGISTERS = 3
 """Registers beside accumulators and a row of rhs: a factor and two products. A float

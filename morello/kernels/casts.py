@@ -1,8 +1,8 @@
 """Casts inside of kernels: which vectors they go by, and what they cost."""
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.vectors import lanes_of
 from morello.spec import Dtype
-from morello.targets.coefficients import Coefficients
 
 
 def cast_lanes(*dtypes: Dtype) -> int:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
@@ -25,7 +26,6 @@ from morello.kernels.vectors import (
 )
 from morello.spec import Fill, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 
 def _value(spec: Spec) -> float | int:

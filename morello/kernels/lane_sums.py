@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.emitter import Emitter, Value
 from morello.spec.frame import Ints
 from morello.spec.layout import ceil_div
-from morello.targets.coefficients import Coefficients
 
 LANES = 8
 """Lanes of the vectors, and how many of them are summed at once."""

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.axpy_columns import (
     ROWS,
     VECTORS,
@@ -32,7 +33,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, tail_of, vecto
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
-from morello.targets.coefficients import Coefficients
 
 _WAYS = 8
 """Rows a power of two apart that L1 holds side by side."""

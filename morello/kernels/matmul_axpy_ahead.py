@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.axpy_columns import VECTORS, Columns
 from morello.kernels.emitter import Buffer, Emitter
@@ -11,7 +12,6 @@ from morello.kernels.matmul_axpy import MatmulAxpy
 from morello.kernels.vectors import lanes_of
 from morello.spec import Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _N = 3
 """Of the dimensions of the product."""

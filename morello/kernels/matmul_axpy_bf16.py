@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.axpy_columns import (
     ROWS,
     Columns,
@@ -21,7 +22,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
-from morello.targets.coefficients import Coefficients
 
 MOST_M = 2
 """Rows of lhs: each takes four registers."""

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_axpy_bf16 import COLUMNS, MatmulAxpyBf16
@@ -18,7 +19,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
 from morello.spec import Dtype, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
-from morello.targets.coefficients import Coefficients
 
 AHEAD = 48
 """Rows of a panel, of two lines each, from what is read to what is asked for: what

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.apart import RUNS, WIDENED, apart, calls_of
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
@@ -13,7 +14,6 @@ from morello.kernels.rules import within_pack as packs
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
 from morello.spec import Dtype, Layout, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 COLUMNS = 16
 """Columns of a panel of rhs: a register."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import (
     BroadcastLoop,
@@ -21,7 +22,6 @@ from morello.kernels.vectors import as_ints, lanes_of, piece_count, tail_of, vec
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
-from morello.targets.coefficients import Coefficients
 
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""

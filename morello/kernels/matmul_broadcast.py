@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel, asks
 from morello.kernels.broadcast_loop import (
     BroadcastLoop,
@@ -17,7 +18,6 @@ from morello.kernels.rules import in_l1, in_registers, is_interleaved
 from morello.kernels.vectors import as_ints, lanes_of, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _PANELS = {
     0: tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6)),

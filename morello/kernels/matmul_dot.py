@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.dot_block import AHEAD, CHAINS, DotBlock, chains_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter, Value
@@ -27,7 +28,6 @@ from morello.spec import (
 )
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
-from morello.targets.coefficients import Coefficients
 
 MANY = (0, 8, 5, 3, 2)
 """How many rows of the one operand run side by side, by the rows of the other."""

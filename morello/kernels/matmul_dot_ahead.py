@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.dot_block import DotBlock, chains_of, step_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter
@@ -12,7 +13,6 @@ from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.vectors import lanes_of
 from morello.spec import Form, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _K = 2
 """Of the dimensions of the product."""

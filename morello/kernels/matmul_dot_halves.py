@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.lane_sums import lane_sums, lane_sums_cost
@@ -19,7 +20,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
-from morello.targets.coefficients import Coefficients
 
 PACK = 16
 """Neighbours along k that are taken together."""

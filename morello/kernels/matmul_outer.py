@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import Ask, along, long_rows, over
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
@@ -21,7 +22,6 @@ from morello.kernels.rules import (
 from morello.kernels.vectors import as_ints, lanes_of, parts, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _MOST_K = 6
 """Rows of rhs: of more, arithmetic takes longer than a line of out."""

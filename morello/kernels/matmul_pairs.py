@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.rules import (
@@ -25,7 +26,6 @@ from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _WORD = 4
 

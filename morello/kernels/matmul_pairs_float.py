@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.rules import PAIR, in_l1, paired, size_is_one, slowest
@@ -23,7 +24,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
-from morello.targets.coefficients import Coefficients
 
 PART = 256
 """As many k add up exactly: products of two bytes are at most 255^2, 2^24 / 258."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_block import blocks_cost, write_block
@@ -21,7 +22,6 @@ from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
-from morello.targets.coefficients import Coefficients
 
 _PANELS = tuple(Layout.parse(f"[0,2,1,2p{columns}]") for columns in (16, 24))
 

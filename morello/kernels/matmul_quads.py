@@ -3,6 +3,7 @@
 import dataclasses
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import asks
 from morello.kernels.emitter import Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, takes_lhs
@@ -10,7 +11,6 @@ from morello.kernels.rules import QUAD, slowest
 from morello.kernels.vectors import as_ints, lanes_of, vectors_of
 from morello.spec import Dtype, Form, Layout, SpecKey
 from morello.spec.frame import Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import loop_conditions
 from morello.kernels.emitter import Buffer, Emitter, Value
@@ -14,7 +15,6 @@ from morello.kernels.rules import in_l1, is_interleaved
 from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 MOST_M = 6
 """Rows of lhs: with more, too few vectors of columns have sums."""

@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, pair_forms
 from morello.kernels.rules import PAIR, in_l1
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 _WIDE = 64
 """Columns of a wide panel."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
@@ -18,7 +19,6 @@ from morello.kernels.vectors import (
 )
 from morello.spec import Layout, Max, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 VECTORS = 8
 """The most accumulators: the maximum of floats needs the other registers."""

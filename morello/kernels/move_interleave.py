@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
@@ -29,7 +30,6 @@ from morello.kernels.vectors import (
 )
 from morello.spec import Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.rules import in_l1, is_interleaved, others, slowest
@@ -11,7 +12,6 @@ from morello.kernels.vectors import BLOCK, as_ints
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import PhysicalDim, ceil_div
-from morello.targets.coefficients import Coefficients
 
 PACK = 16
 """Elements of a pack: two vectors of f32."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
@@ -22,7 +23,6 @@ from morello.kernels.transpose import columns_of, shuffle_count
 from morello.kernels.vectors import as_ints, piece_count, pieces
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 SIDE = 8
 """The most rows, and the most pairs of a row, of a block."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import product as every
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_cost, cast_lanes
 from morello.kernels.emitter import Buffer, Emitter
@@ -24,7 +25,6 @@ from morello.kernels.vectors import (
 )
 from morello.spec import Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import all_one, in_l1
 from morello.spec import Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.targets.coefficients import Coefficients
 
 
 @dataclasses.dataclass(frozen=True)

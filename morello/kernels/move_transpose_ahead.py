@@ -10,6 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import ClassVar
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.move_transpose import SIDE, turn
@@ -19,7 +20,6 @@ from morello.kernels.vectors import as_ints, piece_count, pieces
 from morello.spec import Level, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES
-from morello.targets.coefficients import Coefficients
 
 STEP = 16
 """Rows of src that fill a line of dst: what a trip of the loop takes."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.vectors import BLOCK, VECTOR_BYTES
 from morello.spec import Dtype, Level, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import Layout
-from morello.targets.coefficients import Coefficients
 
 
 def in_l1(*tensors: TensorSpec) -> bool:

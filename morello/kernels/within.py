@@ -6,12 +6,12 @@ No kernel: it leaves a truth value, which a program goes on by.
 import dataclasses
 from collections.abc import Sequence
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import product
 from morello.kernels.vectors import lanes_of, overlapping, overlapping_count
 from morello.spec import Dtype, TensorSpec
 from morello.spec.frame import Ints
-from morello.targets.coefficients import Coefficients
 
 _TOGETHER = 4
 """Vectors of a row that are looked at side by side."""

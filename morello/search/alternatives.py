@@ -9,6 +9,7 @@ import dataclasses
 
 from morello.actions import Action, Child
 from morello.errors import ScheduleError, SearchError
+from morello.machine import Target
 from morello.search.impl import Branch, Impl
 from morello.search.partial import HOLE, Partial
 from morello.search.pins import Pinned
@@ -16,7 +17,6 @@ from morello.search.solver import Solution, Solver
 from morello.search.table import TableId
 from morello.spec import Spec
 from morello.spec.frame import Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,12 +12,12 @@ import time
 from collections import OrderedDict
 
 from morello.errors import MorelloError
+from morello.machine import Target
 from morello.search.layers import Layers
 from morello.search.pins import Pins
 from morello.search.solver import Solution, Solver, Watch, pins_of
 from morello.search.statistics import Statistics
 from morello.spec import Spec
-from morello.targets import Target
 
 _KEPT = 256
 """How many solutions are remembered; their tables are not."""

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from morello.actions import Action, Child, Expansion
+from morello.machine import Target
 from morello.search.axes import Axis, Box
 from morello.search.gather import Known, known_axes, look_up
 from morello.search.table import Costs, Floats, TableId
 from morello.spec import Level, Limits
 from morello.spec.frame import Bools, Frame
-from morello.targets import Target
 
 
 class Below(Protocol):

@@ -19,9 +19,9 @@ import numpy as np
 
 from morello.actions.move import relayout_levels
 from morello.actions.peel import first_parts
+from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.shares import shares_of
-from morello.targets import Target
 
 Axis = tuple[int, ...]
 """Ascending coordinates."""

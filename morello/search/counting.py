@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from morello.actions import Action, Child, Expansion
+from morello.machine import Target
 from morello.search.applied import Applied
 from morello.search.axes import Box
 from morello.search.machine_code import address
@@ -24,7 +25,6 @@ from morello.search.sweep import Plan
 from morello.search.table import Costs, Floats, Integers, TableId, position
 from morello.search.table_solver import TableSolver, aligned
 from morello.spec import Spec, SpecKey
-from morello.targets import Target
 
 
 def count_programs(spec: Spec, target: Target) -> float:

@@ -11,12 +11,12 @@ import hashlib
 from pathlib import Path
 
 from morello.actions import ACTIONS
+from morello.machine import Target
 from morello.search.database import FORMAT
 from morello.search.table import TableId
 from morello.spec import Limits
-from morello.targets import Target
 
-_PARTS = ("spec", "actions", "kernels", "targets", "search")
+_PARTS = ("spec", "actions", "kernels", "machine", "cost", "search")
 """The packages whose source decides what is in a table."""
 
 

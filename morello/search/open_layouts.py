@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from morello.actions.move import forms_beforehand
 from morello.errors import SearchError
+from morello.machine import Target
 from morello.search.anytime import Patience, best_program, watch_of
 from morello.search.layers import Layers
 from morello.search.solver import Solution, Solver
 from morello.spec import Layout, OpenSpec, Spec
-from morello.targets import Target
 
 
 def best_settled(

@@ -12,10 +12,10 @@ from typing import Any
 
 from morello.actions import Action
 from morello.errors import ScheduleError
+from morello.machine import Target
 from morello.search.action_data import action_data, read_action
 from morello.search.impl import Branch, Impl
 from morello.spec import Spec
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from morello.actions import Action, Expansion
 from morello.errors import MorelloError, ScheduleError, SearchError
+from morello.machine import Target
 from morello.search.axes import ANY, Box, matters
 from morello.search.impl import Impl
 from morello.search.partial import Partial, complete
@@ -22,7 +23,6 @@ from morello.search.records import PinRow
 from morello.search.table import position, spec_at
 from morello.spec import Level, Limits, Spec, SpecKey, parse_spec, print_spec
 from morello.spec.frame import Condition, Frame
-from morello.targets import Target
 
 _NO_LIMITS = Limits(-1, -1, -1)
 """Limits that no Spec has: with these as the default, a text names all three."""

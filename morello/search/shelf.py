@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from morello.actions import Action
+from morello.machine import Target
 from morello.search.axes import Axis, Box, lies
 from morello.search.codec import CodecError, decode, encode_costs, encode_decisions
 from morello.search.database import Row
@@ -25,7 +26,6 @@ from morello.search.packed import Packed
 from morello.search.records import Cover
 from morello.search.table import Costs, Table, TableId
 from morello.spec import Limits
-from morello.targets import Target
 
 PART_POINTS = 1 << 15
 """Tables with fewer points are solved: that is quicker than to cut them out."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from morello.actions import ACTIONS, Action, Child
 from morello.errors import ScheduleError, SearchError
 from morello.interrupts import answer, held
+from morello.machine import Target
 from morello.search import axes as ax
 from morello.search.axes import Axis, Box, Free
 from morello.search.codec import CodecError
@@ -37,7 +38,6 @@ from morello.search.table import Costs, Table, TableId
 from morello.search.table_solver import TableSolver
 from morello.spec import Level, Limits, Spec, SpecKey
 from morello.spec.frame import Frame
-from morello.targets import Target
 
 
 @dataclasses.dataclass(frozen=True)

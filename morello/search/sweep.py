@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from morello.actions import Action
-from morello.actions.rows import pays_rows, rows_cost, width_class, widths
+from morello.cost.strided_access import pays_rows, rows_cost, width_class, widths
+from morello.machine import Target
 from morello.search.axes import Axis
 from morello.search.machine_code import address
 from morello.search.native_sweep import sweep_function
@@ -27,7 +28,6 @@ from morello.search.table import Floats, Integers
 from morello.spec import Layout, Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame
 from morello.spec.limits import Limits
-from morello.targets import Target
 
 Decisions = np.ndarray[Any, np.dtype[np.int32]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]

@@ -14,9 +14,9 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.jit.peak import measure_fma_peak
 from morello.kernel import Kernel
+from morello.machine.host import host
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
-from morello.targets.host import host
 from morello.threads import thread_count
 from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note

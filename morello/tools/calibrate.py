@@ -12,7 +12,7 @@ from morello.calibration.draw import Plan
 from morello.calibration.reprice import FITTED
 from morello.calibration.specs import ALL, QUICK, specs
 from morello.calibration.target_file import target_file, trial_lines
-from morello.targets import Target
+from morello.machine import Target
 from morello.tools.commands import CalibrateOptions
 from morello.tools.input_output import check_output, write_output
 from morello.tools.progress import progress

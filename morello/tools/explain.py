@@ -13,12 +13,12 @@ from morello.explain import (
 from morello.explain import Request as Wanted
 from morello.explain.words import Clock
 from morello.hand_schedule import read_program
+from morello.machine import Target
 from morello.search import Solver
 from morello.search.anytime import parallel_goal, watch_of
 from morello.search.counting import count_programs
 from morello.search.partial import HOLE
 from morello.spec import Spec
-from morello.targets import Target
 from morello.threads import thread_count
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output

@@ -6,9 +6,9 @@ import sys
 import time
 
 from morello.errors import MorelloError
+from morello.machine import Target, print_target
 from morello.search.layers import NONE, default_path, named_paths, open_database
 from morello.spec import Spec, parse_spec, print_spec
-from morello.targets import Target, print_target
 from morello.threads import thread_count
 from morello.tools.braces import expand_braces
 from morello.tools.commands import PrecomputeOptions

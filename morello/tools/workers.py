@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from morello.errors import MorelloError
+from morello.machine import find_target
 from morello.search import Solver
 from morello.search.anytime import parallel_goal
 from morello.search.layers import open_database
 from morello.spec import parse_spec
-from morello.targets import find_target
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from morello.actions import Action, Expansion
+from morello.machine import AVX2
 from morello.spec import Level, Limits, Spec, SpecKey
 from morello.spec.frame import Frame
-from morello.targets import AVX2
 from tests.actions.walk import applied, candidates, random_rewrite
 from tests.search.axes_of import axes_of
 

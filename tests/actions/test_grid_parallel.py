@@ -6,9 +6,9 @@ import pytest
 
 from morello.actions import GridParallel
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
 from morello.spec.shares import share_of, shares_of
-from morello.targets import AVX2
 
 FOUR = dataclasses.replace(AVX2, threads=4)
 

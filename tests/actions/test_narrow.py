@@ -5,8 +5,8 @@ import pytest
 from morello.actions import Move, Narrow
 from morello.errors import ScheduleError
 from morello.kernels.within import within_cost
+from morello.machine import AVX2
 from morello.spec import Layout, Level, Spec, parse_spec, print_spec
-from morello.targets import AVX2
 
 GOAL = "matmul:64x128x96:u8,s8,s32"
 

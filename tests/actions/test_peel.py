@@ -6,8 +6,8 @@ import pytest
 
 from morello.actions import Action, Peel, Split, ToAccum
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import Spec, parse_spec, print_spec
-from morello.targets import AVX2
 
 UNITS = AVX2.coefficients
 TILES = "lhs=[0,1,2]/strided:rhs=[0,1,2]/strided"

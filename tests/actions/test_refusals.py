@@ -4,8 +4,8 @@ import pytest
 
 from morello.actions import Action, Move, Select, Split, Tile, ToAccum
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import Layout, Level, parse_spec
-from morello.targets import AVX2
 
 ROWS = Layout.row_major(3)
 PANELS = Layout.parse("[0,2,1,2p16]")

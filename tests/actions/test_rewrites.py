@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 
 from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.cost.operand_context import OperandContext
 from morello.kernels import KERNELS
+from morello.machine import AVX2, Target
 from morello.spec import Layout, Level, Limits, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame
-from morello.targets import AVX2, Target
-from morello.targets.surroundings import Surroundings
 
 UNIT = AVX2.coefficients
 LINE = UNIT.line_gl + UNIT.line_l2
@@ -18,7 +18,7 @@ HIDDEN = UNIT.hidden_gl + UNIT.hidden_l2
 WRITTEN = UNIT.store_gl + UNIT.turn_gl
 """To beyond L2, in several rows."""
 ROWS = Layout.row_major(3)
-ALIASED = AVX2.seen(Surroundings(aliased=("lhs", "rhs", "out"), apart=64))
+ALIASED = AVX2.in_context(OperandContext(aliased=("lhs", "rhs", "out"), apart=64))
 PANELS = Layout.parse("[0,2,1,2p16]")
 FULL = AVX2.limits
 
@@ -208,7 +208,7 @@ def test_aliased_rows_that_come_again_are_paid_for_each_pass() -> None:
     more = cost(move, text.format(129, 64), ALIASED)
     once = cost(move, text.format(129, 16), ALIASED)
     assert more - once == 3 * 129 * UNIT.crowd_l2
-    wide = AVX2.seen(dataclasses.replace(ALIASED.around, apart=128))
+    wide = AVX2.in_context(dataclasses.replace(ALIASED.operand_context, apart=128))
     rows = 65 * (UNIT.hidden_gl + UNIT.row_aliased + UNIT.crowd_l2)
     assert cost(move, text.format(65, 16), wide) == rows
 
@@ -220,9 +220,9 @@ def test_lines_of_panels_come_while_the_core_computes() -> None:
     assert cost(move, text.format(2)) == 32 * stream
     prices = dataclasses.replace(UNIT, stream_far=UNIT.stream_gl + 300)
     shared = dataclasses.replace(AVX2, coefficients=prices)
-    far = shared.seen(Surroundings(far=True))  # a copy: most of it is in L3
+    far = shared.in_context(OperandContext(far=True))  # a copy: most of it is in L3
     assert cost(move, text.format(2), far) == 32 * (stream + 300)
-    own = AVX2.seen(Surroundings(far=True, packed=("rhs",)))
+    own = AVX2.in_context(OperandContext(far=True, packed=("rhs",)))
     hidden = UNIT.hidden_dram + UNIT.hidden_l2
     assert cost(move, text.format(16), own) == 32 * hidden
 
@@ -285,7 +285,7 @@ def test_a_line_that_pieces_of_rows_share_comes_again_after_other_rows(
     loop = rows // 4 * UNIT.loop_trip + UNIT.loop_setup
     begin = min(4 * columns, 64)  # of so many pieces of 64 begins a line
     again = rows * (begin * UNIT.row_gl + shared * UNIT.line_l2) // 64
-    target = AVX2.seen(Surroundings(begins=(("src", start),)))
+    target = AVX2.in_context(OperandContext(begins=(("src", start),)))
     assert cost(Tile("d0", 4), text, target) == loop + again
     move = Move("src", Level.L2, Layout.row_major(2))
     lines = rows * columns // 16 if columns < 16 else rows * -(-columns // 16)
@@ -331,7 +331,7 @@ def test_a_written_line_that_pieces_share_is_brought_from_where_it_is() -> None:
     loop = rows // 4 * UNIT.loop_trip + UNIT.loop_setup
     paid = rows * (UNIT.row_gl + UNIT.store_l2) // 2
     assert cost(Tile("d0", 4), text.format(rows)) == loop + paid
-    near = AVX2.seen(Surroundings(near=True))
+    near = AVX2.in_context(OperandContext(near=True))
     paid = rows * (UNIT.row_l2 + UNIT.store_l2) // 2
     assert cost(Tile("d0", 4), text.format(rows), near) == loop + paid
     rows = AVX2.l2_lines
@@ -367,14 +367,14 @@ def test_more_long_rows_than_l1_has_ways_cost_more_if_aliased() -> None:
 
 def test_operands_are_aliased_one_by_one() -> None:
     text, flat = "move:8x16:dst=[0,1]/strided:src=[0,1]/strided", Layout.row_major(2)
-    seen = AVX2.seen(Surroundings(aliased=("src",), other=("dst",)))
+    seen = AVX2.in_context(OperandContext(aliased=("src",), other=("dst",)))
     move = Move("src", Level.L1, flat)
     assert cost(move, text, seen) == 8 * (LINE + UNIT.row_aliased)
     move = Move("dst", Level.L1, flat)
     written = WRITTEN + UNIT.store_l2
     assert cost(move, text, seen) == 8 * (written + UNIT.row_gl)
     # Of a product only names of its own are known: a packed operand may be any.
-    below = AVX2.seen(Surroundings(aliased=("lhs",), other=("rhs", "out")))
+    below = AVX2.in_context(OperandContext(aliased=("lhs",), other=("rhs", "out")))
     assert cost(move, text, below) == 8 * (written + UNIT.row_aliased)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from morello.actions import Move, Split, Tile
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import Layout, Level, parse_spec
-from morello.targets import AVX2
 
 TEXT = "matmul_accum:4x13x8:u8,s8,s16"
 SATURATING = parse_spec(f"{TEXT}:saturating=true", AVX2.limits)

@@ -8,9 +8,9 @@ import pytest
 
 from morello.actions import Tile, TileParallel
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
 from morello.spec.frame import Frame
-from morello.targets import AVX2
 
 FOUR = dataclasses.replace(AVX2, threads=4)
 

@@ -4,8 +4,8 @@ import random
 
 from morello.actions import ACTIONS, Action, Rewrite
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import Spec
-from morello.targets import AVX2
 from tests.search.axes_of import axes_of
 from tests.search.goals import KINDS, PEELS, random_goal
 

@@ -9,7 +9,7 @@ import pytest
 from morello.aot.cpu_check import BITS, cpu_check
 from morello.errors import CompileError
 from morello.jit.engine import Engine, compile_for_linker, load
-from morello.targets import host
+from morello.machine import host
 
 ASKED = lb.get_host_cpu_features()
 CASES = sorted(BITS)

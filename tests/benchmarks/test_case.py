@@ -13,8 +13,8 @@ from benchmarks.harness.case import (
     widen,
 )
 from benchmarks.harness.suites import SUITES, cases
+from morello.machine import AVX2
 from morello.spec.open_spec import parse_open_spec
-from morello.targets import AVX2
 
 EVERY = cases([])
 

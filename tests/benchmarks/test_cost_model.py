@@ -19,8 +19,8 @@ from benchmarks.cost_model.statistics import (
     spearman,
 )
 from morello.calibration.timing import Time
+from morello.machine import AVX2
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 Capture = pytest.CaptureFixture[str]
 

@@ -9,8 +9,8 @@ from benchmarks.harness.roof_loops import ARITHMETIC
 from benchmarks.undisturbed.__main__ import main
 from benchmarks.undisturbed.measure import Part, RoofLoop
 from morello.calibration.timing import Stopwatch, Time
+from morello.machine import AVX2
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 Capture = pytest.CaptureFixture[str]
 

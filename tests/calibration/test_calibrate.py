@@ -15,9 +15,9 @@ from morello.calibration.reprice import FITTED, Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
 from morello.calibration.timing import Stopwatch, Time
+from morello.machine import AVX2, find_target, print_target
 from morello.search import Impl, Solver
 from morello.spec import Spec, parse_spec
-from morello.targets import AVX2, find_target, print_target
 from morello.tools.morello import main
 
 Capture = pytest.CaptureFixture[str]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from morello.targets import AVX2, Target, find_target
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.targets.avx2_zen3 import AVX2_ZEN3
-from morello.targets.file import read_target_file
+from morello.machine import AVX2, Target, find_target
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.file import read_target_file
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 RECORDS = {

@@ -7,9 +7,9 @@ import pytest
 
 from morello.calibration import timing, turns
 from morello.calibration.timing import Program, Stopwatch, Time
+from morello.machine import AVX2
 from morello.search import Impl, Solver
 from morello.spec import Spec, parse_spec
-from morello.targets import AVX2
 
 QUIET = timing._Look(1e-9, 100)
 BUSY = timing._Look(1e-9, 120)

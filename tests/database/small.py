@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.database import Database, Row
 from morello.search.layers import Layers
 from morello.spec import Spec, parse_spec
-from morello.targets import AVX2
 
 TEXTS = ("move:7x9:f32", "fill:12x5:f32", "max:6x10:f32")
 """Goals of a few tables each."""

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.database import Database, DatabaseError
 from morello.search.layers import DatabaseWarning, Layers, open_database
-from morello.targets import AVX2
 from tests.database.small import (
     TEXTS,
     cold,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search import shelf as shelf_module
 from morello.search.axes import size_axis
@@ -18,7 +19,6 @@ from morello.search.packed import Packed
 from morello.search.records import Cover
 from morello.search.table import Table
 from morello.spec import Kind, Level, Spec
-from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.database.small import forget_programs, spec
 from tests.search.agreement import searched

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from morello.actions import Tile
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.database import Database
 from morello.search.layers import DatabaseWarning, Layers
 from morello.search.partial import HOLE, Partial
 from morello.search.pins import Pin, Pins
 from morello.search.records import PinRow
-from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.database.small import cold, program, spec
 from tests.database.test_damage import mutate, opened

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from morello.machine import AVX2
 from morello.search import Solver, identity
 from morello.search.database import Database
 from morello.search.layers import Layers, default_path, named_paths, open_database
 from morello.search.shelf import Shelf
-from morello.targets import AVX2
 from tests.database.small import TEXTS, cold, filled, forget_programs, program, spec
 
 MATMUL = "matmul:5x4x9:f32"

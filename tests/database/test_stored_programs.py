@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.database import Database
 from morello.search.layers import Layers
 from morello.search.partial import HOLE, Partial
 from morello.search.program_rows import ProgramRow
-from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.database.small import TEXTS, cold, filled, program, spec
 

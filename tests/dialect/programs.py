@@ -5,6 +5,7 @@ import random
 
 from morello.actions import ACTIONS, Action, Move, Peel, Rewrite, Split, Tile
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.spec import (
     Dtype,
     Fill,
@@ -19,7 +20,6 @@ from morello.spec import (
     argument_tensor,
 )
 from morello.spec import Move as MoveKind
-from morello.targets import AVX2
 from tests.search.goals import PEELS
 
 LAYOUTS = {

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from morello.actions import Action
 from morello.dialect.build import spec_function
 from morello.dialect.transform import build_action_op, roles_of
+from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.apply_schedule import ApplySchedule
 from morello.spec import Spec
-from morello.targets import AVX2
 
 Write = Callable[[ir.Value], None]
 """Writes a schedule, given the handle to the Spec op."""

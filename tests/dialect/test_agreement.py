@@ -25,11 +25,11 @@ from morello.dialect.transform import roles_of
 from morello.dialect.within import read_within
 from morello.kernels import KERNELS
 from morello.kernels.within import within_cost
+from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import Dtype, Level, Spec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
-from morello.targets import AVX2
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
 

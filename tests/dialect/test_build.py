@@ -18,10 +18,10 @@ from morello.dialect.ops import KINDS, SPEC_OPS
 from morello.dialect.places import place
 from morello.dialect.target import named_target, target_of
 from morello.errors import MorelloError, SpecError, TargetError
+from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import Layout, Spec, TensorSpec, parse_spec
 from morello.spec.kinds import KINDS as LABELS
-from morello.targets import AVX2
 
 SPECS = (
     "matmul:6x4x16:f32",

@@ -7,9 +7,9 @@ import threading
 
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
+from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 

@@ -26,9 +26,9 @@ from morello.dialect.transform import (
     roles_of,
 )
 from morello.errors import ScheduleError, SpecError
+from morello.machine import AVX2
 from morello.mlir import PassManager, dialect, ir
 from morello.spec import Layout, Level, parse_spec
-from morello.targets import AVX2
 
 SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 

@@ -5,9 +5,9 @@ import pytest
 from morello.explain import Explanation, Request, as_page, as_text, explain
 from morello.explain.memory import LEVELS
 from morello.explain.words import Clock
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import Level, parse_spec
-from morello.targets import AVX2
 
 SPECS = (
     "matmul:7x5x17:f32:l1=128:l2=0",

@@ -8,9 +8,9 @@ import pytest
 from morello.explain import Explanation, Request, as_page, as_text, explain
 from morello.explain.picture import nested
 from morello.explain.words import Clock
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 VOID = {"meta", "rect", "link", "img", "br"}
 

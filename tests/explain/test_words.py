@@ -11,9 +11,9 @@ from morello.explain.words import (
     short_shape,
     title,
 )
+from morello.machine import AVX2
 from morello.search import Statistics
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 
 def test_cycles_are_a_thousandth_of_a_cost() -> None:

@@ -14,7 +14,7 @@ import pytest
 from morello.errors import CompileError, TargetError
 from morello.jit.engine import compile_llvm, compile_object, load
 from morello.jit.object_file import undefined_symbols
-from morello.targets import host
+from morello.machine import host
 from tests.guarded import check_in_child
 from tests.jit.build import raw
 

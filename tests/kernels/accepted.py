@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from morello.errors import SpecError
 from morello.kernels import KERNELS
+from morello.machine.avx2 import AVX2
 from morello.spec import (
     Dtype,
     Fill,
@@ -26,7 +27,6 @@ from morello.spec import (
     SpecKey,
     TensorSpec,
 )
-from morello.targets.avx2 import AVX2
 from tests.kernels.harness import EDGE, legal
 
 KEYS = 4

@@ -17,12 +17,12 @@ from morello.dialect.memrefs import tile_extent
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
+from morello.machine.avx2 import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import element_type, emit_kernel
 from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame
 from morello.spec.kind import Array
-from morello.targets.avx2 import AVX2
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from morello.kernels import KERNELS, Kernel, by_name
+from morello.machine import TARGETS
+from morello.machine.avx2 import AVX2
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.spec import Fill, Kind, Limits, Matmul, Max, Move, Spec, SpecKey
 from morello.spec.frame import Frame
-from morello.targets import TARGETS
-from morello.targets.avx2 import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from tests.kernels.harness import form
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)

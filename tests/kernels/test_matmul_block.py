@@ -6,9 +6,9 @@ import pytest
 
 from morello.kernels import KERNELS
 from morello.kernels.steps import TOGETHER
+from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from morello.targets.avx2 import AVX2
 from tests.kernels.harness import EDGE, check_random, legal_cases, spec
 from tests.kernels.test_assembly import assembly, loop, opcodes, touches_stack
 

@@ -3,10 +3,10 @@
 import pytest
 
 from morello.kernels import KERNELS
+from morello.machine.avx2 import AVX2
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from morello.targets.avx2 import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from tests.kernels.harness import check_random, legal_cases, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 

@@ -3,9 +3,9 @@
 import pytest
 
 from morello.kernels import KERNELS
+from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from morello.targets.avx2 import AVX2
 from tests.kernels.harness import EDGE, check_random, legal, legal_cases, spec
 
 NAME = "matmul_panels"

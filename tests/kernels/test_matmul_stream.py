@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
+from morello.cost.coefficients import Coefficients
 from morello.kernels import KERNELS
+from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from morello.targets.avx2 import AVX2
-from morello.targets.coefficients import Coefficients
 from tests.kernels.harness import EDGE, Case, check_random, legal_cases, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 

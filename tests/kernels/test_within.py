@@ -9,10 +9,10 @@ import pytest
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels.within import within_cost
+from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_within
 from morello.spec import Dtype, Layout, Level, TensorSpec
-from morello.targets import AVX2
 from tests.guarded import check_in_child, guarded_array
 
 SIZES = (1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 257, 300)

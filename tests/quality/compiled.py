@@ -6,9 +6,9 @@ import random
 import morello
 from morello.dialect import load
 from morello.kernel import Kernel
+from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import parse_spec
-from morello.targets import AVX2
 from tests.quality.programs import Program, scheduled_module
 from tests.quality.walks import random_program
 

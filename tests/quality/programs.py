@@ -12,6 +12,7 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import whole_type
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
+from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.schedule_builder import Goal, build_schedule
 from morello.passes.pipelines.pipeline import Pipeline
@@ -19,7 +20,6 @@ from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.search.impl import Impl
 from morello.spec import Spec
 from morello.stages import LOWER
-from morello.targets import AVX2
 
 
 @dataclasses.dataclass(frozen=True)

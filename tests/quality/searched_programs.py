@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.impl import Impl
 from morello.search.table import NO_ACTION, Table
 from morello.spec import Dtype, Level, Matmul, Spec, argument_tensor
 from morello.spec.layout import Layout
-from morello.targets import AVX2
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
 from tests.quality.programs import Program, build_programs

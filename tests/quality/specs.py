@@ -2,6 +2,7 @@
 
 import random
 
+from morello.machine import AVX2
 from morello.spec import (
     Dtype,
     Fill,
@@ -14,7 +15,6 @@ from morello.spec import (
     TensorSpec,
     argument_tensor,
 )
-from morello.targets import AVX2
 from tests.search.goals import random_dtypes
 
 KINDS: tuple[Kind, ...] = (

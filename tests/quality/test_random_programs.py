@@ -5,8 +5,8 @@ import random
 
 import pytest
 
+from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
-from morello.targets import AVX2
 from tests.quality.execution import check_all
 from tests.quality.programs import Program, build_programs
 from tests.quality.random_programs import SCHEDULES, check_random_programs

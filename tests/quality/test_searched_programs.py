@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from morello.machine import AVX2
 from morello.spec import parse_spec
-from morello.targets import AVX2
 from tests.quality.bounds import check_product, normal_inputs
 from tests.quality.searched_programs import check_searched_programs
 

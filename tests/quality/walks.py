@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 from morello.actions import ACTIONS, Action, Move, Peel, Select, Split, Tile, ToAccum
 from morello.errors import ScheduleError
+from morello.machine import AVX2
 from morello.search.impl import Branch, Impl
 from morello.spec import Layout, Level, Spec
-from morello.targets import AVX2
 from tests.quality.specs import LAYOUTS
 from tests.search.goals import PEELS
 

@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Iterable
 
 from morello.actions import ACTIONS, Action
+from morello.machine import Target
 from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
-from morello.targets import Target
 
 Axes = tuple[tuple[int, ...], ...]
 Point = tuple[tuple[int, ...], tuple[int, int, int]]

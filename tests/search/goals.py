@@ -3,6 +3,7 @@
 import dataclasses
 import random
 
+from morello.machine import AVX2
 from morello.spec import (
     Dtype,
     Fill,
@@ -17,7 +18,6 @@ from morello.spec import (
     TensorSpec,
     argument_tensor,
 )
-from morello.targets import AVX2
 
 PEELS = dataclasses.replace(AVX2, first_part=1)
 """The target of small goals: reductions are peeled however short they are."""

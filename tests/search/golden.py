@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from morello.machine import find_target
 from morello.search import Solver
 from morello.spec import parse_spec
-from morello.targets import find_target
 
 FILE = Path(__file__).with_name("golden_costs.tsv")
 

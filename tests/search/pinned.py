@@ -4,12 +4,12 @@ import dataclasses
 import random
 
 from morello.actions import ACTIONS
+from morello.machine import Target
 from morello.search.axes import holds_registers, matters
 from morello.search.partial import HOLE, Partial
 from morello.search.pins import Pin, Pins
 from morello.spec import Level, Limits, Spec
 from morello.spec.frame import Frame
-from morello.targets import Target
 from tests.search.axes_of import axes_of
 from tests.search.brute_force import BruteForce, Family, plain_frame
 

@@ -9,8 +9,8 @@ import random
 import sys
 import time
 
+from morello.machine import AVX2
 from morello.search import Solver
-from morello.targets import AVX2
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce
 from tests.search.goals import KINDS, random_goal

@@ -7,10 +7,10 @@ from typing import ClassVar
 import pytest
 
 from morello.actions import ACTIONS, Select, Tile
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.action_data import action_data, read_action
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -6,11 +6,11 @@ import pytest
 
 from morello.actions import ACTIONS
 from morello.errors import SearchError
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.alternatives import Explorer, Place
 from morello.spec import Spec, parse_spec
 from morello.spec.frame import Frame
-from morello.targets import AVX2
 from tests.search.brute_force import BruteForce, BudgetError
 from tests.search.goals import KINDS, random_goal
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from morello.errors import MorelloError
+from morello.machine import AVX2
 from morello.search import Patience, Solution, Solver, Statistics, best_program
 from morello.search.database import Database
 from morello.search.layers import open_database
 from morello.spec import Spec, parse_spec
-from morello.targets import AVX2
 
 SPEC = parse_spec("matmul:8x8x16:f32", AVX2.limits)
 UNKNOWN = parse_spec("matmul:9x8x16:f32", AVX2.limits)

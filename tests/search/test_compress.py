@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from morello.actions import Select
+from morello.machine import AVX2
 from morello.search import Solver, growth
 from morello.search.axes import ANY, Box, Free
 from morello.search.codec import (
@@ -24,7 +25,6 @@ from morello.search.native_python import UnsupportedError, compile_native
 from morello.search.packed import Packed
 from morello.search.table import Table, TableId, position, spec_at
 from morello.spec import Spec, parse_spec
-from morello.targets import AVX2
 
 OPERATIONS = 50_000
 

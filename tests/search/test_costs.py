@@ -6,10 +6,10 @@ import random
 import pytest
 
 from morello.actions import Move, Split, Tile
+from morello.cost.operand_context import OperandContext
+from morello.machine import AVX2, Target
 from morello.search import best_program
 from morello.spec import Layout, Level, parse_spec
-from morello.targets import AVX2, Target
-from morello.targets.surroundings import Surroundings
 from tests.actions.walk import random_rewrite
 
 
@@ -56,8 +56,8 @@ def test_a_few_rows_are_followed_for_nothing(
 
     Where a copy turns rows of the same sets, no more than L1 has ways.
     """
-    around = Surroundings(aliased=("src", "dst") if aliased else ())
-    target = dataclasses.replace(AVX2, streams=streams, around=around)
+    around = OperandContext(aliased=("src", "dst") if aliased else ())
+    target = dataclasses.replace(AVX2, streams=streams, operand_context=around)
     unit = target.coefficients
     operands, row = 1 + (dst == "[0,1]"), unit.row_aliased if aliased else unit.row_gl
     if aliased and dst == "[1,0]":
@@ -82,7 +82,7 @@ def test_rows_that_a_copy_writes_across_have_a_price_of_their_own() -> None:
     assert paid("d1", "[1,0]", 4) == 64 // 4  # one of four pieces begins a line
     assert paid("d0", "[1,0]") == 0  # of src, which is read
     assert paid("d0", "[0,1]") == 0  # read and written along
-    assert paid("d1", "[1,0]", 40, target.seen(Surroundings(near=True))) == 0
+    assert paid("d1", "[1,0]", 40, target.in_context(OperandContext(near=True))) == 0
 
 
 def test_rows_in_turn_cost_more_where_nothing_is_read_between() -> None:

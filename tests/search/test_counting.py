@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from morello.actions import ACTIONS
+from morello.machine import AVX2, Target
 from morello.search.counting import count_programs
 from morello.spec import Spec, SpecKey, parse_spec
 from morello.spec.frame import Frame
-from morello.targets import AVX2, Target
 from tests.search.axes_of import axes_of
 from tests.search.brute_force import Axes, plain_frame
 from tests.search.goals import KINDS, PEELS, random_goal

@@ -14,7 +14,7 @@ from morello.search import Solution, Solver
 from morello.search.codec import encode_costs, encode_decisions
 from morello.spec import parse_spec
 from morello.stages import build_stages
-from morello.targets import AVX2
+from morello.machine import AVX2
 solver = Solver(AVX2)
 near = "lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L1"
 for text in (f"matmul_accum:6x8x32:f32:l2=0:{near}", "max:9x17:f32",
@@ -34,7 +34,7 @@ NO_MLIR = """
 import sys
 from morello.search import Solver
 from morello.spec import parse_spec
-from morello.targets import AVX2
+from morello.machine import AVX2
 Solver(AVX2).solve(parse_spec("max:16x16:f32", AVX2.limits))
 found = sorted(m for m in sys.modules if m.split(".")[0] in ("mlir", "torch_mlir"))
 sys.exit(f"imported: {found[:5]}" if found else 0)

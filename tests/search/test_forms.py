@@ -9,11 +9,11 @@ import pytest
 from morello.actions import Move, Select
 from morello.actions.move import asked_forms, relayout_levels
 from morello.kernels import KERNELS
+from morello.machine import AVX2
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
 from morello.spec import Dtype, Form, Layout, Level, Matmul, SpecKey, parse_spec
-from morello.targets import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.targets.avx2_zen3 import AVX2_ZEN3
 from tests.search.goals import KINDS, random_goal
 
 

@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from morello.machine import AVX2
 from morello.search import table_solver
 from morello.search.fused import improve
 from morello.search.slices import Slices
 from morello.search.solver import Solver
 from morello.search.table import Table
 from morello.spec import parse_spec
-from morello.targets import AVX2
 
 NEAR = "lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L1"
 GOALS = (

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from morello.errors import ScheduleError, SearchError
+from morello.machine import AVX2
 from morello.search import Impl, Solver
 from morello.search.axes import ANY
 from morello.search.partial import Partial, complete
 from morello.search.table import Table, spec_at
 from morello.spec import Spec
-from morello.targets import AVX2
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, random_goal
 

@@ -6,12 +6,12 @@ import random
 import pytest
 
 from morello.actions import Peel
+from morello.cost.operand_context import OperandContext
+from morello.machine import AVX2
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.search import Solver
 from morello.search.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec
-from morello.targets import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.targets.surroundings import Surroundings
 from tests.search.agreement import Agreement, compare, searched
 from tests.search.brute_force import BruteForce, ladder_sizes, shares
 from tests.search.goals import KINDS, PEELS, random_goal
@@ -54,7 +54,7 @@ def test_no_program_is_better_on_a_target_with_other_kernels(kind: Kind) -> None
     found = Agreement()
     for seed in range(GOALS[kind] // 8 + 1):
         spec = random_goal(random.Random(f"golden cove {kind} {seed}"), kind)
-        target = GOLDEN_COVE.seen(Surroundings(near=seed % 2 == 1))
+        target = GOLDEN_COVE.in_context(OperandContext(near=seed % 2 == 1))
         compare(spec, Solver(target), BruteForce(target, BUDGET), found)
     assert found.mismatches == []
     assert found.points[kind.label] + found.goals[kind.label] >= 50

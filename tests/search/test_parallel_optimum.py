@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from morello.actions import TileParallel
+from morello.machine import AVX2, Target
 from morello.search import Solver
 from morello.spec import parse_spec
-from morello.targets import AVX2, Target
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce
 

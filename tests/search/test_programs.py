@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from morello.errors import SearchError
+from morello.machine import AVX2
 from morello.search import Impl, Solver, best_program
 from morello.spec import Kind, Level, Limits, parse_spec
-from morello.targets import AVX2
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, random_goal
 

@@ -7,26 +7,26 @@ import numpy as np
 import pytest
 
 from morello.actions import Action, Tile
+from morello.cost.operand_context import OperandContext
+from morello.machine import AVX2, Target
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.search.axes import size_axis
 from morello.search.sweep import plan_loops
 from morello.spec import parse_spec
 from morello.spec.frame import Frame
-from morello.targets import AVX2, Target
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.targets.surroundings import Surroundings
 
 FEW = dataclasses.replace(GOLDEN_COVE, streams=8, set_rows=2)
 
-SURROUNDINGS = {
-    "plain": Surroundings(),
-    "near": Surroundings(near=True),
-    "aliased": Surroundings(aliased=("src", "dst"), apart=64),
-    "within lines": Surroundings(begins=(("src", 16), ("dst", 4))),
-    "one aliased": Surroundings(aliased=("src",), other=("dst",), apart=64),
+CONTEXTS = {
+    "plain": OperandContext(),
+    "near": OperandContext(near=True),
+    "aliased": OperandContext(aliased=("src", "dst"), apart=64),
+    "within lines": OperandContext(begins=(("src", 16), ("dst", 4))),
+    "one aliased": OperandContext(aliased=("src",), other=("dst",), apart=64),
 }
 
 
-@pytest.mark.parametrize("around", SURROUNDINGS)
+@pytest.mark.parametrize("around", CONTEXTS)
 @pytest.mark.parametrize("target", [AVX2, FEW], ids=["avx2", "few rows"])
 @pytest.mark.parametrize(
     "text",
@@ -42,7 +42,7 @@ SURROUNDINGS = {
 def test_what_a_loop_costs_is_the_same_at_all_points_of_a_part(
     text: str, target: Target, around: str
 ) -> None:
-    seen = target.seen(SURROUNDINGS[around])
+    seen = target.in_context(CONTEXTS[around])
     spec = parse_spec(text, seen.limits)
     sizes = tuple(map(size_axis, spec.sizes))
     for dim, name in enumerate(spec.kind.dims):

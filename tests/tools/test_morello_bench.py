@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from morello.kernel import Kernel
+from morello.machine import AVX2
 from morello.spec import Max, parse_spec
-from morello.targets import AVX2
 from morello.tools.bench import Measurement, operand_bytes, peak_dtype
 from morello.tools.morello import main
 from morello.tools.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned, sample

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from morello.machine import AVX2
 from morello.search import Solver, Statistics
 from morello.search.counting import count_programs
 from morello.search.database import Database
 from morello.search.layers import Layers
 from morello.spec import parse_spec
-from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.database.small import filled, row
 from tests.test_partial_schedule import SPEC

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import parse_spec
-from morello.targets import AVX2
 from morello.tools.morello import main
 from tests.test_pinning import TILED
 

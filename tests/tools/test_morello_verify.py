@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from morello.machine import AVX2
 from morello.spec import Array, parse_spec
-from morello.targets import AVX2
 from morello.tools.verify import judge
 
 ROW = parse_spec("matmul:1x2x1:f32", AVX2.limits)

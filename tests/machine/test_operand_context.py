@@ -4,14 +4,14 @@ import dataclasses
 
 import pytest
 
+from morello.cost.operand_context import OperandContext
+from morello.machine import AVX2, Target
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.spec import parse_spec
-from morello.targets import AVX2, Target
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.targets.surroundings import Surroundings
 
 
-def around(text: str) -> Surroundings:
-    return AVX2.at(parse_spec(text, AVX2.limits)).around
+def around(text: str) -> OperandContext:
+    return AVX2.at(parse_spec(text, AVX2.limits)).operand_context
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def around(text: str) -> Surroundings:
     ],
 )
 def test_most_goals_are_seen_as_they_are(text: str) -> None:
-    assert around(text) == Surroundings()
+    assert around(text) == OperandContext()
     assert AVX2.at(parse_spec(text, AVX2.limits)) is AVX2
 
 
@@ -87,7 +87,7 @@ def test_rows_of_a_wider_copy_lie_further_apart() -> None:
     assert found.has_aliased("lhs", 4)
     assert found.has_aliased("of a move", 4)
     assert not found.has_aliased("rhs", 4)
-    assert AVX2.seen(found).prices == AVX2.coefficients
+    assert AVX2.in_context(found).prices == AVX2.coefficients
     bytes_ = around("matmul:1000x2048x1024:u8,s8,s32")
     assert bytes_.widened == (("lhs", 2), ("rhs", 4))
     assert bytes_.aliased == ("out",)
@@ -122,7 +122,7 @@ def test_small_operands_are_near() -> None:
     assert 0 < lines < 2 * GOLDEN_COVE.l2_lines  # of L2, a half is counted on
 
     def near(text: str, target: Target = GOLDEN_COVE) -> bool:
-        return target.at(parse_spec(text, target.limits)).around.near
+        return target.at(parse_spec(text, target.limits)).operand_context.near
 
     assert near(f"fill:{lines * 16}:f32")
     assert not near(f"fill:{lines * 16 + 1}:f32")
@@ -134,7 +134,7 @@ def test_small_operands_are_near() -> None:
 
 def test_lines_of_near_operands_are_in_l2() -> None:
     costs = dataclasses.asdict(GOLDEN_COVE.coefficients)
-    seen = GOLDEN_COVE.seen(Surroundings(near=True, aliased=("out",)))
+    seen = GOLDEN_COVE.in_context(OperandContext(near=True, aliased=("out",)))
     found = dataclasses.asdict(seen.prices)
     changed = {name: found[name] for name in found if found[name] != costs[name]}
     nothing = ("line", "hidden", "stream", "store", "turn")
@@ -150,7 +150,9 @@ def test_lines_of_near_operands_are_in_l2() -> None:
 
 def test_a_target_that_has_been_seen_forgets_an_earlier_goal() -> None:
     far = AVX2.at(parse_spec("move:4096x4096:f32", AVX2.limits))
-    assert far.around == Surroundings(far=True, aliased=("src", "dst"), apart=256)
+    assert far.operand_context == OperandContext(
+        far=True, aliased=("src", "dst"), apart=256
+    )
     assert far != AVX2
     assert far.at(parse_spec("move:16x16:f32", AVX2.limits)) == AVX2
 
@@ -164,10 +166,10 @@ def test_prices_follow_the_surroundings() -> None:
 
     uncrowded = {"crowd_l1": 0, "crowd_l2": 0, "crowd_panel": 0}
     assert changed(AVX2) == uncrowded
-    assert changed(AVX2.seen(Surroundings(aliased=("out",)))) == {}
+    assert changed(AVX2.in_context(OperandContext(aliased=("out",)))) == {}
     dear = {"line": 7, "hidden": 3, "store": 5, "run": 11}
     dram = {f"{name}_dram": value for name, value in dear.items()}
     target = dataclasses.replace(AVX2, coefficients=dataclasses.replace(costs, **dram))
-    far = target.seen(Surroundings(far=True, aliased=("out",))).prices
+    far = target.in_context(OperandContext(far=True, aliased=("out",))).prices
     assert (far.line_gl, far.hidden_gl, far.store_gl, far.run) == (7, 3, 5, 11)
     assert far.prefetch == 0

@@ -10,13 +10,13 @@ import dataclasses
 import re
 from typing import Any
 
+from morello.cost.coefficients import Coefficients
 from morello.errors import TargetError
-from morello.targets.avx2 import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.targets.avx2_zen3 import AVX2_ZEN3
-from morello.targets.coefficients import Coefficients
-from morello.targets.file import read_target_file
-from morello.targets.target import Target
+from morello.machine.avx2 import AVX2
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.file import read_target_file
+from morello.machine.target import Target
 
 TARGETS = {target.name: target for target in (AVX2, AVX2_GOLDEN_COVE, AVX2_ZEN3)}
 """The known targets, by name."""
@@ -72,7 +72,7 @@ def _parse(text: str) -> Target:
 
 def _native() -> Target:
     """The target for this machine; asking for the machine loads LLVM."""
-    from morello.targets.native import native_target
+    from morello.machine.native import native_target
 
     return native_target()
 

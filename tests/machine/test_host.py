@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from morello.errors import TargetError
-from morello.targets.host import (
+from morello.machine.host import (
     Cache,
     host,
     missing_features,

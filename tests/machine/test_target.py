@@ -7,8 +7,8 @@ import pytest
 
 from morello.errors import TargetError
 from morello.kernels import KERNELS
+from morello.machine import AVX2, TARGETS, Target, find_target
 from morello.spec import Dtype, Level, Limits
-from morello.targets import AVX2, TARGETS, Target, find_target
 
 
 def test_targets_are_found_by_name() -> None:

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from morello.errors import TargetError
-from morello.targets import AVX2, Target, find_target, print_target
+from morello.machine import AVX2, Target, find_target, print_target
 
 
 def test_a_known_target_is_its_name() -> None:

@@ -4,11 +4,11 @@ Apart from `text.py`, which asks only for the name ``native``, so that whoever n
 target need not load LLVM.
 """
 
-from morello.targets.avx2 import AVX2
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.targets.avx2_zen3 import AVX2_ZEN3
-from morello.targets.host import Host, host
-from morello.targets.target import Target
+from morello.machine.avx2 import AVX2
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.host import Host, host
+from morello.machine.target import Target
 
 _GOLDEN_COVE = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d")
 

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from morello.machine import Target
 from morello.spec import Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
-from morello.targets import Target
 
 
 def crowd(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
@@ -61,7 +61,7 @@ def _long_rows(tensor: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
 def aliased(key: SpecKey, operand: int, target: Target) -> bool:
     """Whether rows of an operand may fall into the same sets: not those of a copy."""
     name, tensor = key.kind.operands[operand].name, key.tensors[operand]
-    crowded = target.around.has_aliased(name, tensor.dtype.itemsize)
+    crowded = target.operand_context.has_aliased(name, tensor.dtype.itemsize)
     return crowded and not tensor.layout.is_packed
 
 

@@ -9,7 +9,7 @@ rows are followed at the same time at no cost.
 A piece of a row ends within a line, as a rule. The next piece finds the line in L1,
 unless so many other rows came first that it has left: then it comes again, from L2 or,
 if the rows are still more, from where it was. Pieces of n bytes begin at multiples of n
-from where rows begin, which is at multiples of s (`Surroundings.row_start`): of lines
+from where rows begin, which is at multiples of s (`OperandContext.row_start`): of lines
 of 64 bytes they share 64 - gcd(n, s, 64) with their neighbours, on average. If they are
 short, n of 64 begin a line; only those go on in another row, where nobody has been.
 """
@@ -20,11 +20,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from morello.actions.crowds import aliased
+from morello.cost.cache_conflicts import aliased
+from morello.machine import Target
 from morello.spec import Level, Move, SpecKey
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
-from morello.targets import Target
 
 
 def tile_rows(frame: Frame, operand: int, target: Target) -> Ints:
@@ -177,7 +177,7 @@ def _left_rows(
     shared = LINE_BYTES - np.gcd(piece, _row_start(key, operand, target))
     line: Ints = _whole_line(key, operand, source.level, target)
     if source.level is Level.GL:
-        in_l2 = target.around.near | (count <= target.l2_lines // 2)
+        in_l2 = target.operand_context.near | (count <= target.l2_lines // 2)
         line = np.where(in_l2, _whole_line(key, operand, Level.L2, target), line)
     line = np.where(count <= max(target.l1_lines // 2, 1), 0, line)
     again = shared * count * line
@@ -186,7 +186,7 @@ def _left_rows(
 
 def _row_start(key: SpecKey, operand: int, target: Target) -> int:
     """The bytes that rows of an operand begin at multiples of: a line at most."""
-    return target.around.row_start(key.kind.operands[operand].name)
+    return target.operand_context.row_start(key.kind.operands[operand].name)
 
 
 def _whole_line(key: SpecKey, operand: int, level: Level, target: Target) -> int:

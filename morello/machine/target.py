@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from morello.cost.coefficients import Coefficients
+from morello.cost.operand_context import PLAIN, OperandContext
 from morello.errors import TargetError
 from morello.spec import Spec
 from morello.spec.dtypes import Dtype
 from morello.spec.limits import Limits, cache_classes, snap_down
 from morello.spec.tensor import Level
-from morello.targets.coefficients import Coefficients
-from morello.targets.surroundings import PLAIN, Surroundings
 
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
@@ -69,7 +69,7 @@ class Target:
     relayouts: bool = True
     """Whether operands may take other layouts. Without, programs are slower, and found
     in a few seconds."""
-    around: Surroundings = PLAIN
+    operand_context: OperandContext = PLAIN
     """How the operands of the goal lie that is searched for."""
 
     def __post_init__(self) -> None:
@@ -88,28 +88,30 @@ class Target:
         A search is given this one, so that all programs it compares are priced alike.
         """
         sets = self.l1_lines // self.l1_ways
-        return self.seen(Surroundings.of(goal, self.near_lines, self.l3_lines, sets))
+        return self.in_context(
+            OperandContext.of(goal, self.near_lines, self.l3_lines, sets)
+        )
 
-    def seen(self, around: Surroundings) -> "Target":
+    def in_context(self, context: OperandContext) -> "Target":
         """The target with other surroundings; itself if it has these."""
-        if around == self.around:
+        if context == self.operand_context:
             return self
-        return dataclasses.replace(self, around=around)
+        return dataclasses.replace(self, operand_context=context)
 
     @functools.cached_property
     def prices(self) -> Coefficients:
         """What things cost in these surroundings: the coefficients to be paid."""
         found = self.coefficients
-        if self.around.far:
+        if self.operand_context.far:
             found = found.in_dram()
-        if self.around.near:
+        if self.operand_context.near:
             found = found.in_l2()
-        return found if self.around.crowds else found.uncrowded()
+        return found if self.operand_context.crowds else found.uncrowded()
 
     @property
     def l2_rows(self) -> int:
         """Aliased rows that L2 is sure to hold: they fill half of their sets."""
-        return self.l2_lines // (2 * max(1, self.around.apart))
+        return self.l2_lines // (2 * max(1, self.operand_context.apart))
 
     @property
     def limits(self) -> Limits:

@@ -1,7 +1,7 @@
 """x86-64 with AVX2 and FMA: 16 registers of 32 bytes."""
 
-from morello.targets.coefficients import Coefficients
-from morello.targets.target import Target
+from morello.cost.coefficients import Coefficients
+from morello.machine.target import Target
 
 COEFFICIENTS = Coefficients(
     line_gl=1682,

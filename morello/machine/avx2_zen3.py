@@ -8,8 +8,8 @@ not have that kernel.
 
 import dataclasses
 
-from morello.targets.avx2 import AVX2
-from morello.targets.coefficients import Coefficients
+from morello.cost.coefficients import Coefficients
+from morello.machine.avx2 import AVX2
 
 COEFFICIENTS = Coefficients(
     line_gl=1247,
@@ -63,7 +63,7 @@ COEFFICIENTS = Coefficients(
 )
 """Millicycles on AMD Zen 3, as `morello calibrate` wrote them: the run is recorded in
 ``benchmarks/results/avx2-zen3.target``, and a test compares the two. ``fork`` and
-``shared_gl`` are estimates, as in `morello.targets.avx2`. ``prefetch_dram`` is younger
+``shared_gl`` are estimates, as in `morello.machine.avx2`. ``prefetch_dram`` is younger
 than the run: it was set by hand when only products of bf16 by columns were the better
 for it. Those of one row or column read places apart by now and ask for nothing
 (docs/performance.md). ``stream_far`` is younger, too: by hand, from 2048 cubed;

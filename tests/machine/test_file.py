@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from morello.errors import TargetError
-from morello.targets import find_target, print_target
-from morello.targets.file import MAX_BYTES
+from morello.machine import find_target, print_target
+from morello.machine.file import MAX_BYTES
 
 
 def test_a_file_is_its_text(tmp_path: Path) -> None:

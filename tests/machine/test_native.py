@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
-from morello.targets import AVX2, TARGETS, find_target
-from morello.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.targets.avx2_zen3 import AVX2_ZEN3
-from morello.targets.host import Host
-from morello.targets.native import native_target
-from morello.targets.target import Target
+from morello.machine import AVX2, TARGETS, find_target
+from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.host import Host
+from morello.machine.native import native_target
+from morello.machine.target import Target
 
 
 def native(cpu: str, *features: str) -> Target:
@@ -38,7 +38,7 @@ def test_native_is_one_of_the_known_targets() -> None:
 
 def test_naming_a_target_does_not_load_llvm() -> None:
     code = (
-        "import sys; from morello.targets import find_target; find_target('avx2'); "
+        "import sys; from morello.machine import find_target; find_target('avx2'); "
         "sys.exit('llvmlite' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -10,8 +10,8 @@ socket: 128 MiB can be counted on.
 
 import dataclasses
 
-from morello.targets.avx2 import AVX2
-from morello.targets.coefficients import Coefficients
+from morello.cost.coefficients import Coefficients
+from morello.machine.avx2 import AVX2
 
 COEFFICIENTS = Coefficients(
     line_gl=5456,
@@ -65,7 +65,7 @@ COEFFICIENTS = Coefficients(
 )
 """Millicycles on Intel Emerald Rapids, as `morello calibrate` wrote them: the run is
 recorded in ``benchmarks/results/avx2-golden-cove.target``, and a test compares the two.
-Estimates are ``fork`` and ``shared_gl``, as in `morello.targets.avx2`, and what is paid
+Estimates are ``fork`` and ``shared_gl``, as in `morello.machine.avx2`, and what is paid
 in DRAM: no operands of the sample are larger than the last-level cache. ``stream_gl``
 and ``turn_copy`` were set by hand before the run, which left them so. ``row_turned`` is
 younger than the run: of 400 programs of ``move:1000x1000:f32:dst=[1,0]`` it makes the

@@ -11,7 +11,7 @@ _WIDEST = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
+class OperandContext:
     """What holds for all Specs below a goal."""
 
     far: bool = False
@@ -41,7 +41,7 @@ class Surroundings:
     @classmethod
     def of(
         cls, goal: Spec, near_lines: int, l3_lines: int, l1_sets: int
-    ) -> "Surroundings":
+    ) -> "OperandContext":
         """Those of the operands of ``goal``.
 
         Args:
@@ -108,12 +108,12 @@ class Surroundings:
         )
 
 
-PLAIN = Surroundings()
+PLAIN = OperandContext()
 """Those of a goal that fits L3, but not L2, with rows that begin at lines, anywhere."""
 
 
 def _begins(goal: Spec) -> tuple[tuple[str, int], ...]:
-    """What `Surroundings.begins` has of a goal."""
+    """What `OperandContext.begins` has of a goal."""
     starts = {
         operand.name: math.gcd(_row_bytes(goal, index), LINE_BYTES)
         for index, operand in enumerate(goal.kind.operands)

@@ -5,8 +5,8 @@ Three effects, each a number of things times a coefficient of the target:
 - **Lines.** A line that is used much, as an operand of a large matmul is, comes while
   the core computes; one that is used once or twice is waited for. A line that is
   written goes back.
-- **Rows.** Going on in another row costs by itself (`rows.py`).
-- **Crowds.** What is too much for a cache comes again (`crowds.py`).
+- **Rows.** Going on in another row costs by itself (`strided_access.py`).
+- **Crowds.** What is too much for a cache comes again (`cache_conflicts.py`).
 
 A tile does not know whether its lines are in L3 or in DRAM: the goal does, and the
 target has it from there (`Target.at`).
@@ -16,17 +16,17 @@ import math
 
 import numpy as np
 
-from morello.actions.crowds import aliased, crowd, uses
-from morello.actions.rows import (
+from morello.cost.cache_conflicts import aliased, crowd, uses
+from morello.cost.strided_access import (
     goes_along,
     meets_lines,
     tile_rows,
     turn_price,
 )
+from morello.machine import Target
 from morello.spec import Level, Move, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
-from morello.targets import Target
 
 
 def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
@@ -75,7 +75,7 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     The lines of panels follow each other, so that they are foreseen as those of L2 are.
     """
     own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
-    packed = source.layout.is_packed and own.name not in target.around.packed
+    packed = source.layout.is_packed and own.name not in target.operand_context.packed
     line: Ints = target.cost("store", level) if own.is_written else 0
     if own.is_written and level is Level.GL:
         turns = _turns(source, frame.operand_sizes(operand))
