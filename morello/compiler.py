@@ -12,8 +12,8 @@ from morello.jit.openmp import load_openmp
 from morello.kernel import Kernel, Times, parameters
 from morello.machine import Target
 from morello.search import Patience, Solution, best_program, best_settled
-from morello.search.anytime import parallel_goal
-from morello.search.layers import Layers, open_database
+from morello.search.queries.best_program import parallel_goal
+from morello.search.storage.overlay import Overlay, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec
 from morello.stages import build_stages
 from morello.target_choice import chosen_target
@@ -26,7 +26,7 @@ def compile(
     target: str | Target | None = None,
     threads: int | None = None,
     schedule: str | None = None,
-    db: str | Path | Layers | None = None,
+    db: str | Path | Overlay | None = None,
     time_limit: float | Patience | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
@@ -96,7 +96,7 @@ class Searches:
     """
 
     def __init__(
-        self, db: str | Path | Layers | None, time_limit: float | Patience | None
+        self, db: str | Path | Overlay | None, time_limit: float | Patience | None
     ) -> None:
         self._db = db
         self._patience = (

@@ -14,7 +14,7 @@ from morello.machine import Target, print_target
 from morello.mlir import ir
 from morello.passes.apply_schedule import entry_sequence, interpret
 from morello.passes.base import PassFailure
-from morello.search.partial import HOLE, Partial
+from morello.search.queries.partial_program import HOLE, Partial
 from morello.spec import Spec
 from morello.stages import check_goal, parse_schedule, place_text
 

@@ -10,10 +10,10 @@ from morello.errors import MorelloError
 from morello.hand_schedule import read_program
 from morello.machine import Target
 from morello.search import Solver
-from morello.search.database import Database
-from morello.search.layers import VARIABLE, Layers, open_database
-from morello.search.pins import Pin, Pins, full_text, read_pins
-from morello.search.records import PinRow
+from morello.search.queries.pins import Pin, Pins, full_text, read_pins
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import VARIABLE, Overlay, open_database
+from morello.search.storage.schema import PinRow
 from morello.spec import Spec, parse_spec
 from morello.target_choice import chosen_target
 
@@ -23,7 +23,7 @@ def pin(
     schedule: str,
     *,
     target: str | Target | None = None,
-    db: str | Path | Layers | None = None,
+    db: str | Path | Overlay | None = None,
 ) -> Pin:
     """Fix the schedule of a Spec; one that was pinned for it before is replaced.
 
@@ -43,13 +43,13 @@ def pin(
         DatabaseError: the database cannot be written.
     """
     machine, wanted = _read(spec, target, schedule)
-    layers = _opened(db)
+    overlay = _opened(db)
     found = Pin(wanted, machine.name, read_program(schedule, wanted, machine))
-    others = (p for p in read_pins(layers.pins(), machine).pins if p.spec != wanted)
-    solver = Solver(machine.at(wanted), layers, pins=Pins((*others, found)))
+    others = (p for p in read_pins(overlay.pins(), machine).pins if p.spec != wanted)
+    solver = Solver(machine.at(wanted), overlay, pins=Pins((*others, found)))
     solver.pinned.check(found)
     row = PinRow(found.text, machine.name, str(found.program), schedule)
-    _top(layers).pin((row,), replace=True)
+    _top(overlay).pin((row,), replace=True)
     return found
 
 
@@ -57,7 +57,7 @@ def unpin(
     spec: str | Spec,
     *,
     target: str | Target | None = None,
-    db: str | Path | Layers | None = None,
+    db: str | Path | Overlay | None = None,
 ) -> bool:
     """Leave a Spec to the search again; whether it was pinned in this database.
 
@@ -70,7 +70,7 @@ def unpin(
 
 
 def pinned(
-    *, target: str | Target | None = None, db: str | Path | Layers | None = None
+    *, target: str | Target | None = None, db: str | Path | Overlay | None = None
 ) -> tuple[Pin, ...]:
     """What is pinned for a target.
 
@@ -89,17 +89,17 @@ def _read(
     return machine, parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
 
 
-def _opened(db: str | Path | Layers | None) -> Layers:
-    layers = open_database(db)
-    if layers is None:
+def _opened(db: str | Path | Overlay | None) -> Overlay:
+    overlay = open_database(db)
+    if overlay is None:
         raise MorelloError(
             "there is no database to pin a schedule in",
             f"give its path, or set {VARIABLE}",
         )
-    return layers
+    return overlay
 
 
-def _top(layers: Layers) -> Database:
-    if layers.top is None:
+def _top(overlay: Overlay) -> Database:
+    if overlay.top is None:
         raise MorelloError("the database cannot be written", "give the path of another")
-    return layers.top
+    return overlay.top

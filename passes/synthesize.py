@@ -19,7 +19,7 @@ from morello.passes.base import Pass, PassFailure, option
 from morello.passes.fill_schedule import fill_schedule
 from morello.passes.parts.schedule_builder import Goal, build_schedule
 from morello.search import Impl, best_program
-from morello.search.layers import open_database
+from morello.search.storage.overlay import open_database
 
 
 @dataclasses.dataclass(frozen=True)

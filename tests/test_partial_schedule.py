@@ -14,7 +14,7 @@ from morello.kernel import Kernel
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
-from morello.search.layers import NONE
+from morello.search.storage.overlay import NONE
 from morello.spec import parse_spec
 from morello.stages import build_stages
 

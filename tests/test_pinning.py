@@ -13,10 +13,10 @@ from morello.hand_schedule import read_program
 from morello.machine import AVX2
 from morello.pinning import pin, pinned, unpin
 from morello.search import Explorer, Impl, Solver
-from morello.search.database import Database
-from morello.search.partial import HOLE, Partial
-from morello.search.pins import Pin, Pins, full_text
-from morello.search.records import PinRow
+from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.queries.pins import Pin, Pins, full_text
+from morello.search.storage.database import Database
+from morello.search.storage.schema import PinRow
 from morello.spec import Layout, Level, parse_spec
 from morello.stages import build_stages
 from tests.test_partial_schedule import END, MATCH, MODULE, PARTIAL, SPEC, tile

@@ -18,7 +18,7 @@ from morello.actions import Action, Child, Expansion, Move
 from morello.calibration.reprice import FITTED
 from morello.machine import Target
 from morello.search import Branch, Impl, Solver
-from morello.search.table import TableId
+from morello.search.dp.table import TableId
 from morello.spec import Spec
 from morello.spec.frame import Frame
 

@@ -7,7 +7,7 @@ from morello.explain.memory import Held, Use, uses
 from morello.explain.tiles import Tiles, below, moved, whole
 from morello.machine import Target
 from morello.search import Alternatives, Explorer, Impl, Place, Solver, Statistics
-from morello.search.partial import HOLE, Partial
+from morello.search.queries.partial_program import HOLE, Partial
 from morello.spec import Level, Limits, Spec
 
 

@@ -1,17 +1,26 @@
 """The search: the best program of a Spec, by dynamic programming over whole tables.
 
-Read `solver.py` first, and `anytime.py`, how it is called; then `axes.py` (the
-coordinates of a table), `table.py`, `sweep.py` (loops), and `impl.py` (a program as a
-tree of decisions). Solved tables are kept by `shelf.py` as boxes (`packed.py`,
-`compress.py`) and on disk (`layers.py`, `database.py`). `counting.py` says how many
-programs there are. Nothing here knows of MLIR.
+- `dp/` solves tables: read `solver.py`, then `table_solver.py`, `axes.py` (the
+  coordinates of a table) and `tiling.py` (loops).
+- `storage/` keeps solved tables: `table_store.py` in memory, as boxes (`boxes.py`), and
+  `database.py` on disk; `overlay.py` reads several databases.
+- `queries/` asks the tables: `best_program.py` first; then alternatives, layout choice,
+  partial programs, counts and pins.
+- `impl.py` is a program, as a tree of decisions.
+
+Nothing here knows of MLIR.
 """
 
-from morello.search.alternatives import Alternative, Alternatives, Explorer, Place
-from morello.search.anytime import Patience, best_program
+from morello.search.dp.solver import Solution, Solver
 from morello.search.impl import Branch, Impl
-from morello.search.open_layouts import best_settled
-from morello.search.solver import Solution, Solver
+from morello.search.queries.alternatives import (
+    Alternative,
+    Alternatives,
+    Explorer,
+    Place,
+)
+from morello.search.queries.best_program import Patience, best_program
+from morello.search.queries.layout_choice import best_settled
 from morello.search.statistics import Statistics
 
 __all__ = [

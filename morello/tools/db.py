@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from morello.errors import MorelloError
-from morello.search.codec import CodecError, summary
-from morello.search.database import Database, DatabaseError, Row
-from morello.search.identity import space
-from morello.search.layers import NONE, VARIABLE, default_path, named_paths
-from morello.search.partial import Partial
-from morello.search.program_rows import ProgramRow
-from morello.search.records import SearchRow
+from morello.search.queries.partial_program import Partial
+from morello.search.storage.cache_key import space
+from morello.search.storage.codec import CodecError, summary
+from morello.search.storage.database import Database, DatabaseError, Row
+from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
+from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import SearchRow
 from morello.tools.commands import DbOptions
 from morello.tools.db_pins import (
     digests,

@@ -5,11 +5,11 @@ from typing import Any
 
 from morello.errors import MorelloError
 from morello.pinning import pin, unpin
-from morello.search.database import Database, Row
-from morello.search.identity import PINS
-from morello.search.pins import Pin, Pins, full_text
-from morello.search.program_rows import ProgramRow
-from morello.search.records import PinRow
+from morello.search.queries.pins import Pin, Pins, full_text
+from morello.search.storage.cache_key import PINS
+from morello.search.storage.database import Database, Row
+from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import PinRow
 from morello.tools.commands import DbOptions
 from morello.tools.input_output import write_output
 from morello.tools.request import Request

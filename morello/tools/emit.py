@@ -4,8 +4,8 @@ from morello.compiler import Searches
 from morello.dialect import load
 from morello.mlir import ir
 from morello.search import Solution
-from morello.search.anytime import parallel_goal
-from morello.search.layers import NONE
+from morello.search.queries.best_program import parallel_goal
+from morello.search.storage.overlay import NONE
 from morello.spec import OpenSpec
 from morello.stages import build_stages, spec_module
 from morello.threads import thread_count

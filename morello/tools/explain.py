@@ -15,9 +15,9 @@ from morello.explain.words import Clock
 from morello.hand_schedule import read_program
 from morello.machine import Target
 from morello.search import Solver
-from morello.search.anytime import parallel_goal, watch_of
-from morello.search.counting import count_programs
-from morello.search.partial import HOLE
+from morello.search.queries.best_program import parallel_goal, watch_of
+from morello.search.queries.counting import count_programs
+from morello.search.queries.partial_program import HOLE
 from morello.spec import Spec
 from morello.threads import thread_count
 from morello.tools.commands import ExplainOptions

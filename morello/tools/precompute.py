@@ -7,7 +7,12 @@ import time
 
 from morello.errors import MorelloError
 from morello.machine import Target, print_target
-from morello.search.layers import NONE, default_path, named_paths, open_database
+from morello.search.storage.overlay import (
+    NONE,
+    default_path,
+    named_paths,
+    open_database,
+)
 from morello.spec import Spec, parse_spec, print_spec
 from morello.threads import thread_count
 from morello.tools.braces import expand_braces
@@ -100,8 +105,8 @@ def _database(wanted: str | None) -> str:
         )
     paths = paths or (default_path(),)
     text = os.pathsep.join(map(str, paths))
-    layers = open_database(text)
-    if layers is None or layers.top is None:
+    overlay = open_database(text)
+    if overlay is None or overlay.top is None:
         raise MorelloError(f"{paths[0]} cannot be written", "give another with --db")
     return text
 

@@ -10,7 +10,7 @@ from morello.errors import CompileError, ScheduleError, TargetError
 from morello.kernel import Kernel
 from morello.machine import Target
 from morello.search import Patience, Solution, Statistics
-from morello.search.layers import NONE, Layers, default_path, open_database
+from morello.search.storage.overlay import NONE, Overlay, default_path, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec, print_open_spec
 from morello.target_choice import chosen_target
 from morello.tools.input_output import UsageError, input_name, read_input
@@ -89,7 +89,7 @@ class Request:
             what = error.what.replace('"-":', f"{self.source}:")
             raise type(error)(what, error.remedy) from error
 
-    def database(self) -> Layers | None:
+    def database(self) -> Overlay | None:
         """The databases that the command uses; None for none.
 
         Raises:

@@ -19,8 +19,8 @@ from multiprocessing.context import SpawnProcess
 from morello.errors import MorelloError
 from morello.machine import find_target
 from morello.search import Solver
-from morello.search.anytime import parallel_goal
-from morello.search.layers import open_database
+from morello.search.queries.best_program import parallel_goal
+from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
 
 

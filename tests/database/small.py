@@ -4,8 +4,8 @@ from pathlib import Path
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.database import Database, Row
-from morello.search.layers import Layers
+from morello.search.storage.database import Database, Row
+from morello.search.storage.overlay import Overlay
 from morello.spec import Spec, parse_spec
 
 TEXTS = ("move:7x9:f32", "fill:12x5:f32", "max:6x10:f32")
@@ -22,16 +22,16 @@ def cold(text: str) -> str:
     return program(text, None)
 
 
-def program(text: str, database: Layers | None) -> str:
+def program(text: str, database: Overlay | None) -> str:
     """The program of a goal as text, costs and all; a new solver each time."""
     return str(Solver(AVX2, database).solve(spec(text)).impl)
 
 
-def filled(path: Path, text: str = TEXTS[0]) -> Layers:
+def filled(path: Path, text: str = TEXTS[0]) -> Overlay:
     """A database that has the tables of a goal."""
-    layers = Layers(Database(path))
-    program(text, layers)
-    return layers
+    overlay = Overlay(Database(path))
+    program(text, overlay)
+    return overlay
 
 
 def forget_programs(database: Database) -> None:

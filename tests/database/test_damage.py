@@ -12,8 +12,8 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.database import Database, DatabaseError
-from morello.search.layers import DatabaseWarning, Layers, open_database
+from morello.search.storage.database import Database, DatabaseError
+from morello.search.storage.overlay import DatabaseWarning, Overlay, open_database
 from tests.database.small import (
     TEXTS,
     cold,
@@ -33,10 +33,10 @@ def whole(
 ) -> Path:
     """A file whose lookups read tables, and one whose lookups read a program."""
     path = tmp_path_factory.mktemp("whole") / "tables.sqlite"
-    layers = filled(path)
+    overlay = filled(path)
     if request.param == "tables":
-        forget_programs(layers.readable[0])
-    layers.close()
+        forget_programs(overlay.readable[0])
+    overlay.close()
     return path
 
 
@@ -73,28 +73,28 @@ def test_a_damaged_file_never_changes_a_program(
         path.write_bytes(mutate(data, random.Random(seed)))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            layers = opened(path)
-            assert program(TEXTS[0], layers) == wanted, f"seed {seed}"
+            overlay = opened(path)
+            assert program(TEXTS[0], overlay) == wanted, f"seed {seed}"
         assert all(str(path) in str(w.message) for w in said), f"seed {seed}"
         assert all(w.category is DatabaseWarning for w in said), f"seed {seed}"
         assert len(said) <= 2, f"seed {seed}"
-        if layers is not None:
-            layers.close()
+        if overlay is not None:
+            overlay.close()
 
 
-def opened(path: Path) -> Layers | None:
+def opened(path: Path) -> Overlay | None:
     """The database; None if it is refused, by an error that names it and says what to
     do."""
     refused: DatabaseError | None = None
-    layers = None
+    overlay = None
     try:
-        layers = open_database(path)
+        overlay = open_database(path)
     except DatabaseError as error:
         refused = error
     if refused is not None:
         assert str(path) in refused.what
         assert refused.remedy
-    return layers
+    return overlay
 
 
 def test_a_row_with_another_contents_is_a_miss(whole: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_row_with_another_contents_is_a_miss(whole: Path, tmp_path: Path) -> N
     connection.close()
     database = Database(path)
     assert not all(is_whole for _, is_whole in list(database.rows())[1:])
-    assert program(TEXTS[0], Layers(database)) == cold(TEXTS[0])
+    assert program(TEXTS[0], Overlay(database)) == cold(TEXTS[0])
 
 
 def test_another_programs_file_is_refused(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader,\n" * 100)
     with pytest.warns(DatabaseWarning, match="not a database"):
-        layers = open_database(path)
-    assert program(TEXTS[1], layers) == cold(TEXTS[1])
+        overlay = open_database(path)
+    assert program(TEXTS[1], overlay) == cold(TEXTS[1])
     assert path.read_text() == "Dear reader,\n" * 100
 
 
@@ -144,7 +144,7 @@ def test_costs_that_are_gone_are_solved_again(whole: Path, tmp_path: Path) -> No
     database = Database(path)
     assert not any(is_whole for _, is_whole in database.rows())
     forget_programs(database)
-    known, fresh = Solver(AVX2, Layers(database)), Solver(AVX2)
+    known, fresh = Solver(AVX2, Overlay(database)), Solver(AVX2)
     wanted = fresh.solve(goal)
     found = known.solve(goal)
     assert (found.impl, found.statistics.specs) == (wanted.impl, 0)

@@ -1,7 +1,7 @@
 """Rows on disk: what is put is got, by any process, and outlives a killed one (D1, D5).
 
-Writers are child processes that import only `morello.search.database`'s needs and say
-on a pipe which rows were stored.
+Writers are child processes that import only what `morello.search.storage.database`
+needs, and say on a pipe which rows were stored.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.search.database import FORMAT, Database, DatabaseError, Row
+from morello.search.storage.database import FORMAT, Database, DatabaseError, Row
 from tests.database.small import row
 
 KILLS = 100
@@ -23,7 +23,7 @@ WRITERS, ROWS = 8, 500
 _WRITE = """
 import sys
 from pathlib import Path
-from morello.search.database import Database
+from morello.search.storage.database import Database
 from tests.database.small import row
 writer, count = int(sys.argv[2]), int(sys.argv[3])
 database = Database(Path(sys.argv[1]))

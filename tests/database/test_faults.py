@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from morello.search import database as module
-from morello.search.database import Database
-from morello.search.layers import DatabaseWarning, Layers, open_database
+from morello.search.storage import database as module
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import DatabaseWarning, Overlay, open_database
 from tests.database.small import TEXTS, cold, filled, program
 
 FAULTS = {
@@ -45,11 +45,11 @@ class Failing:
 
 
 def _answer(
-    layers: Callable[[], Layers | None], text: str = TEXTS[1]
+    overlay: Callable[[], Overlay | None], text: str = TEXTS[1]
 ) -> tuple[str, list[str]]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = program(text, layers())
+        found = program(text, overlay())
     assert all(w.category is DatabaseWarning for w in said)
     return found, [str(w.message) for w in said]
 
@@ -67,7 +67,7 @@ def test_a_statement_that_fails_costs_one_warning(
             return Failing(real(path, is_writable), after, fault)
 
         monkeypatch.setattr(module, "connect", connect)
-        found, said = _answer(lambda path=path: Layers(Database(path)))  # type: ignore[misc]
+        found, said = _answer(lambda path=path: Overlay(Database(path)))  # type: ignore[misc]
         assert found == wanted, f"after {after}"
         assert len(said) == 1, f"after {after}: {said}"
         assert str(path) in said[0]
@@ -77,7 +77,7 @@ def test_a_statement_that_fails_costs_one_warning(
 def test_a_real_limit_of_space(tmp_path: Path) -> None:
     database = Database(tmp_path / "tables.sqlite")
     database._connected().execute("PRAGMA max_page_count = 1")
-    found, said = _answer(lambda: Layers(database), TEXTS[0])
+    found, said = _answer(lambda: Overlay(database), TEXTS[0])
     assert found == cold(TEXTS[0])
     assert len(said) == 1
     assert "free space on its disk" in said[0]

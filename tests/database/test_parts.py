@@ -10,14 +10,14 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search import shelf as shelf_module
-from morello.search.axes import size_axis
-from morello.search.database import Database
-from morello.search.identity import base_key, family
-from morello.search.layers import Layers
-from morello.search.packed import Packed
-from morello.search.records import Cover
-from morello.search.table import Table
+from morello.search.dp.axes import size_axis
+from morello.search.dp.table import Table
+from morello.search.storage import table_store as store_module
+from morello.search.storage.cache_key import base_key, family
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.packed_table import Packed
+from morello.search.storage.schema import Cover
 from morello.spec import Kind, Level, Spec
 from morello.tools.morello import main
 from tests.database.small import forget_programs, spec
@@ -34,7 +34,7 @@ LARGER |= {8: (12, 16, 24), 12: (16, 24), 16: (24, 32)}
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are read as parts, too."""
-    monkeypatch.setattr(shelf_module, "PART_POINTS", 0)
+    monkeypatch.setattr(store_module, "PART_POINTS", 0)
 
 
 def grown(rng: random.Random, spec: Spec) -> Spec:
@@ -65,13 +65,13 @@ def test_tables_of_a_larger_goal_hold_those_of_a_smaller(
     for seed in range(GOALS[kind]):
         rng = random.Random(f"parts {kind} {seed}")
         goal = spread(rng, random_goal(rng, kind))
-        layers = Layers(Database(tmp_path / f"{seed}.sqlite"))
-        searched(Solver(AVX2, layers), grown(rng, goal))
-        forget_programs(layers.readable[0])
-        cold, warm = Solver(AVX2), Solver(AVX2, layers)
+        overlay = Overlay(Database(tmp_path / f"{seed}.sqlite"))
+        searched(Solver(AVX2, overlay), grown(rng, goal))
+        forget_programs(overlay.readable[0])
+        cold, warm = Solver(AVX2), Solver(AVX2, overlay)
         assert searched(warm, goal) == searched(cold, goal), goal
-        shelf, run = warm.run_of(goal).shelf, cold.run_of(goal)
-        for packed in shelf.packed():
+        store, run = warm.run_of(goal).store, cold.run_of(goal)
+        for packed in store.packed():
             whole = run.table(packed.id)
             found = packed.expand()
             assert np.array_equal(found.costs, whole.costs), packed.id.key
@@ -79,10 +79,10 @@ def test_tables_of_a_larger_goal_hold_those_of_a_smaller(
             assert all(whole.actions[n] == a for n, a in found.actions.items())
             check_points(rng, packed, whole)
             points += whole.costs.size
-        parts += shelf.parts
+        parts += store.parts
         if searched(cold, goal) is not None:
             assert warm.solve(goal).impl == cold.solve(goal).impl
-        layers.close()
+        overlay.close()
     assert parts >= max(1, GOALS[kind] // 4)
     assert points > 100
 
@@ -99,39 +99,39 @@ def test_an_index_that_lies_is_not_believed(tmp_path: Path) -> None:
     """The row that it names must be that of the very table that it says."""
     small, large = (spec(f"fill:{n}x{n}:f32:out=[0,1]/strided") for n in (16, 32))
     path = tmp_path / "tables.sqlite"
-    layers = Layers(Database(path))
-    Solver(AVX2, layers).solve(large)
-    layers.close()
+    overlay = Overlay(Database(path))
+    Solver(AVX2, overlay).solve(large)
+    overlay.close()
     with sqlite3.connect(path) as connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM covers")]
         connection.execute("DELETE FROM covers WHERE key != ?", (keys[0],))
         connection.execute("UPDATE covers SET key = ?", (keys[1],))
     connection.close()
-    warm = Solver(AVX2, Layers(Database(path)))
+    warm = Solver(AVX2, Overlay(Database(path)))
     assert warm.solve(small).impl == Solver(AVX2).solve(small).impl
-    assert warm.run_of(small).shelf.parts == 0
+    assert warm.run_of(small).store.parts == 0
 
 
 @pytest.mark.parametrize("sizes", ["", "[[1,2]]", "{}", "[1]", '[["a"]]', "null"])
 def test_an_index_that_cannot_be_read_is_a_miss(sizes: str, tmp_path: Path) -> None:
     goal = spec("fill:16x16:f32:out=[0,1]/strided")
-    layers = Layers(Database(tmp_path / "tables.sqlite"))
-    solver = Solver(AVX2, layers)
-    shelf, table = solver.run_of(goal).shelf, solver.goal_table(goal)
-    base = base_key(table, shelf.limits, shelf.room, family(AVX2))
-    assert layers.top is not None
-    layers.top.put_all((), (Cover(base, b"key", sizes),))
+    overlay = Overlay(Database(tmp_path / "tables.sqlite"))
+    solver = Solver(AVX2, overlay)
+    store, table = solver.run_of(goal).store, solver.goal_table(goal)
+    base = base_key(table, store.limits, store.room, family(AVX2))
+    assert overlay.top is not None
+    overlay.top.put_all((), (Cover(base, b"key", sizes),))
     assert solver.solve(goal).impl == Solver(AVX2).solve(goal).impl
 
 
 def test_parts_are_found_in_merged_files_and_gone_after_gc(tmp_path: Path) -> None:
     small, large = (spec(f"fill:{n}x{n}:f32:out=[0,1]/strided") for n in (16, 32))
     paths = [tmp_path / f"{name}.sqlite" for name in "ab"]
-    Solver(AVX2, Layers(Database(paths[0]))).solve(large)
+    Solver(AVX2, Overlay(Database(paths[0]))).solve(large)
     assert main(["db", "merge", str(paths[0]), "--db", str(paths[1])]) == 0
-    merged = Solver(AVX2, Layers(Database(paths[1])))
+    merged = Solver(AVX2, Overlay(Database(paths[1])))
     merged.solve(small)
-    assert merged.run_of(small).shelf.parts > 0
+    assert merged.run_of(small).store.parts > 0
     database = Database(paths[1])
     database.delete(tuple(row.key for row, _ in database.rows()))
     assert database.covers() == ()

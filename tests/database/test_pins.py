@@ -10,11 +10,11 @@ import pytest
 from morello.actions import Tile
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.database import Database
-from morello.search.layers import DatabaseWarning, Layers
-from morello.search.partial import HOLE, Partial
-from morello.search.pins import Pin, Pins
-from morello.search.records import PinRow
+from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.queries.pins import Pin, Pins
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import DatabaseWarning, Overlay
+from morello.search.storage.schema import PinRow
 from morello.tools.morello import main
 from tests.database.small import cold, program, spec
 from tests.database.test_damage import mutate, opened
@@ -64,7 +64,7 @@ def test_tables_of_other_pins_are_not_read(tmp_path: Path) -> None:
         for pin, _ in database.pins():
             assert database.unpin(pin.spec, pin.target)
         assert database.pin(rows, replace=False) == len(rows)
-        assert program(GOAL, Layers(database)) == pinned(*rows)
+        assert program(GOAL, Overlay(database)) == pinned(*rows)
         database.close()
 
 
@@ -74,11 +74,11 @@ def test_a_pinned_program_is_the_same_warm_half_filled_merged_and_reopened(
     rows = SETS[3]
     first, second = Database(tmp_path / "a.sqlite"), Database(tmp_path / "b.sqlite")
     first.pin(rows, replace=False)
-    assert program(GOAL, Layers(first)) == pinned(*rows)
+    assert program(GOAL, Overlay(first)) == pinned(*rows)
     tables = [r for r, _ in first.rows()]
     second.pin(rows, replace=False)
     second.put_all(tuple(tables[::2]))
-    assert program(GOAL, Layers(second)) == pinned(*rows)
+    assert program(GOAL, Overlay(second)) == pinned(*rows)
     third = tmp_path / "c.sqlite"
     for name in ("a", "b"):
         assert (
@@ -87,7 +87,7 @@ def test_a_pinned_program_is_the_same_warm_half_filled_merged_and_reopened(
         )
     before = {r for r, _ in Database(third).rows()}
     assert before >= set(tables)
-    assert program(GOAL, Layers(Database(third))) == pinned(*rows)
+    assert program(GOAL, Overlay(Database(third))) == pinned(*rows)
     assert {r for r, _ in Database(third).rows()} == before
 
 
@@ -118,7 +118,7 @@ def test_gc_keeps_the_tables_of_the_pins_that_are_there(tmp_path: Path) -> None:
         for pin, _ in database.pins():
             database.unpin(pin.spec, pin.target)
         database.pin(rows, replace=False)
-        program(GOAL, Layers(database))
+        program(GOAL, Overlay(database))
         counts.append(len(list(database.rows())))
     assert main(["db", "gc", "--db", str(path)]) == 0
     last = counts[2] - counts[1]
@@ -129,7 +129,7 @@ def test_of_two_layers_the_first_decides(tmp_path: Path) -> None:
     top, below = Database(tmp_path / "a.sqlite"), Database(tmp_path / "b.sqlite")
     top.pin((row(GOAL, TILE),), replace=False)
     below.pin((row(GOAL, NEAR), row(INNER, NEAR)), replace=False)
-    assert program(GOAL, Layers(top, (below,))) == pinned(*SETS[3])
+    assert program(GOAL, Overlay(top, (below,))) == pinned(*SETS[3])
 
 
 def test_a_damaged_pin_is_one_warning(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_a_damaged_pin_is_one_warning(tmp_path: Path) -> None:
     assert main(["db", "verify", "--db", str(path)]) == 1
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        layers = Layers(Database(path))
-        assert program(GOAL, layers) == program(GOAL, layers) == cold(GOAL)
+        overlay = Overlay(Database(path))
+        assert program(GOAL, overlay) == program(GOAL, overlay) == cold(GOAL)
     assert len(said) == 1
     assert said[0].category is DatabaseWarning
     assert str(path) in str(said[0].message)
@@ -153,16 +153,16 @@ def test_pins_of_another_target_are_not_looked_at(tmp_path: Path) -> None:
     database = Database(tmp_path / "tables.sqlite")
     pin = PinRow(row(GOAL, TILE).spec, "vax", "never read", "")
     database.pin((pin,), replace=False)
-    assert program(GOAL, Layers(database)) == cold(GOAL)
+    assert program(GOAL, Overlay(database)) == cold(GOAL)
 
 
 def pinned_and_solved(path: Path) -> bytes:
     """The contents of a file with a pin and the tables that respect it."""
-    layers = Layers(Database(path))
-    assert layers.top is not None
-    layers.top.pin(SETS[1], replace=False)
-    program(GOAL, layers)
-    layers.close()  # the last to close writes the log into the file
+    overlay = Overlay(Database(path))
+    assert overlay.top is not None
+    overlay.top.pin(SETS[1], replace=False)
+    program(GOAL, overlay)
+    overlay.close()  # the last to close writes the log into the file
     return path.read_bytes()
 
 
@@ -179,9 +179,9 @@ def test_a_page_that_lost_its_pins_is_damaged(tmp_path: Path) -> None:
     assert data[count : count + 2] == b"\0\1"
     data[count + 1] = 0
     path.write_bytes(data)
-    layers = Layers(Database(path))
+    overlay = Overlay(Database(path))
     with pytest.warns(DatabaseWarning, match="pinned schedules are damaged"):
-        assert program(GOAL, layers) == cold(GOAL)
+        assert program(GOAL, overlay) == cold(GOAL)
 
 
 def test_a_damaged_file_gives_the_pinned_program_or_says_why_not(

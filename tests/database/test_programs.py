@@ -9,10 +9,16 @@ from typing import Any
 import pytest
 
 from morello.machine import AVX2
-from morello.search import Solver, identity
-from morello.search.database import Database
-from morello.search.layers import Layers, default_path, named_paths, open_database
-from morello.search.shelf import Shelf
+from morello.search import Solver
+from morello.search.storage import cache_key
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import (
+    Overlay,
+    default_path,
+    named_paths,
+    open_database,
+)
+from morello.search.storage.table_store import TableStore
 from tests.database.small import TEXTS, cold, filled, forget_programs, program, spec
 
 MATMUL = "matmul:5x4x9:f32"
@@ -21,36 +27,36 @@ MATMUL = "matmul:5x4x9:f32"
 @pytest.mark.parametrize("text", [*TEXTS, MATMUL])
 def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> None:
     wanted = cold(text)
-    layers = filled(tmp_path / "a.sqlite", text)
-    assert program(text, layers) == wanted
-    assert layers.top is not None
-    forget_programs(layers.top)
-    assert program(text, layers) == wanted
-    rows = [r for r, _ in layers.top.rows()]
+    overlay = filled(tmp_path / "a.sqlite", text)
+    assert program(text, overlay) == wanted
+    assert overlay.top is not None
+    forget_programs(overlay.top)
+    assert program(text, overlay) == wanted
+    rows = [r for r, _ in overlay.top.rows()]
     rng = random.Random(text)
     for trial in range(6):
         kept = tuple(rng.sample(rows, rng.randrange(len(rows))))
         half = Database(tmp_path / f"half {trial}.sqlite")
         half.put_all(kept)
-        assert program(text, Layers(half)) == wanted
+        assert program(text, Overlay(half)) == wanted
         rest = Database(tmp_path / f"rest {trial}.sqlite")
         rest.put_all(tuple(r for r in rows if r not in kept))
-        upper = Layers(Database(tmp_path / f"top {trial}.sqlite"), (half, rest))
+        upper = Overlay(Database(tmp_path / f"top {trial}.sqlite"), (half, rest))
         assert program(text, upper) == wanted
-    layers.close()
-    assert program(text, Layers(Database(tmp_path / "a.sqlite"))) == wanted
+    overlay.close()
+    assert program(text, Overlay(Database(tmp_path / "a.sqlite"))) == wanted
 
 
 def test_a_warm_search_solves_nothing(tmp_path: Path) -> None:
-    layers = filled(tmp_path / "a.sqlite", MATMUL)
-    assert layers.top is not None
-    forget_programs(layers.top)
-    found = Solver(AVX2, layers).solve(spec(MATMUL))
+    overlay = filled(tmp_path / "a.sqlite", MATMUL)
+    assert overlay.top is not None
+    forget_programs(overlay.top)
+    found = Solver(AVX2, overlay).solve(spec(MATMUL))
     assert found.statistics.specs == 0
-    before = len(list(layers.top.rows()))
+    before = len(list(overlay.top.rows()))
     assert 0 < found.statistics.tables < before
-    program(MATMUL, layers)
-    assert len(list(layers.top.rows())) == before
+    program(MATMUL, overlay)
+    assert len(list(overlay.top.rows())) == before
 
 
 def test_stored_rows_are_the_solved_tables_to_the_byte(tmp_path: Path) -> None:
@@ -63,8 +69,8 @@ def test_stored_rows_are_the_solved_tables_to_the_byte(tmp_path: Path) -> None:
 def test_another_target_finds_no_rows(tmp_path: Path) -> None:
     dear = dataclasses.replace(AVX2.coefficients, store=AVX2.coefficients.store * 3)
     other = dataclasses.replace(AVX2, coefficients=dear)
-    layers = filled(tmp_path / "a.sqlite")
-    found = Solver(other, layers).solve(spec(TEXTS[0]))
+    overlay = filled(tmp_path / "a.sqlite")
+    found = Solver(other, overlay).solve(spec(TEXTS[0]))
     assert found.statistics.specs > 0
     assert found.impl == Solver(other).solve(spec(TEXTS[0])).impl
 
@@ -72,17 +78,17 @@ def test_another_target_finds_no_rows(tmp_path: Path) -> None:
 def test_another_space_finds_no_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layers = filled(tmp_path / "a.sqlite")
-    monkeypatch.setattr(identity, "space", lambda: "another")
-    assert Solver(AVX2, layers).solve(spec(TEXTS[0])).statistics.specs > 0
+    overlay = filled(tmp_path / "a.sqlite")
+    monkeypatch.setattr(cache_key, "space", lambda: "another")
+    assert Solver(AVX2, overlay).solve(spec(TEXTS[0])).statistics.specs > 0
 
 
 def test_other_limits_find_no_rows(tmp_path: Path) -> None:
-    layers = filled(tmp_path / "a.sqlite")
+    overlay = filled(tmp_path / "a.sqlite")
     less = dataclasses.replace(
         spec(TEXTS[0]), limits=dataclasses.replace(AVX2.limits, l1=64)
     )
-    found = Solver(AVX2, layers).solve(less)
+    found = Solver(AVX2, overlay).solve(less)
     assert found.statistics.specs > 0
     assert found.impl == Solver(AVX2).solve(less).impl
 
@@ -112,23 +118,23 @@ def test_an_interrupted_search_keeps_what_it_solved(
     """Whatever table is being solved, those before it are stored; the search can be
     taken up by the same solver and by another."""
     wanted = cold(MATMUL)
-    put = Shelf.put
+    put = TableStore.put
     for stop in (1, 7, 20):
         left = [stop]
 
-        def interrupted(shelf: Shelf, *given: Any, left: list[int] = left) -> None:
-            put(shelf, *given)
+        def interrupted(store: TableStore, *given: Any, left: list[int] = left) -> None:
+            put(store, *given)
             left[0] -= 1
             if left[0] == 0:
                 raise KeyboardInterrupt
 
-        layers = Layers(Database(tmp_path / f"{stop}.sqlite"))
-        solver = Solver(AVX2, layers)
-        monkeypatch.setattr(Shelf, "put", interrupted)
+        overlay = Overlay(Database(tmp_path / f"{stop}.sqlite"))
+        solver = Solver(AVX2, overlay)
+        monkeypatch.setattr(TableStore, "put", interrupted)
         with pytest.raises(KeyboardInterrupt):
             solver.solve(spec(MATMUL))
-        monkeypatch.setattr(Shelf, "put", put)
-        assert layers.top is not None
-        assert len(list(layers.top.rows())) == stop
-        assert program(MATMUL, layers) == wanted
+        monkeypatch.setattr(TableStore, "put", put)
+        assert overlay.top is not None
+        assert len(list(overlay.top.rows())) == stop
+        assert program(MATMUL, overlay) == wanted
         assert str(solver.solve(spec(MATMUL)).impl) == wanted

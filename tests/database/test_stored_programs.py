@@ -8,10 +8,10 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.database import Database
-from morello.search.layers import Layers
-from morello.search.partial import HOLE, Partial
-from morello.search.program_rows import ProgramRow
+from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.program_rows import ProgramRow
 from morello.tools.morello import main
 from tests.database.small import TEXTS, cold, filled, program, spec
 
@@ -21,9 +21,9 @@ MATMUL = "matmul:5x4x9:f32"
 @pytest.mark.parametrize("text", [*TEXTS, MATMUL])
 def test_a_lookup_reads_no_table(text: str, tmp_path: Path) -> None:
     database = Database(tmp_path / "a.sqlite")
-    searched = Solver(AVX2, Layers(database)).solve(spec(text))
+    searched = Solver(AVX2, Overlay(database)).solve(spec(text))
     database.delete(tuple(row.key for row, _ in database.rows()))
-    found = Solver(AVX2, Layers(database)).solve(spec(text))
+    found = Solver(AVX2, Overlay(database)).solve(spec(text))
     assert found.impl == searched.impl
     assert found.complete
     assert (found.statistics.tables, found.statistics.specs) == (0, 0)
@@ -31,20 +31,20 @@ def test_a_lookup_reads_no_table(text: str, tmp_path: Path) -> None:
 
 
 def test_a_solver_finds_what_it_has_found(tmp_path: Path) -> None:
-    layers = filled(tmp_path / "a.sqlite", MATMUL)
-    for solver in (Solver(AVX2, layers), Solver(AVX2, Layers(None))):
+    overlay = filled(tmp_path / "a.sqlite", MATMUL)
+    for solver in (Solver(AVX2, overlay), Solver(AVX2, Overlay(None))):
         first = solver.solve(spec(MATMUL)).impl
         assert solver.solve(spec(MATMUL)).impl is first
 
 
 def test_what_tables_give_is_stored_as_a_program(tmp_path: Path) -> None:
     """A file from before its goal's program was stored, as `merge` of tables makes."""
-    layers = filled(tmp_path / "a.sqlite", MATMUL)
+    overlay = filled(tmp_path / "a.sqlite", MATMUL)
     other = Database(tmp_path / "b.sqlite")
-    other.put_all(tuple(row for row, _ in layers.readable[0].rows()))
+    other.put_all(tuple(row for row, _ in overlay.readable[0].rows()))
     assert other.programs() == ()
-    assert program(MATMUL, Layers(other)) == cold(MATMUL)
-    assert other.programs() == layers.readable[0].programs()
+    assert program(MATMUL, Overlay(other)) == cold(MATMUL)
+    assert other.programs() == overlay.readable[0].programs()
 
 
 def _rewrite(path: Path, program: str, *, checksum: bool) -> None:
@@ -76,7 +76,7 @@ def test_a_program_that_does_not_fit_is_a_miss(
     path = tmp_path / "a.sqlite"
     filled(path).close()
     _rewrite(path, OTHERS[name], checksum=checksum)
-    found = Solver(AVX2, Layers(Database(path))).solve(spec(TEXTS[0]))
+    found = Solver(AVX2, Overlay(Database(path))).solve(spec(TEXTS[0]))
     assert str(found.impl) == cold(TEXTS[0])
     assert found.statistics.tables > 0
     ((row, is_whole),) = Database(path).programs()
@@ -87,7 +87,7 @@ def test_a_program_that_does_not_fit_is_a_miss(
 def test_another_layer_may_have_the_program(tmp_path: Path) -> None:
     below = filled(tmp_path / "below.sqlite").readable[0]
     top = Database(tmp_path / "top.sqlite")
-    found = Solver(AVX2, Layers(top, (below,))).solve(spec(TEXTS[0]))
+    found = Solver(AVX2, Overlay(top, (below,))).solve(spec(TEXTS[0]))
     assert str(found.impl) == cold(TEXTS[0])
     assert found.statistics.tables == 0
     assert top.programs() == ()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from morello.search.database import Database, Row
-from morello.search.layers import Layers
+from morello.search.storage.database import Database, Row
+from morello.search.storage.overlay import Overlay
 from tests.database.small import cold, filled, forget_programs, program
 
 EXAMPLES = 1000
@@ -32,9 +32,9 @@ def rows(folder: Path) -> dict[str, tuple[Row, ...]]:
     """The rows that each goal stores."""
     found = {}
     for number, text in enumerate(TEXTS):
-        layers = filled(folder / f"{number}.sqlite", text)
-        found[text] = tuple(row for row, _ in layers.readable[0].rows())
-        layers.close()
+        overlay = filled(folder / f"{number}.sqlite", text)
+        found[text] = tuple(row for row, _ in overlay.readable[0].rows())
+        overlay.close()
     return found
 
 
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text=st.sampled_from(TEXTS),
     other=st.sampled_from(TEXTS),
     kept=st.integers(0, (1 << 32) - 1),
-    way=st.sampled_from(("file", "layers", "reopened", "merged")),
+    way=st.sampled_from(("file", "overlay", "reopened", "merged")),
 )
 def test_however_rows_come_the_program_is_the_same(
     folder: Path, text: str, other: str, kept: int, way: str
@@ -67,19 +67,19 @@ def test_however_rows_come_the_program_is_the_same(
     top.put_all(some)
     if way == "merged":
         top.put_all(rest)
-    elif way == "layers":
+    elif way == "overlay":
         below.put_all(rest)
-    layers = Layers(top, (below,))
-    assert program(text, layers) == _cold(text)
+    overlay = Overlay(top, (below,))
+    assert program(text, overlay) == _cold(text)
     if way == "reopened":
         forget_programs(top)
-        layers.close()
-        again = Layers(Database(paths[0]))
+        overlay.close()
+        again = Overlay(Database(paths[0]))
         assert program(text, again) == _cold(text)
         again.close()
     assert {row for row, _ in top.rows()} >= set(some)
     assert set(every) | {row for row, _ in top.rows()} == set(every)
-    layers.close()
+    overlay.close()
     for path in paths:
         path.unlink()
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from morello.machine import AVX2
 from morello.search import Solver
+from morello.search.dp.table import NO_ACTION, Table
 from morello.search.impl import Impl
-from morello.search.table import NO_ACTION, Table
 from morello.spec import Dtype, Level, Matmul, Spec, argument_tensor
 from morello.spec.layout import Layout
 from tests.quality.bounds import check_bound, is_bounded

@@ -5,9 +5,9 @@ import random
 
 from morello.actions import ACTIONS
 from morello.machine import Target
-from morello.search.axes import holds_registers, matters
-from morello.search.partial import HOLE, Partial
-from morello.search.pins import Pin, Pins
+from morello.search.dp.axes import holds_registers, matters
+from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.queries.pins import Pin, Pins
 from morello.spec import Level, Limits, Spec
 from morello.spec.frame import Frame
 from tests.search.axes_of import axes_of

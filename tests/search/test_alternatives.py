@@ -8,7 +8,7 @@ from morello.actions import ACTIONS
 from morello.errors import SearchError
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.alternatives import Explorer, Place
+from morello.search.queries.alternatives import Explorer, Place
 from morello.spec import Spec, parse_spec
 from morello.spec.frame import Frame
 from tests.search.brute_force import BruteForce, BudgetError

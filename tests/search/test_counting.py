@@ -10,7 +10,7 @@ import pytest
 
 from morello.actions import ACTIONS
 from morello.machine import AVX2, Target
-from morello.search.counting import count_programs
+from morello.search.queries.counting import count_programs
 from morello.spec import Spec, SpecKey, parse_spec
 from morello.spec.frame import Frame
 from tests.search.axes_of import axes_of

@@ -11,7 +11,7 @@ SEEDS = 20
 PRINT = """
 import hashlib
 from morello.search import Solution, Solver
-from morello.search.codec import encode_costs, encode_decisions
+from morello.search.storage.codec import encode_costs, encode_decisions
 from morello.spec import parse_spec
 from morello.stages import build_stages
 from morello.machine import AVX2
@@ -22,7 +22,7 @@ for text in (f"matmul_accum:6x8x32:f32:l2=0:{near}", "max:9x17:f32",
     spec = parse_spec(text, AVX2.limits)
     solution = solver.solve(spec)
     print(solution.impl)
-    for packed in solver.run_of(spec).shelf.packed():
+    for packed in solver.run_of(spec).store.packed():
         data = encode_decisions(packed) + encode_costs(packed)
         print(packed.id.key, hashlib.sha256(data).hexdigest())
     if all(str(tensor.level) == "GL" for tensor in spec.tensors):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2
 from morello.search import Impl, Solver
-from morello.search.axes import ANY
-from morello.search.partial import Partial, complete
-from morello.search.table import Table, spec_at
+from morello.search.dp.axes import ANY
+from morello.search.dp.table import Table, spec_at
+from morello.search.queries.partial_program import Partial, complete
 from morello.spec import Spec
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, random_goal

@@ -10,7 +10,7 @@ from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.search import Solver
-from morello.search.axes import size_axis
+from morello.search.dp.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec
 from tests.search.agreement import Agreement, compare, searched
 from tests.search.brute_force import BruteForce, ladder_sizes, shares

@@ -7,8 +7,8 @@ import pytest
 
 from morello.errors import MorelloError, ScheduleError
 from morello.search import Solver
-from morello.search.partial import Partial
-from morello.search.pins import Pin, Pins
+from morello.search.queries.partial_program import Partial
+from morello.search.queries.pins import Pin, Pins
 from morello.spec import Kind, Spec
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce, BudgetError

@@ -10,9 +10,9 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver, Statistics
-from morello.search.counting import count_programs
-from morello.search.database import Database
-from morello.search.layers import Layers
+from morello.search.queries.counting import count_programs
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import Overlay
 from morello.spec import parse_spec
 from morello.tools.morello import main
 from tests.database.small import filled, row
@@ -79,9 +79,9 @@ def test_info_says_what_searches_took(
 
 def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
     goal = parse_spec("max:9x8:f32", AVX2.limits)
-    whole = Layers(Database(tmp_path / "whole.sqlite"))
+    whole = Overlay(Database(tmp_path / "whole.sqlite"))
     Solver(AVX2, whole).solve(goal)
-    layers = Layers(Database(tmp_path / "parts.sqlite"))
+    overlay = Overlay(Database(tmp_path / "parts.sqlite"))
     left = iter(range(5))
 
     def watch(found: Statistics) -> None:
@@ -89,9 +89,9 @@ def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Solver(AVX2, layers, watch).solve(goal)
-    Solver(AVX2, layers).solve(goal)
-    rows = [[*layers.readable[0].searches()], [*whole.readable[0].searches()]]
+        Solver(AVX2, overlay, watch).solve(goal)
+    Solver(AVX2, overlay).solve(goal)
+    rows = [[*overlay.readable[0].searches()], [*whole.readable[0].searches()]]
     sums = [[(r.specs, r.impls, r.boxes, r.cost_boxes) for r in row] for row in rows]
     assert sums[0] == sums[1]
     assert len(sums[0]) == 1

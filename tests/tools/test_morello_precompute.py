@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.search.database import Database
+from morello.search.storage.database import Database
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError
 from morello.tools.morello import main

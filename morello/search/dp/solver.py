@@ -1,0 +1,458 @@
+"""The search: solve all Specs of a key at once, each key once, lowest first.
+
+Read `Solver.solve`, then `_Run.table`. Tables depend on each other as their keys do:
+levels only go down, layouts go from unpacked to packed, kinds get simpler. How one
+table is solved is in `table_solver.py`.
+"""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+
+from morello.actions import ACTIONS, Action, Child
+from morello.errors import ScheduleError, SearchError
+from morello.interrupts import answer, held
+from morello.machine import Target
+from morello.search.dp import axes as ax
+from morello.search.dp.axes import Axis, Box, Free
+from morello.search.dp.table import Costs, Table, TableId
+from morello.search.dp.table_solver import TableSolver
+from morello.search.impl import Branch, Impl
+from morello.search.queries.partial_program import Partial, complete
+from morello.search.queries.pins import (
+    Fixed,
+    Pinned,
+    PinnedPrograms,
+    Pins,
+    full_text,
+    read_pins,
+)
+from morello.search.statistics import Statistics, peak_bytes
+from morello.search.storage.cache_key import family
+from morello.search.storage.codec import CodecError
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.packed_table import Packed
+from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import SearchRow
+from morello.search.storage.table_store import TableStore
+from morello.spec import Level, Limits, Spec, SpecKey
+from morello.spec.frame import Frame
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """What is asked of a key again and again.
+
+    Args:
+        key: the one of all equal keys that is used, so that comparing them is quick.
+        lowest: the lowest level of an operand.
+        decides: the memories of which what is left can still decide.
+    """
+
+    key: SpecKey
+    lowest: Level
+    decides: Free
+
+    @classmethod
+    def of(cls, key: SpecKey, target: Target) -> "_Known":
+        decides = Free(
+            not ax.holds_registers(key),
+            ax.matters(key, Level.L1, target),
+            ax.matters(key, Level.L2, target),
+        )
+        return cls(key, min(t.level for t in key.tensors), decides)
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """The best program of a Spec, and what finding it took."""
+
+    impl: Impl
+    statistics: Statistics
+    complete: bool = True
+    """Whether the whole space was searched; if not, there may be a better program."""
+
+
+Watch = Callable[[Statistics], None]
+"""Told of a search before each table that is solved; what it raises ends the search,
+and every table that was solved by then is kept."""
+
+
+class Solver:
+    """Finds the best program of a Spec on a target.
+
+    Tables are kept for as long as the solver lives: a second Spec with the same sizes
+    and limits costs nothing. With a database, tables that it has are not solved, and
+    those that are solved are stored in it at once.
+
+    Args:
+        target: the machine.
+        database: where tables are looked for and stored.
+        watch: told of each table.
+        pins: schedules that are fixed; those of the database if it is left out.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        database: Overlay | None = None,
+        watch: Watch | None = None,
+        pins: Pins | None = None,
+    ) -> None:
+        self.target = target
+        self.database = database
+        self.watch = watch
+        if pins is None:
+            pins = pins_of(database, target)
+        self.pinned = PinnedPrograms(pins, target, lambda spec: self.solve(spec).impl)
+        self._family = family(target, self.pinned.pins.digest) if database else ""
+        self._runs: dict[tuple[Limits, Limits], _Run] = {}
+        self._read: dict[Spec, Impl] = {}
+        """Programs of goals that came from the database."""
+        self._solved: set[Spec] = set()
+        """Goals whose program was searched here."""
+
+    def tables(self, spec: Spec) -> tuple[Table, ...]:
+        """The tables solved so far for goals with the limits of ``spec``."""
+        run = self.run_of(spec)
+        return tuple(run.table(identity) for identity in run.store)
+
+    def run_of(self, spec: Spec) -> "_Run":
+        """The tables of goals with the limits of ``spec``, to be read."""
+        room = ax.room(spec)
+        limits = spec.limits.replace(Level.VRF, room.vrf)
+        found = self._runs.get((limits, room))
+        if found is None:
+            digest = self.pinned.pins.digest
+            store = TableStore(self.target, limits, room, self.database, digest)
+            found = _Run(limits, room, self.target, store, self.pinned, self.watch)
+            self._runs[limits, room] = found
+        return found
+
+    def goal_table(self, spec: Spec) -> TableId:
+        """The table that a goal is looked up in."""
+        sizes = ax.goal_axes(spec, self.target.threads)
+        return self.run_of(spec).root(spec.key, sizes)
+
+    def solve(self, spec: Spec) -> Solution:
+        """The best program of ``spec``.
+
+        Ctrl-C is answered between two tables.
+
+        Raises:
+            SearchError: no program exists, with the likely reason; or the Spec counts
+                on registers that the target does not have.
+        """
+        start = time.perf_counter()
+        _check_registers(spec, self.target)
+        kept = self._kept(spec)
+        if kept is not None:
+            elapsed = time.perf_counter() - start
+            return Solution(kept, Statistics(0, 0, elapsed, peak_bytes=peak_bytes()))
+        run = self.run_of(spec)
+        before = run.statistics(0.0)
+        try:
+            with held(), run.store.working():
+                impl = run.program(spec, run.entry(self.goal_table(spec)))
+        finally:  # what was solved until it was stopped counts, too
+            elapsed = time.perf_counter() - start
+            statistics = run.statistics(elapsed).since(before)
+            if statistics.specs:
+                self._note(spec, statistics)
+        self._keep(spec, impl)
+        return Solution(impl, statistics)
+
+    def _kept(self, spec: Spec) -> Impl | None:
+        """The program of a goal that the database has, which needs no tables."""
+        if self.database is None or spec in self._solved:
+            return None
+        if spec not in self._read:
+            row = self.database.program(full_text(spec), self._family)
+            if row is None:
+                return None
+            try:
+                decided = Partial.parse(row.program)
+                self._read[spec] = complete(decided, spec, self.target, _refuse)
+            except (ScheduleError, SearchError):
+                return None
+        return self._read[spec]
+
+    def _keep(self, spec: Spec, impl: Impl) -> None:
+        """Store the program of a goal, so that the next lookup needs no tables."""
+        if self.database is not None and spec not in self._solved:
+            self._solved.add(spec)
+            program = str(Partial.of(impl))
+            self.database.keep(ProgramRow(full_text(spec), self._family, program))
+
+    def note_programs(self, spec: Spec, programs: float) -> None:
+        """Keep the binary logarithm of how many programs a Spec has."""
+        self._note(spec, Statistics(0, 0, 0.0), programs)
+
+    def _note(
+        self, spec: Spec, found: Statistics, programs: float | None = None
+    ) -> None:
+        """Tell the database what a search took."""
+        if self.database is not None:
+            row = SearchRow(
+                full_text(spec),
+                self._family,
+                found.seconds,
+                found.peak_bytes,
+                found.tables,
+                found.specs,
+                found.impls,
+                found.boxes,
+                found.cost_boxes,
+                programs,
+            )
+            self.database.note(row)
+
+    def complete(self, spec: Spec, given: Partial) -> Solution:
+        """The best program of ``spec`` that begins with what is given.
+
+        Raises:
+            SearchError: a hole that is left has no program.
+            ScheduleError: what is given does not apply.
+        """
+        start = time.perf_counter()
+        impl = complete(given, spec, self.target, lambda hole: self.solve(hole).impl)
+        tables = sum(len(run.store) for run in self._runs.values())
+        points = sum(run.points for run in self._runs.values())
+        elapsed = time.perf_counter() - start
+        return Solution(impl, Statistics(tables, points, elapsed))
+
+
+class _Run:
+    """The tables of all goals with one set of limits."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        room: Limits,
+        target: Target,
+        store: TableStore,
+        pinned: PinnedPrograms,
+        watch: Watch | None = None,
+    ) -> None:
+        self.pinned = pinned
+        self.watch = watch
+        self.start = time.perf_counter()
+        self.limits = limits
+        self.room = room
+        self.target = target
+        self.store = store
+        self.points = 0
+        self.impls = 0
+        """Implementations that were compared."""
+        self._boxes: dict[TableId, Box] = {}
+        self._keys: dict[SpecKey, _Known] = {}
+        self._pending: set[TableId] = set()
+        self._impls: dict[tuple[TableId, Spec], Impl] = {}
+
+    def table(self, identity: TableId) -> Table:
+        """The solved table, solving it and what it needs first if it is new."""
+        self._ensure(identity)
+        try:
+            return self.store.table(identity)
+        except CodecError:
+            self._solve_again(identity)
+            return self.store.table(identity)
+
+    def costs(self, identity: TableId) -> Costs:
+        """Its costs alone."""
+        self._ensure(identity)
+        try:
+            return self.store.costs(identity)
+        except CodecError:
+            self._solve_again(identity)
+            return self.store.costs(identity)
+
+    def entry(self, identity: TableId) -> Packed:
+        """The same table as boxes."""
+        self._ensure(identity)
+        return self.store.entry(identity)
+
+    def _ensure(self, identity: TableId) -> None:
+        if identity in self.store:
+            return
+        box = self.box(identity)
+        if self.store.fetch(identity, box):
+            return
+        if self.store.fetch_part(identity, self.box, self.candidates):
+            return
+        self._solve(identity)
+
+    def _solve_again(self, identity: TableId) -> None:
+        """Solve a table of which the database has the decisions, but not the costs."""
+        self.store.drop(identity)
+        self._solve(identity)
+
+    def _solve(self, identity: TableId) -> None:
+        if identity in self._pending:
+            raise RuntimeError(f"the keys are not a DAG at {identity.key}")
+        answer()
+        if self.watch is not None:
+            self.watch(self.statistics(time.perf_counter() - self.start))
+        self._pending.add(identity)
+        try:
+            work = TableSolver(self, identity)
+            costs = work.solve()
+        finally:  # a search that is interrupted may be taken up again
+            self._pending.discard(identity)
+        self.store.put(identity, costs, work.table)
+        self.points += math.prod(self.box(identity).shape)
+        self.impls += work.impls
+
+    def statistics(self, seconds: float) -> Statistics:
+        """What was done so far, in so many seconds."""
+        counts = (self.impls, *self.store.tally, peak_bytes())
+        return Statistics(len(self.store), self.points, seconds, *counts)
+
+    def candidates(self, identity: TableId) -> tuple[Action, ...]:
+        """The actions that are tried on the Specs of a table, and its pins."""
+        found = _candidates(identity.key, identity.sizes, self.target)
+        pins = self.pinned.pins.of(identity.key)
+        return (*found, *(pin.action for pin in pins))
+
+    def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
+        """The points of a table that pins decide."""
+        return self.pinned.fixed(identity.key, self.box(identity), self.limits)
+
+    def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
+        """The table of a goal."""
+        return self.loop_id(TableId(key, sizes, Free()), key)
+
+    def child_id(self, parent: TableId, child: Child) -> TableId:
+        """The table that a hole of a parent's table is looked up in."""
+        sizes = tuple(parent.sizes[d] for d in child.dims)
+        known = self._known(child.frame.key)
+        return TableId(known.key, sizes, self._free(known, parent))
+
+    def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
+        """The same for a hole of any action: loops may stay in their table."""
+        if action.loop_dim(parent.key) is None:
+            return self.child_id(parent, child)
+        key = action.loop_key(parent.key)
+        if key == parent.key:
+            return parent
+        return self.loop_id(parent, key)
+
+    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
+        """The table of the tiles of loops, where these have another key."""
+        known = self._known(key)
+        return TableId(known.key, parent.sizes, self._free(known, parent))
+
+    def _free(self, known: _Known, parent: TableId) -> Free:
+        """Which limits may differ from the goal's in a hole.
+
+        Those that may in the parent, and those of memories where an operand of either
+        lies and so may have taken something.
+        """
+        lowest = min(known.lowest, self._known(parent.key).lowest)
+        free, decides = parent.free, known.decides
+        return Free(
+            decides.vrf and (free.vrf or lowest is Level.VRF),
+            decides.l1 and (free.l1 or lowest <= Level.L1),
+            decides.l2 and (free.l2 or lowest <= Level.L2),
+        )
+
+    def _known(self, key: SpecKey) -> _Known:
+        found = self._keys.get(key)
+        if found is None:
+            found = self._keys[key] = _Known.of(key, self.target)
+        return found
+
+    def box(self, identity: TableId) -> Box:
+        """The box of a table."""
+        found = self._boxes.get(identity)
+        if found is None:
+            found = ax.box(
+                identity.key,
+                identity.sizes,
+                self.limits,
+                self.room,
+                identity.free,
+                self.target,
+            )
+            self._boxes[identity] = found
+        return found
+
+    def program(self, spec: Spec, table: Table | Packed) -> Impl:
+        """The best program of a Spec of a table.
+
+        Raises:
+            SearchError: there is none.
+        """
+        known = self._impls.get((table.id, spec))
+        if known is not None:
+            return known
+        action = table.decision(spec.sizes, spec.limits)
+        if action is None:
+            raise SearchError(
+                f"no program exists for {spec}", _remedy(spec, self.target)
+            )
+        if isinstance(action, Pinned):
+            return self.pinned.program(action, spec)
+        branches = []
+        expansion = action.expand(Frame.of(spec), self.target)
+        cost = int(expansion.cost)
+        for child in expansion.children:
+            if int(child.exists):
+                times = int(child.times)
+                below = self.entry(self.hole_id(table.id, action, child))
+                impl = self.program(child.frame.spec(), below)
+                branches.append(Branch(child.role, times, impl))
+                cost += times * impl.cost
+        impl = Impl(spec, action, cost, tuple(branches))
+        self._impls[table.id, spec] = impl
+        return impl
+
+
+def pins_of(database: Overlay | None, target: Target) -> Pins:
+    """The schedules that a database pins for a target.
+
+    Raises:
+        ScheduleError: one was made by a version of Morello that had other actions.
+    """
+    return read_pins(database.pins(), target) if database is not None else Pins()
+
+
+def _refuse(spec: Spec) -> Impl:
+    """A program that was searched has no holes: one that has some is damaged.
+
+    Raises:
+        SearchError: always.
+    """
+    raise SearchError(f"a program that was stored has a hole: {spec}")
+
+
+def _check_registers(spec: Spec, target: Target) -> None:
+    taken = int(ax.registers_taken(spec.key, spec.sizes))
+    have = target.registers
+    if spec.limits.vrf > have:
+        raise SearchError(
+            f"{spec} may use {spec.limits.vrf} registers, but target {target.name} has "
+            f"{have}",
+            f"give vrf={have} or less",
+        )
+    if taken > have:
+        raise SearchError(
+            f"the operands of {spec} that are in registers take {taken}, but target "
+            f"{target.name} has {have}",
+            "use smaller sizes, or operands in L1",
+        )
+
+
+def _remedy(spec: Spec, target: Target) -> str:
+    dtypes = ",".join(map(str, spec.dtypes))
+    return (
+        f"target {target.name} has no kernels that make up {spec.kind.label} on "
+        f"{dtypes} with these layouts and limits"
+    )
+
+
+def _candidates(
+    key: SpecKey, sizes: tuple[Axis, ...], target: Target
+) -> tuple[Action, ...]:
+    return tuple(a for kind in ACTIONS for a in kind.candidates(key, sizes, target))

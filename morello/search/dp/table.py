@@ -1,0 +1,151 @@
+"""All Specs of one key under one goal: their costs and decisions."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from morello.actions import Action
+from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
+from morello.spec import Level, SpecKey
+from morello.spec.frame import Frame
+from morello.spec.hashing import HashedOnce
+from morello.spec.limits import Limits
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+
+COST_BOUND = 1 << 53
+"""Costs are integers below this, which a float64 holds exactly; infinity marks Specs
+that have no program."""
+
+NO_ACTION = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class TableId(HashedOnce):
+    """What tells one table from another."""
+
+    key: SpecKey
+    sizes: tuple[Axis, ...]
+    """The axes of the goal for each dimension, before they are cut for the key."""
+    free: Free
+
+    __hash__ = HashedOnce.__hash__
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Costs and decisions at every point of a box."""
+
+    id: TableId
+    box: Box
+    actions: Mapping[int, Action]
+    """What decisions stand for: all candidates, by their place among them, or those of
+    them that are chosen somewhere."""
+    costs: Floats
+    """Millicycles; infinite where no program exists."""
+    decisions: np.ndarray[Any, np.dtype[np.int32]]
+    """The number of the best action; `NO_ACTION` where there is none."""
+
+    def point(self, sizes: tuple[int, ...], limits: Limits) -> tuple[int, ...] | None:
+        """The indices of a Spec; None if it is outside the box."""
+        return position(self.box, sizes, limits)
+
+    def decision(self, sizes: tuple[int, ...], limits: Limits) -> Action | None:
+        """The decision for a Spec; None where it has no program."""
+        point = self.point(sizes, limits)
+        if point is None or self.decisions[point] == NO_ACTION:
+            return None
+        return self.actions[int(self.decisions[point])]
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """The costs alone: what other tables are solved from.
+
+    Most limits do not decide, so each slice over the limits is kept once.
+
+    Args:
+        box: the points.
+        slices: the sizes, then an index for each distinct slice; without gaps.
+        place: the slice of each combination of limits, the last limit fastest.
+    """
+
+    box: Box
+    slices: Floats
+    place: Integers
+
+    @classmethod
+    def of(cls, box: Box, costs: Floats) -> "Costs":
+        """The costs of all points, as an array of the shape of the box."""
+        count = len(box.vrf) * len(box.l1) * len(box.l2)
+        slices = costs.reshape(*map(len, box.sizes), count)
+        return cls(box, slices, np.arange(count))
+
+    @property
+    def dense(self) -> Floats:
+        """The costs of all points, as an array of the shape of the box."""
+        costs = self.slices
+        if costs.shape[-1] < len(self.place):
+            costs = costs.take(self.place, axis=-1)
+        return costs.reshape(self.box.shape)
+
+
+def position(
+    box: Box, sizes: tuple[int, ...], limits: Limits
+) -> tuple[int, ...] | None:
+    """The indices of a Spec in a box; None if it is outside.
+
+    What is left of the registers is not looked at where an operand occupies them.
+    """
+    values = (*sizes, limits.vrf, limits.l1, limits.l2)
+    found = []
+    for axis, value in zip(box.axes, values, strict=True):
+        if axis == (ANY,):
+            found.append(0)
+        elif value in axis:
+            found.append(axis.index(value))
+        else:
+            return None
+    return tuple(found)
+
+
+def spec_at(
+    key: SpecKey, box: Box, point: tuple[int, ...], limits: Limits
+) -> tuple[tuple[int, ...], Limits]:
+    """The sizes and limits of a point: what `position` maps to it.
+
+    A limit that does not matter is that of ``limits``; what operands in registers leave
+    of those follows from their sizes.
+    """
+    values = [axis[i] for axis, i in zip(box.axes, point, strict=True)]
+    sizes, left = tuple(values[:-3]), values[-3:]
+    given = (
+        max(limits.vrf - int(registers_taken(key, sizes)), 0),
+        limits.l1,
+        limits.l2,
+    )
+    known = (g if v == ANY else v for g, v in zip(given, left, strict=True))
+    return sizes, Limits(*known)
+
+
+def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:
+    """The frame of all Specs of a box, as arrays that broadcast to its shape.
+
+    A limit that does not matter is that of ``limits``; what operands in registers leave
+    of those follows from their sizes.
+    """
+    mesh = np.ix_(*(np.asarray(axis, np.int64) for axis in box.axes))
+    count = len(box.sizes)
+    sizes = tuple(mesh[:count])
+    left = Limits(*mesh[count:])
+    if box.vrf == (ANY,):
+        free = np.maximum(limits.vrf - registers_taken(key, sizes), 0)
+        left = left.replace(Level.VRF, free)
+    if box.l1 == (ANY,):
+        left = left.replace(Level.L1, limits.l1)
+    if box.l2 == (ANY,):
+        left = left.replace(Level.L2, limits.l2)
+    return Frame(key, sizes, left)

@@ -1,0 +1,1 @@
+"""Questions to the solved tables: the best program, alternatives, counts, pins."""

@@ -1,0 +1,187 @@
+"""What else a program could begin with, and what the best such program costs.
+
+Read `Explorer`: it walks a solved goal node by node. At each, every action that applies
+is followed by the best program of each hole that it leaves, read from the tables, so
+the cost of an alternative is the least that any program beginning with it can have.
+"""
+
+import dataclasses
+
+from morello.actions import Action, Child
+from morello.errors import ScheduleError, SearchError
+from morello.machine import Target
+from morello.search.dp.solver import Solution, Solver
+from morello.search.dp.table import TableId
+from morello.search.impl import Branch, Impl
+from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.queries.pins import Pinned
+from morello.spec import Spec
+from morello.spec.frame import Frame
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where a node of a program was decided: a Spec, in a table."""
+
+    spec: Spec
+    goal: Spec
+    """The goal whose search it belongs to."""
+    table: TableId | None
+    """None where a person has decided, not a search."""
+    given: Partial = HOLE
+    """What a person has decided of its program."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Alternative:
+    """A first action, and the best program that begins with it."""
+
+    impl: Impl
+    excess: int
+    """Millicycles more than the best program of the Spec; 0 is a tie with it."""
+
+    @property
+    def action(self) -> Action:
+        """The first action."""
+        return self.impl.action
+
+
+@dataclasses.dataclass(frozen=True)
+class Alternatives:
+    """Every action that could begin the program of a Spec."""
+
+    chosen: Impl
+    """The best program, as the search decided it."""
+    rejected: tuple[Alternative, ...]
+    """Those that were not chosen and lead to a program, the cheapest first; among
+    equal ones in the order in which the search tries them."""
+    dead_ends: int
+    """Actions that apply but leave a hole that has no program."""
+    refused: int
+    """Actions that the search tries on other Specs of the key; here they do not
+    apply."""
+
+    @property
+    def applicable(self) -> int:
+        """Actions that apply, the chosen one among them."""
+        return 1 + len(self.rejected) + self.dead_ends
+
+    @property
+    def ties(self) -> int:
+        """Rejected actions whose best program costs what the chosen one does."""
+        return sum(a.excess == 0 for a in self.rejected)
+
+
+class Explorer:
+    """Reads the tables of one solved goal.
+
+    Args:
+        solver: what solves it.
+        goal: the Spec.
+        given: the program that it begins with, if a person has decided that.
+
+    Raises:
+        SearchError: the goal has no program.
+        ScheduleError: what is given does not apply.
+    """
+
+    def __init__(self, solver: Solver, goal: Spec, given: Partial = HOLE) -> None:
+        self._solver = solver
+        self._target: Target = solver.target
+        self.root = self._place(goal, given)
+        self.solution: Solution = (
+            solver.solve(goal) if given.action is None else solver.complete(goal, given)
+        )
+
+    def alternatives(self, place: Place) -> Alternatives:
+        """Every action that could begin the program of a place.
+
+        Raises:
+            SearchError: the place has no program.
+            ScheduleError: a schedule that was given decides there.
+        """
+        if place.table is None:
+            raise ScheduleError(f"a schedule decides {place.spec}, not the search")
+        tables = self._solver.run_of(place.goal)
+        table = tables.table(place.table)
+        chosen = tables.program(place.spec, table)
+        found, dead_ends, refused = [], 0, 0
+        for action in tables.candidates(place.table):
+            if action == chosen.action or isinstance(action, Pinned):
+                continue
+            holes = self._holes(place, action)
+            if holes is None:
+                refused += 1
+                continue
+            impl = self._begin(place, action, holes)
+            if impl is None:
+                dead_ends += 1
+            else:
+                found.append(Alternative(impl, impl.cost - chosen.cost))
+        found.sort(key=lambda alternative: alternative.excess)
+        return Alternatives(chosen, tuple(found), dead_ends, refused)
+
+    def below(self, place: Place, impl: Impl) -> tuple[Place, ...]:
+        """The places of the holes that a place's program leaves, in order."""
+        given = self._given(place)
+        if given.action is None:
+            return tuple(hole for _, hole in self._holes(place, impl.action) or ())
+        return tuple(
+            self._place(branch.impl.spec, below)
+            for branch, below in zip(impl.branches, given.branches, strict=True)
+        )
+
+    def _place(self, goal: Spec, given: Partial) -> Place:
+        """The place of a goal, or of what a person has decided."""
+        table = self._solver.goal_table(goal) if given.action is None else None
+        return Place(goal, goal, table, given)
+
+    def _given(self, place: Place) -> Partial:
+        """What a person has decided of a place: in a given schedule, or by a pin."""
+        if place.table is None:
+            return place.given
+        table = self._solver.run_of(place.goal).table(place.table)
+        action = table.decision(place.spec.sizes, place.spec.limits)
+        if not isinstance(action, Pinned):
+            return HOLE
+        return self._solver.pinned.pins.find(action).program
+
+    def _holes(
+        self, place: Place, action: Action
+    ) -> tuple[tuple[Child, Place], ...] | None:
+        """The holes of an action; None if it does not apply."""
+        expansion = action.expand(Frame.of(place.spec), self._target)
+        if expansion.refusal() or place.table is None:
+            return None
+        run = self._solver.run_of(place.goal)
+        return tuple(
+            (
+                child,
+                Place(child.frame.spec(), place.goal, run.child_id(place.table, child)),
+            )
+            for child in expansion.children
+            if int(child.exists)
+        )
+
+    def _begin(
+        self, place: Place, action: Action, holes: tuple[tuple[Child, Place], ...]
+    ) -> Impl | None:
+        """The best program that begins so; None if a hole has none."""
+        branches = []
+        for child, hole in holes:
+            impl = self._program(hole)
+            if impl is None:
+                return None
+            branches.append(Branch(child.role, int(child.times), impl))
+        rewrite = action.apply(place.spec, self._target)
+        cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
+        return Impl(place.spec, action, cost, tuple(branches))
+
+    def _program(self, place: Place) -> Impl | None:
+        if place.table is None:
+            return None
+        run = self._solver.run_of(place.goal)
+        try:
+            return run.program(place.spec, run.table(place.table))
+        except SearchError:
+            return None

@@ -1,0 +1,128 @@
+"""The best program of a Spec, or in a hurry a good one.
+
+`best_program` searches the whole space, unless it is stopped: by a time limit, or by
+Ctrl-C where the caller says so. Then the smaller space without other layouts is
+searched, which takes a few seconds, and the solution says that it is not complete.
+Tables that were solved by then are in the database, if there is one, and the next
+search goes on from them.
+"""
+
+import dataclasses
+import time
+from collections import OrderedDict
+
+from morello.errors import MorelloError
+from morello.machine import Target
+from morello.search.dp.solver import Solution, Solver, Watch, pins_of
+from morello.search.queries.pins import Pins
+from morello.search.statistics import Statistics
+from morello.search.storage.overlay import Overlay
+from morello.spec import Spec
+
+_KEPT = 256
+"""How many solutions are remembered; their tables are not."""
+
+_Question = tuple[Spec, Target, Overlay | None, Pins]
+_known: OrderedDict[_Question, Solution] = OrderedDict()
+
+
+class SearchStoppedError(MorelloError):
+    """The search was stopped before it had seen the whole space."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Patience:
+    """When to stop, and whom to tell how far a search is.
+
+    Args:
+        seconds: after how long; None for never.
+        interruptible: whether Ctrl-C stops the search and not the caller.
+        watch: told before each table.
+    """
+
+    seconds: float | None = None
+    interruptible: bool = False
+    watch: Watch | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not self.seconds >= 0:
+            raise MorelloError(
+                f"a time limit of {self.seconds} seconds", "give a number from 0 on"
+            )
+
+
+def best_program(
+    spec: Spec,
+    target: Target,
+    database: Overlay | None = None,
+    patience: Patience | None = None,
+    solver: Solver | None = None,
+) -> Solution:
+    """The best program of ``spec`` on ``target``; programs are kept, tables are not.
+
+    Args:
+        spec: what to compute.
+        target: the machine.
+        database: where tables are looked for, and stored when they are solved.
+        patience: when to stop; None to search the whole space.
+        solver: one for the same database and patience that has solved related Specs,
+            whose tables and target are used.
+
+    Raises:
+        SearchError: no program exists.
+    """
+    target = target.at(spec) if solver is None else solver.target
+    pins = pins_of(database, target) if solver is None else solver.pinned.pins
+    question = (spec, target, database, pins)
+    found = _known.get(question)
+    if found is not None:
+        return found
+    patience = patience or Patience()
+    if solver is None:
+        solver = Solver(target, database, watch_of(patience), pins)
+    found = _search(spec, solver, patience)
+    if found.complete:
+        _known[question] = found
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
+    return found
+
+
+def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Target]:
+    """What is searched for ``spec`` where a call may use so many threads."""
+    if threads == 1:
+        return spec, target
+    goal = dataclasses.replace(spec, serial=False)
+    return goal, dataclasses.replace(target, threads=threads)
+
+
+def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
+    start = time.perf_counter()
+    stops = (
+        (SearchStoppedError, KeyboardInterrupt)
+        if patience.interruptible
+        else (SearchStoppedError,)
+    )
+    try:
+        return solver.solve(spec)
+    except stops:
+        smaller = dataclasses.replace(solver.target, relayouts=False)
+        found = Solver(smaller, pins=solver.pinned.pins).solve(spec)
+    elapsed = time.perf_counter() - start
+    statistics = dataclasses.replace(found.statistics, seconds=elapsed)
+    return dataclasses.replace(found, statistics=statistics, complete=False)
+
+
+def watch_of(patience: Patience) -> Watch:
+    """What a solver is watched by; the time begins now."""
+    start = time.monotonic()
+
+    def watch(statistics: Statistics) -> None:
+        if patience.watch is not None:
+            patience.watch(statistics)
+        if patience.seconds is None:
+            return
+        if time.monotonic() - start >= patience.seconds:
+            raise SearchStoppedError(f"no more than {patience.seconds} seconds")
+
+    return watch

@@ -1,0 +1,76 @@
+"""The best layouts of operands that are packed before the kernel runs.
+
+Each choice of layouts is a Spec of its own; they share most of their tables, since a
+program that packs an operand itself has a hole with the same packed operand.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+from morello.actions.move import forms_beforehand
+from morello.errors import SearchError
+from morello.machine import Target
+from morello.search.dp.solver import Solution, Solver
+from morello.search.queries.best_program import Patience, best_program, watch_of
+from morello.search.storage.overlay import Overlay
+from morello.spec import Layout, OpenSpec, Spec
+
+
+def best_settled(
+    goal: OpenSpec,
+    target: Target,
+    database: Overlay | None = None,
+    patience: Patience | None = None,
+) -> tuple[Spec, Solution]:
+    """The Spec with the layouts whose best program costs least, and that program.
+
+    Packing is not counted: it is done once.
+
+    Args:
+        goal: what to compute.
+        target: the machine.
+        database: where tables are looked for, and stored when they are solved.
+        patience: when to stop; then the layouts that were tried by then are compared.
+
+    Raises:
+        SearchError: no layouts have a program.
+    """
+    patience = patience or Patience()
+    target = target.at(goal.spec)
+    solver = Solver(target, database, watch_of(patience))
+    best: tuple[Spec, Solution] | None = None
+    refusal: SearchError | None = None
+    for spec in _settlements(goal, target):
+        try:
+            found = best_program(spec, target, database, patience, solver)
+        except SearchError as error:
+            refusal = refusal or error
+            continue
+        if best is None or found.impl.cost < best[1].impl.cost:
+            best = spec, found
+        if not found.complete:
+            best = best[0], dataclasses.replace(best[1], complete=False)
+            break
+    if best is not None:
+        return best
+    raise refusal or SearchError(f"no layouts to choose from for {goal.spec}")
+
+
+def _settlements(goal: OpenSpec, target: Target) -> Iterator[Spec]:
+    """Every choice of layouts, the plain one first."""
+    choices = [_layouts(goal.spec, index, target) for index in goal.open]
+    return map(goal.settled, itertools.product(*choices))
+
+
+def _layouts(spec: Spec, operand: int, target: Target) -> tuple[Layout, ...]:
+    """Layouts of an operand that a kernel may want, and that are filled by its size."""
+    tensor = spec.tensors[operand]
+    shape = spec.shape(operand)
+    full = [
+        form.layout
+        for form in forms_beforehand(spec.key, operand, target)
+        if form.dtype is tensor.dtype
+        and all(size >= form.layout.pack(dim) for dim, size in enumerate(shape))
+    ]
+    return tuple(dict.fromkeys((tensor.layout, *full)))

@@ -1,0 +1,389 @@
+"""The loops of compression, compiled by `native_python`.
+
+A box is a half-open range of positions on every axis. Each is grown from the first
+point that none has, as far as it goes along one axis after another; boxes may overlap.
+Arrays are C-contiguous; ``strides`` count elements.
+"""
+
+import functools
+from collections.abc import Callable
+
+from morello.search.dp.native_python import (
+    F64,
+    I8,
+    I32,
+    I64,
+    compile_native,
+    same_ratio,
+)
+
+
+def advance(
+    offset: int, strides: I64, lo: I64, hi: I64, at: I64, rank: int, axis: int
+) -> int:
+    """The next point of a slab across an axis (of a box if it is -1); -1 at the end.
+
+    ``at`` goes along with it.
+    """
+    k = rank - 1
+    while k >= 0:
+        if k != axis:
+            at[k] += 1
+            offset += strides[k]
+            if at[k] < hi[k]:
+                return offset
+            offset -= (hi[k] - lo[k]) * strides[k]
+            at[k] = lo[k]
+        k -= 1
+    return -1
+
+
+def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
+    """The first point of a box."""
+    offset = 0
+    for k in range(rank):
+        at[k] = lo[k]
+        offset += lo[k] * strides[k]
+    return offset
+
+
+def is_equal(
+    labels: I32, covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
+    axis: int, position: int, label: int, over: int,
+) -> int:  # fmt: skip
+    """Whether the slab at ``position`` of an axis has one label.
+
+    If ``over``, points that have a box already may have any.
+    """
+    offset = first(strides, lo, at, rank) + (position - lo[axis]) * strides[axis]
+    while offset >= 0:
+        if labels[offset] != label and (not over or not covered[offset]):
+            return 0
+        offset = advance(offset, strides, lo, hi, at, rank, axis)
+    return 1
+
+
+def bends(
+    costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
+    at: I64, rank: int, offset: int,
+) -> int:  # fmt: skip
+    """Whether a point is off a line that the points below it in its box make."""
+    here = costs[offset]
+    if here < 0:
+        return 1
+    for k in range(rank):
+        step = strides[k]
+        if is_affine[k]:
+            if at[k] > lo[k] + 1:
+                x = starts[k] + at[k]
+                middle = costs[offset - step]
+                before = middle - costs[offset - 2 * step]
+                run = coordinates[x] - coordinates[x - 1]
+                run_before = coordinates[x - 1] - coordinates[x - 2]
+                if not same_ratio(here - middle, run, before, run_before):
+                    return 1
+        elif at[k] > lo[k] and costs[offset - step] != here:
+            return 1
+    return 0
+
+
+def is_straight(
+    costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
+    hi: I64, at: I64, rank: int, axis: int, position: int,
+) -> int:  # fmt: skip
+    """Whether a box with one more slab, above it, is affine along every line in it."""
+    offset = first(strides, lo, at, rank) + (position - lo[axis]) * strides[axis]
+    at[axis] = position
+    while offset >= 0:
+        if bends(costs, coordinates, starts, is_affine, strides, lo, at, rank, offset):
+            return 0
+        offset = advance(offset, strides, lo, hi, at, rank, axis)
+    return 1
+
+
+def cover(covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int) -> int:
+    """Mark the points of a box."""
+    offset = first(strides, lo, at, rank)
+    while offset >= 0:
+        covered[offset] = 1
+        offset = advance(offset, strides, lo, hi, at, rank, -1)
+    return 0
+
+
+def start(point: int, shape: I64, strides: I64, lo: I64, hi: I64, rank: int) -> int:
+    """Make the box of one point."""
+    rest = point
+    for k in range(rank):
+        lo[k] = rest // strides[k]
+        rest = rest % strides[k]
+        hi[k] = lo[k] + 1
+    return 0
+
+
+def volume(lo: I64, hi: I64, rank: int, axis: int) -> int:
+    """The points of a slab across an axis."""
+    points = 1
+    for k in range(rank):
+        if k != axis:
+            points = points * (hi[k] - lo[k])
+    return points
+
+
+def spread(
+    labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
+    at: I64, rank: int, label: int, over: int, bound: int,
+) -> int:  # fmt: skip
+    """Grow a box of one label both ways along every axis."""
+    for j in range(rank):
+        k = order[j]
+        if volume(lo, hi, rank, k) <= bound:
+            while hi[k] < shape[k]:
+                if not is_equal(
+                    labels, covered, strides, lo, hi, at, rank, k, hi[k], label, over
+                ):
+                    break
+                hi[k] += 1
+            while lo[k] > 0:
+                if not is_equal(
+                    labels, covered, strides, lo, hi, at, rank, k, lo[k] - 1, label,
+                    over,
+                ):  # fmt: skip
+                    break
+                lo[k] -= 1
+    return 0
+
+
+def count_labels(labels: I32, points: int, counts: I64) -> int:
+    """Add up how many points have each label that is not negative."""
+    for point in range(0, points):
+        label = labels[point]
+        if label >= 0:
+            counts[label] += 1
+    return 0
+
+
+def queue_points(labels: I32, points: int, ends: I64, queue: I32) -> int:
+    """Put the points of each label, ascending, into its part of a queue.
+
+    ``ends`` has for each label where its part begins, and then where it ends.
+    """
+    for point in range(0, points):
+        label = labels[point]
+        if label >= 0:
+            queue[ends[label]] = point
+            ends[label] += 1
+    return 0
+
+
+def cover_labels(
+    labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
+    at: I64, queue: I32, rank: int, points: int, bound: int, queued: int, room: int,
+    boxes: I32, found: I32,
+) -> int:  # fmt: skip
+    """Boxes that hold every label that is not negative; the first that has a point
+    gives its label.
+
+    Boxes grow over earlier ones while their slabs have at most ``bound`` points. So
+    ``queue`` has the points label after label: those of few points go first, and the
+    boxes of others grow over theirs.
+
+    ``boxes`` gets both ends of each box, ``found`` its label; the answer is how many
+    there are, or -1 if there are more than ``room``.
+    """
+    count = 0
+    for turn in range(0, queued):
+        point = queue[turn]
+        if not covered[point]:
+            label = labels[point]
+            if count == room:
+                return -1
+            start(point, shape, strides, lo, hi, rank)
+            spread(
+                labels, covered, shape, strides, order, lo, hi, at, rank, label, 0,
+                points,
+            )  # fmt: skip
+            spread(
+                labels, covered, shape, strides, order, lo, hi, at, rank, label, 1,
+                bound,
+            )  # fmt: skip
+            cover(covered, strides, lo, hi, at, rank)
+            for k in range(rank):
+                boxes[(2 * count) * rank + k] = lo[k]
+                boxes[(2 * count + 1) * rank + k] = hi[k]
+            found[count] = label
+            count += 1
+    return count
+
+
+def cover_costs(
+    costs: F64, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
+    at: I64, rank: int, points: int, coordinates: I64, starts: I64, is_affine: I8,
+    room: int, boxes: I32,
+) -> int:  # fmt: skip
+    """Boxes that hold every cost that is not negative and are affine along each line.
+
+    The answer is as that of `cover_labels`.
+    """
+    count = 0
+    for point in range(0, points):
+        if not covered[point] and costs[point] >= 0:
+            if count == room:
+                return -1
+            start(point, shape, strides, lo, hi, rank)
+            for j in range(rank):
+                k = order[j]
+                while hi[k] < shape[k]:
+                    if not is_straight(
+                        costs, coordinates, starts, is_affine, strides, lo, hi, at,
+                        rank, k, hi[k],
+                    ):  # fmt: skip
+                        break
+                    hi[k] += 1
+            cover(covered, strides, lo, hi, at, rank)
+            for k in range(rank):
+                boxes[(2 * count) * rank + k] = lo[k]
+                boxes[(2 * count + 1) * rank + k] = hi[k]
+            count += 1
+    return count
+
+
+def paint_labels(
+    labels: I32, strides: I64, lo: I64, hi: I64, at: I64, rank: int, boxes: I32,
+    found: I32, count: int,
+) -> int:  # fmt: skip
+    """Put boxes back, the last first: what `cover_labels` was given."""
+    box = count - 1
+    while box >= 0:
+        for k in range(rank):
+            lo[k] = boxes[(2 * box) * rank + k]
+            hi[k] = boxes[(2 * box + 1) * rank + k]
+        offset = first(strides, lo, at, rank)
+        while offset >= 0:
+            labels[offset] = found[box]
+            offset = advance(offset, strides, lo, hi, at, rank, -1)
+        box -= 1
+    return 0
+
+
+def greatest_common_divisor(a: int, b: int) -> int:
+    """Of two integers that are not negative."""
+    while b:
+        rest = a % b
+        a = b
+        b = rest
+    return a
+
+
+def fill_line(
+    costs: F64, coordinates: I64, base: int, offset: int, step: int, length: int
+) -> int:
+    """Put costs between the ends of a line, exactly: no product is greater than they
+    are, since the slope is in lowest terms."""
+    low = costs[offset]
+    high = costs[offset + (length - 1) * step]
+    whole = coordinates[base + length - 1] - coordinates[base]
+    sign = 1
+    if high < low:
+        sign = -1
+    unit = greatest_common_divisor(sign * (high - low), whole)
+    rise = sign * (high - low) // unit
+    run = whole // unit
+    for i in range(1, length - 1):
+        along = (coordinates[base + i] - coordinates[base]) // run
+        costs[offset + i * step] = low + sign * rise * along
+    return 0
+
+
+def repeat(costs: F64, offset: int, step: int, length: int) -> int:
+    """Put the first cost of a line in all of it."""
+    for i in range(1, length):
+        costs[offset + i * step] = costs[offset]
+    return 0
+
+
+def next_line(
+    offset: int, is_affine: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
+    axis: int,
+) -> int:  # fmt: skip
+    """The next line along an axis of a box of which the axes after it are filled; those
+    before it are at their ends yet, or at the first position. -1 after the last."""
+    k = rank - 1
+    while k >= 0:
+        move = 1
+        last = hi[k]
+        if k < axis:
+            move = (hi[k] - lo[k] - 1) * is_affine[k]
+        if k == axis:
+            move = 0
+        if move > 0:
+            at[k] += move
+            offset += move * strides[k]
+            if at[k] < last:
+                return offset
+            offset -= (at[k] - lo[k]) * strides[k]
+            at[k] = lo[k]
+        k -= 1
+    return -1
+
+
+def fill_lines(
+    costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
+    hi: I64, at: I64, rank: int, axis: int,
+) -> int:  # fmt: skip
+    """Fill every line along an axis."""
+    length = hi[axis] - lo[axis]
+    if length == 1:
+        return 0
+    offset = first(strides, lo, at, rank)
+    while offset >= 0:
+        if is_affine[axis]:
+            base = starts[axis] + lo[axis]
+            fill_line(costs, coordinates, base, offset, strides[axis], length)
+        else:
+            repeat(costs, offset, strides[axis], length)
+        offset = next_line(offset, is_affine, strides, lo, hi, at, rank, axis)
+    return 0
+
+
+def paint_costs(
+    costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
+    hi: I64, at: I64, rank: int, boxes: I32, corners: I64, ends: int, count: int,
+) -> int:  # fmt: skip
+    """Put boxes back: what `cover_costs` was given.
+
+    ``corners`` has ``ends`` costs a box: at both ends of every affine axis, the last
+    axis fastest.
+    """
+    for box in range(count):
+        for k in range(rank):
+            lo[k] = boxes[(2 * box) * rank + k]
+            hi[k] = boxes[(2 * box + 1) * rank + k]
+        for corner in range(ends):
+            offset = 0
+            rest = corner
+            k = rank - 1
+            while k >= 0:
+                offset += lo[k] * strides[k]
+                if is_affine[k]:
+                    if rest % 2:
+                        offset += (hi[k] - lo[k] - 1) * strides[k]
+                    rest = rest // 2
+                k -= 1
+            costs[offset] = corners[box * ends + corner]
+        axis = rank - 1
+        while axis >= 0:
+            fill_lines(
+                costs, coordinates, starts, is_affine, strides, lo, hi, at, rank, axis
+            )
+            axis -= 1
+    return 0
+
+
+@functools.cache
+def native() -> dict[str, Callable[..., int]]:
+    """The functions of this module as machine code."""
+    return compile_native(
+        advance, first, is_equal, bends, is_straight, cover, start, volume, spread,
+        count_labels, queue_points, cover_labels, cover_costs, paint_labels,
+        greatest_common_divisor, fill_line, repeat, next_line, fill_lines, paint_costs,
+    )  # fmt: skip

@@ -1,0 +1,299 @@
+"""Tables as boxes: neighbours that share a decision, or whose costs are affine, merge.
+
+A box is a half-open range of positions on every axis of a table. Two lists describe a
+table. `LabelBoxes` hold decisions: the first box that has a point decides; a point that
+none has, has no program. `CostBoxes` hold costs, exactly: equal along the limits, and
+affine in the size along every line of each other axis, so that the costs at a box's
+corners give all. Boxes of costs may overlap: they agree.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from morello.search.dp.axes import ANY, Axis, Box
+from morello.search.dp.machine_code import address
+from morello.search.dp.table import NO_ACTION, Floats, Integers
+from morello.search.storage.box_cover import native
+
+Words = np.ndarray[Any, np.dtype[np.int32]]
+
+_OVER = 4096
+"""Boxes of decisions grow over others by slabs of up to so many points: more finds few
+boxes less, and takes long."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelBoxes:
+    """Decisions of a table.
+
+    Args:
+        shape: of the table.
+        ends: for each box, its first positions and those after its last: n x 2 x rank.
+        labels: the decision of each box.
+    """
+
+    shape: tuple[int, ...]
+    ends: Words
+    labels: Words
+
+    @classmethod
+    def of(cls, labels: Words) -> "LabelBoxes":
+        """The boxes of a dense array; negative labels are left out."""
+        dense = np.ascontiguousarray(labels, np.int32)
+        work = _Work(dense.shape)
+        queue = _queue(dense)
+        arrays = (work.order, *work.cursors, queue)
+        numbers = _OVER, len(queue)
+        boxes, found = work.collect("cover_labels", dense, arrays, numbers, ())
+        return cls(dense.shape, boxes, found)
+
+    def at(self, point: tuple[int, ...]) -> int:
+        """The label of a point, `NO_ACTION` if no box has it."""
+        hits = _hits(self.ends, point)
+        return int(self.labels[hits[0]]) if hits.size else NO_ACTION
+
+    def clip(self, shape: tuple[int, ...], labels: Words) -> "LabelBoxes":
+        """The part from the origin to ``shape``.
+
+        Args:
+            shape: of the part, nowhere more than that of the table.
+            labels: what each label becomes; `NO_ACTION` for one that the part has not.
+        """
+        ends, kept = _clip(self.ends, shape)
+        found = labels[self.labels] if self.labels.size else self.labels
+        kept &= found != NO_ACTION
+        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), found[kept])
+
+    def expand(self) -> Words:
+        """The dense array."""
+        dense = np.full(self.shape, NO_ACTION, np.int32)
+        work = _Work(self.shape)
+        arrays: tuple[Any, ...] = (dense, work.strides, *work.cursors)
+        native()["paint_labels"](
+            *map(address, arrays),
+            work.rank,
+            address(self.ends),
+            address(self.labels),
+            len(self.labels),
+        )
+        return dense
+
+
+@dataclasses.dataclass(frozen=True)
+class CostBoxes:
+    """Costs of a table.
+
+    Args:
+        axes: the coordinates of each axis.
+        dims: how many of them, the first, are sizes; along those costs are affine.
+        ends: as in `LabelBoxes`.
+        corners: the cost at both ends of each size axis, the last fastest: n x 2^dims.
+    """
+
+    axes: tuple[Axis, ...]
+    dims: int
+    ends: Words
+    corners: Integers
+
+    @classmethod
+    def of(cls, costs: Floats, box: Box) -> "CostBoxes":
+        """The boxes of the dense costs of a box; infinite ones are left out."""
+        dense = np.where(np.isfinite(costs), costs, -1.0)
+        dims = len(box.sizes)
+        work = _Work(dense.shape)
+        scale = _Scale.of(box.axes, dims)
+        ends, _ = work.collect(
+            "cover_costs", dense, (work.cost_order(dims), *work.cursors), (), scale.all
+        )
+        return cls(box.axes, dims, ends, _corners(dense, ends, dims))
+
+    def at(self, point: tuple[int, ...]) -> float:
+        """The cost of a point; infinite if no box has it."""
+        hits = _hits(self.ends, point)
+        if not hits.size:
+            return float("inf")
+        lo, hi = self.ends[hits[0]].tolist()
+        values = [int(v) for v in self.corners[hits[0]]]
+        for dim in reversed(range(self.dims)):
+            axis = self.axes[dim]
+            first, last, here = axis[lo[dim]], axis[hi[dim] - 1], axis[point[dim]]
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [
+                a + (b - a) * (here - first) // max(last - first, 1) for a, b in pairs
+            ]
+        return float(values[0])
+
+    def clip(self, axes: tuple[Axis, ...]) -> "CostBoxes":
+        """The part whose axes are the beginnings ``axes`` of those of the table."""
+        ends, kept = _clip(self.ends, tuple(map(len, axes)))
+        old, new = self.ends[kept], np.ascontiguousarray(ends[kept])
+        grid = self.corners[kept].reshape(len(new), *(2,) * self.dims)
+        for dim in range(self.dims):
+            axis = np.asarray(self.axes[dim], np.int64)
+            first = axis[new[:, 0, dim]]
+            spans = (axis[ends[:, 1, dim] - 1] - first for ends in (old, new))
+            grid = _shorten(grid, dim, *spans)
+        corners = np.ascontiguousarray(grid.reshape(len(new), 1 << self.dims))
+        return CostBoxes(axes, self.dims, new, corners)
+
+    def expand(self) -> Floats:
+        """The dense array."""
+        dense = np.full(tuple(map(len, self.axes)), np.inf)
+        work = _Work(dense.shape)
+        scale = _Scale.of(self.axes, self.dims)
+        arrays = (dense, *scale.all, work.strides, *work.cursors)
+        native()["paint_costs"](
+            *map(address, arrays),
+            work.rank,
+            address(self.ends),
+            address(self.corners),
+            1 << self.dims,
+            len(self.ends),
+        )
+        return dense
+
+    @property
+    def varying(self) -> Integers:
+        """For each box, the size axes along which its costs differ: a bit each, the
+        last axis the lowest."""
+        grid = self.corners.reshape(len(self.corners), *(2,) * self.dims)
+        masks = np.zeros(len(grid), np.int64)
+        for dim in range(self.dims):
+            low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
+            differs = np.any(low != high, axis=tuple(range(1, self.dims)))
+            masks |= differs.astype(np.int64) << (self.dims - 1 - dim)
+        return masks
+
+    @property
+    def numbers(self) -> int:
+        """How many costs tell all: those at the ends of axes where they differ."""
+        return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
+
+
+def _queue(labels: Words) -> Words:
+    """The points that have a label, in the order that they are covered: rare labels
+    first, the points of one ascending."""
+    counts = np.zeros(int(labels.max(initial=NO_ACTION)) + 1, np.int64)
+    native()["count_labels"](address(labels), labels.size, address(counts))
+    order = np.argsort(counts, kind="stable")
+    ends = np.empty_like(counts)
+    ends[order] = np.cumsum(counts[order]) - counts[order]
+    queue = np.empty(int(counts.sum()), np.int32)
+    places = address(ends), address(queue)
+    native()["queue_points"](address(labels), labels.size, *places)
+    return queue
+
+
+def _hits(ends: Words, point: tuple[int, ...]) -> Integers:
+    place = np.asarray(point, np.int32)
+    inside = (ends[:, 0] <= place) & (place < ends[:, 1])
+    return np.flatnonzero(inside.all(axis=1))
+
+
+def _clip(ends: Words, shape: tuple[int, ...]) -> tuple[Words, Any]:
+    """Boxes cut off at ``shape``, and which of them are not empty."""
+    clipped = ends.copy()
+    clipped[:, 1] = np.minimum(ends[:, 1], np.asarray(shape, np.int32))
+    return clipped, (clipped[:, 0] < clipped[:, 1]).all(axis=1)
+
+
+def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Integers:
+    """Corners of boxes that end earlier along a size axis, on which costs are affine.
+
+    Args:
+        grid: the corners, n x 2 x ... x 2.
+        before: for each box, how far its last coordinate was from the first.
+        after: how far it is.
+    """
+    low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
+    sides = (-1, *(1,) * (low.ndim - 1))
+    span = np.maximum(before, 1).reshape(sides)
+    rise = high - low
+    shared = np.maximum(np.gcd(rise, span), 1)  # the product is a cost: no overflow
+    end = low + rise // shared * (after.reshape(sides) // (span // shared))
+    return np.stack([low, end], axis=dim + 1)
+
+
+def _corners(dense: Floats, ends: Words, dims: int) -> Integers:
+    strides = _Work(dense.shape).strides
+    first = ends[:, 0].astype(np.int64) * strides
+    steps = ends[:, 1].astype(np.int64) * strides - strides - first
+    place = first.sum(axis=1)[:, None]
+    for dim in range(dims):
+        place = np.stack([place, place + steps[:, dim, None]], axis=2)
+        place = place.reshape(len(ends), 2 << dim)
+    corners: Integers = dense.reshape(-1).take(place).astype(np.int64)
+    return corners
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scale:
+    """The coordinates of all axes, one after another, for machine code."""
+
+    coordinates: Integers
+    starts: Integers
+    is_affine: np.ndarray[Any, np.dtype[np.int8]]
+
+    @classmethod
+    def of(cls, axes: tuple[Axis, ...], dims: int) -> "_Scale":
+        starts = np.cumsum([0, *map(len, axes)], dtype=np.int64)
+        coordinates = np.asarray([c for axis in axes for c in axis], np.int64)
+        affine = [d < dims and axis != (ANY,) for d, axis in enumerate(axes)]
+        affine[:dims] = [True] * dims
+        return cls(coordinates, starts, np.asarray(affine, np.int8))
+
+    @property
+    def all(self) -> tuple[Any, ...]:
+        return (self.coordinates, self.starts, self.is_affine)
+
+
+class _Work:
+    """What machine code needs beside a dense array."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.rank = len(shape)
+        self.points = int(np.prod(shape, dtype=np.int64))
+        self.shape = np.asarray(shape, np.int64)
+        steps = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)
+        self.strides = np.ascontiguousarray(steps[::-1])
+        self.cursors = tuple(np.zeros(self.rank, np.int64) for _ in range(3))
+
+    @property
+    def order(self) -> Integers:
+        """How boxes of decisions grow: along the sizes, then the limits."""
+        return np.arange(self.rank)
+
+    def cost_order(self, dims: int) -> Integers:
+        """The same for costs: limits, where neighbours are mostly equal, then sizes."""
+        return np.asarray([*range(self.rank)[: dims - 1 : -1], *range(dims)], np.int64)
+
+    def collect(
+        self,
+        name: str,
+        dense: np.ndarray[Any, Any],
+        arrays: tuple[Any, ...],
+        numbers: tuple[int, ...],
+        scale: tuple[Any, ...],
+    ) -> tuple[Words, Words]:
+        """Call a function that covers an array, with more room until it is enough."""
+        room = 1024
+        while True:
+            ends = np.empty((room, 2, self.rank), np.int32)
+            labels = np.empty(room, np.int32)
+            covered = np.zeros(dense.shape, np.int8)
+            before = (dense, covered, self.shape, self.strides, *arrays)
+            after = (ends,) if scale else (ends, labels)
+            count = native()[name](
+                *map(address, before),
+                self.rank,
+                self.points,
+                *map(address, scale),
+                *numbers,
+                room,
+                *map(address, after),
+            )
+            if count >= 0:
+                return ends[:count].copy(), labels[:count].copy()
+            room *= 8

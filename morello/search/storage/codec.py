@@ -1,0 +1,172 @@
+"""A packed table as bytes, and back.
+
+Two parts, of decisions and of costs, since a lookup needs the first alone and that is
+a small fraction: each has a header of JSON, then arrays of little-endian integers, and
+is deflated. What is read is checked before anything is made of it: a table for other
+axes, or with actions that there are not, is refused.
+"""
+
+import contextlib
+import json
+import math
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from morello.search.dp.axes import Box
+from morello.search.dp.table import TableId
+from morello.search.queries.pins import Pinned
+from morello.search.storage.boxes import CostBoxes, LabelBoxes
+from morello.search.storage.packed_table import Packed
+from morello.search.storage.serialize import action_data, read_action
+
+_LENGTH = struct.Struct("<I")
+_LEVEL = 1
+"""Of deflation: higher ones save a tenth and take thrice as long."""
+
+
+class CodecError(ValueError):
+    """Bytes that are not the table that was asked for."""
+
+
+def encode_decisions(table: Packed) -> bytes:
+    """The bytes of a table's decisions."""
+    used, labels = np.unique(table.decisions.labels, return_inverse=True)
+    return _part(
+        {
+            "axes": [list(axis) for axis in table.box.axes],
+            "actions": [[n, *action_data(table.actions[n])] for n in used.tolist()],
+        },
+        table.decisions.ends.astype("<u2"),
+        labels.astype("<u2"),
+    )
+
+
+def encode_costs(table: Packed) -> bytes:
+    """The bytes of a table's costs."""
+    varying = table.costs.varying
+    return _part(
+        {},
+        table.costs.ends.astype("<u2"),
+        varying.astype("<u2"),
+        table.costs.corners[_told(varying, table.costs.dims)].astype("<i8"),
+    )
+
+
+def _part(header: dict[str, Any], *arrays: Any) -> bytes:
+    described = {**header, "counts": [array.size for array in arrays]}
+    text = json.dumps(described, separators=(",", ":")).encode()
+    body = b"".join(array.tobytes() for array in arrays)
+    return zlib.compress(_LENGTH.pack(len(text)) + text + body, _LEVEL)
+
+
+def _read(data: bytes, kinds: tuple[str, ...]) -> tuple[dict[str, Any], list[Any]]:
+    """The header of a part, and its arrays."""
+    raw = zlib.decompress(data)
+    start = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
+    header = json.loads(raw[_LENGTH.size : start])
+    arrays = []
+    for kind, count in zip(kinds, header["counts"], strict=True):
+        arrays.append(np.frombuffer(raw, kind, count, start))
+        start += arrays[-1].nbytes
+    if start != len(raw):
+        raise CodecError("the length is wrong")
+    return header, arrays
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise CodecError(str(error)) from error
+    except zlib.error as error:
+        raise CodecError(str(error)) from error
+
+
+def decode(
+    data: bytes, identity: TableId, box: Box, costs: Callable[[], bytes]
+) -> Packed:
+    """The table in ``data``; its costs are read when they are first asked for, and may
+    be refused then.
+
+    Args:
+        data: what `encode_decisions` gave.
+        identity: of the table that is expected.
+        box: its box.
+        costs: gives what `encode_costs` gave.
+
+    Raises:
+        CodecError: the bytes are damaged or another table's.
+    """
+    with _refusing():
+        header, (ends, labels) = _read(data, ("<u2", "<u2"))
+        if header["axes"] != [list(axis) for axis in box.axes]:
+            raise CodecError("the axes are others")
+        actions = {n: read_action(data, (Pinned,)) for n, *data in header["actions"]}
+        known = np.asarray(tuple(actions), np.int32)
+        chosen = known[labels] if known.size else _NONE
+        decisions = LabelBoxes(box.shape, _ends(ends, box), chosen)
+        _check(box, decisions.ends, len(labels))
+    return Packed(identity, box, actions, decisions, lambda: _costs(costs(), box))
+
+
+def _costs(data: bytes, box: Box) -> CostBoxes:
+    with _refusing():
+        _, (ends, varying, told) = _read(data, ("<u2", "<u2", "<i8"))
+        dims = len(box.sizes)
+        corners = _corners(varying.astype(np.int64), told, dims)
+        costs = CostBoxes(box.axes, dims, _ends(ends, box), corners)
+        _check(box, costs.ends, len(corners))
+        return costs
+
+
+def summary(decisions: bytes, costs: bytes) -> tuple[int, int, int]:
+    """Of the bytes of a table: its points, boxes of decisions and boxes of costs.
+
+    Raises:
+        CodecError: the bytes are damaged.
+    """
+    with _refusing():
+        header, (_, labels) = _read(decisions, ("<u2", "<u2"))
+        _, (_, varying, _) = _read(costs, ("<u2", "<u2", "<i8"))
+        points = math.prod(len(axis) for axis in header["axes"])
+        return points, len(labels), len(varying)
+
+
+_NONE = np.empty(0, np.int32)
+
+
+def _ends(flat: Any, box: Box) -> Any:
+    return np.ascontiguousarray(flat.reshape(-1, 2, len(box.axes)), np.int32)
+
+
+def _check(box: Box, ends: Any, count: int) -> None:
+    """Boxes are written to memory: none may leave the table."""
+    inside = (ends[:, 0] < ends[:, 1]) & (ends[:, 1] <= np.asarray(box.shape))
+    if len(ends) != count or not inside.all():
+        raise CodecError("a box is not in the table")
+
+
+def _told(varying: Any, dims: int) -> Any:
+    """Which corners are written: those on no upper end of an axis that does not vary.
+
+    n x 2^dims booleans.
+    """
+    corners = np.arange(1 << dims)
+    told: Any = (corners[None, :] & ~varying[:, None]) == 0
+    return told
+
+
+def _corners(varying: Any, told: Any, dims: int) -> Any:
+    """All corners from those that are written."""
+    mask = _told(varying, dims)
+    if int(mask.sum()) != told.size:
+        raise CodecError("the number of costs is wrong")
+    corners = np.zeros(mask.shape, np.int64)
+    corners[mask] = told
+    source = np.arange(1 << dims)[None, :] & varying[:, None]
+    return np.ascontiguousarray(np.take_along_axis(corners, source, axis=1))

@@ -1,0 +1,506 @@
+"""Solved tables on disk: one SQLite file, one row a table; programs; and pins.
+
+Rows of tables are never changed: a key says everything that a table depends on, so two
+writers of one key write the same. A row carries a checksum of its key and contents; one
+that does not match is as good as missing. Readers and writers of one file, in any
+number of processes, do not disturb each other (write-ahead log). A process that is
+killed leaves every row whose `Database.put` had returned.
+
+`Database` is one file and raises; `overlay.py` puts files over each other and goes on
+without a file that fails.
+"""
+
+import dataclasses
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from morello.errors import MorelloError
+from morello.interrupts import held
+from morello.search.storage.program_rows import (
+    ProgramRow,
+    delete_programs,
+    read_program,
+    read_programs,
+    write_programs,
+)
+from morello.search.storage.schema import (
+    Cover,
+    PinRow,
+    SearchRow,
+    checksum_of,
+    clean_covers,
+    delete_pin,
+    read_covers,
+    read_pins,
+    read_searches,
+    write_covers,
+    write_pins,
+    write_search,
+)
+
+FORMAT = 2
+"""The version of the file's tables and of the bytes of a row."""
+
+APPLICATION = 0x4D6F7265
+"""What SQLite's header says of the file: ours (``More``)."""
+
+BUSY_SECONDS = 60.0
+"""How long a writer waits for the others."""
+
+_SCHEMA = """
+CREATE TABLE tables (
+    key BLOB PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL,
+    family TEXT NOT NULL,
+    points INTEGER NOT NULL,
+    boxes INTEGER NOT NULL,
+    cost_boxes INTEGER NOT NULL,
+    checksum BLOB NOT NULL,
+    costs_checksum BLOB NOT NULL,
+    decisions BLOB NOT NULL,
+    costs BLOB NOT NULL
+)
+"""
+"""Costs come last: SQLite does not read what is behind the columns that are wanted.
+Keys have an index of their own: rows found by key would be read whole on the way.
+"""
+
+
+class DatabaseError(MorelloError):
+    """A database that cannot be opened, read or written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One table at rest."""
+
+    key: bytes
+    """A hash of all that the table depends on."""
+    name: str
+    """The key of its Specs, for people."""
+    family: str
+    """The target and the version of the space, as text: what `gc` goes by."""
+    points: int
+    boxes: int
+    """Of decisions."""
+    cost_boxes: int
+    decisions: bytes
+    costs: bytes
+
+    @property
+    def checksum(self) -> bytes:
+        """Of everything in the row but the costs."""
+        numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
+        name, family = self.name.encode(), self.family.encode()
+        return checksum_of(self.key, name, family, numbers, self.decisions)
+
+    @property
+    def costs_checksum(self) -> bytes:
+        """Of the costs, and whose they are."""
+        return checksum_of(self.key, self.costs)
+
+    @property
+    def checksums(self) -> tuple[bytes, bytes]:
+        """Of all parts."""
+        return self.checksum, self.costs_checksum
+
+
+class Database:
+    """A database file; safe to share between threads, and after a fork.
+
+    Args:
+        path: the file; it and its folder are made if they are not there.
+        is_writable: else the file must exist and is not touched.
+
+    Raises:
+        DatabaseError: the file is not a database of this version, or cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, is_writable: bool = True) -> None:
+        self.path = path
+        self.is_writable = is_writable
+        self._lock = threading.RLock()
+        self._process = 0
+        self._connection: sqlite3.Connection | None = None
+        with self._reporting():
+            self._connected()
+
+    def get(self, key: bytes) -> Row | None:
+        """The row of a key; None if there is none, or it is damaged.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute(_GET, (key,)).fetchone()
+        if found is None:
+            return None
+        row, is_whole = _row((key, *found))
+        return row if is_whole else None
+
+    def decisions(self, key: bytes) -> bytes | None:
+        """The decisions of a row; None if there is none, or they are damaged.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute(_GET_DECISIONS, (key,)).fetchone()
+        if found is None:
+            return None
+        *fields, checksum = found
+        row = _typed((key, *fields, b""))
+        return row.decisions if row is not None and row.checksum == checksum else None
+
+    def covers(self, base: bytes | None = None) -> tuple[Cover, ...]:
+        """The index of tables for goals of other sizes, or a part of it.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_covers(self._connected(), base)
+
+    def put(self, row: Row, cover: Cover | None = None) -> None:
+        """Store a row; when this returns, the row outlives the process.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        self.put_all((row,), () if cover is None else (cover,))
+
+    def put_all(self, rows: tuple[Row, ...], covers: tuple[Cover, ...] = ()) -> int:
+        """Store rows, all or none, and answer how many are new.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            before = connection.total_changes
+            for row in rows:
+                values = (*dataclasses.astuple(row), *row.checksums)
+                connection.execute(_INSERT, values)
+            new = connection.total_changes - before
+            if covers:
+                write_covers(connection, covers)
+            return new
+
+    def rows(self) -> Iterator[tuple[Row, bool]]:
+        """Every row by key, and whether it is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute(f"{_SELECT} ORDER BY key")
+        while True:
+            with self._reporting():  # nothing stays locked between two pages
+                page = found.fetchmany(_PAGE)
+            if not page:
+                return
+            for values in page:
+                row, is_whole = _row(values)
+                if row is not None:
+                    yield row, is_whole
+
+    def delete(
+        self, keys: tuple[bytes, ...], programs: tuple[ProgramRow, ...] = ()
+    ) -> None:
+        """Take rows of tables and of programs out, and give their space back.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting():
+            with self._writing() as connection:
+                connection.executemany(
+                    "DELETE FROM tables WHERE key = ?", [(key,) for key in keys]
+                )
+                clean_covers(connection)
+                delete_programs(connection, programs)
+            self._connected().execute("VACUUM")
+
+    def program(self, spec: str, family: str) -> ProgramRow | None:
+        """The program of a goal; None if there is none, or it is damaged.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_program(self._connected(), spec, family)
+
+    def programs(self) -> tuple[tuple[ProgramRow, bool], ...]:
+        """Every program by Spec, and whether its row is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_programs(self._connected())
+
+    def put_programs(self, rows: tuple[ProgramRow, ...]) -> None:
+        """Store programs, all or none.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            write_programs(connection, rows)
+
+    def pins(self) -> tuple[tuple[PinRow, bool], ...]:
+        """Every pinned schedule by Spec, and whether its row is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_pins(self._connected())
+
+    def pin(self, pins: tuple[PinRow, ...], *, replace: bool) -> int:
+        """Pin schedules, all or none, and answer how many rows are new or changed.
+
+        Args:
+            pins: what to pin.
+            replace: whether to replace the schedules of Specs that are pinned already.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            return write_pins(connection, pins, replace=replace)
+
+    def unpin(self, spec: str, target: str) -> bool:
+        """Take a pinned schedule out; whether there was one.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            return delete_pin(connection, spec, target)
+
+    def searches(self) -> tuple[SearchRow, ...]:
+        """What is known of the searches that filled the file, by Spec.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_searches(self._connected())
+
+    def add_search(self, row: SearchRow) -> None:
+        """Note a search; what it adds to an earlier one that was stopped is summed up.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            write_search(connection, row)
+
+    def check(self) -> tuple[str, ...]:
+        """What SQLite finds wrong with the file; nothing if it is sound.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            found = self._connected().execute("PRAGMA integrity_check").fetchall()
+        return tuple(text for (text,) in found if text != "ok")
+
+    def close(self) -> None:
+        """Close the file; a later use opens it again."""
+        with held(), self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection of this process: one must not cross a fork."""
+        with self._lock:
+            if self._connection is None or self._process != os.getpid():
+                self._connection = connect(self.path, self.is_writable)
+                self._process = os.getpid()
+            return self._connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        with held(), self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError, *_DAMAGE) as error:
+                raise _error(self.path, error) from error
+
+
+_DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
+"""What Python makes of values and messages that are damaged."""
+
+_HEAD = "name, family, points, boxes, cost_boxes, decisions"
+_REST = "costs, checksum, costs_checksum"
+_COLUMNS = f"key, {_HEAD}, {_REST}"
+_SELECT = f"SELECT {_COLUMNS} FROM tables"
+_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ?"
+_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ?"
+_PAGE = 64
+"""Rows that are read at a time."""
+_INSERT = (
+    f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
+    """Open a file, and make it a database of ours if it is new.
+
+    Raises:
+        DatabaseError: the file is another program's or another version's.
+        sqlite3.Error, OSError: it cannot be opened.
+    """
+    if is_writable:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = _open(path, "mode=rwc")
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+    return _open_to_read(path)
+
+
+def _open(path: Path, query: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?{query}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """A file in a folder that may not be written has no place for the shared memory of
+    the log: it is read as one that nobody changes."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    for query in ("mode=ro", "mode=ro&immutable=1"):
+        connection = _open(path, query)
+        try:
+            _check_header(connection, path)
+        except sqlite3.OperationalError:
+            connection.close()
+            if "immutable" in query:
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise FileNotFoundError(f"{path} cannot be opened")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Check the header, or write it where the file is empty."""
+    if _is_empty(connection):
+        _patiently(connection, "PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if _is_empty(connection):
+            connection.execute(_SCHEMA)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    _check_header(connection, path)
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _patiently(connection: sqlite3.Connection, statement: str) -> None:
+    """Changing the journal does not wait for others by itself."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    count: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    return not (count or version or application)
+
+
+def _check_header(connection: sqlite3.Connection, path: Path) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise DatabaseError(
+            f"{path} is not a database of Morello",
+            "give the path of another file with --db or MORELLO_DB",
+        )
+    if version != FORMAT:
+        age = "a newer" if version > FORMAT else "an older"
+        raise DatabaseError(
+            f"the database {path} is from {age} version of Morello: it has format "
+            f"{version}, this version has {FORMAT}",
+            "move it away, or give another path with --db or MORELLO_DB",
+        )
+    connection.execute("SELECT key FROM tables LIMIT 1")
+
+
+def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:
+    """A row, and whether its checksums are right; no row if its values are not of the
+    right types."""
+    *fields, first, second = values
+    row = _typed(tuple(fields))
+    return row, row is not None and row.checksums == (first, second)
+
+
+def _typed(fields: tuple[object, ...]) -> Row | None:
+    """A row of these values; None if they are not of the right types."""
+    kinds = (bytes, str, str, int, int, int, bytes, bytes)
+    if not all(map(isinstance, fields, kinds)):
+        return None
+    return Row(*fields)  # type: ignore[arg-type]
+
+
+def _error(path: Path, error: Exception) -> DatabaseError:
+    """What a person should know of an error of SQLite or the system."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+    match code:
+        case sqlite3.SQLITE_FULL:
+            remedy = "free space on its disk"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            remedy = "check that the file and its folder may be written"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            remedy = "another process holds it; try again when that has ended"
+        case 0 if isinstance(error, OSError):
+            remedy = "check that the file and its folder may be read and written"
+        case _ if code in damaged or isinstance(error, _DAMAGE):
+            remedy = (
+                "the file is damaged or another program's: move it away, or rescue "
+                "what is whole with 'morello db export'"
+            )
+        case _:
+            remedy = "check the disk, or give another path with --db or MORELLO_DB"
+    return DatabaseError(f"the database {path} cannot be used: {error}", remedy)

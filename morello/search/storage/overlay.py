@@ -1,0 +1,228 @@
+"""Databases over each other, and what to do when one fails.
+
+`open_database` reads what a person asked for: a path, several, or none. The first is
+read and written, the others are only read. A file that is not ours is refused when it
+is opened; a disk that is full, gone or read-only is not: there is one warning, and the
+search goes on without it.
+"""
+
+import functools
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from morello.search.storage.database import Database, DatabaseError, Row
+from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import Cover, PinRow, SearchRow
+
+VARIABLE = "MORELLO_DB"
+"""The environment variable that names the databases."""
+
+NONE = "none"
+"""What to write for no database at all."""
+
+
+Found = TypeVar("Found")
+
+
+class DatabaseWarning(UserWarning):
+    """A database that the search goes on without."""
+
+
+class Overlay:
+    """Databases, the first of which is written.
+
+    Args:
+        top: the file that is read and written; None if it failed.
+        below: files that are read where those before them have no row.
+    """
+
+    def __init__(self, top: Database | None, below: tuple[Database, ...] = ()) -> None:
+        self.top = top
+        self._lock = threading.Lock()
+        self._failed: set[Path] = set()
+        self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
+
+    def get(self, key: bytes) -> Row | None:
+        """The row of a key from the first database that has it whole."""
+        return self._first(lambda database: database.get(key))
+
+    def decisions(self, key: bytes) -> bytes | None:
+        """The decisions of a row from the first database that has them whole."""
+        return self._first(lambda database: database.decisions(key))
+
+    def program(self, spec: str, family: str) -> ProgramRow | None:
+        """The program of a goal from the first database that has it whole."""
+        return self._first(lambda database: database.program(spec, family))
+
+    def pins(self) -> tuple[PinRow, ...]:
+        """The pinned schedules; of one Spec that of the first database that has it.
+
+        One that is damaged is left out, with a warning.
+        """
+        found: dict[tuple[str, str], PinRow] = {}
+        for database in self.readable:
+            try:
+                rows = database.pins()
+            except DatabaseError as error:
+                self._lose(database, error)
+                continue
+            for pin, is_whole in rows:
+                if is_whole:
+                    found.setdefault((pin.spec, pin.target), pin)
+                else:
+                    self._warn(database, _damaged(database, pin), "it is not respected")
+        return tuple(found.values())
+
+    def covers(self, base: bytes) -> tuple[Cover, ...]:
+        """The tables of all databases for goals of other sizes, with one base."""
+        found: list[Cover] = []
+        for database in self.readable:
+            try:
+                found += database.covers(base)
+            except DatabaseError as error:
+                self._lose(database, error)
+        return tuple(found)
+
+    def put(self, row: Row, cover: Cover | None = None) -> None:
+        """Store a row, if there is a database that can be written."""
+        self._write(lambda top: top.put(row, cover))
+
+    def keep(self, row: ProgramRow) -> None:
+        """Store a program, if there is a database that can be written."""
+        self._write(lambda top: top.put_programs((row,)))
+
+    def note(self, row: SearchRow) -> None:
+        """Note a search, if there is a database that can be written."""
+        self._write(lambda top: top.add_search(row))
+
+    def close(self) -> None:
+        """Close every file."""
+        for database in self.readable:
+            database.close()
+
+    def _first(self, read: Callable[[Database], Found | None]) -> Found | None:
+        """What the first database has that has it."""
+        for database in self.readable:
+            try:
+                found = read(database)
+            except DatabaseError as error:
+                self._lose(database, error)
+            else:
+                if found is not None:
+                    return found
+        return None
+
+    def _write(self, change: Callable[[Database], None]) -> None:
+        top = self.top  # another thread may lose it meanwhile
+        if top is None:
+            return
+        try:
+            change(top)
+        except DatabaseError as error:
+            self._warn(top, error, "what is solved is not stored")
+            self.top = None
+
+    def _lose(self, database: Database, error: DatabaseError) -> None:
+        self._warn(database, error, "the search goes on without it")
+        self.readable = tuple(d for d in self.readable if d is not database)
+        if database is self.top:
+            self.top = None
+
+    def _warn(self, database: Database, error: DatabaseError, consequence: str) -> None:
+        with self._lock:
+            is_new = database.path not in self._failed
+            self._failed.add(database.path)
+        if is_new:
+            warn(error, consequence)
+
+
+def _damaged(database: Database, pin: PinRow) -> DatabaseError:
+    return DatabaseError(
+        f"the schedule that is pinned for {pin.spec} in {database.path} is damaged",
+        "pin it again with 'morello db pin'",
+    )
+
+
+def warn(error: DatabaseError, consequence: str) -> None:
+    """Say once what is wrong with a database and what follows from it."""
+    warnings.warn(f"{error} ({consequence})", DatabaseWarning, stacklevel=2)
+
+
+def default_path() -> Path:
+    """Where the tools keep what they have solved (the XDG rules).
+
+    A relative ``XDG_DATA_HOME`` is invalid by those rules and is not looked at.
+    """
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not home.is_absolute():
+        home = Path.home() / ".local" / "share"
+    return home / "morello" / "tables.sqlite"
+
+
+def open_database(
+    wanted: "str | Path | Overlay | None" = None, *, default: Path | None = None
+) -> Overlay | None:
+    """The databases that a call should use.
+
+    Args:
+        wanted: a path; several with ``:`` between them, of which the first is written
+            and the others are read; ``none``; or databases that are open. Nothing
+            means what ``MORELLO_DB`` says.
+        default: the path if that says nothing.
+
+    Returns:
+        None if there is to be no database.
+
+    Raises:
+        DatabaseError: a file is not a database of this version.
+    """
+    if isinstance(wanted, Overlay):
+        return wanted
+    paths = named_paths(wanted)
+    if paths == () and default is not None:
+        paths = (default,)
+    return _open(paths) if paths else None
+
+
+def named_paths(wanted: str | Path | None) -> tuple[Path, ...] | None:
+    """The files that a person or ``MORELLO_DB`` names; None if it is to be none."""
+    text = str(wanted) if wanted else os.environ.get(VARIABLE, "")
+    if text == NONE:
+        return None
+    return tuple(Path(p).expanduser() for p in text.split(os.pathsep) if p)
+
+
+@functools.lru_cache(maxsize=64)
+def _open(paths: tuple[Path, ...]) -> Overlay:
+    """Open once a process: what fails is said once."""
+    below = [_try(path, is_writable=False) for path in paths[1:]]
+    top = _try(paths[0], is_writable=True) or _try_to_read(paths[0])
+    if top is not None and not top.is_writable:
+        below.insert(0, top)
+        top = None
+    return Overlay(top, tuple(d for d in below if d is not None))
+
+
+def _try(path: Path, *, is_writable: bool) -> Database | None:
+    try:
+        return Database(path, is_writable=is_writable)
+    except DatabaseError as error:
+        if error.__cause__ is None:
+            raise  # not ours: what is in the file must not be touched
+        consequence = (
+            "what is solved is not stored" if is_writable else "it is not read"
+        )
+        warn(error, consequence)
+        return None
+
+
+def _try_to_read(path: Path) -> Database | None:
+    """A file that cannot be written may yet be read."""
+    try:
+        return Database(path, is_writable=False)
+    except DatabaseError:
+        return None  # the reason was said when it was opened to be written

@@ -1,0 +1,107 @@
+"""A solved table at rest: boxes, from which a decision is read or dense arrays made."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from morello.actions import Action
+from morello.search.dp.axes import Box
+from morello.search.dp.table import NO_ACTION, Table, TableId, position
+from morello.search.storage.boxes import CostBoxes, LabelBoxes
+from morello.spec import Limits
+
+
+@dataclasses.dataclass(frozen=True)
+class Packed:
+    """What a `Table` holds, as boxes."""
+
+    id: TableId
+    box: Box
+    actions: Mapping[int, Action]
+    """What decisions stand for, as in `Table`."""
+    decisions: LabelBoxes
+    read_costs: Callable[[], CostBoxes]
+    """Gives the costs: programs are found without, and reading them takes long."""
+
+    @classmethod
+    def of(cls, table: Table) -> "Packed":
+        """The boxes of a table; `expand` gives the very same arrays back."""
+        costs = CostBoxes.of(table.costs, table.box)
+        return cls(
+            table.id,
+            table.box,
+            table.actions,
+            LabelBoxes.of(table.decisions),
+            lambda: costs,
+        )
+
+    def clip(
+        self, identity: TableId, box: Box, actions: tuple[Action, ...]
+    ) -> "Packed":
+        """The part of the table that is another's, of a goal with shorter axes.
+
+        Args:
+            identity: of that table.
+            box: its box: each axis is the beginning of that of this one.
+            actions: the candidates on its key; all that it chooses are among them.
+        """
+        place = {action: index for index, action in enumerate(actions)}
+        labels = np.full(max(self.actions, default=-1) + 1, NO_ACTION, np.int32)
+        for number, action in self.actions.items():
+            labels[number] = place.get(action, NO_ACTION)
+        return Packed(
+            identity,
+            box,
+            dict(enumerate(actions)),
+            self.decisions.clip(box.shape, labels),
+            lambda: self.costs.clip(box.axes),
+        )
+
+    def expand(self) -> Table:
+        """The table with dense arrays."""
+        return Table(
+            self.id,
+            self.box,
+            self.actions,
+            self.costs.expand(),
+            self.decisions.expand(),
+        )
+
+    def decision(self, sizes: tuple[int, ...], limits: Limits) -> Action | None:
+        """The decision for a Spec; None where it has no program."""
+        point = position(self.box, sizes, limits)
+        label = NO_ACTION if point is None else self.decisions.at(point)
+        return None if label == NO_ACTION else self.actions[label]
+
+    def cost(self, sizes: tuple[int, ...], limits: Limits) -> int | None:
+        """The cost of a Spec; None where it has no program."""
+        point = position(self.box, sizes, limits)
+        cost = math.inf if point is None else self.costs.at(point)
+        return None if math.isinf(cost) else int(cost)
+
+    @cached_property
+    def costs(self) -> CostBoxes:
+        """The boxes of costs."""
+        return self.read_costs()
+
+    @cached_property
+    def points(self) -> int:
+        """The points of the table."""
+        total = 1
+        for extent in self.box.shape:
+            total *= extent
+        return total
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the boxes take."""
+        arrays = (
+            self.decisions.ends,
+            self.decisions.labels,
+            self.costs.ends,
+            self.costs.corners,
+        )
+        return sum(array.nbytes for array in arrays)

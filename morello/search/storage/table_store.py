@@ -1,0 +1,316 @@
+"""Where solved tables are kept: as boxes, on disk too, and dense while they are read.
+
+A table that is put here is packed and written to the database; a large one by a second
+thread, while the search goes on (machine code lets go of Python's lock). Dense arrays
+stay until the room for them is needed; later they are made again from the boxes.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from morello.actions import Action
+from morello.machine import Target
+from morello.search.dp.axes import Axis, Box, lies
+from morello.search.dp.table import Costs, Table, TableId
+from morello.search.storage.cache_key import base_key, family, row_key
+from morello.search.storage.codec import (
+    CodecError,
+    decode,
+    encode_costs,
+    encode_decisions,
+)
+from morello.search.storage.database import Row
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.packed_table import Packed
+from morello.search.storage.schema import Cover
+from morello.spec import Limits
+
+PART_POINTS = 1 << 15
+"""Tables with fewer points are solved: that is quicker than to cut them out."""
+
+Candidates = Callable[[TableId], tuple[Action, ...]]
+"""Gives the actions that are tried on the Specs of a table."""
+
+DENSE_BYTES = 320 << 20
+"""The room for dense arrays."""
+
+FEW_POINTS = 100_000
+"""A table of so many points is packed sooner than a second thread is asked to, which
+would hold up the first: they share the interpreter, and hand it over at each call of
+machine code. Searches of small Specs, whose tables have fewer, take 0.8 to 0.9 of the
+time that they take with 10,000 (docs/search.md)."""
+
+WAITING_POINTS = 1 << 23
+"""How many points may wait to be packed: each takes 12 bytes."""
+
+
+class TableStore:
+    """The tables of one run.
+
+    Args:
+        target: what they are solved for.
+        limits: of the goals.
+        room: what one operand of a goal may take.
+        database: where tables are looked for and stored; None for nowhere.
+        pins: the digest of the schedules that are pinned.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        limits: Limits,
+        room: Limits,
+        database: Overlay | None,
+        pins: str = "",
+    ) -> None:
+        self.limits = limits
+        self.room = room
+        self.database = database
+        self.read = 0
+        """How many tables came from the database."""
+        self.parts = 0
+        """How many are parts of tables there."""
+        self.tally = (0, 0, 0)
+        """Of the tables that were solved and compressed: points, boxes of decisions and
+        boxes of costs."""
+        self._family = family(target, pins) if database else ""
+        self._packed: dict[TableId, Packed | Future[Packed]] = {}
+        self._dense: OrderedDict[TableId, Costs] = OrderedDict()
+        self._bytes = 0
+        self._waiting: deque[tuple[TableId, int]] = deque()
+        self._backlog = 0
+        self._worker: ThreadPoolExecutor | None = None
+        self._last: Future[Packed] | None = None
+        """What was given to the second thread last."""
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __iter__(self) -> Iterator[TableId]:
+        """What is here."""
+        return iter(tuple(self._packed))
+
+    def packed(self) -> Iterator[Packed]:
+        """Every table, as boxes."""
+        for identity in tuple(self._packed):
+            yield self.entry(identity)
+
+    def __contains__(self, identity: TableId) -> bool:
+        return identity in self._packed
+
+    def table(self, identity: TableId) -> Table:
+        """A table that is here, dense."""
+        return self.entry(identity).expand()
+
+    def costs(self, identity: TableId) -> Costs:
+        """The costs of a table that is here, dense."""
+        found = self._dense.get(identity)
+        if found is not None:
+            self._dense.move_to_end(identity)
+            return found
+        packed = self.entry(identity)
+        costs = Costs.of(packed.box, packed.costs.expand())
+        self._hold(identity, costs)
+        return costs
+
+    def entry(self, identity: TableId) -> Packed:
+        """A table that is here, as boxes."""
+        found = self._packed[identity]
+        if isinstance(found, Future):
+            found = self._packed[identity] = found.result()
+        return found
+
+    def fetch(self, identity: TableId, box: Box) -> bool:
+        """Look for a table in the database; whether it is here now.
+
+        One that is damaged counts as missing. Its costs are read when they are first
+        asked for.
+
+        Args:
+            identity: which.
+            box: its box.
+        """
+        if self.database is None:
+            return False
+        key = self._key(identity)
+        data = self.database.decisions(key)
+        if data is None:
+            return False
+        try:
+            self._packed[identity] = decode(data, identity, box, self._costs_of(key))
+        except CodecError:
+            return False
+        self.read += 1
+        return True
+
+    def _costs_of(self, key: bytes) -> Callable[[], bytes]:
+        """Reads the costs of a row."""
+
+        def read() -> bytes:
+            row = self.database.get(key) if self.database is not None else None
+            if row is None:
+                raise CodecError("the costs are gone or damaged")
+            return row.costs
+
+        return read
+
+    def drop(self, identity: TableId) -> None:
+        """Forget a table whose costs cannot be read."""
+        del self._packed[identity]
+
+    def fetch_part(
+        self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
+    ) -> bool:
+        """Look for a table of a goal with longer axes that has this one as its part.
+
+        Where the axes of this goal are beginnings of those of the other, and the box of
+        this table is a beginning of the box of the other, both choose among the same
+        programs at each point: tiles and remainders are smaller than what they are cut
+        from, and what is known to be contiguous has one size in either.
+
+        Args:
+            identity: which; it is not in the database itself.
+            boxes: gives the box of a table.
+            actions: gives the candidates on one.
+        """
+        if self.database is None or not identity.key.serial:
+            return False  # how work is shared out may depend on the whole of an axis
+        box = boxes(identity)
+        if math.prod(box.shape) < PART_POINTS:
+            return False
+        base = base_key(identity, self.limits, self.room, self._family)
+        for cover in self.database.covers(base):
+            other = _other(identity, cover)
+            if other is None or self._key(other) != cover.key:
+                continue
+            whole = boxes(other)
+            if not _begins(box.axes, whole.axes):
+                continue
+            if not self._lie_alike(identity, other, box):
+                continue
+            data = self.database.decisions(cover.key)
+            with contextlib.suppress(CodecError):
+                if data is not None:
+                    costs = self._costs_of(cover.key)
+                    found = decode(data, other, whole, costs)
+                    self._packed[identity] = found.clip(
+                        identity, box, actions(identity)
+                    )
+                    self.parts += 1
+                    return True
+        return False
+
+    def _lie_alike(self, one: TableId, other: TableId, box: Box) -> bool:
+        """Whether two goals leave the same programs out of a box (`axes.lies`)."""
+        found = [lies(t.key, t.sizes, box, self.room) for t in (one, other)]
+        return np.array_equal(*found)
+
+    def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
+        """Keep a table that was solved.
+
+        Args:
+            costs: its costs.
+            table: gives all of it.
+        """
+        points = math.prod(costs.box.shape)
+        idle = self._last is None or self._last.done()  # tables are stored in turn
+        if self._worker is None or (idle and points <= FEW_POINTS):
+            self._packed[identity] = self._pack(table())
+        else:
+            self._last = self._worker.submit(lambda: self._pack(table()))
+            self._packed[identity] = self._last
+            self._wait(identity, points)
+        self._hold(identity, costs)
+
+    def _wait(self, identity: TableId, points: int) -> None:
+        """Let the second thread catch up where too much waits for it."""
+        self._waiting.append((identity, points))
+        self._backlog += points
+        while self._waiting:
+            oldest, fewer = self._waiting[0]
+            packed = self._packed[oldest]
+            done = not isinstance(packed, Future) or packed.done()
+            if not done and self._backlog <= WAITING_POINTS:
+                return
+            self.entry(oldest)
+            self._waiting.popleft()
+            self._backlog -= fewer
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Pack in a second thread meanwhile; at the end all is packed and stored."""
+        if self._worker is not None:
+            yield
+            return
+        with ThreadPoolExecutor(1, "morello-pack") as self._worker:
+            try:
+                yield
+            finally:
+                self._settle()
+                self._worker = None
+
+    def _settle(self) -> None:
+        for identity in tuple(self._packed):
+            self.entry(identity)
+
+    def _pack(self, table: Table) -> Packed:
+        packed = Packed.of(table)
+        points, boxes, cost_boxes = self.tally
+        self.tally = (
+            points + packed.points,
+            boxes + len(packed.decisions.labels),
+            cost_boxes + len(packed.costs.ends),
+        )
+        if self.database is not None and self.database.top is not None:
+            row = Row(
+                self._key(table.id),
+                str(table.id.key),
+                self._family,
+                packed.points,
+                len(packed.decisions.labels),
+                len(packed.costs.ends),
+                encode_decisions(packed),
+                encode_costs(packed),
+            )
+            sizes = json.dumps(table.id.sizes, separators=(",", ":"))
+            base = base_key(table.id, self.limits, self.room, self._family)
+            self.database.put(row, Cover(base, row.key, sizes))
+        return packed
+
+    def _key(self, identity: TableId) -> bytes:
+        return row_key(identity, self.limits, self.room, self._family)
+
+    def _hold(self, identity: TableId, costs: Costs) -> None:
+        """Keep dense arrays, and let go of those that were not read for longest."""
+        self._dense[identity] = costs
+        self._bytes += costs.slices.nbytes
+        while self._bytes > DENSE_BYTES and len(self._dense) > 1:
+            oldest, gone = self._dense.popitem(last=False)
+            self.entry(oldest)  # its arrays are packed before they go
+            self._bytes -= gone.slices.nbytes
+
+
+def _other(identity: TableId, cover: Cover) -> TableId | None:
+    """The table of an index, if its goal's axes begin with those of this one's."""
+    try:
+        axes = json.loads(cover.sizes)
+        sizes = tuple(tuple(int(size) for size in axis) for axis in axes)
+    except (ValueError, TypeError):
+        return None
+    if not _begins(identity.sizes, sizes):
+        return None
+    return dataclasses.replace(identity, sizes=sizes)
+
+
+def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:
+    """Whether each axis is the beginning of the other's."""
+    return len(short) == len(long) and all(
+        a == b[: len(a)] for a, b in zip(short, long, strict=True)
+    )

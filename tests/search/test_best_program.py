@@ -1,0 +1,147 @@
+"""A search that is stopped still gives a legal program, and says so."""
+
+import dataclasses
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from morello.errors import MorelloError
+from morello.machine import AVX2
+from morello.search import Patience, Solution, Solver, Statistics, best_program
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import open_database
+from morello.spec import Spec, parse_spec
+
+SPEC = parse_spec("matmul:8x8x16:f32", AVX2.limits)
+UNKNOWN = parse_spec("matmul:9x8x16:f32", AVX2.limits)
+"""Never searched to the end, in whatever order tests run: solutions are remembered."""
+
+STOPS = 20
+
+
+def test_no_time_at_all_gives_the_best_of_the_smaller_space() -> None:
+    found = best_program(UNKNOWN, AVX2, patience=Patience(0.0))
+    smaller = dataclasses.replace(AVX2, relayouts=False)
+    assert not found.complete
+    assert found.impl == Solver(smaller).solve(UNKNOWN).impl
+    assert all("[0,2,1,2p" not in str(i.action) for i in found.impl.walk())
+
+
+def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
+    spec = parse_spec("max:33x65:f32", AVX2.limits)
+    found = best_program(spec, AVX2, patience=Patience(600.0))
+    assert found.complete
+    assert found.impl == Solver(AVX2).solve(spec).impl
+    start = time.perf_counter()
+    assert best_program(spec, AVX2, patience=Patience(0.0)) is found
+    assert time.perf_counter() - start < 0.1
+
+
+@pytest.mark.parametrize("seed", range(STOPS))
+def test_an_interrupt_at_any_table_leaves_a_whole_database(
+    seed: int, tmp_path: Path
+) -> None:
+    spec = parse_spec(f"max:{seed + 3}x40:f32", AVX2.limits)
+    left = random.Random(seed).randrange(12)
+
+    def watch(statistics: Statistics) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+
+    path = str(tmp_path / "tables.sqlite")
+    stopped = best_program(
+        spec, AVX2, open_database(path), Patience(interruptible=True, watch=watch)
+    )
+    assert not stopped.complete
+    best = Solver(AVX2).solve(spec).impl
+    assert stopped.impl.cost >= best.cost
+    again = Solver(AVX2, open_database(path)).solve(spec)
+    assert again.impl == best
+
+
+def test_ctrl_c_at_any_moment_is_answered_within_two_seconds(tmp_path: Path) -> None:
+    """C8: a signal, wherever the search is. CPU seconds: the machine may be busy."""
+    rng = random.Random(8)
+    moments: list[float] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        moments.append(time.process_time())
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGPROF, interrupt)
+    try:
+        for number in range(5 * STOPS):
+            path = tmp_path / f"{number}.sqlite"
+            spec = parse_spec(f"max:{number + 70}x40:f32", AVX2.limits)
+            seen = len(moments)
+            found = interrupted(spec, path, rng.uniform(0.001, 0.12))
+            assert len(moments) == seen or time.process_time() - moments[-1] < 2
+            check_answer(spec, found, path)
+            if len(moments) == STOPS:
+                break
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert len(moments) == STOPS
+
+
+def interrupted(spec: Spec, path: Path, seconds: float) -> Solution | None:
+    """What a search answers that is stopped after some CPU seconds; None if it had not
+    begun, or had ended."""
+    patience = Patience(interruptible=True)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        return best_program(spec, AVX2, open_database(path), patience)
+    except KeyboardInterrupt:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def check_answer(spec: Spec, found: Solution | None, path: Path) -> None:
+    """Whether an answer is legal, and a search that goes on finds the best program."""
+    best = Solver(AVX2).solve(spec).impl
+    if found is not None:
+        parts = {id(part): part for part in found.impl.walk()}.values()
+        for part in parts:
+            costs = tuple(branch.impl.cost for branch in part.branches)
+            assert part.action.apply(part.spec, AVX2).total(costs) == part.cost
+        assert found.impl == best if found.complete else found.impl.cost >= best.cost
+    check_database(path)
+    assert Solver(AVX2, open_database(path)).solve(spec).impl == best
+
+
+def check_database(path: Path) -> None:
+    """Whether a database is sound, and every row of it whole."""
+    if path.exists():
+        database = Database(path)
+        assert database.check() == ()
+        assert all(is_whole for _, is_whole in database.rows())
+        database.close()
+
+
+def test_an_interrupt_is_the_callers_unless_it_says_otherwise() -> None:
+    def watch(statistics: Statistics) -> None:
+        raise KeyboardInterrupt
+
+    spec = parse_spec("max:61x40:f32", AVX2.limits)
+    with pytest.raises(KeyboardInterrupt):
+        best_program(spec, AVX2, patience=Patience(watch=watch))
+
+
+def test_the_watcher_is_told_how_far_the_search_is() -> None:
+    told: list[Statistics] = []
+    spec = parse_spec("max:62x40:f32", AVX2.limits)
+    best_program(spec, AVX2, patience=Patience(watch=told.append))
+    assert [s.tables for s in told] == sorted(s.tables for s in told)
+    assert told[-1].specs > told[0].specs == 0
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_a_time_limit_is_a_time(seconds: float) -> None:
+    with pytest.raises(MorelloError, match=r"a time limit of .* seconds; give"):
+        Patience(seconds)

@@ -1,0 +1,299 @@
+"""Boxes stand for exactly the arrays that they were made of (C2), and a Spec is one
+point of one table."""
+
+import dataclasses
+import functools
+import random
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from morello.actions import Select
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.dp.axes import ANY, Box, Free
+from morello.search.dp.native_python import UnsupportedError, compile_native
+from morello.search.dp.table import Table, TableId, position, spec_at
+from morello.search.storage import box_cover
+from morello.search.storage.boxes import CostBoxes, LabelBoxes
+from morello.search.storage.codec import (
+    CodecError,
+    decode,
+    encode_costs,
+    encode_decisions,
+    summary,
+)
+from morello.search.storage.packed_table import Packed
+from morello.spec import Spec, parse_spec
+
+OPERATIONS = 50_000
+
+GOAL = "matmul:12x9x20:f32"
+
+
+def stored(packed: Packed) -> Packed:
+    """A table after the bytes of its row."""
+    data, costs = encode_decisions(packed), encode_costs(packed)
+    return decode(data, packed.id, packed.box, lambda: costs)
+
+
+@pytest.fixture(scope="module")
+def solver() -> Solver:
+    found = Solver(AVX2)
+    found.solve(parse_spec(GOAL, AVX2.limits))
+    return found
+
+
+@pytest.fixture(scope="module")
+def tables(solver: Solver) -> tuple[Table, ...]:
+    return solver.tables(parse_spec(GOAL, AVX2.limits))
+
+
+def _grid(rng: np.random.Generator) -> Box:
+    rank = int(rng.integers(1, 4))
+    sizes = tuple(
+        tuple(np.unique(rng.integers(1, 40, rng.integers(1, 7))).tolist())
+        for _ in range(rank)
+    )
+    limits = [tuple(range(int(rng.integers(1, 5)))) for _ in range(2)]
+    return Box(sizes, (ANY,), *limits)
+
+
+def _costs(box: Box, rng: np.random.Generator) -> Any:
+    """Multilinear in pieces, with noise and holes: what tables look like, and worse."""
+    mesh = np.ix_(*(np.asarray(axis, np.int64) for axis in box.axes))
+    costs: Any = np.zeros(box.shape)
+    for size in mesh[: len(box.sizes)]:
+        slope = rng.integers(0, 1 << 12)
+        costs = costs + slope * (size // rng.integers(1, 4)) + rng.integers(0, 99)
+    if rng.random() < 0.5:
+        costs = costs * (1 + (mesh[-1] > 1))
+    noise = rng.random(box.shape)
+    costs = np.where(noise < 0.05, rng.integers(0, 1 << 52, box.shape), costs)
+    return np.where(noise > 0.9, np.inf, costs).astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_arrays_come_back(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    box = _grid(rng)
+    costs = _costs(box, rng)
+    boxes = CostBoxes.of(costs, box)
+    assert np.array_equal(boxes.expand(), costs)
+    for point in np.ndindex(box.shape):
+        assert boxes.at(point) == costs[point]
+    labels = rng.integers(-1, 3, box.shape).astype(np.int32)
+    labels = np.where(rng.random(box.shape) < 0.7, np.int32(1), labels)
+    found = LabelBoxes.of(labels)
+    assert np.array_equal(found.expand(), labels)
+    for point in np.ndindex(box.shape):
+        assert found.at(point) == labels[point]
+
+
+def test_few_boxes_hold_an_affine_table() -> None:
+    box = Box(((1, 2, 3, 4, 6, 8), (5, 10, 40)), (ANY,), (0, 32), (ANY,))
+    m, n = (np.asarray(axis) for axis in box.sizes)
+    costs = np.zeros(box.shape)
+    costs[...] = (7 * m[:, None] * n + 3 * m[:, None] + 11)[:, :, None, None, None]
+    boxes = CostBoxes.of(costs, box)
+    assert len(boxes.ends) == 1
+    assert boxes.numbers == 4
+    costs[3, 1] += 1
+    assert np.array_equal(CostBoxes.of(costs, box).expand(), costs)
+
+
+def test_solved_tables_come_back(tables: tuple[Table, ...]) -> None:
+    points = boxes = 0
+    for table in tables:
+        packed = Packed.of(table)
+        again = packed.expand()
+        assert np.array_equal(again.costs, table.costs)
+        assert np.array_equal(again.decisions, table.decisions)
+        read = stored(packed).expand()
+        assert np.array_equal(read.costs, table.costs)
+        assert np.array_equal(read.decisions, table.decisions)
+        points += packed.points
+        boxes += len(packed.decisions.labels)
+    assert points > 50 * boxes
+
+
+def test_the_boxes_as_a_map(tables: tuple[Table, ...]) -> None:
+    """C2: against a dict, by points inside and one outside each box, before and after
+    the bytes of a row."""
+    rng = random.Random(0)
+    done = 0
+    packed = {t.id: Packed.of(t) for t in tables if t.costs.size}
+    full = [t for t in tables if t.costs.size]
+    while done < OPERATIONS:
+        table = rng.choice(full)
+        found = packed[table.id]
+        if rng.random() < 0.02:
+            packed[table.id] = found = stored(found)
+        model = {
+            point: (table.costs[point], int(table.decisions[point]))
+            for point in _points(found, rng)
+        }
+        for point, (cost, decision) in model.items():
+            assert found.costs.at(point) == cost, (table.id, point)
+            assert found.decisions.at(point) == decision, (table.id, point)
+            done += 2
+
+
+def _points(found: Packed, rng: random.Random) -> list[tuple[int, ...]]:
+    """A corner of some boxes, a point inside, and one step outside along an axis."""
+    points = []
+    for ends in (found.decisions.ends, found.costs.ends):
+        for lo, hi in ends[rng.sample(range(len(ends)), min(6, len(ends)))].tolist():
+            inside = [rng.randrange(a, b) for a, b in zip(lo, hi, strict=True)]
+            axis = rng.randrange(len(lo))
+            points += [lo, [b - 1 for b in hi], inside]
+            for outside in (lo[axis] - 1, hi[axis]):
+                if 0 <= outside < found.box.shape[axis]:
+                    points.append([*inside[:axis], outside, *inside[axis + 1 :]])
+    return [tuple(point) for point in points]
+
+
+def test_a_spec_is_one_point(solver: Solver, tables: tuple[Table, ...]) -> None:
+    goal = parse_spec(GOAL, AVX2.limits)
+    limits = solver.run_of(goal).limits
+    rng = random.Random(1)
+    for table in tables:
+        seen = {}
+        for _ in range(40 if table.costs.size else 0):
+            point = tuple(rng.randrange(extent) for extent in table.box.shape)
+            sizes, left = spec_at(table.id.key, table.box, point, limits)
+            assert position(table.box, sizes, left) == point
+            assert table.point(sizes, left) == point
+            assert seen.setdefault((sizes, left), point) == point
+        outside = tuple(axis[-1] + 1 if axis else 1 for axis in table.box.sizes)
+        assert position(table.box, outside, limits) is None
+
+
+def test_lookups_read_the_boxes(tables: tuple[Table, ...]) -> None:
+    for table in tables:
+        packed = Packed.of(table)
+        for index, point in enumerate(np.ndindex(table.box.shape)):
+            if index % 997:
+                continue
+            sizes, left = spec_at(table.id.key, table.box, point, AVX2.limits)
+            assert packed.decision(sizes, left) == table.decision(sizes, left)
+            cost = table.costs[point]
+            assert packed.cost(sizes, left) == (cost if np.isfinite(cost) else None)
+
+
+def test_a_program_costs_what_its_table_says(
+    solver: Solver, tables: tuple[Table, ...]
+) -> None:
+    run = solver.run_of(parse_spec(GOAL, AVX2.limits))
+    rng = random.Random(2)
+    checked = 0
+    for table in tables:
+        for _ in range(10 if table.costs.size else 0):
+            point = tuple(rng.randrange(extent) for extent in table.box.shape)
+            sizes, left = spec_at(table.id.key, table.box, point, run.limits)
+            if np.isfinite(table.costs[point]):
+                key = table.id.key
+                spec = Spec(key.kind, sizes, key.tensors, left, key.serial)
+                assert run.program(spec, table).cost == table.costs[point]
+                checked += 1
+    assert checked > 500
+
+
+def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
+    table = next(t for t in tables if t.costs.size > 100)
+    packed = Packed.of(table)
+    data, costs = encode_decisions(packed), encode_costs(packed)
+    less = Box(table.box.sizes, table.box.vrf, table.box.l1, (1, 2, 3))
+    with pytest.raises(CodecError, match="the axes are others"):
+        decode(data, table.id, less, lambda: costs)
+    for broken in (b"", data[:-4], b"x" + data, costs):
+        with pytest.raises(CodecError):
+            decode(broken, table.id, table.box, lambda: costs)
+        with pytest.raises(CodecError):
+            summary(broken, costs)
+    for broken in (b"", costs[:-4], b"x" + costs, data):
+        found = decode(data, table.id, table.box, functools.partial(bytes, broken))
+        with pytest.raises(CodecError):
+            found.expand()
+        with pytest.raises(CodecError):
+            summary(data, broken)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Fold(Select):
+    """An action of another version of Morello."""
+
+    name: ClassVar[str] = "fold"
+
+
+def test_actions_come_back_and_those_that_there_are_not_are_refused(
+    tables: tuple[Table, ...],
+) -> None:
+    for table in tables:
+        packed = Packed.of(table)
+        used = set(packed.decisions.labels.tolist())
+        found = stored(packed)
+        assert found.actions == {n: table.actions[n] for n in used}
+        if used:
+            folds = {n: Fold("dot") for n in used}
+            with pytest.raises(CodecError, match="there is no action 'fold'"):
+                stored(dataclasses.replace(packed, actions=folds))
+
+
+def test_machine_code_means_what_the_python_does() -> None:
+    rng = np.random.default_rng(5)
+    box = Box(((1, 2, 4, 8), (1, 3, 6)), (ANY,), (0, 4), (ANY,))
+    costs = np.where(
+        rng.random(box.shape) < 0.3, 5.0, 2.0 + np.arange(4)[:, None, None, None, None]
+    )
+    wanted = CostBoxes.of(costs, box)
+    found = _as_python("cover_costs", costs, box)
+    assert [wanted.ends[i].tolist() for i in range(len(wanted.ends))] == found
+
+
+def _as_python(name: str, costs: Any, box: Box) -> list[Any]:
+    """`cover_costs` run by Python itself, on lists."""
+    rank, dims = costs.ndim, len(box.sizes)
+    strides = [int(s) // 8 for s in costs.strides]
+    starts = np.cumsum([0, *map(len, box.axes)]).tolist()
+    coordinates = [c for axis in box.axes for c in axis]
+    ends: Any = [0] * (2 * rank * costs.size)
+    count = getattr(box_cover, name)(
+        costs.reshape(-1).tolist(), [0] * costs.size, list(costs.shape), strides,
+        [4, 3, 2, 0, 1], [0] * rank, [0] * rank, [0] * rank, rank, costs.size,
+        coordinates, starts, [int(d < dims) for d in range(rank)], costs.size, ends,
+    )  # fmt: skip
+    return np.reshape(ends[: 2 * rank * count], (count, 2, rank)).tolist()
+
+
+def test_exact_beyond_64_bits() -> None:
+    """Slopes are compared, and lines filled, where plain products would overflow."""
+    sizes = (1, 1 << 29, 1 << 30, 1 << 31)
+    box = Box((sizes,), (ANY,), (ANY,), (ANY,))
+    top = 1 << 52
+    for offset in (0, 1):
+        costs = np.asarray([top + 4 * s for s in sizes], np.float64)
+        costs[2] += offset
+        dense = costs.reshape(box.shape)
+        boxes = CostBoxes.of(dense, box)
+        assert np.array_equal(boxes.expand(), dense)
+        assert (len(boxes.ends) == 1) == (offset == 0)
+
+
+def test_what_cannot_be_compiled_is_refused() -> None:
+    def power(a: int) -> int:
+        return a**2
+
+    with pytest.raises(UnsupportedError):
+        compile_native(power)
+
+
+def test_an_empty_table_has_no_boxes() -> None:
+    goal = parse_spec("fill:3", AVX2.limits)
+    box = Box(((),), (ANY,), (ANY,), (ANY,))
+    identity = TableId(goal.key, ((3,),), Free())
+    table = Table(identity, box, {}, np.empty(box.shape), np.empty(box.shape, np.int32))
+    packed = Packed.of(table)
+    assert packed.points == len(packed.decisions.labels) == len(packed.costs.ends) == 0
+    assert stored(packed).expand().costs.size == 0

@@ -1,0 +1,63 @@
+"""Actions as JSON values: what is read is what was written; nothing else is read."""
+
+import dataclasses
+import json
+from typing import ClassVar
+
+import pytest
+
+from morello.actions import ACTIONS, Select, Tile
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.storage.serialize import action_data, read_action
+from morello.spec import parse_spec
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Fold(Select):
+    """An action that no program has."""
+
+    name: ClassVar[str] = "fold"
+
+
+def test_every_candidate_comes_back() -> None:
+    solver = Solver(dataclasses.replace(AVX2, threads=4))
+    found = set()
+    for text in "4x512x8:bf16,bf16,f32:serial=false", "2x4x16:u8,s8,s32":
+        goal = parse_spec(f"matmul:{text}", AVX2.limits)
+        solver.solve(goal)
+        run = solver.run_of(goal)
+        found |= {a for identity in run.store for a in run.candidates(identity)}
+    assert {type(action) for action in found} == set(ACTIONS)
+    for action in found:
+        assert read_action(json.loads(json.dumps(action_data(action)))) == action
+
+
+def test_true_is_no_size() -> None:
+    assert read_action(("tile", ["m", 1])) == Tile("m", 1)
+    with pytest.raises(TypeError, match="True is not of type int"):
+        read_action(("tile", ["m", True]))
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        (("fold", ["dot"]), ValueError, "there is no action 'fold'"),
+        (("tile", ["m"]), ValueError, "shorter"),
+        (("tile", ["m", "4"]), TypeError, "'4' is not of type int"),
+        (("tile", ["m", [4]]), TypeError, "unhashable"),
+        (("move", ["lhs", "L9", "[0,1]", ""]), ValueError, "unknown memory level 'L9'"),
+        (("move", ["lhs", 1, "[0,1]", ""]), TypeError, "1 is not text"),
+        (("tile", ["m", 4], []), ValueError, "too many values"),
+        (None, TypeError, "NoneType"),
+    ],
+)
+def test_other_data_are_refused(
+    data: object, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        read_action(data)  # type: ignore[arg-type]
+
+
+def test_an_action_may_be_allowed_for_once() -> None:
+    assert read_action(("fold", ["dot"]), (Fold,)) == Fold("dot")
