@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.progress import Progress
+
 os.environ["MORELLO_DB"] = "none"
 os.environ["MORELLO_THREADS"] = "1"
 os.environ["MORELLO_TARGET"] = "avx2"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Only the process that prints reports progress: a worker of xdist does not."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(config), "progress")
 
 
 def pytest_collection_finish() -> None:

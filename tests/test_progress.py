@@ -1,0 +1,80 @@
+"""What a run of the tests prints while it runs, with workers and without."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFTEST = """
+from tests.progress import Progress
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(config, seconds={seconds}), "progress")
+"""
+TESTS = """
+import pytest
+
+def test_one():
+    pass
+
+def test_two():
+    assert 1 + 1 == 3, "arithmetic is sound\\nand has two lines"
+
+@pytest.fixture
+def broken():
+    raise OSError("no such device")
+
+def test_three(broken):
+    pass
+"""
+
+
+@pytest.fixture
+def suite(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """Three tests, of which two fail; a line of progress after each."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeconftest(CONFTEST.format(seconds=0))
+    pytester.makepyfile(test_sums=TESTS)
+    return pytester
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_progress_counts_the_tests_that_ended(
+    suite: pytest.Pytester, workers: int
+) -> None:
+    run = suite.runpytest_subprocess("-n", str(workers))
+    run.stdout.re_match_lines(
+        [
+            r"33 % after 0:\d\d: 1 of 3 tests, \d failed",
+            r"66 % after 0:\d\d: 2 of 3 tests, \d failed",
+            r"100 % after 0:\d\d: 3 of 3 tests, 2 failed",
+        ]
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_failure_is_named_with_its_first_line_before_the_summary(
+    suite: pytest.Pytester, workers: int
+) -> None:
+    run = suite.runpytest_subprocess("-n", str(workers))
+    text = run.stdout.str().split("= FAILURES =")[0].split("= ERRORS =")[0]
+    assert "FAILED test_sums.py::test_two: AssertionError: arithmetic is" in text
+    assert "FAILED test_sums.py::test_three (setup): OSError: no such device\n" in text
+    assert "two lines" not in text
+
+
+def test_a_file_that_cannot_be_imported_is_named(suite: pytest.Pytester) -> None:
+    suite.makepyfile(test_other="import no_such_module")
+    run = suite.runpytest_subprocess("-n", "0")
+    run.stdout.fnmatch_lines(["FAILED test_other.py (collection): *no_such_module*"])
+
+
+def test_a_short_run_prints_no_progress(suite: pytest.Pytester) -> None:
+    suite.makeconftest(CONFTEST.format(seconds=30))
+    run = suite.runpytest_subprocess("-n", "0")
+    run.stdout.no_re_match_line(r".* % after")
