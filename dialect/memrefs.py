@@ -1,6 +1,6 @@
 """How the memref of an operand must look, and the memrefs that operands get.
 
-An operand in GL, L2 or L1 of logical sizes ``s`` is a strided memref of static shape
+An operand in MEM, L2 or L1 of logical sizes ``s`` is a strided memref of static shape
 ``layout.tile_shape(s)``. In a dimension with packs, a pack wider than the tile may be
 there whole (``layout.physical_shape(s)``: a packed array of its own) or cut to the
 tile; a cut pack is no longer interleaved, so an odd-even pack is whole or of one

@@ -7,7 +7,7 @@
 // registers. Every op takes a handle to a Spec op and gives one for each Spec op that is
 // left; docs/reference.md says which.
 
-#array = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#array = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 module attributes {morello.target = "avx2", transform.with_named_sequence} {
   func.func @product(%lhs: memref<1x100x37xf32>, %rhs: memref<1x37x53xf32>, %out: memref<1x100x53xf32>) {

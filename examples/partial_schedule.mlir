@@ -8,7 +8,7 @@
 // in panels of 16 columns in L2, and tiles of 6 rows are multiplied by a panel. What is
 // left: how to pack, what to do with the remainders, and how to multiply a tile.
 
-#array = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#array = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 module attributes {morello.target = "avx2", transform.with_named_sequence} {
   func.func @product(%lhs: memref<1x100x37xf32>, %rhs: memref<1x37x53xf32>, %out: memref<1x100x53xf32>) {

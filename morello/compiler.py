@@ -172,9 +172,9 @@ def _check(goal: OpenSpec, schedule: str | None) -> None:
                 "arguments do not have: programs bring bytes to it themselves",
                 f"give it the dtype {tensor.dtype.byte or tensor.dtype.part_of}",
             )
-        if tensor.level.name != "GL":
+        if tensor.level.name != "MEM":
             raise CompileError(
                 f"operand '{operand.name}' is in {tensor.level}, but the arguments of "
-                "a kernel are in GL",
+                "a kernel are in MEM",
                 "leave the level out",
             )

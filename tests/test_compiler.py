@@ -102,7 +102,7 @@ def test_an_accumulating_kernel_adds_to_the_given_output() -> None:
         (
             {"spec": "fill:4x4:out=[0,1]@L1"},
             CompileError,
-            "operand 'out' is in L1, but the arguments of a kernel are in GL",
+            "operand 'out' is in L1, but the arguments of a kernel are in MEM",
         ),
         (
             {"spec": "fill:4x4", "schedule": "module {"},

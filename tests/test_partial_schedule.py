@@ -23,7 +23,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "partial_schedule.mlir"
 SPEC = "move:4x20:f32"
 
 MODULE = """
-#array = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#array = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 module attributes {morello.target = "avx2", transform.with_named_sequence} {
   func.func @f(%a: memref<4x20xf32>, %b: memref<4x20xf32>) {
     "morello.move"(%a, %b) {sizes = array<i64: 4, 20>, tensors = [#array, #array],

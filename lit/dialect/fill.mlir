@@ -1,7 +1,7 @@
 // morello.fill: round trip and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // CHECK: "morello.fill"(%arg0) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 8, 16>
@@ -13,7 +13,7 @@ func.func @f(%a: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // CHECK: value = "lowest"
@@ -24,7 +24,7 @@ func.func @f(%a: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<8x16xf32>) {
@@ -35,7 +35,7 @@ func.func @f(%a: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<8x16xf32>) {
@@ -46,7 +46,7 @@ func.func @f(%a: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<8x16xf32>) {
@@ -57,7 +57,7 @@ func.func @f(%a: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<8x16xf32>) {

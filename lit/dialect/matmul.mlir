@@ -1,7 +1,7 @@
 // morello.matmul: round trip and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // CHECK-LABEL: func.func @f
@@ -14,9 +14,9 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#u3 = #morello.tensor<"u8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#o3 = #morello.tensor<"s16", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#o3 = #morello.tensor<"s16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // An option that may be left out.
@@ -30,7 +30,7 @@ func.func @f(%a: memref<1x6x4xi8>, %b: memref<1x4x16xi8>, %c: memref<1x6x16xi16>
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -42,7 +42,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
-#b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#b3 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Mixed dtypes, a packed operand, registers, a discardable attribute.
@@ -57,7 +57,7 @@ func.func @f(%a: memref<1x6x4xbf16>, %b: memref<1x1x4x16xbf16>, %c: memref<1x6x2
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -68,7 +68,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -79,8 +79,8 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#i3 = #morello.tensor<"s32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#i3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -91,7 +91,7 @@ func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>) {
@@ -102,7 +102,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>) {
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {

@@ -1,9 +1,9 @@
 // The memrefs of operands: what is accepted, and every refusal.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, false, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Tiles of larger arrays; packs whole and cut to the tile.
@@ -15,9 +15,9 @@ func.func @f(%a: memref<1x6x4xf32, strided<[999, 64, 1], offset: ?>>, %b: memref
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, false, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x8xf32, strided<[128, 128, 16, 1], offset: 8>>, %c: memref<1x6x8xf32>) {
@@ -27,9 +27,9 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x8xf32, strided<[128, 128, 1
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, false, 0>
-#oe3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2,2oe16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
+#oe3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2,2oe16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // One odd-even element, and a last dimension of one element with any stride.
@@ -41,7 +41,7 @@ func.func @f(%a: memref<1x6x1xf32, strided<[999, 64, 5]>>, %b: memref<1x1x1x1xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: tensor<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -52,7 +52,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: tensor<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32, 1>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -63,18 +63,18 @@ func.func @f(%a: memref<1x6x4xf32, 1>, %b: memref<1x4x16xf32>, %c: memref<1x6x16
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
-  // expected-error@+1 {{operand 'lhs' of form f32@GL[0,1,2]! has elements i32, not f32}}
+  // expected-error@+1 {{operand 'lhs' of form f32@MEM[0,1,2]! has elements i32, not f32}}
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xi32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
@@ -86,7 +86,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x2xvec
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
@@ -98,18 +98,18 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xve
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
-  // expected-error@+1 {{operand 'lhs' of sizes 1x6x4 and form f32@GL[0,1,2]! is memref<6x4xf32>; its shape must be 1x6x4}}
+  // expected-error@+1 {{operand 'lhs' of sizes 1x6x4 and form f32@MEM[0,1,2]! is memref<6x4xf32>; its shape must be 1x6x4}}
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x5xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -120,7 +120,7 @@ func.func @f(%a: memref<1x6x5xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x?x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -131,8 +131,8 @@ func.func @f(%a: memref<1x?x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x12xf32>, %c: memref<1x6x8xf32>) {
@@ -143,8 +143,8 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x12xf32>, %c: memref<1x6x8xf
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#oe3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2,2oe16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#oe3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2,2oe16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x1x8xf32>, %c: memref<1x6x8xf32>) {
@@ -155,7 +155,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x1x8xf32>, %c: memref<1x6x8xf3
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32, affine_map<(d0, d1, d2) -> (d0, d1 mod 3, d2)>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -166,7 +166,7 @@ func.func @f(%a: memref<1x6x4xf32, affine_map<(d0, d1, d2) -> (d0, d1 mod 3, d2)
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[24, ?, 1]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -177,8 +177,8 @@ func.func @f(%a: memref<1x6x4xf32, strided<[24, ?, 1]>>, %b: memref<1x4x16xf32>,
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[24, 1, 6]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -189,7 +189,7 @@ func.func @f(%a: memref<1x6x4xf32, strided<[24, 1, 6]>>, %b: memref<1x4x16xf32>,
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[48, 8, 1]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -200,7 +200,7 @@ func.func @f(%a: memref<1x6x4xf32, strided<[48, 8, 1]>>, %b: memref<1x4x16xf32>,
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 

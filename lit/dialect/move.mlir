@@ -1,7 +1,7 @@
 // morello.move: round trip and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
@@ -13,7 +13,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 
 // -----
 
-#b2 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1]">, true, 0>
+#b2 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
@@ -26,7 +26,7 @@ func.func @f(%a: memref<8x16xbf16>, %b: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // A relayout.
@@ -38,7 +38,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<1x8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xi32>) {
@@ -49,7 +49,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xi32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
@@ -61,7 +61,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 

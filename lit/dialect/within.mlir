@@ -1,7 +1,7 @@
 // morello.within: round trip and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 // CHECK: "morello.within"(%arg0) {part = "s7", sizes = array<i64: 1, 8, 16>
 // CHECK-SAME: (memref<1x8x16xi8>) -> i1
@@ -12,7 +12,7 @@ func.func @f(%a: memref<1x8x16xi8>) -> i1 {
 
 // -----
 
-#u3 = #morello.tensor<"u8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 func.func @f(%a: memref<1x8x16xi8>) -> i1 {
   // expected-error@+1 {{'part' is s7, which is no part of u8; use an operand of s8}}
@@ -22,7 +22,7 @@ func.func @f(%a: memref<1x8x16xi8>) -> i1 {
 
 // -----
 
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 func.func @f(%a: memref<1x8x16xi8>) -> i1 {
   // expected-error@+1 {{'part' is s8, which is no part of s8; use s7}}
@@ -42,7 +42,7 @@ func.func @f(%a: memref<1x1x2x16x4xi8>) -> i1 {
 
 // -----
 
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 func.func @f(%a: memref<1x8x17xi8>) -> i1 {
   // expected-error@+1 {{its shape must be 1x8x16}}
@@ -52,7 +52,7 @@ func.func @f(%a: memref<1x8x17xi8>) -> i1 {
 
 // -----
 
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 func.func @f(%a: memref<1x8x16xi8>) -> i32 {
   // expected-error@+1 {{has another result than one i1; write -> i1}}
@@ -62,7 +62,7 @@ func.func @f(%a: memref<1x8x16xi8>) -> i32 {
 
 // -----
 
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 func.func @f(%a: memref<1x8x16xi8>) -> i1 {
   // expected-error@+1 {{has no attribute 'part'; write part = "s7"}}

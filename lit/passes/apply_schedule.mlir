@@ -1,7 +1,7 @@
 // morello-apply-schedule: what it leaves, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // One sequence, included twice; the schedule is erased, the target stays.
@@ -32,7 +32,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // CHECK: module attributes {morello.target = "avx2"} {
@@ -52,7 +52,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // An error inside an included sequence is at its op.
@@ -77,7 +77,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // A handle is used after it was consumed.
@@ -103,7 +103,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Upstream's own failure keeps its location.
@@ -122,7 +122,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // expected-error@below {{the module holds no schedule: it has no transform.named_sequence @__transform_main; write one, or run morello-synthesize first}}
@@ -160,7 +160,7 @@ transform.named_sequence private @__transform_main(%root: !transform.any_op {tra
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // expected-error@below {{unknown target 'vax'; use one of avx2}}
@@ -178,7 +178,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // expected-error@below {{'morello.target' must be a string, not '3 : i64'}}

@@ -1,7 +1,7 @@
 // morello-synthesize{fill=true}: what a schedule leaves is appended to it, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-synthesize{fill=true})' | FileCheck %s
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Two holes; the new actions stand where their handles are, before the yield.
@@ -29,7 +29,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Without a schedule the option changes nothing.
@@ -44,7 +44,7 @@ func.func @alone(%a: memref<20xf32>) {
 
 // -----
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -60,7 +60,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -84,7 +84,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // An action that does not apply is refused where it is written.

@@ -65,6 +65,6 @@ func.func @wide(%src: memref<6x9xi32>, %dst: memref<9x6xi32>) {
 
 func.func @unscheduled(%out: memref<5x5xf32>) {
   // expected-error @+1 {{'morello.fill' op has no program: its schedule leaves fill:5x5}}
-  "morello.fill"(%out) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 5, 5>, tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0 : i64>], value = "zero"} : (memref<5x5xf32>) -> ()
+  "morello.fill"(%out) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 5, 5>, tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0 : i64>], value = "zero"} : (memref<5x5xf32>) -> ()
   return
 }

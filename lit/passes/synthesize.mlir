@@ -4,7 +4,7 @@
 // RUN: not %morello-opt %s -p 'builtin.module(morello-synthesize{target=z80})' 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: unknown target 'z80'
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Two ops of one Spec: each is marked and matched by its own mark; the program has a
@@ -55,7 +55,7 @@ module {
 
 // -----
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -71,7 +71,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-#g1 = #morello.tensor<"f32", "GL", #morello.layout<"[0]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // No registers, no cache: nothing can be brought where kernels take it.

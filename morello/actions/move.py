@@ -109,7 +109,7 @@ class Move(Action):
         source = frame.key.tensors[index]
         dest = self.destination(source, target)
         sizes = frame.operand_sizes(index)
-        amount = 0 if self.level is Level.GL else _amount(dest, sizes)
+        amount = 0 if self.level is Level.MEM else _amount(dest, sizes)
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, dest, sizes, amount, target),
@@ -117,7 +117,7 @@ class Move(Action):
         )
         limits = target.take(frame.limits, self.level, amount)
         key = frame.key.with_tensor(index, dest)
-        if self.level is not Level.GL and not key.serial:
+        if self.level is not Level.MEM and not key.serial:
             # One core's own: no threads from here on.
             key = dataclasses.replace(key, serial=True)
         body = Frame(key, frame.sizes, limits)
@@ -144,7 +144,7 @@ class Move(Action):
                 Form(source.dtype, source.layout),
                 *asked_forms(key, index, target),
             )
-            for level in (Level.GL, Level.L2, Level.L1):
+            for level in (Level.MEM, Level.L2, Level.L1):
                 for form in forms:
                     if _makes_progress(source, level, form):
                         yield cls(
@@ -292,7 +292,7 @@ def _fits(
     target: Target,
 ) -> tuple[Condition, ...]:
     """That the destination has room, and its runs stay in L1."""
-    if dest.level is Level.GL:
+    if dest.level is Level.MEM:
         return ()
     free = frame.limits[dest.level]
     unit = "registers" if dest.level is Level.VRF else "cache lines"

@@ -110,7 +110,7 @@ def _is_asked_for(key: SpecKey, index: int, target: Target) -> bool:
     """Whether an operand beyond L2 has a part that some kernel wants to multiply."""
     source = key.tensors[index]
     part = source.dtype.part
-    if part is None or source.level is not Level.GL or source.layout.is_packed:
+    if part is None or source.level is not Level.MEM or source.layout.is_packed:
         return False
     below = _narrowed(key, index)
     return any(

@@ -104,7 +104,7 @@ def parallel_refusal(key: SpecKey, dim: str, target: Target) -> str:
         return "the Spec is serial: parallel loops are forbidden in it"
     if target.threads < 2:
         return "the target has one thread"
-    if any(tensor.level is not Level.GL for tensor in key.tensors):
+    if any(tensor.level is not Level.MEM for tensor in key.tensors):
         return "an operand is in a memory of one core: loop over threads before"
     legal = tiled_dims(key)
     if dim not in legal:

@@ -1,6 +1,6 @@
 """The Specs whose programs are measured: of every kind, from every memory.
 
-Operands in L1 and L2 fit there and are warm. Those in GL are what users have: large,
+Operands in L1 and L2 fit there and are warm. Those in MEM are what users have: large,
 small, odd and skinny ones, bound by arithmetic and by memory.
 """
 
@@ -27,7 +27,7 @@ IN_L2 = (
     "move:256x256:f32:src=[0,1]@L2:dst=[0,1]@L2",
     "max:300x300:f32:src=[0,1]@L2:out=[0]@L2",
 )
-IN_GL = (
+IN_MEM = (
     "matmul:2048x2048x2048:f32",
     "matmul:1024x1024x1024:f32",
     "matmul:2048x2048x256:f32",
@@ -60,7 +60,7 @@ IN_GL = (
     "max:1200x1000:f32",
     "max:1200x1000:f32:src=[1,0]",
 )
-ALL = (*IN_L1, *IN_L2, *IN_GL)
+ALL = (*IN_L1, *IN_L2, *IN_MEM)
 
 QUICK = (
     f"matmul_accum:6x40x16:f32:{_L1_MATMUL}",

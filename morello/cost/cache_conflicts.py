@@ -71,7 +71,7 @@ def passes_cost(frame: Frame, operand: int, dest: TensorSpec, target: Target) ->
     A copy that takes more than a third of what a program can count on is partly in
     DRAM: other operands pass through L3 between two passes, too.
     """
-    if dest.level is not Level.GL:
+    if dest.level is not Level.MEM:
         return 0
     lines = dest.lines(frame.operand_sizes(operand))
     dear = (lines > target.l3_lines // 3) * target.prices.stream_dram

@@ -52,7 +52,7 @@ class OperandContext:
         size = sum(
             math.prod(goal.physical_shape(index)) * tensor.dtype.itemsize
             for index, tensor in enumerate(goal.tensors)
-            if tensor.level is Level.GL
+            if tensor.level is Level.MEM
         )
         aliased: list[str] = []
         other: list[str] = []

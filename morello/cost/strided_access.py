@@ -176,7 +176,7 @@ def _left_rows(
     piece = source.run_bytes(frame.operand_sizes(operand))
     shared = LINE_BYTES - np.gcd(piece, _row_start(key, operand, target))
     line: Ints = _whole_line(key, operand, source.level, target)
-    if source.level is Level.GL:
+    if source.level is Level.MEM:
         in_l2 = target.operand_context.near | (count <= target.l2_lines // 2)
         line = np.where(in_l2, _whole_line(key, operand, Level.L2, target), line)
     line = np.where(count <= max(target.l1_lines // 2, 1), 0, line)
@@ -195,7 +195,7 @@ def _whole_line(key: SpecKey, operand: int, level: Level, target: Target) -> int
     line = target.cost("line", level) if own.is_read else 0
     if own.is_written:
         line += target.cost("store", level)
-    if own.is_written and level is Level.GL:
+    if own.is_written and level is Level.MEM:
         line += turn_price(key, target)
     return line
 
@@ -208,10 +208,10 @@ def _row(key: SpecKey, operand: int, target: Target) -> int:
     tensor, written = key.tensors[operand], key.kind.operands[operand].is_written
     if tensor.level is Level.L2 and len(key.tensors) > 2:
         return 0
-    if tensor.level in (Level.GL, Level.L2) and aliased(key, operand, target):
+    if tensor.level in (Level.MEM, Level.L2) and aliased(key, operand, target):
         return target.prices.row_aliased
     across = isinstance(key.kind, Move) and not goes_along(key)
-    if tensor.level is Level.GL and written and across:
+    if tensor.level is Level.MEM and written and across:
         return target.prices.row_turned
     return target.cost("row", tensor.level)
 

@@ -35,10 +35,10 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
     sizes = frame.operand_sizes(operand)
     level = source.level
     line: Ints = 0
-    for passed in (Level.GL, Level.L2):
+    for passed in (Level.MEM, Level.L2):
         if level >= passed > dest.level:
             line = line + _line(frame, operand, passed, target)
-    if level is Level.GL and frame.key.serial:
+    if level is Level.MEM and frame.key.serial:
         line = line + (target.threads - 1) * target.prices.shared_gl
     if aliased(frame.key, operand, target):
         line = line + crowd(frame, operand, dest, target)
@@ -64,7 +64,7 @@ def waited(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints
     first = source.level is dest.level is Level.L2 and not source.layout.is_packed
     if not (first and own.is_read):
         return 0
-    more = target.cost("line", Level.GL) - target.cost("hidden", Level.GL)
+    more = target.cost("line", Level.MEM) - target.cost("hidden", Level.MEM)
     hidden = uses(frame, operand) >= target.reuse_gl
     return hidden * source.lines(frame.operand_sizes(operand)) * max(more, 0)
 
@@ -77,12 +77,12 @@ def _line(frame: Frame, operand: int, level: Level, target: Target) -> Ints:
     own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
     packed = source.layout.is_packed and own.name not in target.operand_context.packed
     line: Ints = target.cost("store", level) if own.is_written else 0
-    if own.is_written and level is Level.GL:
+    if own.is_written and level is Level.MEM:
         turns = _turns(source, frame.operand_sizes(operand))
         line = line + turns * turn_price(frame.key, target)
     if not own.is_read:
         return line
-    reuse = target.reuse_gl if level is Level.GL else target.reuse_l2
+    reuse = target.reuse_gl if level is Level.MEM else target.reuse_l2
     if packed:
         reuse = target.reuse_panel
     quick = target.cost("stream" if packed else "hidden", level)

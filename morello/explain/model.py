@@ -209,7 +209,7 @@ def _taken(impl: Impl, after: Tiles | None) -> Held | None:
     """What an action takes of a memory; a temporary where it moves no operand."""
     if after is not None:
         stage = after.stages[-1]
-        if stage.level is Level.GL:
+        if stage.level is Level.MEM:
             return None
         return Held(stage.level, after.origin, stage.shape, stage.amount)
     for level in (Level.VRF, Level.L1, Level.L2):

@@ -129,7 +129,7 @@ svg rect.now { fill: none; stroke: var(--ink); stroke-dasharray: 3 2.4; }
 
 def _hues() -> str:
     """A class for each operand and level: the nearer a memory, the stronger."""
-    strengths = {"GL": 13, "L2": 30, "L1": 52, "VRF": 86}
+    strengths = {"MEM": 13, "L2": 30, "L1": 52, "VRF": 86}
     rules = []
     for hue in range(4):
         for level, part in strengths.items():

@@ -23,7 +23,7 @@ class Stage:
     shape: tuple[int, ...]
     """In logical order."""
     amount: int
-    """Registers or cache lines that it takes there; 0 in GL and of an argument."""
+    """Registers or cache lines that it takes there; 0 in MEM and of an argument."""
     is_copy: bool
     """Whether it is a buffer of its own, not what a cache holds of the stage before."""
 
@@ -78,9 +78,9 @@ def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
 
 
 def amount(tensor: TensorSpec, shape: tuple[int, ...]) -> int:
-    """The registers or cache lines that a tile takes; 0 in GL."""
+    """The registers or cache lines that a tile takes; 0 in MEM."""
     match tensor.level:
-        case Level.GL:
+        case Level.MEM:
             return 0
         case Level.VRF:
             return int(tensor.registers(shape))

@@ -33,7 +33,7 @@ VECTORS = 2
 def room_to_prefetch(frame: Frame, rows: int = ROWS) -> tuple[Condition, ...]:
     """That L2 keeps the rows that are read and the next; nothing if not prefetched."""
     rhs = frame.key.tensors[1]
-    if rhs.level is not Level.GL:
+    if rhs.level is not Level.MEM:
         return ()
     lines = 2 * rhs.tiled(1).lines((1, rows, frame.sizes[3]))
     return (
@@ -51,7 +51,7 @@ def prefetch_cost(
 
     `Columns.passes` asks for the rows after those that it reads, all but the last time.
     """
-    if frame.key.tensors[1].level is not Level.GL:
+    if frame.key.tensors[1].level is not Level.MEM:
         return 0
     asked = np.maximum(frame.sizes[2] // rows - 1, 0) * rows
     return asked * lines * coefficients.prefetch
@@ -102,7 +102,7 @@ class Columns:
     def passes(self, columns: int) -> None:
         """A loop over blocks of rows; the last is apart, for nothing follows it."""
         k, rows = self.spec.sizes[2], self.rows
-        far = self.rhs.tensor.level is Level.GL
+        far = self.rhs.tensor.level is Level.MEM
         last = max(k // rows - 1, 0) * rows if far else k // rows * rows
         first = 0
         if not self.held:

@@ -114,7 +114,7 @@ class MatmulAxpy(Kernel):
         _, _, k, n = frame.sizes
         rhs = frame.key.tensors[1]
         step = VECTORS * lanes_of(rhs.dtype)
-        run = c.run if rhs.level is Level.GL else 0
+        run = c.run if rhs.level is Level.MEM else 0
         runs = rhs.runs((1, k, n)) * run
         steps = n // step
         several = np.maximum(steps, 2)
@@ -167,7 +167,7 @@ class MatmulAxpyFour(MatmulAxpy):
 
     def accepts(self, key: SpecKey) -> bool:
         """The same, with rhs beyond L2."""
-        return super().accepts(key) and key.tensors[1].level is Level.GL
+        return super().accepts(key) and key.tensors[1].level is Level.MEM
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """More rows of out than one, and of rhs than it reads at a time."""
@@ -219,7 +219,7 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     crowd = c.crowd_l1 * crowded * k * steps
     # A single row leaves room to wait for lines; the sums of several fill it, and what
     # is prefetched comes meanwhile, but no sooner than memory brings it.
-    hidden = k * steps * hidden_cost(c) if rhs.level is Level.GL else arrival
+    hidden = k * steps * hidden_cost(c) if rhs.level is Level.MEM else arrival
     far = np.maximum(arrival, exchange)
     several = np.maximum(far, slowest + crowd + np.maximum(hidden, waits))
     # What is beyond L2 is prefetched; lines of L2 are asked for when they are used.
@@ -245,7 +245,7 @@ def _unread(
     Beyond L2 it is brought, too, where it is written and was not loaded before; several
     rows are so in turn.
     """
-    if level is not Level.GL:
+    if level is not Level.MEM:
         return passes * line_cost(level, c)
     brought = hidden_cost(c) + (m > 1) * c.turn_gl
     return passes * (c.store_gl + c.store_l2) + (passes - fetched) * brought
@@ -291,6 +291,6 @@ def _waits_for_rhs(frame: Frame, c: Coefficients) -> Ints:
     if rhs.level is Level.L1:
         return alone
     beside: Ints = _lines_of_step(frame) * c.hidden_l2
-    if rhs.level is Level.GL:
+    if rhs.level is Level.MEM:
         beside = np.maximum(alone, beside)
     return np.where(frame.sizes[1] >= _HIDES_L2, beside, alone)

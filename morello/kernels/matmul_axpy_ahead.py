@@ -29,7 +29,7 @@ class MatmulAxpyAhead(MatmulAxpy):
 
     def accepts(self, key: SpecKey) -> bool:
         """The same, with rhs beyond L2."""
-        return super().accepts(key) and key.tensors[1].level is Level.GL
+        return super().accepts(key) and key.tensors[1].level is Level.MEM
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Long rows, twice as many of them as are read side by side."""

@@ -23,7 +23,7 @@ class MatmulAxpyApart(MatmulAxpy):
         if not super().accepts(key):
             return False
         rhs = key.tensors[1]
-        return rhs.level is Level.GL and rhs.contiguous
+        return rhs.level is Level.MEM and rhs.contiguous
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row of out, and more of rhs than it reads at a time."""

@@ -104,7 +104,7 @@ class MatmulAxpyBf16(Kernel):
         passes = 1 if rhs.layout.is_packed else ceil_div(k, ROWS)
         lines = rhs.lines((1, k, n)) * line_cost(rhs.level, c)
         fetched = passes if frame.key.kind.accumulates else passes - 1
-        fetched = passes if out.level is Level.GL else fetched
+        fetched = passes if out.level is Level.MEM else fetched
         exchange = (passes + fetched) * out.lines((1, m, n)) * line_cost(out.level, c)
         slowest = (c.fma * m + c.vector_op) * k * vectors
         chain = k * c.fma_latency + passes * 4 * c.fma_latency
@@ -112,7 +112,7 @@ class MatmulAxpyBf16(Kernel):
             slowest = np.maximum(slowest, other)
         # Halves are put together and added to out in each pass.
         ends = m * vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
-        run = c.run if rhs.level is Level.GL else 0
+        run = c.run if rhs.level is Level.MEM else 0
         runs = (1 if rhs.layout.is_packed else rhs.runs((1, k, n))) * run
         narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
         factors = m * k * (c.load + narrow)

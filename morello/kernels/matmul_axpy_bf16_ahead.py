@@ -40,7 +40,7 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
         return (
             super().accepts(key)
             and key.tensors[1].layout.is_packed
-            and key.tensors[1].level is Level.GL
+            and key.tensors[1].level is Level.MEM
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
@@ -64,7 +64,7 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
         _, _, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
         vectors, panels = vectors_of(n, lanes_of(Dtype.F32)), ceil_div(n, COLUMNS)
-        exchanges = 2 if frame.key.kind.accumulates or out.level is Level.GL else 1
+        exchanges = 2 if frame.key.kind.accumulates or out.level is Level.MEM else 1
         loop = slowest(
             (c.fma + c.vector_op) * k * vectors,
             panels * (k + 4) * c.fma_latency,

@@ -38,7 +38,7 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
         if not super().accepts(key):
             return False
         rhs = key.tensors[1]
-        return rhs.level is Level.GL and (rhs.layout.is_packed or rhs.contiguous)
+        return rhs.level is Level.MEM and (rhs.layout.is_packed or rhs.contiguous)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row, all registers, and more of rhs than it reads at a time."""
@@ -66,7 +66,7 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
         else:
             calls = passes = calls_of(k)
         fetched = passes if frame.key.kind.accumulates else passes - 1
-        fetched = passes if out.level is Level.GL else fetched
+        fetched = passes if out.level is Level.MEM else fetched
         ends = vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
         loop = slowest(
             (c.fma + c.vector_op) * k * vectors + passes * ends,

@@ -74,7 +74,7 @@ class MatmulDot(Kernel):
         return (
             _takes(key.dtypes)
             and all(t.level is not Level.VRF for t in key.tensors)
-            and out.level is not Level.GL
+            and out.level is not Level.MEM
             and not any(t.layout.is_packed for t in key.tensors)
             and lhs.layout.innermost == _K
             and (rhs.layout.innermost == 1 or rhs.contiguous)
@@ -127,11 +127,11 @@ class MatmulDot(Kernel):
         )
         busy = np.where(
             few == 1,
-            np.maximum(steps, _lines(frame, blocks, line_cost(Level.GL, c), c)),
+            np.maximum(steps, _lines(frame, blocks, line_cost(Level.MEM, c), c)),
             steps + _lines(frame, blocks, hidden_cost(c), c),
         )
         runs = [
-            self.runs(frame, i) * (c.run if t.level is Level.GL else 0)
+            self.runs(frame, i) * (c.run if t.level is Level.MEM else 0)
             for i, t in enumerate(frame.key.tensors[:2])
         ]
         sums = lane_sums_cost(few * side, c) + few * side * (
@@ -173,7 +173,7 @@ class MatmulDot(Kernel):
         _, m, _, n = block.spec.sizes
         few, many = min(m, n), max(m, n)
         side = int(self.rows(block.spec.key, few))
-        far = (block.lhs if m >= n else block.rhs).tensor.level is Level.GL
+        far = (block.lhs if m >= n else block.rhs).tensor.level is Level.MEM
         whole = many // side * side
         followed = self.followed(many, side) if far else 0
 
@@ -233,7 +233,7 @@ def _asked(frame: Frame, many: Ints, side: Ints) -> Ints:
     """The lines that are prefetched: of the longer side, where it is beyond L2."""
     _, m, _, n = frame.sizes
     lhs, rhs = (
-        tensor.lines(frame.operand_sizes(i)) * (tensor.level is Level.GL)
+        tensor.lines(frame.operand_sizes(i)) * (tensor.level is Level.MEM)
         for i, tensor in enumerate(frame.key.tensors[:2])
     )
     return np.where(m >= n, lhs, rhs) * _followed(many, side) // np.maximum(many, 1)
@@ -248,7 +248,7 @@ def _lines(frame: Frame, blocks: Ints, far: int, c: Coefficients) -> Ints:
     _, m, _, n = frame.sizes
     lhs, rhs = (
         tensor.lines(frame.operand_sizes(i))
-        * (far if tensor.level is Level.GL else line_cost(tensor.level, c))
+        * (far if tensor.level is Level.MEM else line_cost(tensor.level, c))
         for i, tensor in enumerate(frame.key.tensors[:2])
     )
     return np.where(m >= n, lhs + blocks * rhs, rhs + blocks * lhs)

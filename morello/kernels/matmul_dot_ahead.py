@@ -30,7 +30,7 @@ class MatmulDotAhead(MatmulDot):
     def accepts(self, key: SpecKey) -> bool:
         """The same, with both operands beyond L2 or the long one alone."""
         sides = key.tensors[:2]
-        return super().accepts(key) and any(t.level is Level.GL for t in sides)
+        return super().accepts(key) and any(t.level is Level.MEM for t in sides)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Long rows beyond L2, twice as many of them as are read side by side."""
@@ -38,7 +38,7 @@ class MatmulDotAhead(MatmulDot):
         few, many = np.minimum(m, n), np.maximum(m, n)
         side = self.rows(frame.key, few)
         lhs, rhs, out = frame.key.tensors
-        far = np.where(m >= n, lhs.level is Level.GL, rhs.level is Level.GL)
+        far = np.where(m >= n, lhs.level is Level.MEM, rhs.level is Level.MEM)
         unit = unit_of(frame.key.dtypes)
         chains = chains_of(few * side, unit // lanes_of(out.dtype))
         step = step_of(chains, unit)

@@ -31,7 +31,7 @@ class MatmulDotApart(MatmulDot):
     def accepts(self, key: SpecKey) -> bool:
         """The same, with an operand beyond L2."""
         sides = key.tensors[:2]
-        return super().accepts(key) and any(t.level is Level.GL for t in sides)
+        return super().accepts(key) and any(t.level is Level.MEM for t in sides)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row or column, and more of the others than it reads at a time."""

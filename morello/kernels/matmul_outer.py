@@ -54,7 +54,7 @@ class MatmulOuter(Kernel):
             all(t.dtype is out.dtype for t in (lhs, rhs))
             and out.dtype in (Dtype.F32, Dtype.S32)
             and in_l1(lhs, rhs)
-            and out.level is Level.GL
+            and out.level is Level.MEM
             and all(t.layout.innermost == 2 for t in (rhs, out))
             and not any(
                 t.layout.is_packed or is_interleaved(t.layout) for t in key.tensors

@@ -44,7 +44,7 @@ class MoveTransposeAhead(Kernel):
         src, dst = key.tensors
         return (
             src.level is not Level.VRF
-            and dst.level is Level.GL
+            and dst.level is Level.MEM
             and src.dtype.itemsize == dst.dtype.itemsize == LINE_BYTES // STEP
             and not (src.layout.is_packed or dst.layout.is_packed)
             and src.layout.innermost != dst.layout.innermost
@@ -89,7 +89,7 @@ class MoveTransposeAhead(Kernel):
         read, written = (
             t.lines(frame.operand_sizes(i)) for i, t in enumerate(frame.key.tensors)
         )
-        row = {Level.L1: 0, Level.L2: c.row_l2, Level.GL: c.row_gl}[source]
+        row = {Level.L1: 0, Level.L2: c.row_l2, Level.MEM: c.row_gl}[source]
         crowded = c.crowd_l1 + c.crowd_l2
         return as_ints(
             c.kernel_setup

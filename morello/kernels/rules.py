@@ -133,7 +133,7 @@ def maximum_cost(dtype: Dtype, coefficients: Coefficients) -> tuple[int, int]:
 def line_cost(level: Level, coefficients: Coefficients) -> int:
     """Millicycles to bring a cache line from a level to L1, through those between."""
     match level:
-        case Level.GL:
+        case Level.MEM:
             return coefficients.line_gl + coefficients.line_l2
         case Level.L2:
             return coefficients.line_l2

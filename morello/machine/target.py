@@ -133,7 +133,7 @@ class Target:
         Works on integers and arrays. Where ``amount`` does not fit the result means
         nothing; the caller has a condition for that. Beyond L2 nothing is counted.
         """
-        if level is Level.GL:
+        if level is Level.MEM:
             return limits
         left = np.maximum(limits[level] - amount, 0)
         if level is Level.VRF:
@@ -144,5 +144,5 @@ class Target:
         """Millicycles of a ``line``, ``hidden``, ``store`` or ``row`` of a level."""
         if level in (Level.L1, Level.VRF):
             return 0
-        suffix = "gl" if level is Level.GL else "l2"
+        suffix = "gl" if level is Level.MEM else "l2"
         return int(getattr(self.prices, f"{what}_{suffix}"))

@@ -38,7 +38,7 @@ class OpenSpec:
                     "leave open only what is packed once and read many times",
                 )
             tensor = self.spec.tensors[index]
-            if tensor.level is not Level.GL or not tensor.layout.is_row_major:
+            if tensor.level is not Level.MEM or not tensor.layout.is_row_major:
                 raise SpecError(
                     f"operand '{operand.name}' is open and has the form {tensor}",
                     "give it either a layout or 'any'",

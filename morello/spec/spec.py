@@ -171,4 +171,4 @@ def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
 
 def argument_tensor(dtype: Dtype, layout: Layout) -> TensorSpec:
     """The form of an argument: in memory, and contiguous unless it is packed."""
-    return TensorSpec(dtype, Level.GL, layout, contiguous=not layout.is_packed)
+    return TensorSpec(dtype, Level.MEM, layout, contiguous=not layout.is_packed)

@@ -20,7 +20,7 @@ class Level(enum.IntEnum):
     """First-level data cache."""
     L2 = 2
     """Second-level cache."""
-    GL = 3
+    MEM = 3
     """Everything beyond: the last-level cache and DRAM."""
 
     @classmethod
@@ -55,7 +55,7 @@ _TEXT = re.compile(
 class TensorSpec(HashedOnce):
     """The form of one operand.
 
-    Text: ``f32@L1[0,1,2]``, ``f32@GL[0,1]!`` (contiguous), ``f32@VRF[0,1,2]v8``.
+    Text: ``f32@L1[0,1,2]``, ``f32@MEM[0,1]!`` (contiguous), ``f32@VRF[0,1,2]v8``.
     """
 
     dtype: Dtype

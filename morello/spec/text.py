@@ -84,7 +84,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
 
 def _print_form(tensor: TensorSpec) -> str:
     text = str(tensor.layout)
-    if tensor.level is not Level.GL:
+    if tensor.level is not Level.MEM:
         text += f"@{tensor.level}"
     if tensor.vector_width:
         text += f"v{tensor.vector_width}"
@@ -155,7 +155,7 @@ def _tensors(
         tensors.append(
             dataclasses.replace(
                 tensor,
-                level=Level.parse(match[2]) if match[2] else Level.GL,
+                level=Level.parse(match[2]) if match[2] else Level.MEM,
                 vector_width=int(match[3] or 0),
                 contiguous=tensor.contiguous and not strided,
             )

@@ -57,8 +57,8 @@ def test_the_search_tries_it_where_a_kernel_asks_for_what_is_narrow() -> None:
         (GOAL, Narrow("lhs", Level.L2), "'lhs' is u8, of which no part has a dtype"),
         (GOAL, Narrow("out", Level.L2), "'out' is no factor that matmul multiplies"),
         ("move:8x8:s8", Narrow("src", Level.L2), "'src' is no factor that move multi"),
-        (GOAL, Narrow("rhs", Level.GL), "'rhs' is in GL: name a nearer cache"),
-        (GOAL, Narrow("rhs", Level.VRF), "'rhs' is in GL: name a nearer cache"),
+        (GOAL, Narrow("rhs", Level.MEM), "'rhs' is in MEM: name a nearer cache"),
+        (GOAL, Narrow("rhs", Level.VRF), "'rhs' is in MEM: name a nearer cache"),
         (
             "matmul:64x128x96:u8,s8,s32:rhs=[0,2,1,2p16,1p2]",
             Narrow("rhs", Level.L2),

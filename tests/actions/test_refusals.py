@@ -95,7 +95,7 @@ VRF = "out=[0,1,2]@VRFv8"
         (
             "matmul_accum:2x2x8",
             Move("out", Level.VRF, ROWS),
-            "registers are filled from L1, not from GL",
+            "registers are filled from L1, not from MEM",
         ),
         (
             "matmul_accum:2x2x8:f32:out=[0,1,2]@L1",
@@ -142,7 +142,7 @@ VRF = "out=[0,1,2]@VRFv8"
             "fill:8",
             Select("matmul_scalar"),
             "kernel 'matmul_scalar' does not implement Fill(rank=1, value='zero') "
-            "f32@GL[0]!; those that do: none",
+            "f32@MEM[0]!; those that do: none",
         ),
         (
             "fill:8:f32:out=[0]@L1",

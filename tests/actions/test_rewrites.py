@@ -136,7 +136,7 @@ def test_a_copy_waits_for_lines_that_came_to_l2_for_products() -> None:
     panels, text = Layout.parse("[0,2,1,2p16]"), "matmul:{}x16x16:f32:rhs=[0,1,2]@{}"
     packed = Move("rhs", Level.L2, panels)
     waited = 16 * (UNIT.line_gl - UNIT.hidden_gl)
-    setup = cost(packed, text.format(16, "GL"))
+    setup = cost(packed, text.format(16, "MEM"))
     assert cost(packed, text.format(16, "L2")) == setup + waited
     assert cost(packed, text.format(15, "L2")) == setup  # waited for on their way
     again = Move("rhs", Level.L1, panels)  # for each block: the tile is there
@@ -228,7 +228,7 @@ def test_lines_of_panels_come_while_the_core_computes() -> None:
 
 
 def test_a_copy_that_l3_does_not_hold_is_paid_for_each_pass() -> None:
-    move, setup = Move("rhs", Level.GL, PANELS), UNIT.loop_setup
+    move, setup = Move("rhs", Level.MEM, PANELS), UNIT.loop_setup
     third = AVX2.l3_lines // 3
     assert cost(move, f"matmul:64x{third}x16:f32") == setup
     lines = third + 1
@@ -395,7 +395,7 @@ def test_move_to_another_layout_copies() -> None:
         "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]@L2:l2=8192",
     ]
     assert cost(Move("rhs", Level.L2, PANELS), text) == UNIT.loop_setup
-    assert after(Move("rhs", Level.GL, PANELS), text)[1] == (
+    assert after(Move("rhs", Level.MEM, PANELS), text)[1] == (
         "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]"
     )
 
@@ -463,7 +463,7 @@ def test_candidates_of_a_move() -> None:
     assert "move(lhs, L1, [0,1,2,1p6])" in found
     assert "move(out, VRF, [0,1,2])" in found
     assert {
-        f"move(rhs, {level}, [0,2,1,2p16])" for level in ("GL", "L2", "L1")
+        f"move(rhs, {level}, [0,2,1,2p16])" for level in ("MEM", "L2", "L1")
     } <= found
     assert not any("lhs" in a and "1p4" in a for a in found)
     moves = spec("move:8x8x16").key

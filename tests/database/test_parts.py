@@ -51,7 +51,7 @@ def spread(rng: random.Random, spec: Spec) -> Spec:
     if rng.random() < 0.2:
         return spec
     forms = (
-        dataclasses.replace(t, contiguous=False, level=Level.GL, vector_width=0)
+        dataclasses.replace(t, contiguous=False, level=Level.MEM, vector_width=0)
         for t in spec.tensors
     )
     return dataclasses.replace(spec, tensors=tuple(forms), serial=True)

@@ -44,7 +44,7 @@ SIZES = (1, 1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 20, 24, 32, 35)
 
 
 def random_spec(rng: random.Random) -> Spec:
-    """A Spec of any kind, in GL or caches."""
+    """A Spec of any kind, in MEM or caches."""
     kind = rng.choice(KINDS)
     dtypes = (rng.choice((Dtype.F32, Dtype.S32)),) * len(kind.operands)
     if isinstance(kind, Matmul) and rng.random() < 0.3:
@@ -59,9 +59,9 @@ def random_spec(rng: random.Random) -> Spec:
 
 
 def random_form(rng: random.Random, dtype: Dtype, rank: int) -> TensorSpec:
-    """A form in GL or a cache; of gapless arrays, so that a function can take it."""
+    """A form in MEM or a cache; of gapless arrays, so that a function can take it."""
     layout = Layout.parse(rng.choice(LAYOUTS[rank]))
-    level = rng.choice((Level.GL, Level.L2, Level.L1, Level.L1))
+    level = rng.choice((Level.MEM, Level.L2, Level.L1, Level.L1))
     whole = argument_tensor(dtype, layout)
     contiguous = whole.contiguous and rng.random() < 0.7
     return dataclasses.replace(whole, level=level, contiguous=contiguous)

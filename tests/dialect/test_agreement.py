@@ -111,7 +111,9 @@ def lines_brought(before: Spec, after: Spec) -> int:
     source, sizes = before.tensors[index], before.shape(index)
     assert not copies(source, after.tensors[index])
     operand, nearer = before.kind.operands[index], after.tensors[index].level
-    passed = [level for level in (Level.GL, Level.L2) if source.level >= level > nearer]
+    passed = [
+        level for level in (Level.MEM, Level.L2) if source.level >= level > nearer
+    ]
     line = sum(read_price(before, index, level) for level in passed if operand.is_read)
     if operand.is_written:
         line += sum(written_price(before, index, level) for level in passed)
@@ -141,7 +143,7 @@ def written_price(spec: Spec, index: int, level: Level) -> int:
     layout, sizes = spec.tensors[index].layout, spec.shape(index)
     others = [n for dim, n in enumerate(sizes) if dim != layout.streamed]
     in_turn = (
-        level is Level.GL and layout.row is not None and max(others, default=1) > 1
+        level is Level.MEM and layout.row is not None and max(others, default=1) > 1
     )
     return per_level("store", level) + in_turn * turn_price(spec)
 
@@ -154,7 +156,7 @@ def turn_price(spec: Spec) -> int:
 
 
 def per_level(what: str, level: Level) -> int:
-    names = {Level.GL: f"{what}_gl", Level.L2: f"{what}_l2"}
+    names = {Level.MEM: f"{what}_gl", Level.L2: f"{what}_l2"}
     return getattr(AVX2.coefficients, names[level]) if level in names else 0
 
 
@@ -184,7 +186,7 @@ def line_again(spec: Spec, index: int, rows: int) -> int:
         level = min(level, Level.L2)
     if not spec.kind.operands[index].is_written:
         return per_level("line", level)
-    return per_level("store", level) + (level is Level.GL) * turn_price(spec)
+    return per_level("store", level) + (level is Level.MEM) * turn_price(spec)
 
 
 def across(spec: Spec, dim: int) -> list[int]:

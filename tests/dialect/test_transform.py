@@ -49,7 +49,7 @@ module attributes {transform.with_named_sequence} {
   func.func @f(%a: memref<8x16xf32>) {
     "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">,
       serial = true, sizes = array<i64: 8, 16>, value = "zero",
-      tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>]}
+      tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>]}
       : (memref<8x16xf32>) -> ()
     return
   }
@@ -130,7 +130,7 @@ def test_a_refusal_leaves_all_ops_of_the_handle_alone() -> None:
       "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">,
         serial = true, sizes = array<i64: 8, 16>, value = "zero",
         morello.target = "TARGET",
-        tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>]}
+        tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>]}
         : (memref<8x16xf32>) -> ()
     """
     twice = fill.replace("TARGET", "avx2") + fill.replace("TARGET", "vax")

@@ -53,8 +53,8 @@ CASTS = (
 ONE = ("f32", "s32")
 
 _LEVELS = {
-    3: ("L1 L1 L1", "L1 L1 VRF", "L1 L1 GL", "L1 GL L1", "GL L1 L1", "L1 L2 L1"),
-    2: ("L1 L1", "L1 VRF", "VRF L1", "L1 GL", "GL GL"),
+    3: ("L1 L1 L1", "L1 L1 VRF", "L1 L1 MEM", "L1 MEM L1", "MEM L1 L1", "L1 L2 L1"),
+    2: ("L1 L1", "L1 VRF", "VRF L1", "L1 MEM", "MEM MEM"),
     1: ("L1", "VRF"),
 }
 """By the number of operands; one in registers is row-major."""
@@ -125,7 +125,7 @@ def _forms(
         return
     for layout in pool:
         yield TensorSpec(dtype, level, layout)
-        if level in (Level.L2, Level.GL) and not layout.is_packed:
+        if level in (Level.L2, Level.MEM) and not layout.is_packed:
             yield TensorSpec(dtype, level, layout, contiguous=True)
 
 

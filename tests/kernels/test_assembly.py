@@ -287,7 +287,7 @@ def test_a_transpose_is_the_shuffles_of_avx() -> None:
 
 
 def test_a_long_transpose_asks_for_each_line_once() -> None:
-    forms = "f32@L2[0,1]", "f32@GL[1,0]"
+    forms = "f32@L2[0,1]", "f32@MEM[1,0]"
     lines = assembly("move_transpose_ahead", spec(Move(2), (512, 16), *forms))
     found = opcodes(lines)  # of a loop that asks, and of one that does not
     assert found["prefetcht0"] == 16

@@ -55,15 +55,15 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     ),
     "matmul_axpy_four": (
         Matmul(True),
-        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
+        ("f32@L1[0,1,2]", "f32@MEM[0,1,2]", "f32@L2[0,1,2]"),
     ),
     "matmul_axpy_ahead": (
         Matmul(True),
-        ("f32@L1[0,1,2]", "f32@GL[0,1,2]", "f32@L2[0,1,2]"),
+        ("f32@L1[0,1,2]", "f32@MEM[0,1,2]", "f32@L2[0,1,2]"),
     ),
     "matmul_axpy_apart": (
         Matmul(True),
-        ("f32@L1[0,1,2]", "f32@GL[0,1,2]!", "f32@L2[0,1,2]"),
+        ("f32@L1[0,1,2]", "f32@MEM[0,1,2]!", "f32@L2[0,1,2]"),
     ),
     "matmul_axpy_bf16": (
         Matmul(True),
@@ -71,27 +71,27 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     ),
     "matmul_axpy_bf16_ahead": (
         Matmul(True),
-        ("bf16@L1[0,1,2]", "bf16@GL[0,2,1,2p64]", "f32@L1[0,1,2]"),
+        ("bf16@L1[0,1,2]", "bf16@MEM[0,2,1,2p64]", "f32@L1[0,1,2]"),
     ),
     "matmul_axpy_bf16_apart": (
         Matmul(True),
-        ("bf16@L1[0,1,2,1p6]", "bf16@GL[0,2,1,2p16]", "f32@L1[0,1,2]"),
+        ("bf16@L1[0,1,2,1p6]", "bf16@MEM[0,2,1,2p16]", "f32@L1[0,1,2]"),
     ),
     "matmul_outer": (
         Matmul(True),
-        ("f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@GL[0,1,2]"),
+        ("f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@MEM[0,1,2]"),
     ),
     "matmul_dot": (
         Matmul(True),
-        ("f32@GL[0,1,2]", "f32@GL[0,1,2]!", "f32@L1[0,1,2]"),
+        ("f32@MEM[0,1,2]", "f32@MEM[0,1,2]!", "f32@L1[0,1,2]"),
     ),
     "matmul_dot_ahead": (
         Matmul(True),
-        ("f32@GL[0,1,2]", "f32@L1[0,2,1]", "f32@L1[0,1,2]"),
+        ("f32@MEM[0,1,2]", "f32@L1[0,2,1]", "f32@L1[0,1,2]"),
     ),
     "matmul_dot_apart": (
         Matmul(True),
-        ("f32@L1[0,1,2]", "f32@GL[0,2,1]", "f32@L1[0,1,2]"),
+        ("f32@L1[0,1,2]", "f32@MEM[0,2,1]", "f32@L1[0,1,2]"),
     ),
     "matmul_scalar": (Matmul(True), ("s32@L1[0,1,2]",) * 3),
     "matmul_dot_halves": (
@@ -124,7 +124,7 @@ KEYS: dict[str, tuple[Kind, tuple[str, ...]]] = {
     ),
     "move_rows": (Move(2), ("f32@L1[0,1]", "f32@L1[0,1,1p16]")),
     "move_transpose": (Move(3), ("f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]")),
-    "move_transpose_ahead": (Move(3), ("f32@L2[0,1,2]", "f32@GL[0,2,1]")),
+    "move_transpose_ahead": (Move(3), ("f32@L2[0,1,2]", "f32@MEM[0,2,1]")),
     "move_interleave": (Move(3), ("s8@L1[0,1,2]", "s16@L1[0,2,1,2p16,1p2]")),
     "move_interleave_quads": (Move(3), ("s7@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]")),
     "move_pair_transpose": (Move(3), ("u8@L1[0,1,2]", "s16@L1[0,1,2,1p6,2p2]")),
@@ -205,7 +205,7 @@ def test_every_condition_can_fail_and_says_what_to_do(name: str) -> None:
 def test_no_other_kernel_takes_operands_beyond_l1(name: str) -> None:
     kind, forms = KEYS[name]
     far = tuple(
-        form(f.replace("@L1", "@L2").replace("@VRF[0,1]v8", "@GL[0,1]")) for f in forms
+        form(f.replace("@L1", "@L2").replace("@VRF[0,1]v8", "@MEM[0,1]")) for f in forms
     )
     assert not KERNELS[name].accepts(SpecKey(kind, far))
 
@@ -243,7 +243,7 @@ def test_lines_of_rhs_are_not_cheaper_beyond_l2() -> None:
         return total
 
     for m in (1, 3, 4, 6):
-        assert cost(m, "L2", True) == cost(m, "GL", True) < cost(m, "GL", False)
+        assert cost(m, "L2", True) == cost(m, "MEM", True) < cost(m, "MEM", False)
 
 
 def test_lines_that_transposes_ask_for_are_paid() -> None:
@@ -251,7 +251,7 @@ def test_lines_that_transposes_ask_for_are_paid() -> None:
     kernel, c = KERNELS["move_transpose_ahead"], AVX2.coefficients
 
     def cost(rows: int, src: str, crowded: bool) -> int:
-        forms = tuple(map(form, (f"f32@{src}[0,1]", "f32@GL[1,0]")))
+        forms = tuple(map(form, (f"f32@{src}[0,1]", "f32@MEM[1,0]")))
         given = Spec(Move(2), (rows, 16), forms, AVX2.limits)
         prices = c if crowded else c.uncrowded()
         total: int = kernel.cost(Frame.of(given), prices)
@@ -264,8 +264,8 @@ def test_lines_that_transposes_ask_for_are_paid() -> None:
         assert cost(rows, "L1", True) - near == lines * crowds
         assert cost(rows, "L2", False) - near == rows * (c.line_l2 + c.row_l2)
         far = rows * (c.line_gl + c.line_l2 + c.row_gl)
-        assert cost(rows, "GL", False) - near == far
-        assert cost(rows, "GL", True) - near == far + (rows + lines) * crowds
+        assert cost(rows, "MEM", False) - near == far
+        assert cost(rows, "MEM", True) - near == far + (rows + lines) * crowds
     written = c.store_gl + c.store_l2 + c.prefetch
     more = cost(320, "L1", False) - cost(160, "L1", False)
     blocks = 2 * 20 * max(8 * c.load, 24 * c.shuffle, 8 * c.store)

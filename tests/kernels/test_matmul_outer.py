@@ -16,7 +16,7 @@ NAME = "matmul_outer"
 def outer(
     sizes: tuple[int, ...], dtype: str = "f32", accum: bool = False, vrf: int = 16
 ) -> Spec:
-    forms = f"{dtype}@L1[0,1,2]", f"{dtype}@L1[0,1,2]", f"{dtype}@GL[0,1,2]"
+    forms = f"{dtype}@L1[0,1,2]", f"{dtype}@L1[0,1,2]", f"{dtype}@MEM[0,1,2]"
     limits = Limits(vrf, AVX2.limits.l1, AVX2.limits.l2)
     return spec(Matmul(accum), sizes, *forms, limits=limits)
 

@@ -52,7 +52,7 @@ def test_what_does_not_fit_says_why(
 
 
 def test_rows_with_gaps_or_in_l1_are_not_its_own() -> None:
-    for rhs in ("f32@L2[0,1,2]", "f32@L1[0,1,2]!", "f32@GL[0,1,2]!"):
+    for rhs in ("f32@L2[0,1,2]", "f32@L1[0,1,2]!", "f32@MEM[0,1,2]!"):
         forms = "f32@L1[0,1,2]", rhs, "f32@L1[0,1,2]"
         assert not legal("matmul_rows", spec(Matmul(True), (1, 6, 9, 64), *forms))
 

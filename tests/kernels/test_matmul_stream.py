@@ -48,13 +48,13 @@ def test_axpy_is_exact_at_every_edge_size(dtype: str) -> None:
 
 def test_axpy_is_exact_where_it_prefetches() -> None:
     sizes = itertools.product((1,), (1, 2, 6), (1, 8, 15, 16, 17, 40), (5, 16, 50))
-    check_random(Case("matmul_axpy", axpy(s, rhs="GL")) for s in sizes)
+    check_random(Case("matmul_axpy", axpy(s, rhs="MEM")) for s in sizes)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
     sizes = itertools.product((1,), (2, 5, 6), (8, 11, 12, 17, 40), (5, 16, 50))
-    given = [axpy(s, dtype, "GL", accum) for s in sizes for accum in (True, False)]
+    given = [axpy(s, dtype, "MEM", accum) for s in sizes for accum in (True, False)]
     check_random(Case("matmul_axpy_four", s) for s in given)
 
 
@@ -63,7 +63,7 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
 def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, m, k, 1024) for m in (1, 2, 6) for k in (8, 11, 12)]
     sizes += [(1, m, 9, n) for m in (1, 3) for n in (1025, 1032, 1040, 1100, 2053)]
-    given = [axpy(s, dtype, "GL", accum) for s in sizes]
+    given = [axpy(s, dtype, "MEM", accum) for s in sizes]
     cases = legal_cases("matmul_axpy_ahead", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
@@ -74,7 +74,7 @@ def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
 def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, 1, k, 50) for k in (10, 11, 14, 15, 31)]
     sizes += [(1, 1, 16, n) for n in (*EDGE, 96)]
-    given = [whole_rhs(axpy(s, dtype, "GL", accum)) for s in sizes]
+    given = [whole_rhs(axpy(s, dtype, "MEM", accum)) for s in sizes]
     check_random(Case("matmul_axpy_apart", s) for s in given)
 
 
@@ -89,7 +89,7 @@ def test_axpy_of_bf16_rows_apart_is_exact(lhs: str, accum: bool) -> None:
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
     sizes = itertools.product((1,), (1, 6), (1, 3, 8, 9, 16, 17, 40), (5, 16, 32, 50))
-    given = [axpy(s, dtype, "GL", accum=False) for s in sizes]
+    given = [axpy(s, dtype, "MEM", accum=False) for s in sizes]
     check_random(Case("matmul_axpy", s) for s in given)
 
 
@@ -109,7 +109,7 @@ def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
 def test_dot_is_exact_where_it_prefetches() -> None:
     sides = ((1, 8), (1, 17), (40, 1), (2, 13), (9, 3), (4, 12))
     sizes = [(1, m, k, n) for m, n in sides for k in (1, 16, 33, 100)]
-    check_random(Case("matmul_dot", dot(s, level="GL")) for s in sizes)
+    check_random(Case("matmul_dot", dot(s, level="MEM")) for s in sizes)
 
 
 @pytest.mark.parametrize("accum", [True, False])
@@ -118,7 +118,7 @@ def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
     sides = ((1, 8), (1, 15), (9, 1), (2, 13), (12, 3), (4, 7))
     sizes = [(1, m, k, n) for m, n in sides for k in (2048, 2055)]
     sizes += [(1, 8, k, 1) for k in (1024, 1025, 1033, 1040, 1070)]
-    given = [dot(s, dtype, accum, level="GL") for s in sizes]
+    given = [dot(s, dtype, accum, level="MEM") for s in sizes]
     cases = legal_cases("matmul_dot_ahead", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
@@ -127,7 +127,7 @@ def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_dot_of_bf16_that_asks_ahead_is_exact(lhs: str) -> None:
     sizes = [(1, m, k, n) for m, n in ((1, 8), (1, 11), (2, 9)) for k in (4096, 4121)]
-    given = [mixed(s, lhs, f"GL{COLUMNS}") for s in sizes]
+    given = [mixed(s, lhs, f"MEM{COLUMNS}") for s in sizes]
     check_random(Case("matmul_dot_ahead", s) for s in given)
 
 
@@ -136,12 +136,12 @@ def test_dot_of_bf16_that_asks_ahead_is_exact(lhs: str) -> None:
 def test_dot_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, 1, k, n) for n in (10, 14, 31) for k in (1, 19, 40)]
     sizes += [(1, 12, k, 1) for k in EDGE] + [(1, m, 19, 1) for m in (10, 14, 50)]
-    given = [dot(s, dtype, accum, level="GL") for s in sizes]
+    given = [dot(s, dtype, accum, level="MEM") for s in sizes]
     check_random(Case("matmul_dot_apart", s) for s in given)
 
 
 def mixed(
-    sizes: tuple[int, ...], lhs: str, rhs: str = f"GL{ROWS}", accum: bool = True
+    sizes: tuple[int, ...], lhs: str, rhs: str = f"MEM{ROWS}", accum: bool = True
 ) -> Spec:
     return spec(Matmul(accum), sizes, f"{lhs}@L1{ROWS}", f"bf16@{rhs}", f"f32@L1{ROWS}")
 
@@ -167,7 +167,7 @@ def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
     check_random(cases)
 
 
-PANELS = "GL[0,2,1,2p64]"
+PANELS = "MEM[0,2,1,2p64]"
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
@@ -190,7 +190,7 @@ def test_few_rows_do_not_ask_ahead() -> None:
     assert not legal_cases("matmul_axpy_bf16_ahead", (given,))
 
 
-NARROW = "GL[0,2,1,2p16]"
+NARROW = "MEM[0,2,1,2p16]"
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
@@ -204,13 +204,13 @@ def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_dot_of_bf16_rows_apart_is_exact(lhs: str) -> None:
     sizes = [(1, 1, k, 13) for k in EDGE] + [(1, 1, 40, n) for n in (10, 14, 31)]
-    given = [mixed(s, lhs, f"GL{COLUMNS}") for s in sizes]
+    given = [mixed(s, lhs, f"MEM{COLUMNS}") for s in sizes]
     check_random(Case("matmul_dot_apart", s) for s in given)
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
-    columns = f"GL{COLUMNS}"
+    columns = f"MEM{COLUMNS}"
     sizes = [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (2, 17))]
     sizes += [(1, m, 33, n) for e in EDGE for m, n in ((1, e), (e, 1), (2, e))]
     given = [mixed(s, lhs, columns, accum) for s in dict.fromkeys(sizes)]
@@ -258,7 +258,7 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
 def test_what_does_not_fit_says_why(
     name: str, sizes: tuple[int, ...], vrf: int, reason: str
 ) -> None:
-    given = axpy(sizes, rhs="GL") if "axpy" in name else dot(sizes, level="GL")
+    given = axpy(sizes, rhs="MEM") if "axpy" in name else dot(sizes, level="MEM")
     given = dataclasses.replace(given, limits=Limits(vrf, 512, 16384))
     conditions = KERNELS[name].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
@@ -275,7 +275,7 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
 
     for level, line in (
         ("L2", AVX2.coefficients.line_l2),
-        ("GL", AVX2.coefficients.hidden_gl),
+        ("MEM", AVX2.coefficients.hidden_gl),
     ):
         assert cost(level) >= cost("L1") + lines * line
 
@@ -304,17 +304,17 @@ def test_far_operands_cost_their_lines() -> None:
         return total
 
     lines = 1024 * 4096 * 4 // 64
-    assert cost("L1") < cost("L2") < cost("GL")
+    assert cost("L1") < cost("L2") < cost("MEM")
     arrival = lines * AVX2.coefficients.line_gl
     asked = lines * AVX2.coefficients.prefetch
-    assert arrival <= cost("GL") <= 1.1 * (arrival + asked)
+    assert arrival <= cost("MEM") <= 1.1 * (arrival + asked)
 
 
 def test_lines_of_dram_are_asked_for_at_no_cost() -> None:
     """In L3 a loop over few rows, which asks for none, may be cheaper."""
     costs = AVX2.coefficients
 
-    def asked(costs: Coefficients, k: int, level: str = "GL") -> int:
+    def asked(costs: Coefficients, k: int, level: str = "MEM") -> int:
         frame = Frame.of(axpy((1, 1, k, 4096), rhs=level))
         kernel = KERNELS["matmul_axpy"]
         silent = dataclasses.replace(costs, prefetch=0)
@@ -334,12 +334,12 @@ def test_rows_of_rhs_beside_rows_of_out_crowd_l1() -> None:
         kernel = KERNELS[name]
         return int(kernel.cost(frame, costs) - kernel.cost(frame, costs.uncrowded()))
 
-    assert crowd("L2", 6, 512) == crowd("GL", 6, 512) == 512 * 32 * costs.crowd_l1
+    assert crowd("L2", 6, 512) == crowd("MEM", 6, 512) == 512 * 32 * costs.crowd_l1
     assert crowd("L1", 6, 512) == 0  # a move has paid
-    assert crowd("GL", 4, 5) == 5 * 32 * costs.crowd_l1
-    assert crowd("GL", 1, 512) == crowd("GL", 4, 4) == 0
-    assert crowd("GL", 4, 512, "matmul_axpy_four") == 0
-    assert crowd("GL", 5, 512, "matmul_axpy_four") == crowd("GL", 6, 512)
+    assert crowd("MEM", 4, 5) == 5 * 32 * costs.crowd_l1
+    assert crowd("MEM", 1, 512) == crowd("MEM", 4, 4) == 0
+    assert crowd("MEM", 4, 512, "matmul_axpy_four") == 0
+    assert crowd("MEM", 5, 512, "matmul_axpy_four") == crowd("MEM", 6, 512)
 
 
 def test_factors_that_registers_do_not_hold_cost_loads() -> None:
@@ -366,7 +366,7 @@ def dearer(name: str, given: Spec, coefficient: str) -> int:
 @pytest.mark.parametrize(("rows", "asked"), [(64, 56), (60, 48), (16, 8), (8, 0)])
 def test_dot_pays_for_each_line_that_it_asks_for(rows: int, asked: int) -> None:
     """All but the last 8 rows have others that are asked for, 16 lines each."""
-    given = dot((1, rows, 256, 1), level="GL")
+    given = dot((1, rows, 256, 1), level="MEM")
     assert dearer("matmul_dot", given, "prefetch") == 16 * asked
     near = dot((1, rows, 256, 1), level="L2")
     assert dearer("matmul_dot", near, "prefetch") == 0
@@ -380,9 +380,9 @@ def test_several_rows_that_are_overwritten_beyond_l2_are_written_in_turn(
         forms = f"f32@L1{ROWS}", f"f32@L1{ROWS}", f"f32@{level}{ROWS}"
         return spec(Matmul(accum), (1, m, k, 1024), *forms)
 
-    assert dearer("matmul_axpy", given("GL", False), "turn_gl") == lines
+    assert dearer("matmul_axpy", given("MEM", False), "turn_gl") == lines
     assert dearer("matmul_axpy", given("L2", False), "turn_gl") == 0
-    assert dearer("matmul_axpy", given("GL", True), "turn_gl") == 0
+    assert dearer("matmul_axpy", given("MEM", True), "turn_gl") == 0
 
 
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:
@@ -396,7 +396,7 @@ def products_of(found: Counter[str]) -> int:
 
 
 def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
-    body, found = hot_loop("matmul_axpy", axpy((1, 1, 64, 512), rhs="GL"))
+    body, found = hot_loop("matmul_axpy", axpy((1, 1, 64, 512), rhs="MEM"))
     assert products_of(found) == 16
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 4
@@ -406,9 +406,9 @@ def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
 def test_rows_that_ask_ahead_ask_for_as_many_lines_as_they_read() -> None:
     """Of themselves, and at their end of the next rows; the last ones for nothing."""
     for name, given, products in (
-        ("matmul_axpy_ahead", axpy((1, 1, 64, 2048), rhs="GL"), 8),
-        ("matmul_axpy_ahead", axpy((1, 4, 64, 2048), rhs="GL"), 32),
-        ("matmul_dot_ahead", dot((1, 64, 2048, 1), level="GL"), 8),
+        ("matmul_axpy_ahead", axpy((1, 1, 64, 2048), rhs="MEM"), 8),
+        ("matmul_axpy_ahead", axpy((1, 4, 64, 2048), rhs="MEM"), 32),
+        ("matmul_dot_ahead", dot((1, 64, 2048, 1), level="MEM"), 8),
     ):
         body, found = hot_loop(name, given)
         assert found["prefetcht0"] == 4, name
@@ -425,7 +425,7 @@ def test_rows_that_ask_ahead_ask_for_as_many_lines_as_they_read() -> None:
 def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:
     for name, given, rows in (
         ("matmul_axpy_bf16", mixed((1, 1, 64, 512), "f32"), 8),
-        ("matmul_dot", mixed((1, 1, 512, 64), "bf16", f"GL{COLUMNS}"), 4),
+        ("matmul_dot", mixed((1, 1, 512, 64), "bf16", f"MEM{COLUMNS}"), 4),
     ):
         body, found = hot_loop(name, given)
         assert found["vpslld"] >= 2 * rows
@@ -451,18 +451,18 @@ def test_runs_apart_are_read_side_by_side() -> None:
     assert found["prefetcht1"] == 5
     assert products_of(found) == 2 * 10
     assert not touches_stack(body)
-    given = mixed((1, 1, 512, 60), "bf16", f"GL{COLUMNS}")
+    given = mixed((1, 1, 512, 60), "bf16", f"MEM{COLUMNS}")
     body, found = hot_loop("matmul_dot_apart", given)
     assert found["vmovdqu"] == found["vpslld"] == 2 * 6
     assert found["prefetcht1"] == 5
     assert products_of(found) == 2 * 10
     assert not touches_stack(body)
-    given = whole_rhs(axpy((1, 1, 512, 960), rhs="GL"))
+    given = whole_rhs(axpy((1, 1, 512, 960), rhs="MEM"))
     body, found = hot_loop("matmul_axpy_apart", given)
     assert products_of(found) == 10
     assert found["vmovups"] == 4
     assert not touches_stack(body)
-    body, found = hot_loop("matmul_dot_apart", dot((1, 60, 512, 1), level="GL"))
+    body, found = hot_loop("matmul_dot_apart", dot((1, 60, 512, 1), level="MEM"))
     assert found["vfmadd231ps"] == 10
     assert found["vmovups"] == 2
     assert found["prefetcht1"] == 0
@@ -474,7 +474,7 @@ def test_runs_apart_are_read_side_by_side() -> None:
     [
         ("matmul_axpy_bf16_apart", whole_rhs(mixed((1, 1, 15, 2048), "f32"))),
         ("matmul_axpy_bf16_apart", mixed((1, 1, 512, 240), "f32", NARROW)),
-        ("matmul_dot_apart", mixed((1, 1, 2048, 15), "f32", f"GL{COLUMNS}")),
+        ("matmul_dot_apart", mixed((1, 1, 2048, 15), "f32", f"MEM{COLUMNS}")),
     ],
     ids=["rows", "panels", "columns"],
 )
@@ -489,7 +489,7 @@ def test_the_last_of_runs_apart_ask_for_nothing_behind_them(
 
 
 def test_dot_multiplies_straight_from_memory() -> None:
-    body, found = hot_loop("matmul_dot", dot((1, 64, 512, 1), level="GL"))
+    body, found = hot_loop("matmul_dot", dot((1, 64, 512, 1), level="MEM"))
     assert found["vfmadd231ps"] == 16
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 2

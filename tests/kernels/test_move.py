@@ -55,15 +55,15 @@ def test_every_small_transpose(dtype: str) -> None:
 def test_long_transposes() -> None:
     """Loops that ask ahead, loops that do not, and rows that remain."""
     given = [
-        move((rows, columns), f"{dtype}@{level}{src}", f"{dtype}@GL{dst}")
+        move((rows, columns), f"{dtype}@{level}{src}", f"{dtype}@MEM{dst}")
         for rows in (*range(1, 20), 31, 32, 33, 47, 48, 49, 64, 65, 80, 127)
-        for columns, dtype, level in ((8, "f32", "L2"), (16, "s32", "GL"))
+        for columns, dtype, level in ((8, "f32", "L2"), (16, "s32", "MEM"))
         for src, dst in (("[0,1]", "[1,0]"),)
     ]
     given += [
-        move((16, 70), "f32@L1[1,0]", "f32@GL[0,1]"),
-        move((1, 40, 8), "f32@L1[0,1,2]", "f32@GL[0,2,1]"),
-        move((40, 1, 8), "f32@L1[0,1,2]", "f32@GL[2,1,0]"),
+        move((16, 70), "f32@L1[1,0]", "f32@MEM[0,1]"),
+        move((1, 40, 8), "f32@L1[0,1,2]", "f32@MEM[0,2,1]"),
+        move((40, 1, 8), "f32@L1[0,1,2]", "f32@MEM[2,1,0]"),
     ]
     cases = legal_cases("move_transpose_ahead", tuple(given))
     assert len(cases) == len(given)

@@ -24,7 +24,7 @@ GAP = 5
 
 def compiled(shapes: Sequence[tuple[int, int, int]], layout: str) -> Engine:
     """Functions ``f<i>(source, found)``, of an operand with gaps between its rows."""
-    tensor = TensorSpec(Dtype.S8, Level.GL, Layout.parse(layout))
+    tensor = TensorSpec(Dtype.S8, Level.MEM, Layout.parse(layout))
     with ir.Context(), ir.Location.unknown():
         byte = ir.IntegerType.get_signless(8)
         module = ir.Module.create()
@@ -89,8 +89,8 @@ def test_one_element_out_of_bounds_is_found_anywhere(layout: str) -> None:
 
 def test_a_look_costs_what_its_vectors_do() -> None:
     c = AVX2.coefficients
-    rows = TensorSpec(Dtype.S8, Level.GL, Layout.row_major(3))
-    columns = TensorSpec(Dtype.S8, Level.GL, Layout.parse("[0,2,1]"))
+    rows = TensorSpec(Dtype.S8, Level.MEM, Layout.row_major(3))
+    columns = TensorSpec(Dtype.S8, Level.MEM, Layout.parse("[0,2,1]"))
     once = within_cost(rows, (1, 64, 64), c)
     assert within_cost(rows, (1, 128, 64), c) - once == 64 * (
         2 * c.load + 2 * c.loop_trip

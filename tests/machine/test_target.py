@@ -45,7 +45,7 @@ def test_taking() -> None:
     assert AVX2.take(full, Level.L1, 1) == Limits(16, 256, 16384)
     assert AVX2.take(full, Level.L1, 512) == Limits(16, 0, 16384)
     assert AVX2.take(full, Level.L2, 1) == Limits(16, 512, 8192)
-    assert AVX2.take(full, Level.GL, 1 << 40) == full
+    assert AVX2.take(full, Level.MEM, 1 << 40) == full
 
 
 def test_taking_on_arrays() -> None:

@@ -97,13 +97,13 @@ def _solved(number: int) -> Solved:
 
 
 def _random_part(number: int, rng: random.Random) -> Impl:
-    """The program of one of the Specs in GL that a goal's search has solved."""
+    """The program of one of the Specs in MEM that a goal's search has solved."""
     solved = _solved(number)
     roots = [
         table
         for table in solved.tables
         if isinstance(table.id.key.kind, Matmul)
-        and all(t.level is Level.GL for t in table.id.key.tensors)
+        and all(t.level is Level.MEM for t in table.id.key.tensors)
         and table.costs.size
     ]
     while True:

@@ -1,4 +1,4 @@
-"""Random Specs of every kind, as functions take them: operands in GL."""
+"""Random Specs of every kind, as functions take them: operands in MEM."""
 
 import random
 

@@ -142,7 +142,7 @@ def _candidates(kind: type[Action], spec: Spec, rng: random.Random) -> list[Acti
     if kind is Move:
         for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
             layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
-            level = rng.choice((Level.GL, Level.L2, Level.L1))
+            level = rng.choice((Level.MEM, Level.L2, Level.L1))
             found.append(Move(operand.name, level, layout))
     return found
 

@@ -53,11 +53,11 @@ KINDS: tuple[Kind, ...] = (
 )
 
 LEVELS: tuple[tuple[Level, ...], ...] = (
-    (Level.GL,),
+    (Level.MEM,),
     (Level.L2,),
     (Level.L1,),
     (Level.L1, Level.L2),
-    (Level.GL, Level.L2, Level.L1),
+    (Level.MEM, Level.L2, Level.L1),
 )
 """What the operands of one goal may lie in."""
 

@@ -125,8 +125,8 @@ def test_a_line_costs_more_where_it_is_waited_for() -> None:
     for what in ("line", "hidden", "stream", "store", "row"):
         costs = [AVX2.cost(what, level) for level in Level]
         assert costs[Level.VRF] == costs[Level.L1] == 0
-        assert min(costs[Level.L2], costs[Level.GL]) > 0
-    for level in (Level.L2, Level.GL):
+        assert min(costs[Level.L2], costs[Level.MEM]) > 0
+    for level in (Level.L2, Level.MEM):
         kinds = [AVX2.cost(what, level) for what in ("stream", "hidden", "line")]
         assert kinds == sorted(kinds)
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -25,7 +25,7 @@ for text in (f"matmul_accum:6x8x32:f32:l2=0:{near}", "max:9x17:f32",
     for packed in solver.run_of(spec).store.packed():
         data = encode_decisions(packed) + encode_costs(packed)
         print(packed.id.key, hashlib.sha256(data).hexdigest())
-    if all(str(tensor.level) == "GL" for tensor in spec.tensors):
+    if all(str(tensor.level) == "MEM" for tensor in spec.tensors):
         stages = build_stages(spec, AVX2, solution)
         print(stages.schedule, stages.mlir)
 """

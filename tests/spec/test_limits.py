@@ -38,9 +38,9 @@ def test_one_level_at_a_time() -> None:
         assert changed[level] == 9
         assert changed.replace(level, limits[level]) == limits
     with pytest.raises(KeyError):
-        limits[Level.GL]
+        limits[Level.MEM]
     with pytest.raises(KeyError):
-        limits.replace(Level.GL, 1)
+        limits.replace(Level.MEM, 1)
 
 
 def test_classes() -> None:

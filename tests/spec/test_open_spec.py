@@ -55,7 +55,7 @@ def test_refusals(text: str, message: str) -> None:
 
 def test_an_open_operand_has_no_form_of_its_own() -> None:
     spec = parse_spec("matmul:4x5x6:rhs=[0,2,1]", HAVE)
-    with pytest.raises(SpecError, match=r"'rhs' is open and has the form f32@GL"):
+    with pytest.raises(SpecError, match=r"'rhs' is open and has the form f32@MEM"):
         OpenSpec(spec, (1,))
 
 

@@ -32,45 +32,45 @@ def forms(*texts: str) -> tuple[TensorSpec, ...]:
         (
             Matmul(),
             (4, 4, 4),
-            forms("f32@GL[0,1,2]", "f32@GL[0,1,2]", "f32@GL[0,1,2]"),
+            forms("f32@MEM[0,1,2]", "f32@MEM[0,1,2]", "f32@MEM[0,1,2]"),
             r"matmul has 4 dimensions \(b,m,k,n\) but 3 sizes",
         ),
         (
             Fill(1),
             (0,),
-            forms("f32@GL[0]"),
+            forms("f32@MEM[0]"),
             "size 0 of dimension d0 of fill is not between 1 and 2147483647",
         ),
         (
             Max(),
             (4, 1 << 31),
-            forms("f32@GL[0,1]", "f32@GL[0]"),
+            forms("f32@MEM[0,1]", "f32@MEM[0]"),
             "size 2147483648 of dimension n of max is not between 1 and",
         ),
-        (Move(1), (4,), forms("f32@GL[0]"), "move has 2 operands but 1 forms"),
+        (Move(1), (4,), forms("f32@MEM[0]"), "move has 2 operands but 1 forms"),
         (
             Move(1),
             (4,),
-            forms("f32@GL[0]", "s32@GL[0]"),
+            forms("f32@MEM[0]", "s32@MEM[0]"),
             "move has no cast from f32 to s32",
         ),
         (
             Max(),
             (4, 4),
-            forms("f32@GL[0]", "f32@GL[0]"),
+            forms("f32@MEM[0]", "f32@MEM[0]"),
             r"operand 'src' of max has 2 dimensions but its layout \[0\] has 1; for "
             r"example \[0,1\]",
         ),
         (
             Fill(3),
             (1 << 20, 1 << 20, 64),
-            forms("f32@GL[0,1,2]"),
+            forms("f32@MEM[0,1,2]"),
             "operand 'out' of fill has 281474976710656 bytes: more than this machine",
         ),
         (
             Fill(2),
             (1 << 30, 3),
-            forms("s8@GL[0,1,1p65536]"),
+            forms("s8@MEM[0,1,1p65536]"),
             "operand 'out' of fill has 70368744177664 bytes: more than this",
         ),
     ],
@@ -112,11 +112,11 @@ def test_a_key_is_everything_but_sizes_and_limits() -> None:
     moved = one.key.with_tensor(0, TensorSpec.parse("f32@L1[0,1,2]"))
     assert moved.tensors[1:] == one.key.tensors[1:]
     assert str(moved) == (
-        "Matmul(accum=False, saturating=False) f32@L1[0,1,2] f32@GL[0,2,1]! "
-        "f32@GL[0,1,2]!"
+        "Matmul(accum=False, saturating=False) f32@L1[0,1,2] f32@MEM[0,2,1]! "
+        "f32@MEM[0,1,2]!"
     )
 
 
 def test_the_long_form() -> None:
     spec = parse_spec("fill:4x5:s32:l1=7", LIMITS)
-    assert str(spec) == "fill:4x5 s32@GL[0,1]! vrf=16,l1=7,l2=16384"
+    assert str(spec) == "fill:4x5 s32@MEM[0,1]! vrf=16,l1=7,l2=16384"

@@ -33,7 +33,7 @@ def test_a_tile_is_known_to_be_gapless_along_the_outermost_alone(
 
 
 def test_lines_and_runs() -> None:
-    whole = TensorSpec.parse("f32@GL[0,1]!")
+    whole = TensorSpec.parse("f32@MEM[0,1]!")
     assert whole.lines((3, 5)) == math.ceil(60 / 64)
     assert whole.runs((3, 5)) == 1
     tile = whole.tiled(1)
@@ -52,16 +52,16 @@ def test_registers() -> None:
 
 def test_an_argument_is_gapless_unless_it_is_packed() -> None:
     plain = argument_tensor(Dtype.F32, Layout.parse("[1,0]"))
-    assert plain == TensorSpec.parse("f32@GL[1,0]!")
+    assert plain == TensorSpec.parse("f32@MEM[1,0]!")
     packed = argument_tensor(Dtype.S8, Layout.parse("[1,0,1p4]"))
-    assert packed == TensorSpec.parse("s8@GL[1,0,1p4]")
+    assert packed == TensorSpec.parse("s8@MEM[1,0,1p4]")
     assert packed.rank == 2
 
 
 def test_levels() -> None:
-    assert [str(level) for level in Level] == ["VRF", "L1", "L2", "GL"]
+    assert [str(level) for level in Level] == ["VRF", "L1", "L2", "MEM"]
     assert [level for level in Level if level.is_cache] == [Level.L1, Level.L2]
-    assert Level.L1 < Level.L2 < Level.GL
+    assert Level.L1 < Level.L2 < Level.MEM
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_levels() -> None:
         ("f32", "'f32' is not the form of an operand; write it as dtype@level"),
         ("f32@L1[0]w8", "is not the form of an operand"),
         ("f64@L1[0]", "unknown dtype 'f64'; use one of f32, bf16, u8, s8"),
-        ("f32@L9[0]", "unknown memory level 'L9'; use one of VRF, L1, L2, GL"),
+        ("f32@L9[0]", "unknown memory level 'L9'; use one of VRF, L1, L2, MEM"),
         ("f32@VRF[0]", "a vector width goes with level VRF and no other; write"),
         ("f32@L1[0]v8", "a vector width goes with level VRF and no other"),
         ("f32@VRF[1,0]v8", "registers hold row-major tiles only"),
@@ -140,3 +140,8 @@ def test_arguments_have_what_numpy_has() -> None:
 
 def test_dtypes_are_ordered_by_name() -> None:
     assert [str(d) for d in sorted(Dtype)] == sorted(str(d) for d in Dtype)
+
+
+def test_the_old_name_of_memory_is_refused_with_the_levels_there_are() -> None:
+    with pytest.raises(SpecError, match=r"'GL'.*VRF, L1, L2, MEM"):
+        TensorSpec.parse("f32@GL[0,1]")

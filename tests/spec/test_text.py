@@ -62,7 +62,7 @@ def test_what_is_left_out() -> None:
     assert spec.sizes == (1, 4, 5, 6)
     assert spec.dtypes == (Dtype.F32,) * 3
     assert spec.limits == HAVE
-    assert all(t.contiguous and t.level is Level.GL for t in spec.tensors)
+    assert all(t.contiguous and t.level is Level.MEM for t in spec.tensors)
 
 
 def test_options() -> None:

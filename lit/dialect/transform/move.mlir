@@ -1,14 +1,14 @@
 // morello_transform.move: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Into a cache with the same layout: nothing is copied.
 // CHECK-LABEL: func.func @f(
 // CHECK-NOT: memref.alloc
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = true, body, limits = #morello.limits<"vrf=16,l1=512,l2=8192">
-// CHECK-SAME: tensors = [#morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "GL"
+// CHECK-SAME: tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM"
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   "morello.matmul"(%a, %b, %c) {accum = true, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
@@ -26,15 +26,15 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#b3 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // An input becomes wider as it is packed.
 // CHECK-LABEL: func.func @f(
 // CHECK: [[BUF:%.+]] = memref.alloc() : memref<1x1x4x16xf32>
 // CHECK: "morello.move"(%arg1, [[BUF]])
-// CHECK-SAME: #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,2,1,2p16]">, false
+// CHECK-SAME: #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,2,1,2p16]">, false
 // CHECK: "morello.matmul"(%arg0, [[BUF]], %arg2) {accum = true, body
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xbf16>, %b: memref<1x4x16xbf16>, %c: memref<1x6x16xf32>) {
@@ -105,8 +105,8 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#b3 = #morello.tensor<"bf16", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#b3 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -127,7 +127,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // A relayout of an input: a buffer, padded to whole packs, and a prologue.
@@ -135,7 +135,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: [[BUF:%.+]] = memref.alloc() : memref<1x2x4x16xf32>
 // CHECK: "morello.move"(%arg1, [[BUF]])
 // CHECK-SAME: prologue, serial = true, sizes = array<i64: 1, 4, 20>
-// CHECK-SAME: #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false
+// CHECK-SAME: #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false
 // CHECK: "morello.matmul"(%arg0, [[BUF]], %arg2) {accum = true, body
 // CHECK-NOT: morello.move
 module attributes {transform.with_named_sequence} {
@@ -207,7 +207,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -225,7 +225,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -243,7 +243,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -261,7 +261,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -271,7 +271,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{unknown memory level 'L3'; use one of VRF, L1, L2, GL}}
+  // expected-error@+1 {{unknown memory level 'L3'; use one of VRF, L1, L2, MEM}}
   %r:3 = "morello_transform.move"(%0) {operand = "lhs", level = "L3", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.yield
 }
@@ -279,7 +279,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -297,7 +297,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -315,7 +315,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -333,7 +333,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -351,7 +351,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -361,7 +361,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{registers are filled from L1, not from GL}}
+  // expected-error@+1 {{registers are filled from L1, not from MEM}}
   %r:3 = "morello_transform.move"(%0) {operand = "lhs", level = "VRF", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.yield
 }

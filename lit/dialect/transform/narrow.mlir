@@ -1,14 +1,14 @@
 // morello_transform.narrow: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#u3 = #morello.tensor<"u8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#o3 = #morello.tensor<"s32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // One look at rhs decides; nothing is copied.
 // CHECK-LABEL: func.func @f(
-// CHECK: [[FOUND:%.+]] = "morello.within"(%arg1) {part = "s7", sizes = array<i64: 1, 16, 32>, tensor = #morello.tensor<"s8", "GL"
+// CHECK: [[FOUND:%.+]] = "morello.within"(%arg1) {part = "s7", sizes = array<i64: 1, 16, 32>, tensor = #morello.tensor<"s8", "MEM"
 // CHECK: scf.if [[FOUND]] {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
 // CHECK-SAME: limits = #morello.limits<"vrf=16,l1=512,l2=8192">, narrow, serial = true
@@ -34,9 +34,9 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#u3 = #morello.tensor<"u8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#o3 = #morello.tensor<"s32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -54,9 +54,9 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#u3 = #morello.tensor<"u8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#s3 = #morello.tensor<"s8", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#o3 = #morello.tensor<"s32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -66,8 +66,8 @@ func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{'rhs' is in GL: name a nearer cache}}
-  %r:2 = "morello_transform.narrow"(%0) {operand = "rhs", level = "GL"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  // expected-error@+1 {{'rhs' is in MEM: name a nearer cache}}
+  %r:2 = "morello_transform.narrow"(%0) {operand = "rhs", level = "MEM"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
 }

@@ -1,7 +1,7 @@
 // What a schedule costs: the first action keeps its goal; one that cannot be read is refused.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // CHECK-LABEL: func.func @f(
@@ -20,7 +20,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // The goal of a function that was begun before stays.
@@ -40,7 +40,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -58,7 +58,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {

@@ -59,7 +59,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {

@@ -1,7 +1,7 @@
 // morello_transform.split: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // CHECK-LABEL: func.func @f(
@@ -10,7 +10,7 @@
 // CHECK: [[TB:%.+]] = memref.subview %arg1[0, [[I]], 0] [1, 3, 16]
 // CHECK: "morello.matmul"([[TA]], [[TB]], %arg2)
 // CHECK-SAME: main, serial = true, sizes = array<i64: 1, 6, 3, 16>
-// CHECK-SAME: #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true
+// CHECK-SAME: #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true
 // CHECK: }
 // CHECK: [[RA:%.+]] = memref.subview %arg0[0, 0, 6] [1, 6, 1]
 // CHECK: [[RB:%.+]] = memref.subview %arg1[0, 6, 0] [1, 1, 16]
@@ -32,7 +32,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -50,7 +50,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -68,7 +68,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -86,7 +86,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -104,7 +104,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {

@@ -1,8 +1,8 @@
 // morello_transform.tile: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Two tiles of 48 rows, then 4 rows.
@@ -13,7 +13,7 @@
 // CHECK: [[TC:%.+]] = memref.subview [[C]][0, [[I]], 0] [1, 48, 40] [1, 1, 1]
 // CHECK: "morello.matmul"([[TA]], [[B]], [[TC]])
 // CHECK-SAME: main, serial = true, sizes = array<i64: 1, 48, 4, 40>
-// CHECK-SAME: #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, false
+// CHECK-SAME: #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false
 // CHECK: }
 // CHECK: [[RA:%.+]] = memref.subview [[A]][0, 96, 0] [1, 4, 4] [1, 1, 1] : memref<1x100x4xf32> to memref<1x4x4xf32, strided<[400, 4, 1], offset: 384>>
 // CHECK: [[RC:%.+]] = memref.subview [[C]][0, 96, 0] [1, 4, 40]
@@ -36,8 +36,8 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Whole packs: a loop of one trip is no loop. Then parts of a pack.
@@ -64,8 +64,8 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Tiles inside of packs.
@@ -89,7 +89,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // A handle to several ops is rewritten op by op; one to none does nothing.
@@ -118,7 +118,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -136,7 +136,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -154,7 +154,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -172,7 +172,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -190,7 +190,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -200,7 +200,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{tile does not apply to matmul_accum:1x6x4x16 f32@GL[0,1,2]! f32@GL[0,1,2]! f32@GL[0,1,2]! vrf=16,l1=512,l2=16384: size 6 is not smaller than m = 6}}
+  // expected-error@+1 {{tile does not apply to matmul_accum:1x6x4x16 f32@MEM[0,1,2]! f32@MEM[0,1,2]! f32@MEM[0,1,2]! vrf=16,l1=512,l2=16384: size 6 is not smaller than m = 6}}
   %r:2 = "morello_transform.tile"(%0) {dim = "m", size = 6 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
@@ -208,7 +208,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -226,7 +226,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -244,7 +244,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -262,7 +262,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -280,8 +280,8 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
-#p3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,2,1,2p16]">, false, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {
@@ -299,7 +299,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Where the payload is.
@@ -318,7 +318,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g3 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1,2]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence} {

@@ -1,7 +1,7 @@
 // morello_transform.tile_parallel: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // Seven tiles of 14 rows and one of two rows for three threads. Thread t begins with tile
@@ -46,7 +46,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
@@ -64,7 +64,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#g2 = #morello.tensor<"f32", "GL", #morello.layout<"[0,1]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
 // expected-error @+1 {{'threads=many' in the target 'avx2{threads=many}' gives no number}}

@@ -186,7 +186,7 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
     for index, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        if dim in operand.dims and tensor.level is not Level.GL:
+        if dim in operand.dims and tensor.level is not Level.MEM:
             own = key.operand_sizes(index, sizes)
             lying = _lying(tensor, own, operand.dims.index(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
@@ -211,7 +211,7 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
     mesh = np.ix_(*(np.asarray(axis, np.int64) for axis in box.sizes))
     found: Any = np.ones((1,) * count, np.bool_)
     for index, tensor in enumerate(key.tensors):
-        if tensor.level is Level.GL:
+        if tensor.level is Level.MEM:
             continue
         own = key.operand_sizes(index, mesh)
         if tensor.level is Level.VRF:
