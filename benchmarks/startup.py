@@ -16,7 +16,7 @@ COMMANDS = {
     "import numpy": ["-c", "import numpy"],
     "import morello": ["-c", "import morello"],
     "import morello.search": ["-c", "import morello.search"],
-    "import morello.compiler": ["-c", "import morello.compiler"],
+    "import morello.compiler.compile": ["-c", "import morello.compiler.compile"],
     "morello --version": ["-m", "morello.tools.morello", "--version"],
     "morello-opt --version": ["-m", "morello.tools.morello_opt", "--version"],
     "morello-opt --help": ["-m", "morello.tools.morello_opt", "--help"],

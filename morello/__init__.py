@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from morello._version import __version__
 
 if TYPE_CHECKING:
-    from morello.compiler import compile
+    from morello.compiler.compile import compile
+    from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
-    from morello.kernel import Kernel
     from morello.spec import Spec
 
 _HOMES = {
-    "Kernel": "morello.kernel",
+    "Kernel": "morello.compiler.kernel",
     "MorelloError": "morello.errors",
     "Spec": "morello.spec",
-    "compile": "morello.compiler",
+    "compile": "morello.compiler.compile",
 }
 
 __all__ = ["Kernel", "MorelloError", "Spec", "__version__", "compile"]

@@ -63,8 +63,18 @@ IMPORTS = {
     "dialect": {"spec", "machine", "kernels", "actions", "mlir"},
     "passes": {"spec", "machine", "kernels", "actions", "search", "dialect", "mlir"},
     "jit": {"machine", "passes", "mlir"},
-    "aot": {"spec", "machine", "jit", "stages"},
-    "calibration": {"spec", "machine", "cost", "actions", "search", "jit", "stages"},
+    "aot": {"spec", "machine", "jit", "compiler"},
+    "compiler": {
+        "spec",
+        "targets",
+        "search",
+        "dialect",
+        "passes",
+        "jit",
+        "aot",
+        "mlir",
+    },
+    "calibration": {"spec", "machine", "cost", "actions", "search", "jit", "compiler"},
 }
 """What each package may import of ``morello`` beside itself, errors and version."""
 

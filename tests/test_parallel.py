@@ -13,15 +13,15 @@ import pytest
 
 import morello
 from morello.actions import Action, GridParallel, TileParallel
+from morello.compiler.kernel import Kernel
+from morello.compiler.stages import spec_module
 from morello.dialect import load
 from morello.jit import call_table, openmp
-from morello.kernel import Kernel
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.search import Branch, Impl, best_program
 from morello.spec import Array, parse_spec
-from morello.stages import spec_module
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -160,7 +160,7 @@ def test_a_kernel_works_after_a_fork() -> None:
 def test_without_a_runtime_there_is_a_warning_and_one_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("morello.compiler.load_openmp", lambda: False)
+    monkeypatch.setattr("morello.compiler.compile.load_openmp", lambda: False)
     with pytest.warns(RuntimeWarning, match="no OpenMP runtime was found"):
         kernel = morello.compile("max:101x77", target=CHEAP_FORK, threads=2)
     assert kernel.threads == 1

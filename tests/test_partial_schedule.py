@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import morello
+from morello.compiler.kernel import Kernel
+from morello.compiler.stages import build_stages
 from morello.dialect import load
 from morello.dialect.transform import build_action_op
 from morello.errors import ScheduleError
-from morello.kernel import Kernel
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.search.storage.overlay import NONE
 from morello.spec import parse_spec
-from morello.stages import build_stages
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "partial_schedule.mlir"
 

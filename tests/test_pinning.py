@@ -8,17 +8,17 @@ import pytest
 
 import morello
 from morello.actions import Action, Move, Tile
+from morello.compiler.hand_schedule import read_program
+from morello.compiler.pinning import pin, pinned, unpin
+from morello.compiler.stages import build_stages
 from morello.errors import MorelloError, ScheduleError
-from morello.hand_schedule import read_program
 from morello.machine import AVX2
-from morello.pinning import pin, pinned, unpin
 from morello.search import Explorer, Impl, Solver
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.queries.pins import Pin, Pins, full_text
 from morello.search.storage.database import Database
 from morello.search.storage.schema import PinRow
 from morello.spec import Layout, Level, parse_spec
-from morello.stages import build_stages
 from tests.test_partial_schedule import END, MATCH, MODULE, PARTIAL, SPEC, tile
 
 TILED = MODULE + MATCH + tile("t", "m", 5) + END + "}"

@@ -3,10 +3,10 @@
 import pytest
 
 import morello
+from morello.compiler.target_choice import chosen_target
 from morello.errors import TargetError
 from morello.machine import AVX2, find_target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.target_choice import chosen_target
 from morello.tools.morello import main
 
 SPEC = "fill:24:f32"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import morello
+from morello.compiler.threads import VARIABLE, thread_count
 from morello.errors import CompileError
-from morello.threads import VARIABLE, thread_count
 from morello.tools.morello import main
 from tests.test_parallel import CHEAP_FORK
 

@@ -18,9 +18,9 @@ from benchmarks.cost_model.measure import Sample, measure
 from benchmarks.cost_model.report import Origin, write
 from morello.calibration.draw import Plan
 from morello.calibration.target_file import machine
+from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
 from morello.machine import Target, print_target
-from morello.target_choice import chosen_target
 from morello.tools.flags import seconds, whole_number
 
 SPECS = (

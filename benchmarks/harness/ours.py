@@ -76,12 +76,14 @@ class Ours(Backend):
 
 
 def _target() -> str:
-    """The name of the target that is compiled for; older commits have one only."""
-    try:
-        choice = importlib.import_module("morello.target_choice")
-    except ImportError:
-        return "avx2"
-    return str(choice.chosen_target(None).name)
+    """The name of the target that is compiled for; the oldest commits have only one."""
+    for module in ("morello.compiler.target_choice", "morello.target_choice"):
+        try:
+            choice = importlib.import_module(module)
+        except ImportError:
+            continue
+        return str(choice.chosen_target(None).name)
+    return "avx2"
 
 
 def _packed(kernel: Any, rhs: Array, case: Case) -> Array:

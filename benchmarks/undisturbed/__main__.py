@@ -16,8 +16,8 @@ from benchmarks.harness.suites import SUITES, cases
 from benchmarks.undisturbed.measure import Part, measure, program
 from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import shared
+from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
-from morello.target_choice import chosen_target
 from morello.tools.flags import seconds, whole_number
 
 _ABOUT = """What part of the peak of its core each program reaches on one thread, in

@@ -7,12 +7,12 @@ from pathlib import Path
 from morello.aot.c_names import check_c_name
 from morello.aot.entry_points import entry_points, rename, unchecked_name
 from morello.aot.header import Interface, header
+from morello.compiler.stages import Stages
 from morello.errors import CompileError
 from morello.jit.engine import Compiled, compile_for_linker
 from morello.jit.parameter import Parameter
 from morello.machine.host import required_features
 from morello.spec import print_spec
-from morello.stages import Stages
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
 """Of the files that can be written: object, assembly, LLVM IR, header."""

@@ -22,12 +22,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from morello.compiler.stages import build_stages
 from morello.errors import CompileError
 from morello.jit.engine import Engine, compile_llvm
 from morello.machine import Target
 from morello.search import Impl, Solution, Statistics
 from morello.spec import Spec
-from morello.stages import build_stages
 
 _ALIGNMENT = 4096
 _LEAST_SAMPLE = 1e-4

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from morello.compiler.kernel import Kernel
+from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.jit.peak import measure_fma_peak
-from morello.kernel import Kernel
 from morello.machine.host import host
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
-from morello.threads import thread_count
 from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from morello.compiler.pinning import pin, unpin
 from morello.errors import MorelloError
-from morello.pinning import pin, unpin
 from morello.search.queries.pins import Pin, Pins, full_text
 from morello.search.storage.cache_key import PINS
 from morello.search.storage.database import Database, Row

@@ -1,14 +1,14 @@
 """``morello emit``: print a stage on the way from a Spec to machine code."""
 
-from morello.compiler import Searches
+from morello.compiler.compile import Searches
+from morello.compiler.stages import build_stages, spec_module
+from morello.compiler.threads import thread_count
 from morello.dialect import load
 from morello.mlir import ir
 from morello.search import Solution
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import NONE
 from morello.spec import OpenSpec
-from morello.stages import build_stages, spec_module
-from morello.threads import thread_count
 from morello.tools.commands import EmitOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.request import Request

@@ -3,6 +3,8 @@
 import json
 import math
 
+from morello.compiler.hand_schedule import read_program
+from morello.compiler.threads import thread_count
 from morello.explain import (
     Explanation,
     as_data,
@@ -12,14 +14,12 @@ from morello.explain import (
 )
 from morello.explain import Request as Wanted
 from morello.explain.words import Clock
-from morello.hand_schedule import read_program
 from morello.machine import Target
 from morello.search import Solver
 from morello.search.queries.best_program import parallel_goal, watch_of
 from morello.search.queries.counting import count_programs
 from morello.search.queries.partial_program import HOLE
 from morello.spec import Spec
-from morello.threads import thread_count
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.progress import progress

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.machine import Target, print_target
 from morello.search.storage.overlay import (
@@ -14,7 +15,6 @@ from morello.search.storage.overlay import (
     open_database,
 )
 from morello.spec import Spec, parse_spec, print_spec
-from morello.threads import thread_count
 from morello.tools.braces import expand_braces
 from morello.tools.commands import PrecomputeOptions
 from morello.tools.input_output import UsageError, write_output

@@ -5,14 +5,14 @@ import dataclasses
 import sys
 from collections.abc import Iterator
 
-from morello.compiler import compile as compile_spec
+from morello.compiler.compile import compile as compile_spec
+from morello.compiler.kernel import Kernel
+from morello.compiler.target_choice import chosen_target
 from morello.errors import CompileError, ScheduleError, TargetError
-from morello.kernel import Kernel
 from morello.machine import Target
 from morello.search import Patience, Solution, Statistics
 from morello.search.storage.overlay import NONE, Overlay, default_path, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec, print_open_spec
-from morello.target_choice import chosen_target
 from morello.tools.input_output import UsageError, input_name, read_input
 from morello.tools.progress import Show, progress, search_text
 

@@ -1,6 +1,6 @@
 """What ``run`` and ``bench`` print for a person: names, values, units."""
 
-from morello.kernel import Kernel
+from morello.compiler.kernel import Kernel
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 

@@ -5,8 +5,8 @@ import os
 
 import numpy as np
 
+from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
-from morello.kernel import Kernel
 from morello.spec import Array, Spec
 from morello.spec.kind import EXACT_BOUND
 from morello.tools.verify import UNIT_ROUNDOFF, Verdict, judge, rounds

@@ -9,8 +9,8 @@ import pytest
 
 import morello
 from morello.aot.entry_points import Status
+from morello.compiler.kernel import Kernel
 from morello.jit.openmp import openmp_library
-from morello.kernel import Kernel
 from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
 from tests.aot.test_library import SPECS, arguments
 from tests.quality.compiled import unsearched

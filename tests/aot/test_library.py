@@ -10,9 +10,9 @@ import pytest
 
 from morello.aot.entry_points import Status
 from morello.aot.library import SUFFIXES, Library
+from morello.compiler.kernel import Kernel
 from morello.errors import CompileError
 from morello.jit.object_file import undefined_symbols
-from morello.kernel import Kernel
 from tests.aot.compiler import NEEDS_CC, Linked
 from tests.jit.test_engine import missing_feature
 from tests.quality.compiled import unsearched

@@ -15,10 +15,10 @@ from morello.calibration.sample import (
     code_of,
     perturbed,
 )
+from morello.compiler.stages import build_stages
 from morello.machine import AVX2, Target, find_target
 from morello.search import Impl, Solution, Solver, Statistics
 from morello.spec import parse_spec
-from morello.stages import build_stages
 
 L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
 TEXTS = (

@@ -4,8 +4,8 @@ import functools
 import random
 
 import morello
+from morello.compiler.kernel import Kernel
 from morello.dialect import load
-from morello.kernel import Kernel
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import parse_spec

@@ -7,6 +7,7 @@ the passes of the compiler, one call of LLVM.
 import dataclasses
 from collections.abc import Sequence
 
+from morello.compiler.stages import LOWER
 from morello.dialect import load
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import whole_type
@@ -19,7 +20,6 @@ from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.search.impl import Impl
 from morello.spec import Spec
-from morello.stages import LOWER
 
 
 @dataclasses.dataclass(frozen=True)

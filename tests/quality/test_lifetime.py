@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import morello
-from morello.kernel import Kernel
+from morello.compiler.kernel import Kernel
 from morello.mlir import ir
 from morello.spec.kind import Array
 from tests.guarded import check_in_child

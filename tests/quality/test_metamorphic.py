@@ -7,7 +7,7 @@ rounded; else they are from N(0, 1). All bits agree.
 import numpy as np
 import pytest
 
-from morello.kernel import Kernel
+from morello.compiler.kernel import Kernel
 from morello.spec.kind import Array
 from tests.quality.compiled import unsearched
 

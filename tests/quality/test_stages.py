@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from morello.compiler.stages import LOWER
 from morello.dialect import load
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.spec import Spec, parse_spec
-from morello.stages import LOWER
 from tests.quality.programs import scheduled_module
 from tests.quality.stages import STAGES, check_module, check_stages
 from tests.quality.walks import random_program

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
-from morello.kernel import Kernel
 from tests.quality.compiled import unsearched
 
 SPECS = (

@@ -13,7 +13,7 @@ import hashlib
 from morello.search import Solution, Solver
 from morello.search.storage.codec import encode_costs, encode_decisions
 from morello.spec import parse_spec
-from morello.stages import build_stages
+from morello.compiler.stages import build_stages
 from morello.machine import AVX2
 solver = Solver(AVX2)
 near = "lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L1"

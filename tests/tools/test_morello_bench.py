@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.kernel import Kernel
+from morello.compiler.kernel import Kernel
 from morello.machine import AVX2
 from morello.spec import Max, parse_spec
 from morello.tools.bench import Measurement, operand_bytes, peak_dtype

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from morello.aot.library import Library
+from morello.compiler.packing import pack
+from morello.compiler.stages import Stages
 from morello.jit.engine import Engine
 from morello.jit.function import NativeFunction
 from morello.jit.parameter import Parameter
 from morello.machine import Target
-from morello.packing import pack
 from morello.search import Impl, Solution
 from morello.spec import Array, Spec, print_spec
-from morello.stages import Stages
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@
 the schedule leaves is a hole.
 """
 
+from morello.compiler.stages import check_goal, parse_schedule, place_text
 from morello.cost.operand_context import PLAIN
 from morello.dialect import load
 from morello.dialect.ops import spec_ops
@@ -16,7 +17,6 @@ from morello.passes.apply_schedule import entry_sequence, interpret
 from morello.passes.base import PassFailure
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.spec import Spec
-from morello.stages import check_goal, parse_schedule, place_text
 
 
 def read_program(schedule: str, spec: Spec, target: Target) -> Partial:

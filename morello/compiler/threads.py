@@ -2,8 +2,8 @@
 
 import os
 
+from morello.compiler.target_choice import schedule_target
 from morello.errors import CompileError
-from morello.target_choice import schedule_target
 
 VARIABLE = "MORELLO_THREADS"
 

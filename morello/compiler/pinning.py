@@ -6,8 +6,9 @@ database, for this Spec or for one that it occurs in, is made so.
 
 from pathlib import Path
 
+from morello.compiler.hand_schedule import read_program
+from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
-from morello.hand_schedule import read_program
 from morello.machine import Target
 from morello.search import Solver
 from morello.search.queries.pins import Pin, Pins, full_text, read_pins
@@ -15,7 +16,6 @@ from morello.search.storage.database import Database
 from morello.search.storage.overlay import VARIABLE, Overlay, open_database
 from morello.search.storage.schema import PinRow
 from morello.spec import Spec, parse_spec
-from morello.target_choice import chosen_target
 
 
 def pin(

@@ -5,19 +5,19 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from morello.compiler.kernel import Kernel, Times, parameters
+from morello.compiler.stages import build_stages
+from morello.compiler.target_choice import chosen_target
+from morello.compiler.threads import thread_count
 from morello.errors import CompileError
 from morello.jit.engine import compile_llvm
 from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
-from morello.kernel import Kernel, Times, parameters
 from morello.machine import Target
 from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec
-from morello.stages import build_stages
-from morello.target_choice import chosen_target
-from morello.threads import thread_count
 
 
 def compile(
