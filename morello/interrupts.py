@@ -1,9 +1,10 @@
-"""Ctrl-C that waits for a moment at which nothing is half done.
+"""Ctrl-C that is delivered at a point where nothing is half done.
 
-Python calls the handler of SIGINT between any two steps of the main thread, also while
-a lock has been taken and what gives it back is not in place yet; the lock then stays
-taken, and the next thread that asks for it waits for ever. What takes locks or begins
-transactions runs under `held`; what takes long calls `answer` where it may be stopped.
+Python calls the handler of SIGINT between any two steps of the main thread, even after
+a lock was taken and before the code that releases it is in place; the lock then stays
+taken, and the next thread that needs it waits for ever. Code that takes locks or begins
+transactions runs under `defer_sigint`; long computations call `check_sigint` where they
+may be stopped.
 """
 
 import signal
@@ -16,7 +17,7 @@ _Handler = Callable[[int, FrameType | None], object]
 
 
 class _Gate:
-    """The handler that a held signal has, and the signal if one came."""
+    """The handler to call later, and the signal if one arrived."""
 
     def __init__(self) -> None:
         self.handler: _Handler | None = None
@@ -31,15 +32,15 @@ def _wait(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """Let Ctrl-C wait until `answer` is called or the block ends.
+def defer_sigint() -> Iterator[None]:
+    """Defer Ctrl-C until `check_sigint` is called or the block ends.
 
-    Nothing changes in a thread other than the main one, which is never interrupted;
+    The block has no effect outside the main thread, which alone receives signals;
     inside another such block; and where Ctrl-C is ignored or ends the process.
 
     Raises:
-        KeyboardInterrupt: at the end, if there was one; or what else the handler of the
-            signal raises.
+        KeyboardInterrupt: at the end of the block, if SIGINT arrived; a handler of the
+            program may raise another exception.
     """
     handler = signal.getsignal(signal.SIGINT)
     if not _is_main() or not callable(handler) or handler is _wait:
@@ -51,14 +52,15 @@ def held() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        answer()
+        check_sigint()
 
 
-def answer() -> None:
-    """Give a signal that waits to the handler that it has outside of `held`.
+def check_sigint() -> None:
+    """Deliver a deferred signal to the handler that it has outside of `defer_sigint`.
 
     Raises:
-        KeyboardInterrupt: there was one; or what else the handler raises.
+        KeyboardInterrupt: SIGINT was deferred; a handler of the program may raise
+            another exception.
     """
     if _gate.waiting is None or _gate.handler is None or not _is_main():
         return

@@ -1,4 +1,4 @@
-"""Ctrl-C waits where it is held, and is not lost."""
+"""Ctrl-C is deferred inside a block, and is not lost."""
 
 import signal
 import subprocess
@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from morello.interrupts import answer, held
+from morello.interrupts import check_sigint, defer_sigint
 
 
 def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def while_held(*steps: Callable[[], object]) -> None:
-    with held():
+def while_deferred(*steps: Callable[[], object]) -> None:
+    with defer_sigint():
         for step in steps:
             step()
 
@@ -24,36 +24,36 @@ def while_held(*steps: Callable[[], object]) -> None:
 def test_it_comes_at_the_end() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        while_held(press, lambda: done.append("after"))
+        while_deferred(press, lambda: done.append("after"))
     assert done == ["after"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_it_comes_when_it_is_asked_for_and_only_once() -> None:
-    with held():
+def test_it_comes_when_it_is_checked_and_only_once() -> None:
+    with defer_sigint():
         press()
         press()
         with pytest.raises(KeyboardInterrupt):
-            answer()
-        answer()
+            check_sigint()
+        check_sigint()
 
 
 def test_an_inner_block_leaves_it_to_the_outer() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        while_held(lambda: while_held(press), lambda: done.append("between"))
+        while_deferred(lambda: while_deferred(press), lambda: done.append("between"))
     assert done == ["between"]
 
 
-def test_it_comes_at_once_where_nothing_is_held() -> None:
-    answer()
+def test_it_comes_at_once_outside_a_block() -> None:
+    check_sigint()
     with pytest.raises(KeyboardInterrupt):
         press()
 
 
 def test_it_does_not_hide_what_went_wrong() -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
-        while_held(press, {}.popitem)
+        while_deferred(press, {}.popitem)
     assert isinstance(caught.value.__context__, KeyError)
 
 
@@ -61,7 +61,7 @@ def test_the_handler_of_the_program_is_called() -> None:
     told: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
     try:
-        with held():
+        with defer_sigint():
             press()
             assert told == []
         assert told == [signal.SIGINT]
@@ -69,17 +69,17 @@ def test_the_handler_of_the_program_is_called() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_another_thread_neither_holds_nor_answers_it() -> None:
+def test_another_thread_neither_defers_nor_delivers_it() -> None:
     done: list[object] = []
 
     def ask_elsewhere() -> None:
-        thread = threading.Thread(target=while_held, args=(answer,))
+        thread = threading.Thread(target=while_deferred, args=(check_sigint,))
         thread.start()
         thread.join()
         done.append(signal.getsignal(signal.SIGINT))
 
     with pytest.raises(KeyboardInterrupt):
-        while_held(press, ask_elsewhere)
+        while_deferred(press, ask_elsewhere)
     assert done != [signal.default_int_handler]
     assert len(done) == 1
 
@@ -90,9 +90,9 @@ def test_another_thread_neither_holds_nor_answers_it() -> None:
 def test_what_the_process_does_without_python_stays(handler: str, status: int) -> None:
     script = (
         "import signal\n"
-        "from morello.interrupts import held\n"
+        "from morello.interrupts import defer_sigint\n"
         f"signal.signal(signal.SIGINT, signal.{handler})\n"
-        "with held(): signal.raise_signal(signal.SIGINT)\n"
+        "with defer_sigint(): signal.raise_signal(signal.SIGINT)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False)
     assert done.returncode == status

@@ -66,7 +66,8 @@ IMPORTS = {
     "aot": {"spec", "machine", "jit", "compiler"},
     "compiler": {
         "spec",
-        "targets",
+        "machine",
+        "cost",
         "search",
         "dialect",
         "passes",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from morello.actions import ACTIONS, Action, Child
 from morello.errors import ScheduleError, SearchError
-from morello.interrupts import answer, held
+from morello.interrupts import check_sigint, defer_sigint
 from morello.machine import Target
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import Axis, Box, Free
@@ -153,7 +153,7 @@ class Solver:
         run = self.run_of(spec)
         before = run.statistics(0.0)
         try:
-            with held(), run.store.working():
+            with defer_sigint(), run.store.working():
                 impl = run.program(spec, run.entry(self.goal_table(spec)))
         finally:  # what was solved until it was stopped counts, too
             elapsed = time.perf_counter() - start
@@ -291,7 +291,7 @@ class _Run:
     def _solve(self, identity: TableId) -> None:
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
-        answer()
+        check_sigint()
         if self.watch is not None:
             self.watch(self.statistics(time.perf_counter() - self.start))
         self._pending.add(identity)

@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from morello.errors import MorelloError
-from morello.interrupts import held
+from morello.interrupts import defer_sigint
 from morello.search.storage.program_rows import (
     ProgramRow,
     delete_programs,
@@ -314,7 +314,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file; a later use opens it again."""
-        with held(), self._lock:
+        with defer_sigint(), self._lock:
             if self._connection is not None and self._process == os.getpid():
                 self._connection.close()
             self._connection = None
@@ -341,7 +341,7 @@ class Database:
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        with held(), self._lock:
+        with defer_sigint(), self._lock:
             try:
                 yield
             except (sqlite3.Error, OSError, *_DAMAGE) as error:
