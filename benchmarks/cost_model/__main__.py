@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="tiny Specs: seconds")
     parser.add_argument(
-        "-o", "--output", type=Path, default=ROOT / "benchmarks" / "results"
+        "-o", "--output", type=Path, required=True, help="folder of the results"
     )
     return parser
 

@@ -19,8 +19,6 @@ from benchmarks.harness.report import markdown
 from benchmarks.harness.roofline import roofline
 from morello.tools.flags import seconds, whole_number
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What both commands take."""
@@ -49,11 +47,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="search into --db and time nothing; a later run then reads it",
     )
     parser.add_argument(
-        "--add", action="store_true", help="keep rows of the record that are not redone"
+        "--add",
+        action="store_true",
+        help="keep rows of the record in --output that are not redone",
     )
     parser.add_argument("--name", help="of the files (default: from the arguments)")
+    add_output(parser)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The folder that records are written to."""
     parser.add_argument(
-        "-o", "--output", type=Path, default=RESULTS, help="folder of the files"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write the record there, after every Spec (default: print it only)",
     )
 
 
@@ -152,9 +161,9 @@ def run(
     options: argparse.Namespace,
     origin: dict[str, str],
 ) -> int:
-    """Measure all cases and write the record; 0, or 1 if a Morello is missing."""
-    path: Path = options.output / f"{name}.json"
-    older = Record.load(path) if options.add and path.exists() else None
+    """Measure all cases and print the record; 0, or 1 if a Morello is missing."""
+    older = _older(name, options)
+    page = ""
     roofs = roofs_command(options.threads)
     try:
         with contenders(commands) as field:
@@ -171,12 +180,25 @@ def run(
                     *(name, machine_text(), tuple(ours), tuple(field.about)),
                     *(known, tuple(rows)),
                 )
-                write(record.merged(older) if older else record, options.output)
+                record = record.merged(older) if older else record
+                page = markdown(record)
+                if options.output:
+                    write(record, options.output)
             started = set(field.running)
     finally:
         roofs.close()
-    sys.stdout.write(path.with_suffix(".md").read_text())
+    sys.stdout.write(page)
     return int(not started.issuperset(ours))
+
+
+def _older(name: str, options: argparse.Namespace) -> Record | None:
+    """The record that ``--add`` adds to."""
+    if not options.add:
+        return None
+    if not options.output:
+        raise ValueError("--add needs the folder of the record: -o FOLDER")
+    path: Path = options.output / f"{name}.json"
+    return Record.load(path) if path.exists() else None
 
 
 def _machine_roofs(threads: int) -> dict[str, dict[str, float]]:

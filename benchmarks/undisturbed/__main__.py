@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.harness.case import CaseError
 from benchmarks.harness.provenance import ROOT, commit_of, machine_text, origin
 from benchmarks.harness.report import table
-from benchmarks.harness.session import RESULTS
+from benchmarks.harness.session import add_output
 from benchmarks.harness.suites import SUITES, cases
 from benchmarks.undisturbed.measure import Part, measure, program
 from morello.calibration.timing import Stopwatch
@@ -21,18 +21,18 @@ from morello.errors import MorelloError
 from morello.tools.flags import seconds, whole_number
 
 _ABOUT = """What part of the peak of its core each program reaches on one thread, in
-cycles of both: the middle of the rounds in which neither the program nor the loop of
-its roof was disturbed, or of all rounds where fewer than three are so. Chains of
-additions before and after each sample say how long a cycle is and whether somebody else
-used the core ([how](../../docs/calibration.md)). Cycles: the least of a call. A part
-above 100 % is the error of a cycle, 1 to 3 %."""
+cycles of both: the median of the rounds in which neither the program nor the loop of
+its roof was disturbed, or of all rounds where fewer than three were undisturbed. Chains
+of additions before and after each sample measure the length of a cycle and show whether
+another process used the core. Cycles: the least of a call. A part above 100 % is the
+error of the measured cycle, 1 to 3 %."""
 
 _SAMPLE = 5e-4
 """Seconds of back-to-back calls in a sample. Longer ones are seldom undisturbed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and write; 0, or 2 for a wrong command line."""
+    """Measure and print; 0, or 2 for a wrong command line."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = _parser().parse_args(words)
     try:
@@ -54,23 +54,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CaseError, MorelloError, OSError) as error:
         sys.stderr.write(f"undisturbed: error: {error}\n")
         return 2
-    sys.stdout.write(page.read_text())
+    sys.stdout.write(page)
     return 0
 
 
 def _write(
     options: argparse.Namespace, parts: Sequence[Part], about: dict[str, str | float]
-) -> Path:
-    """What there is, as JSON and Markdown; the page."""
-    folder: Path = options.output
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [
-        dataclasses.asdict(part)
-        | {"of_peak": part.of_peak, "undisturbed": part.undisturbed}
-        for part in parts
-    ]
-    data = json.dumps({**about, "specs": rows}, indent=1)
-    (folder / f"{options.name}.json").write_text(f"{data}\n")
+) -> str:
+    """The page, which ``--output`` also has as a file, with the samples as JSON."""
+    page = _page(options.name, parts, about)
+    folder: Path | None = options.output
+    if folder:
+        rows = [
+            dataclasses.asdict(part)
+            | {"of_peak": part.of_peak, "undisturbed": part.undisturbed}
+            for part in parts
+        ]
+        data = json.dumps({**about, "specs": rows}, indent=1)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{options.name}.json").write_text(f"{data}\n")
+        (folder / f"{options.name}.md").write_text(page)
+    return page
+
+
+def _page(name: str, parts: Sequence[Part], about: dict[str, str | float]) -> str:
+    """The parts as a Markdown table, below where they come from."""
     lines = [
         (
             *(f"`{part.spec}`", f"{len(part.rounds)}", f"{part.undisturbed}"),
@@ -81,13 +89,11 @@ def _write(
     ]
     head = ["Spec", "rounds", "undisturbed", "of the peak", "in all rounds"]
     head += ["thousand cycles", "roof"]
-    page = folder / f"{options.name}.md"
-    page.write_text(
-        f"# {options.name}\n\n{_ABOUT}\n\n- `{about['command']}` at {about['commit']}, "
+    return (
+        f"# {name}\n\n{_ABOUT}\n\n- `{about['command']}` at {about['commit']}, "
         f"{about['date']}, target `{about['target']}`, load {about['load']:.1f}\n"
         f"- machine: {about['machine']}\n\n{table(head, lines)}\n"
     )
-    return page
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -113,9 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         "--target", help="a name, or @FILE (default: as for 'morello run')"
     )
     parser.add_argument("--name", default="undisturbed", help="of the files")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=RESULTS, help="folder of the files"
-    )
+    add_output(parser)
     return parser
 
 

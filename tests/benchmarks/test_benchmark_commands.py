@@ -114,6 +114,7 @@ def test_search_first_and_two_commits(tmp_path: Path, capsys: Capture) -> None:
         (["max:3x4:f32"], "is no matmul"),
         (["f32-circles"], "no suite is called 'f32-circles'"),
         ([TINY, "--commit", "nowhere"], "no commit 'nowhere'"),
+        ([TINY, "--peers", "none", "--add"], "--add needs the folder of the record"),
     ],
 )
 def test_refusals(words: list[str], said: str, capsys: Capture) -> None:
