@@ -10,6 +10,7 @@ from morello.dialect.ops import SPEC_OPS
 from morello.dialect.within import WithinOp, read_within
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
+from morello.machine.isa import AVX2
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.denormals import keep_denormals
@@ -115,6 +116,6 @@ class LowerKernels(Pass):
             leaf.op.erase()
         for op in looks:
             tensor, sizes, part = read_within(op)
-            value = emit_within(op.operands[0], tensor, sizes, part, op)
+            value = emit_within(op.operands[0], tensor, sizes, part, AVX2, op)
             op.results[0].replace_all_uses_with(value)
             op.erase()

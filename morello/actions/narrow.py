@@ -60,7 +60,9 @@ class Narrow(Action):
         (body,) = moved.children
         narrowed = _narrowed(body.frame.key, index)
         narrow = dataclasses.replace(body.frame, key=narrowed)
-        look = within_cost(source, frame.operand_sizes(index), target.prices)
+        look = within_cost(
+            source, frame.operand_sizes(index), target.isa, target.prices
+        )
         return Expansion(
             moved.conditions,
             moved.cost + look,

@@ -18,7 +18,7 @@ from morello.kernels.apart import apart
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import interleave
 from morello.kernels.steps import run_steps, trip
-from morello.kernels.vectors import lanes_of, parts
+from morello.kernels.vectors import parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES
@@ -87,7 +87,7 @@ class Columns:
     @property
     def lanes(self) -> int:
         """Elements of a vector."""
-        return lanes_of(self.out.tensor.dtype)
+        return self.emitter.isa.lanes(self.out.tensor.dtype)
 
     @property
     def held(self) -> bool:
@@ -342,7 +342,7 @@ class HalvesColumns(Columns):
     @property
     def unit(self) -> int:
         """Columns of a register of rhs."""
-        return lanes_of(self.rhs.tensor.dtype)
+        return self.emitter.isa.lanes(self.rhs.tensor.dtype)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
         """`Columns.places`, by registers of rhs, all of them full."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from morello.cost.coefficients import Coefficients
+from morello.machine.isa import AVX2, Isa
 from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 class Kernel(ABC):
     """A leaf of a program."""
 
+    isa: Isa = AVX2
+    """What its code is written in: its vectors are that wide."""
     name: ClassVar[str]
     """Its name in schedules and in the IR."""
     needs_denormals: ClassVar[bool] = False

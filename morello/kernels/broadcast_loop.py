@@ -14,7 +14,8 @@ from morello.kernels.casts import cast_cost
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import is_interleaved, size_is_one, within_pack
 from morello.kernels.steps import run_steps, trip
-from morello.kernels.vectors import REGISTERS, lanes_of, parts, tail_of, vectors_of
+from morello.kernels.vectors import parts, tail_of, vectors_of
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -47,49 +48,50 @@ def lies_well(key: SpecKey) -> bool:
     )
 
 
-def registers_beside(frame: Frame) -> Ints:
+def registers_beside(frame: Frame, isa: Isa) -> Ints:
     """Registers that the loop needs beside its sums: a mask of short columns, too."""
     _, m, _, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
-    lanes = lanes_of(dtype)
-    vectors, mask = vectors_of(n, lanes), tail_of(n, lanes)
+    lanes = isa.lanes(dtype)
+    vectors = vectors_of(n, lanes)
+    mask = 0 if isa.mask_registers else tail_of(n, lanes)
     # A single row takes its columns straight from memory, but for a masked one.
     row: Ints = np.where(m == 1, np.minimum(vectors, 1), vectors)
     return row + mask + (1 if dtype.is_float else _INTEGER_REGISTERS)
 
 
-def loop_conditions(frame: Frame) -> tuple[Condition, ...]:
+def loop_conditions(frame: Frame, isa: Isa) -> tuple[Condition, ...]:
     """Everything that lives in the loop has a register; panels are not crossed."""
     _, m, k, n = frame.sizes
-    vectors = vectors_of(n, lanes_of(frame.key.tensors[2].dtype))
+    vectors = vectors_of(n, isa.lanes(frame.key.tensors[2].dtype))
     return (
         size_is_one(frame, 0),
         *_no_groups(frame, k),
         *within_pack(frame, 0, 1),
         *within_pack(frame, 1, 2),
         Condition(
-            m * vectors + registers_beside(frame) <= REGISTERS,
+            m * vectors + registers_beside(frame, isa) <= isa.registers,
             "needs registers for m * ceil(n / 8) sums, a row of rhs, a factor and a "
-            f"mask, in all {REGISTERS}: tile m or n smaller",
+            f"mask, in all {isa.registers}: tile m or n smaller",
         ),
     )
 
 
-def loop_loads(frame: Frame, coefficients: Coefficients) -> Ints:
+def loop_loads(frame: Frame, isa: Isa, coefficients: Coefficients) -> Ints:
     """Millicycles of the loop's loads: a row of rhs and a column of lhs for each k."""
     c = coefficients
     _, m, k, n = frame.sizes
-    lanes = lanes_of(frame.key.tensors[2].dtype)
+    lanes = isa.lanes(frame.key.tensors[2].dtype)
     masked = tail_of(n, lanes)
     return k * (c.load * (m + n // lanes) + c.masked_load * masked)
 
 
-def loop_cost(frame: Frame, coefficients: Coefficients) -> Ints:
+def loop_cost(frame: Frame, isa: Isa, coefficients: Coefficients) -> Ints:
     """The slowest of arithmetic, loads and the accumulator chains, for each k."""
     c = coefficients
     _, m, k, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
-    vectors = vectors_of(n, lanes_of(dtype))
+    vectors = vectors_of(n, isa.lanes(dtype))
     arithmetic, latency = (
         (c.fma, c.fma_latency)
         if dtype.is_float
@@ -98,7 +100,7 @@ def loop_cost(frame: Frame, coefficients: Coefficients) -> Ints:
     lhs, rhs, _ = frame.key.dtypes
     casts = m * cast_cost((lhs, dtype), c) + vectors * cast_cost((rhs, dtype), c)
     busy = arithmetic * m * vectors + casts // 2  # beside, on other ports
-    return np.maximum(k * np.maximum(busy, latency), loop_loads(frame, c))
+    return np.maximum(k * np.maximum(busy, latency), loop_loads(frame, isa, c))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +120,7 @@ class BroadcastLoop:
     def places(self) -> list[tuple[int, tuple[int, int]]]:
         """Of each sum its row, and the first column and how many; in their order."""
         _, m, _, n = self.spec.sizes
-        runs = parts(n, lanes_of(self.spec.dtypes[2]))
+        runs = parts(n, self.emitter.isa.lanes(self.spec.dtypes[2]))
         return [(row, run) for row in range(m) for run in runs]
 
     def run(self, sums: Sequence[Value]) -> Sequence[Value]:
@@ -133,7 +135,10 @@ class BroadcastLoop:
         steps are done two rows at a time, by code that reads rhs once for each.
         """
         _, m, k, n = self.spec.sizes
-        plain = set(self.spec.dtypes) == {Dtype.F32} and n % lanes_of(Dtype.F32) == 0
+        plain = (
+            set(self.spec.dtypes) == {Dtype.F32}
+            and n % self.emitter.isa.lanes(Dtype.F32) == 0
+        )
         short = 2 * _LAST <= k <= _SHORT
         if not (plain and short and self._holds_columns) or m <= _ROWS:
             return self.run(sums)
@@ -152,7 +157,7 @@ class BroadcastLoop:
 
     def _steps(self, count: int, sums: Sequence[Value]) -> Sequence[Value]:
         dtype = self.spec.dtypes[2]
-        vectors = len(parts(self.spec.sizes[3], lanes_of(dtype)))
+        vectors = len(parts(self.spec.sizes[3], self.emitter.isa.lanes(dtype)))
         each = trip(dtype, self.spec.sizes[1], vectors)
         return run_steps(self.emitter, count, sums, self._step, each, self.beside)
 
@@ -160,8 +165,8 @@ class BroadcastLoop:
     def _holds_columns(self) -> bool:
         """Whether a row of rhs has registers beside the sums and a factor."""
         _, m, _, n = self.spec.sizes
-        vectors = int(vectors_of(n, lanes_of(self.spec.dtypes[2])))
-        return m == 1 or (m + 1) * vectors < REGISTERS
+        vectors = int(vectors_of(n, self.emitter.isa.lanes(self.spec.dtypes[2])))
+        return m == 1 or (m + 1) * vectors < self.emitter.isa.registers
 
     def _step(self, at: Value, carried: Sequence[Value]) -> list[Value]:
         if not self._holds_columns:
@@ -178,7 +183,7 @@ class BroadcastLoop:
         m = self.spec.sizes[1]
         factors = [self._factor(i, at) for i in range(m)]
         sums = list(carried)
-        runs = parts(self.spec.sizes[3], lanes_of(self.spec.dtypes[2]))
+        runs = parts(self.spec.sizes[3], self.emitter.isa.lanes(self.spec.dtypes[2]))
         for j, run in enumerate(runs):
             column = self._column(at, run)
             for i, factor in enumerate(factors):
@@ -188,7 +193,7 @@ class BroadcastLoop:
 
     def _columns(self, at: Value) -> list[Value]:
         """A row of rhs, in the dtype of out."""
-        lanes = lanes_of(self.spec.dtypes[2])
+        lanes = self.emitter.isa.lanes(self.spec.dtypes[2])
         return [self._column(at, run) for run in parts(self.spec.sizes[3], lanes)]
 
     def _column(self, at: Value, run: tuple[int, int]) -> Value:
@@ -196,7 +201,9 @@ class BroadcastLoop:
         _, rhs, dtype = self.spec.dtypes
         start, count = run
         place = (0, at, self.emitter.offset(self.column, start))
-        loaded = self.emitter.load(self.rhs, place, lanes_of(dtype), count)
+        loaded = self.emitter.load(
+            self.rhs, place, self.emitter.isa.lanes(dtype), count
+        )
         return self.emitter.convert(loaded, rhs, dtype)
 
     def _factor(self, i: int, at: Value) -> Value:
@@ -204,7 +211,7 @@ class BroadcastLoop:
         lhs, _, dtype = self.spec.dtypes
         element = self.emitter.load_element(self.lhs, (0, i, at))
         element = self.emitter.convert(element, lhs, dtype)
-        return self.emitter.broadcast(element, lanes_of(dtype))
+        return self.emitter.broadcast(element, self.emitter.isa.lanes(dtype))
 
     def _row(
         self, i: int, at: Value, columns: Sequence[Value], chains: Sequence[Value]

@@ -1,13 +1,13 @@
 """Casts inside of kernels: which vectors they go by, and what they cost."""
 
 from morello.cost.coefficients import Coefficients
-from morello.kernels.vectors import lanes_of
+from morello.machine.isa import Isa
 from morello.spec import Dtype
 
 
-def cast_lanes(*dtypes: Dtype) -> int:
+def cast_lanes(isa: Isa, *dtypes: Dtype) -> int:
     """Elements of a vector in which any of these dtypes fits a register."""
-    return min(map(lanes_of, dtypes))
+    return min(map(isa.lanes, dtypes))
 
 
 def cast_cost(dtypes: tuple[Dtype, ...], coefficients: Coefficients) -> int:

@@ -10,7 +10,8 @@ from morello.kernels.ahead import Ahead, Ask, Part, along, over
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.halves import part
 from morello.kernels.lane_sums import lane_sums
-from morello.kernels.vectors import lanes_of, parts
+from morello.kernels.vectors import parts
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Spec
 from morello.spec.layout import LINE_BYTES
 
@@ -38,9 +39,9 @@ def step_of(chains: Any, unit: int) -> Any:
     return np.maximum(chains, 2) * unit
 
 
-def unit_of(dtypes: Sequence[Dtype]) -> int:
+def unit_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
     """Elements along k that are multiplied at a time: a register of the narrowest."""
-    return max(map(lanes_of, dtypes))
+    return max(map(isa.lanes, dtypes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,12 +63,12 @@ class DotBlock:
     @property
     def lanes(self) -> int:
         """Elements of a sum."""
-        return lanes_of(self.out.tensor.dtype)
+        return self.emitter.isa.lanes(self.out.tensor.dtype)
 
     @property
     def unit(self) -> int:
         """Elements along k that are multiplied at a time."""
-        return unit_of(self.spec.dtypes)
+        return unit_of(self.spec.dtypes, self.emitter.isa)
 
     @property
     def keeps_sign(self) -> bool:
@@ -162,7 +163,7 @@ class DotBlock:
         if count < self.unit or self.unit == self.lanes:
             loaded = emitter.load(buffer, index, self.lanes, count)
             return (emitter.convert(loaded, dtype, self.out.tensor.dtype),)
-        if lanes_of(dtype) == self.unit:
+        if self.emitter.isa.lanes(dtype) == self.unit:
             return emitter.split_bf16(emitter.load(buffer, index, self.unit))
         along = buffer.tensor.layout.innermost
         second = emitter.offset(index[along], self.lanes)

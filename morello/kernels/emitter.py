@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from morello.machine.isa import Isa
 from morello.spec import Dtype, TensorSpec
 
 Value = Any
@@ -55,6 +56,11 @@ class Emitter(ABC):
     Pieces (``count``) lie along the innermost dimension alone. No alignment is assumed
     beyond that of an element, and no byte outside of the elements named is touched.
     """
+
+    @property
+    @abstractmethod
+    def isa(self) -> Isa:
+        """What the code is written in."""
 
     @abstractmethod
     def load(

@@ -19,7 +19,6 @@ from morello.kernels.rules import (
 )
 from morello.kernels.vectors import (
     as_ints,
-    lanes_of,
     overlapping,
     overlapping_count,
     vectors_of,
@@ -53,7 +52,7 @@ class FillRows(Kernel):
         """A row stays within one pack; the code stays short; interleaved: one."""
         (out,) = frame.key.tensors
         inner = out.layout.innermost
-        lanes = lanes_of(out.dtype)
+        lanes = self.isa.lanes(out.dtype)
         one = tuple(
             Condition(
                 frame.sizes[d.dim] == 1,
@@ -66,14 +65,14 @@ class FillRows(Kernel):
         return (
             *one,
             *within_pack(frame, 0, inner),
-            within_block(rows * vectors_of(frame.sizes[inner], lanes)),
+            within_block(rows * vectors_of(frame.sizes[inner], lanes), self.isa),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """A store for each vector."""
         (out,) = frame.key.tensors
         inner = out.layout.innermost
-        stores = overlapping_count(frame.sizes[inner], lanes_of(out.dtype))
+        stores = overlapping_count(frame.sizes[inner], self.isa.lanes(out.dtype))
         return as_ints(others(frame.sizes, inner) * stores * coefficients.store)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -81,7 +80,7 @@ class FillRows(Kernel):
         (out,) = operands
         dtype = out.tensor.dtype
         inner = out.tensor.layout.innermost
-        row = overlapping(spec.sizes[inner], lanes_of(dtype))
+        row = overlapping(spec.sizes[inner], self.isa.lanes(dtype))
         vectors = {
             width: emitter.constant(dtype, _value(spec), width)
             for width in sorted({width for _, width in row})
@@ -102,11 +101,11 @@ class FillRegisters(Kernel):
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtype, in registers."""
-        return isinstance(key.kind, Fill) and in_registers(key.tensors[0])
+        return isinstance(key.kind, Fill) and in_registers(key.tensors[0], self.isa)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """No more registers than there are."""
-        return (within_block(frame.key.tensors[0].registers(frame.sizes)),)
+        return (within_block(frame.key.tensors[0].registers(frame.sizes), self.isa),)
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """One vector operation for each register."""
@@ -116,7 +115,7 @@ class FillRegisters(Kernel):
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Register by register."""
         (out,) = operands
-        lanes = lanes_of(out.tensor.dtype)
+        lanes = self.isa.lanes(out.tensor.dtype)
         vector = emitter.constant(out.tensor.dtype, _value(spec), lanes)
         *rows, n = spec.sizes
         for index in every(*map(range, rows), range(vectors_of(n, lanes))):

@@ -29,7 +29,8 @@ from morello.kernels.rules import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, tail_of, vectors_of
+from morello.kernels.vectors import as_ints, tail_of, vectors_of
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
@@ -113,7 +114,7 @@ class MatmulAxpy(Kernel):
         c = coefficients
         _, _, k, n = frame.sizes
         rhs = frame.key.tensors[1]
-        step = VECTORS * lanes_of(rhs.dtype)
+        step = VECTORS * self.isa.lanes(rhs.dtype)
         run = c.run if rhs.level is Level.MEM else 0
         runs = rhs.runs((1, k, n)) * run
         steps = n // step
@@ -121,10 +122,10 @@ class MatmulAxpy(Kernel):
         asked = self.asking_cost(frame, several, c) if self.asks else 0
         whole = np.where(
             steps > 1,
-            _passes_cost(frame, several, c, self.rows) + asked,
-            steps * _once_cost(frame, step, c),
+            _passes_cost(frame, several, self.isa, c, self.rows) + asked,
+            steps * _once_cost(frame, step, self.isa, c),
         )
-        tail = _once_cost(frame, n % step, c)
+        tail = _once_cost(frame, n % step, self.isa, c)
         return as_ints(c.kernel_setup + whole + tail + runs)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -189,7 +190,9 @@ def _arithmetic(dtype: Dtype, c: Coefficients) -> tuple[int, int]:
     return c.multiply_add_int, c.multiply_add_int_latency
 
 
-def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
+def _passes_cost(
+    frame: Frame, steps: Ints, isa: Isa, c: Coefficients, rows: int
+) -> Ints:
     """Millicycles of ``steps`` steps of columns, at least two, in passes over out.
 
     A sum goes through memory from a pass to the next: four latencies.
@@ -200,7 +203,7 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     passes = ceil_div(k, rows)
     vectors = steps * VECTORS
     fetched = passes if frame.key.kind.accumulates else passes - 1
-    kept = k // rows * _kept(m, rows) + _kept(m, k % rows)
+    kept = k // rows * _kept(m, rows, isa) + _kept(m, k % rows, isa)
     slowest: Ints = c.load * (vectors * (k + m * fetched) + steps * kept)
     for other in (
         fma * m * k * vectors + c.load * steps * kept // _BESIDE,
@@ -229,12 +232,12 @@ def _passes_cost(frame: Frame, steps: Ints, c: Coefficients, rows: int) -> Ints:
     return np.where(m == 1, alone, several) + first
 
 
-def _kept(m: Ints, rows: Ints) -> Ints:
+def _kept(m: Ints, rows: Ints, isa: Isa) -> Ints:
     """The factors of some rows of rhs that are on the stack: registers are too few.
 
     Beside them are sums, a row of rhs, and zeros or a factor that comes from there.
     """
-    return np.maximum(m * rows - (REGISTERS - VECTORS * (m + 1) - 1), 0)
+    return np.maximum(m * rows - (isa.registers - VECTORS * (m + 1) - 1), 0)
 
 
 def _unread(
@@ -261,12 +264,12 @@ def _lines_of_step(frame: Frame) -> Ints:
     return as_ints(2 - (rhs.contiguous & ends))
 
 
-def _once_cost(frame: Frame, columns: Ints, c: Coefficients) -> Ints:
+def _once_cost(frame: Frame, columns: Ints, isa: Isa, c: Coefficients) -> Ints:
     """Millicycles of up to a step of columns, their sums in registers over all k."""
     _, m, k, _ = frame.sizes
     out = frame.key.tensors[2]
     fma, latency = _arithmetic(out.dtype, c)
-    lanes = lanes_of(out.dtype)
+    lanes = isa.lanes(out.dtype)
     vectors, masked = vectors_of(columns, lanes), tail_of(columns, lanes)
     loads = c.load * (m + vectors - masked) + c.masked_load * masked
     slowest = k * np.maximum(fma * m * vectors, loads)

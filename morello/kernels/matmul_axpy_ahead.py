@@ -9,7 +9,6 @@ from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.axpy_columns import VECTORS, Columns
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_axpy import MatmulAxpy
-from morello.kernels.vectors import lanes_of
 from morello.spec import Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -34,7 +33,7 @@ class MatmulAxpyAhead(MatmulAxpy):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Long rows, twice as many of them as are read side by side."""
         itemsize = frame.key.tensors[1].dtype.itemsize
-        step = VECTORS * lanes_of(frame.key.tensors[1].dtype)
+        step = VECTORS * self.isa.lanes(frame.key.tensors[1].dtype)
         return (
             *super().conditions(frame),
             long_rows(frame, _N, AHEAD.elements(self.rows, itemsize, step)),

@@ -18,7 +18,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import in_l1, is_interleaved, line_cost, size_is_one
 from morello.kernels.rules import within_pack as packs
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
+from morello.kernels.vectors import as_ints, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -72,7 +72,7 @@ class MatmulAxpyBf16(Kernel):
         """Few rows, free registers; of panels, one, and few sums."""
         _, m, _, n = frame.sizes
         packed = frame.key.tensors[1].layout.is_packed
-        sums = m * vectors_of(n, lanes_of(Dtype.F32))
+        sums = m * vectors_of(n, self.isa.lanes(Dtype.F32))
         needed = np.where(m == 1, ROWS + 4, 4 * m) + _BESIDE
         return (
             size_is_one(frame, 0),
@@ -90,7 +90,7 @@ class MatmulAxpyBf16(Kernel):
                 else room_to_prefetch(frame)
             ),
             Condition(
-                frame.limits.vrf >= np.minimum(needed, REGISTERS),
+                frame.limits.vrf >= np.minimum(needed, self.isa.registers),
                 "needs free registers for sums and factors: take fewer",
             ),
         )
@@ -100,7 +100,7 @@ class MatmulAxpyBf16(Kernel):
         c = coefficients
         _, m, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
-        vectors = vectors_of(n, lanes_of(Dtype.F32))
+        vectors = vectors_of(n, self.isa.lanes(Dtype.F32))
         passes = 1 if rhs.layout.is_packed else ceil_div(k, ROWS)
         lines = rhs.lines((1, k, n)) * line_cost(rhs.level, c)
         fetched = passes if frame.key.kind.accumulates else passes - 1
@@ -119,7 +119,7 @@ class MatmulAxpyBf16(Kernel):
         each = ends + c.loop_setup
         asked: Ints = 0
         if not rhs.layout.is_packed:
-            asked = prefetch_cost(frame, n // (2 * lanes_of(rhs.dtype)), c)
+            asked = prefetch_cost(frame, n // (2 * self.isa.lanes(rhs.dtype)), c)
         return as_ints(
             c.kernel_setup + slowest + factors + passes * each + runs + asked
         )

@@ -15,7 +15,7 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_axpy_bf16 import COLUMNS, MatmulAxpyBf16
 from morello.kernels.rules import line_cost, size_is_one, slowest
 from morello.kernels.rules import within_pack as packs
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
+from morello.kernels.vectors import as_ints, vectors_of
 from morello.spec import Dtype, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -52,7 +52,7 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
                 frame.sizes[2] >= AHEAD, f"takes at least {AHEAD} k: do not split k"
             ),
             *packs(frame, 0, 1),
-            Condition(frame.limits.vrf >= REGISTERS, "needs all registers"),
+            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
@@ -63,7 +63,7 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
         c = coefficients
         _, _, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
-        vectors, panels = vectors_of(n, lanes_of(Dtype.F32)), ceil_div(n, COLUMNS)
+        vectors, panels = vectors_of(n, self.isa.lanes(Dtype.F32)), ceil_div(n, COLUMNS)
         exchanges = 2 if frame.key.kind.accumulates or out.level is Level.MEM else 1
         loop = slowest(
             (c.fma + c.vector_op) * k * vectors,

@@ -11,7 +11,7 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.rules import line_cost, size_is_one, slowest
 from morello.kernels.rules import within_pack as packs
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, vectors_of
+from morello.kernels.vectors import as_ints, vectors_of
 from morello.spec import Dtype, Layout, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -49,7 +49,7 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
             Condition(
                 frame.sizes[2] >= LEAST, f"takes at least {LEAST} k: do not split k"
             ),
-            Condition(frame.limits.vrf >= REGISTERS, "needs all registers"),
+            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
@@ -60,7 +60,7 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
         c = coefficients
         _, _, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
-        vectors = vectors_of(n, lanes_of(Dtype.F32))
+        vectors = vectors_of(n, self.isa.lanes(Dtype.F32))
         if rhs.layout.is_packed:
             calls, passes = calls_of(vectors_of(n, COLUMNS)), 1
         else:

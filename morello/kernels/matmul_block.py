@@ -18,7 +18,8 @@ from morello.kernels.broadcast_loop import (
 )
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import in_l1, is_interleaved, within_pack
-from morello.kernels.vectors import as_ints, lanes_of, piece_count, tail_of, vectors_of
+from morello.kernels.vectors import as_ints, piece_count, tail_of, vectors_of
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
@@ -53,13 +54,13 @@ class MatmulBlock(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Registers for all that lives in the loop; panels are not crossed."""
         _, m, _, n = frame.sizes
-        sums = m * vectors_of(n, lanes_of(Dtype.F32))
+        sums = m * vectors_of(n, self.isa.lanes(Dtype.F32))
         return (
-            *loop_conditions(frame),
+            *loop_conditions(frame, self.isa),
             *within_pack(frame, 2, 1),
             *within_pack(frame, 2, 2),
             Condition(
-                frame.limits.vrf >= sums + registers_beside(frame),
+                frame.limits.vrf >= sums + registers_beside(frame, self.isa),
                 "needs free registers for m * ceil(n / 8) sums, a row of rhs and a "
                 "factor: tile m or n smaller",
             ),
@@ -72,35 +73,37 @@ class MatmulBlock(Kernel):
         one's rows are stored: so ports count, and that the last sums are waited for.
         """
         c = coefficients
-        return as_ints(c.kernel_setup + block_cost(frame, c) + 2 * c.fma_latency)
+        return as_ints(
+            c.kernel_setup + block_cost(frame, self.isa, c) + 2 * c.fma_latency
+        )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Prefetches, the loop, then out row by row."""
         write_block(emitter, spec, operands)
 
 
-def block_cost(frame: Frame, c: Coefficients) -> Ints:
+def block_cost(frame: Frame, isa: Isa, c: Coefficients) -> Ints:
     """Millicycles of a block among others, which begin while its rows are stored."""
     _, m, _, n = frame.sizes
-    lanes = lanes_of(Dtype.F32)
+    lanes = isa.lanes(Dtype.F32)
     tail = tail_of(n, lanes)
     stores = piece_count(n % lanes, lanes)
     outside = c.store * m * (n // lanes + stores) + c.shuffle * m * (stores - tail)
-    loads = loop_loads(frame, c)
+    loads = loop_loads(frame, isa, c)
     added: Ints = 0
     if _adds(frame.key):
         added = c.fma * m * (n // lanes + tail)
         near = c.load * (n // lanes + _lines(n)) + c.masked_load * tail
         loads = loads + m * near
-    return np.maximum(loop_cost(frame, c), np.maximum(loads, outside)) + added
+    return np.maximum(loop_cost(frame, isa, c), np.maximum(loads, outside)) + added
 
 
-def blocks_cost(frame: Frame, width: Ints, c: Coefficients) -> Ints:
+def blocks_cost(frame: Frame, width: Ints, isa: Isa, c: Coefficients) -> Ints:
     """Millicycles of a loop over blocks of ``width`` columns, and of those left."""
     n = frame.sizes[3]
     whole, rest = n // width, n % width
-    blocks = whole * (block_cost(part(frame, width), c) + c.loop_trip)
-    last = block_cost(part(frame, np.maximum(rest, 1)), c)
+    blocks = whole * (block_cost(part(frame, width), isa, c) + c.loop_trip)
+    last = block_cost(part(frame, np.maximum(rest, 1)), isa, c)
     return blocks + np.where(rest > 0, last, 0)
 
 
@@ -126,7 +129,7 @@ def write_block(
     """
     lhs, rhs, out = operands
     _, m, _, n = spec.sizes
-    lanes = lanes_of(Dtype.F32)
+    lanes = emitter.isa.lanes(Dtype.F32)
     adds = _adds(spec.key)
     if adds:
         for i in range(m):

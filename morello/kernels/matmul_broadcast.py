@@ -15,7 +15,7 @@ from morello.kernels.broadcast_loop import (
 )
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import in_l1, in_registers, is_interleaved
-from morello.kernels.vectors import as_ints, lanes_of, vectors_of
+from morello.kernels.vectors import as_ints, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -48,14 +48,14 @@ class MatmulBroadcast(Kernel):
         if not isinstance(key.kind, Matmul) or not key.kind.accum:
             return False
         lhs, rhs, out = key.tensors
-        return in_l1(lhs, rhs) and in_registers(out) and lies_well(key)
+        return in_l1(lhs, rhs) and in_registers(out, self.isa) and lies_well(key)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Everything that lives in the loop has a register; panels are not crossed."""
         return (
-            *loop_conditions(frame),
+            *loop_conditions(frame, self.isa),
             Condition(
-                frame.limits.vrf >= registers_beside(frame),
+                frame.limits.vrf >= registers_beside(frame, self.isa),
                 "needs free registers for a row of rhs and a factor beside out: "
                 "take fewer for out",
             ),
@@ -64,13 +64,13 @@ class MatmulBroadcast(Kernel):
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """The loop, and the way in and out of it."""
         c = coefficients
-        return as_ints(c.kernel_setup + loop_cost(frame, c))
+        return as_ints(c.kernel_setup + loop_cost(frame, self.isa, c))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over k that carries the accumulators; written out for a short one."""
         lhs, rhs, out = operands
         loop = BroadcastLoop(emitter, spec, lhs, rhs)
-        vectors = vectors_of(spec.sizes[3], lanes_of(spec.dtypes[2]))
+        vectors = vectors_of(spec.sizes[3], self.isa.lanes(spec.dtypes[2]))
         places = [(0, i, j) for i in range(spec.sizes[1]) for j in range(vectors)]
         sums = loop.run([emitter.load_register(out, at) for at in places])
         for total, place in zip(sums, places, strict=True):

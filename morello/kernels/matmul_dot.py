@@ -16,7 +16,8 @@ from morello.kernels.dot_block import AHEAD, CHAINS, DotBlock, chains_of, unit_o
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.lane_sums import lane_sums_cost
 from morello.kernels.rules import hidden_cost, line_cost, size_is_one
-from morello.kernels.vectors import as_ints, lanes_of, tail_of, vectors_of
+from morello.kernels.vectors import as_ints, tail_of, vectors_of
+from morello.machine.isa import Isa
 from morello.spec import (
     Dtype,
     Form,
@@ -59,7 +60,7 @@ class MatmulDot(Kernel):
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:
         """How many rows of the longer side run side by side, for any ``few``."""
-        many = _many(key)
+        many = _many(key, self.isa)
         return np.asarray(many)[np.minimum(few, len(many) - 1)]
 
     def runs(self, frame: Frame, operand: int) -> Ints:
@@ -87,12 +88,12 @@ class MatmulDot(Kernel):
         rows = np.minimum(self.rows(frame.key, few), np.maximum(m, n))
         column = frame.key.tensors[1].layout.innermost == 1
         sums = np.maximum(few * rows, CHAINS)
-        halves = 1 if _many(frame.key) is MANY else 2
+        halves = 1 if _many(frame.key, self.isa) is MANY else 2
         return (
             size_is_one(frame, 0),
             Condition(
-                few < len(_many(frame.key)),
-                f"takes at most {len(_many(frame.key)) - 1} rows or columns: "
+                few < len(_many(frame.key, self.isa)),
+                f"takes at most {len(_many(frame.key, self.isa)) - 1} rows or columns: "
                 "tile m or n smaller",
             ),
             *(
@@ -122,8 +123,8 @@ class MatmulDot(Kernel):
         asked = self.asking_cost(frame, c) if self.asks else 0
         rest = many % side
         blocks = ceil_div(many, side)
-        steps = many // side * _steps(frame, few, side, c) + np.where(
-            rest > 0, _steps(frame, few, np.maximum(rest, 1), c), 0
+        steps = many // side * _steps(frame, few, side, self.isa, c) + np.where(
+            rest > 0, _steps(frame, few, np.maximum(rest, 1), self.isa, c), 0
         )
         busy = np.where(
             few == 1,
@@ -219,8 +220,8 @@ def _takes(dtypes: tuple[Dtype, ...]) -> bool:
     return lhs is rhs is out is Dtype.S32
 
 
-def _many(key: SpecKey) -> tuple[int, ...]:
-    return MANY if unit_of(key.dtypes) == lanes_of(key.dtypes[2]) else MANY_HALVES
+def _many(key: SpecKey, isa: Isa) -> tuple[int, ...]:
+    return MANY if unit_of(key.dtypes, isa) == isa.lanes(key.dtypes[2]) else MANY_HALVES
 
 
 def _followed(many: Ints, side: Ints) -> Ints:
@@ -263,17 +264,17 @@ def _crossing(frame: Frame, operand: int, c: Coefficients) -> Ints:
     return np.where(row % LINE_BYTES == 0, 0, c.split_load)
 
 
-def _steps(frame: Frame, few: Ints, rows: Ints, c: Coefficients) -> Ints:
+def _steps(frame: Frame, few: Ints, rows: Ints, isa: Isa, c: Coefficients) -> Ints:
     """Millicycles of one block along k."""
     out = frame.key.dtypes[2]
-    k, unit = frame.sizes[2], unit_of(frame.key.dtypes)
+    k, unit = frame.sizes[2], unit_of(frame.key.dtypes, isa)
     arithmetic, latency = (
         (c.fma, c.fma_latency)
         if out.is_float
         else (c.multiply_add_int, c.multiply_add_int_latency)
     )
     _, m, _, n = frame.sizes
-    vectors = unit // lanes_of(out)
+    vectors = unit // isa.lanes(out)
     of_lhs: Ints = np.where(m >= n, rows, few)
     of_rhs: Ints = np.where(m >= n, few, rows)
     loads: Ints = 0
@@ -281,7 +282,7 @@ def _steps(frame: Frame, few: Ints, rows: Ints, c: Coefficients) -> Ints:
     for operand, count in enumerate((of_lhs, of_rhs)):
         dtype = frame.key.dtypes[operand]
         load = c.load + _crossing(frame, operand, c)
-        loads = loads + count * load * unit // lanes_of(dtype)
+        loads = loads + count * load * unit // isa.lanes(dtype)
         if vectors > 1:
             each = 2 * c.vector_op if dtype is Dtype.BF16 else 4 * c.shuffle
             widening = widening + count * each

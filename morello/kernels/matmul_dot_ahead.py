@@ -10,7 +10,6 @@ from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.dot_block import DotBlock, chains_of, step_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_dot import MatmulDot
-from morello.kernels.vectors import lanes_of
 from morello.spec import Form, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -39,8 +38,8 @@ class MatmulDotAhead(MatmulDot):
         side = self.rows(frame.key, few)
         lhs, rhs, out = frame.key.tensors
         far = np.where(m >= n, lhs.level is Level.MEM, rhs.level is Level.MEM)
-        unit = unit_of(frame.key.dtypes)
-        chains = chains_of(few * side, unit // lanes_of(out.dtype))
+        unit = unit_of(frame.key.dtypes, self.isa)
+        chains = chains_of(few * side, unit // self.isa.lanes(out.dtype))
         step = step_of(chains, unit)
         ahead = np.where(
             m >= n,

@@ -16,7 +16,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.lane_sums import lane_sums, lane_sums_cost
 from morello.kernels.rules import in_l1, size_is_one
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
+from morello.kernels.vectors import as_ints
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -27,7 +27,6 @@ PACK = 16
 COLUMNS = 8
 """The most columns of rhs side by side."""
 
-_LANES = lanes_of(Dtype.F32)
 _BESIDE = 3
 """Registers beside the sums and lhs: both halves of a column, and a mask."""
 
@@ -67,9 +66,9 @@ class MatmulDotHalves(Kernel):
                 n <= COLUMNS, f"takes at most {COLUMNS} columns: tile n to {COLUMNS}"
             ),
             Condition(
-                (taken <= REGISTERS) & (taken <= frame.limits.vrf),
+                (taken <= self.isa.registers) & (taken <= frame.limits.vrf),
                 "needs free registers for m * n sums, two vectors of each row of lhs "
-                f"and {_BESIDE} more, in all {REGISTERS}: tile m or n smaller",
+                f"and {_BESIDE} more, in all {self.isa.registers}: tile m or n smaller",
             ),
         )
 
@@ -90,7 +89,7 @@ class MatmulDotHalves(Kernel):
         Sums begin at -0, which changes nothing that it is added to.
         """
         _, m, k, n = spec.sizes
-        zero = emitter.constant(Dtype.F32, -0.0, _LANES)
+        zero = emitter.constant(Dtype.F32, -0.0, _lanes(emitter))
         sums: Sequence[Value] = [zero] * (m * n)
 
         def step(at: Value, carried: Sequence[Value], count: int = PACK) -> list[Value]:
@@ -103,10 +102,10 @@ class MatmulDotHalves(Kernel):
             sums = step(0, sums)
         if rest:
             sums = step(whole, sums, rest)
-        totals = lane_sums(emitter, sums)
+        totals, lanes = lane_sums(emitter, sums), self.isa.lanes(Dtype.F32)
         for place in range(m * n):
             at = (0, place // n, place % n)
-            total = emitter.extract(totals[place // _LANES], place % _LANES)
+            total = emitter.extract(totals[place // lanes], place % lanes)
             held = emitter.load_element(operands[2], at)
             emitter.store_element(emitter.add(held, total), operands[2], at)
 
@@ -157,5 +156,9 @@ class MatmulDotHalves(Kernel):
 
 def _load_half(emitter: Emitter, lhs: Buffer, index: Index, count: int) -> Value:
     """Elements, and -0 behind them, whose product with the +0 there is -0."""
-    rest = emitter.constant(Dtype.F32, -0.0, _LANES)
-    return emitter.load(lhs, index, _LANES, count, rest) if count else rest
+    rest = emitter.constant(Dtype.F32, -0.0, _lanes(emitter))
+    return emitter.load(lhs, index, _lanes(emitter), count, rest) if count else rest
+
+
+def _lanes(emitter: Emitter) -> int:
+    return emitter.isa.lanes(Dtype.F32)

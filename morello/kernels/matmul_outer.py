@@ -19,7 +19,7 @@ from morello.kernels.rules import (
     size_is_one,
     slowest,
 )
-from morello.kernels.vectors import as_ints, lanes_of, parts, tail_of, vectors_of
+from morello.kernels.vectors import as_ints, parts, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -64,7 +64,7 @@ class MatmulOuter(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few k, several rows, all of them long; registers for factors and sums."""
         _, m, k, _ = frame.sizes
-        lanes = lanes_of(frame.key.dtypes[2])
+        lanes = self.isa.lanes(frame.key.dtypes[2])
         return (
             size_is_one(frame, 0),
             Condition(k <= _MOST_K, f"takes at most {_MOST_K} k: split k"),
@@ -84,7 +84,7 @@ class MatmulOuter(Kernel):
         c = coefficients
         _, m, k, n = frame.sizes
         out = frame.key.tensors[2]
-        lanes = lanes_of(out.dtype)
+        lanes = self.isa.lanes(out.dtype)
         vectors, masked = vectors_of(n, lanes), tail_of(n, lanes)
         multiply = c.fma if out.dtype.is_float else c.multiply_add_int
         held = 1 if frame.key.kind.accumulates else 0
@@ -122,7 +122,7 @@ class _Row:
     @property
     def lanes(self) -> int:
         """Elements of a vector."""
-        return lanes_of(self.spec.dtypes[2])
+        return self.emitter.isa.lanes(self.spec.dtypes[2])
 
     def write(self, row: Value, following: int) -> None:
         """Lines in a loop, then what is left; ``following``: rows to the next, or 0."""

@@ -23,7 +23,7 @@ from morello.kernels.rules import (
     within_pack,
 )
 from morello.kernels.steps import run_steps, trip
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
+from morello.kernels.vectors import as_ints, parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -68,7 +68,7 @@ class MatmulPairs(Kernel):
         lhs, rhs, out = key.tensors
         return (
             in_l1(lhs, rhs)
-            and in_registers(out)
+            and in_registers(out, self.isa)
             and takes_lhs(lhs.layout, self.group)
             and grouped(rhs.layout, self.group) == (1, 2)
         )
@@ -76,7 +76,7 @@ class MatmulPairs(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Everything that lives in the loop has a register; panels are not crossed."""
         _, m, k, n = frame.sizes
-        vectors = vectors_of(n, lanes_of(self.dtypes[2]))
+        vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
         beside = vectors + self.beside
         return (
             size_is_one(frame, 0),
@@ -87,9 +87,9 @@ class MatmulPairs(Kernel):
                 f"takes {GROUPS[self.group]} along k: k < {self.group} has none",
             ),
             Condition(
-                m * vectors + beside <= REGISTERS,
+                m * vectors + beside <= self.isa.registers,
                 f"needs registers for its sums, a row of rhs and {self.beside} more, "
-                f"in all {REGISTERS}: tile m or n smaller",
+                f"in all {self.isa.registers}: tile m or n smaller",
             ),
             Condition(
                 frame.limits.vrf >= beside,
@@ -106,7 +106,7 @@ class MatmulPairs(Kernel):
         """
         c = coefficients
         _, m, k, n = frame.sizes
-        vectors = vectors_of(n, lanes_of(self.dtypes[2]))
+        vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
         spread = c.vector_op if PAIR * self.dtypes[0].itemsize < _WORD else 0
         arithmetic = (c.fma + c.vector_op // 4) * m * vectors + spread * m // 2
         step = slowest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
@@ -116,7 +116,7 @@ class MatmulPairs(Kernel):
         """A loop over groups that carries the accumulators; written out for a few."""
         out = operands[2]
         _, m, k, n = spec.sizes
-        runs = parts(n, lanes_of(self.dtypes[2]))
+        runs = parts(n, self.isa.lanes(self.dtypes[2]))
         places = [(0, i, j) for i in range(m) for j in range(len(runs))]
 
         group = self.group
@@ -145,7 +145,7 @@ class MatmulPairs(Kernel):
     ) -> list[Value]:
         """Add the products of group ``at``, of which ``count`` elements are there."""
         lhs, rhs, _ = operands
-        width = self.group * lanes_of(self.dtypes[2])
+        width = self.group * self.isa.lanes(self.dtypes[2])
         k = Pack(at, self.group)
         row = [
             emitter.load_groups(rhs, (0, k, start), 2, self.group, width, length)

@@ -20,7 +20,7 @@ from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.rules import PAIR, in_l1, paired, size_is_one, slowest
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of, parts, vectors_of
+from morello.kernels.vectors import as_ints, parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -45,10 +45,6 @@ _BESIDE = 2
 """Registers beside sums and a row of rhs: a pair of lhs, where the last product of a
 row goes, and another product."""
 
-_LANES = lanes_of(Dtype.S32)
-
-_WIDE = lanes_of(Dtype.U8W)
-
 
 @dataclasses.dataclass(frozen=True)
 class MatmulPairsFloat(Kernel):
@@ -67,6 +63,16 @@ class MatmulPairsFloat(Kernel):
         0: (Form(Dtype.U8W, Layout.row_major(3)),),
         1: (Form(Dtype.S8Z, Layout.parse(f"[0,2,1,2p{RUN},1p{PAIR}]")),),
     }
+
+    @property
+    def _lanes(self) -> int:
+        """Sums in a register."""
+        return self.isa.lanes(self.dtypes[2])
+
+    @property
+    def _wide(self) -> int:
+        """Elements of a factor in a register."""
+        return self.isa.lanes(self.dtypes[0])
 
     def accepts(self, key: SpecKey) -> bool:
         """k innermost in lhs, rhs in panels of pairs, n innermost in out."""
@@ -90,7 +96,7 @@ class MatmulPairsFloat(Kernel):
         _, m, k, n = frame.sizes
         rhs = frame.key.tensors[1]
         most = MOST_K if in_l1(rhs) else MOST_FAR_K
-        vectors = vectors_of(np.minimum(n, RUN), _LANES)
+        vectors = vectors_of(np.minimum(n, RUN), self._lanes)
         beside = vectors + _BESIDE
         return (
             size_is_one(frame, 0),
@@ -99,7 +105,7 @@ class MatmulPairsFloat(Kernel):
             Condition(
                 frame.limits.vrf >= m * vectors + beside,
                 "needs free registers for the sums of 16 columns, a row of rhs, a pair "
-                f"of lhs and a product, of {REGISTERS}: tile m smaller",
+                f"of lhs and a product, of {self.isa.registers}: tile m smaller",
             ),
         )
 
@@ -111,7 +117,7 @@ class MatmulPairsFloat(Kernel):
         """
         c = coefficients
         _, m, k, n = frame.sizes
-        vectors, runs = vectors_of(n, _LANES), ceil_div(n, RUN)
+        vectors, runs = vectors_of(n, self._lanes), ceil_div(n, RUN)
         steps = ceil_div(k, PAIR)
         far = frame.key.tensors[1].level is Level.L2
         loop = slowest(
@@ -126,7 +132,9 @@ class MatmulPairsFloat(Kernel):
         ends = (
             m * vectors * slowest(near + (stores + 1) * c.vector_op, stores * c.store)
         )
-        rows = m * (c.load * ceil_div(k, _WIDE) + c.fma + 3 * (c.shuffle + c.vector_op))
+        rows = m * (
+            c.load * ceil_div(k, self._wide) + c.fma + 3 * (c.shuffle + c.vector_op)
+        )
         return as_ints(c.kernel_setup + loop + ends + rows + c.fma_latency)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -166,7 +174,7 @@ class MatmulPairsFloat(Kernel):
         out = operands[2]
         _, m, k, _ = spec.sizes
         columns = [
-            (emitter.offset(first, at), size) for at, size in parts(width, _LANES)
+            (emitter.offset(first, at), size) for at, size in parts(width, self._lanes)
         ]
         places = [(i, at, size) for i in range(m) for at, size in columns]
         if _adds(spec.key) or k >= PART:  # of few products, stores alone are faster
@@ -181,7 +189,7 @@ class MatmulPairsFloat(Kernel):
                 if start == 0:
                     whole = emitter.add(whole, taken[i])
                 if start or _adds(spec.key):
-                    old = emitter.load(out, (0, i, at), _LANES, size)
+                    old = emitter.load(out, (0, i, at), self._lanes, size)
                     whole = emitter.add(whole, old)
                 emitter.store(whole, out, (0, i, at), size)
 
@@ -205,7 +213,7 @@ class MatmulPairsFloat(Kernel):
                 carried = step(emitter.offset(at, pair), carried)
             return carried
 
-        zero = emitter.constant(Dtype.F32, 0.0, _LANES)
+        zero = emitter.constant(Dtype.F32, 0.0, self._lanes)
         sums: Sequence[Value] = [zero] * (spec.sizes[1] * len(columns))
         unroll = 2 if len(sums) <= _FEW else 1
         begin, end = start // PAIR, (start + size) // PAIR
@@ -225,24 +233,22 @@ class MatmulPairsFloat(Kernel):
 
         Lanes of 16 bits hold the sums of up to 128 bytes.
         """
-        k = spec.sizes[2]
+        k, wide = spec.sizes[2], self._wide
 
-        def step(
-            at: Value, carried: Sequence[Value], count: int = _WIDE
-        ) -> list[Value]:
-            part = emitter.load(lhs, (0, row, at), _WIDE, count)
+        def step(at: Value, carried: Sequence[Value], count: int = wide) -> list[Value]:
+            part = emitter.load(lhs, (0, row, at), self._wide, count)
             return [emitter.add(carried[0], part)]
 
-        sums: Sequence[Value] = [emitter.constant(Dtype.U8W, 0, _WIDE)]
-        whole = k - k % _WIDE
+        sums: Sequence[Value] = [emitter.constant(Dtype.U8W, 0, self._wide)]
+        whole = k - k % self._wide
         if whole:
-            sums = emitter.loop(0, whole, _WIDE, sums, step)
-        if k % _WIDE:
-            sums = step(whole, sums, k % _WIDE)
-        factor = emitter.constant(Dtype.S16, -Dtype.S8Z.zero_point, _WIDE)
+            sums = emitter.loop(0, whole, self._wide, sums, step)
+        if k % self._wide:
+            sums = step(whole, sums, k % self._wide)
+        factor = emitter.constant(Dtype.S16, -Dtype.S8Z.zero_point, self._wide)
         total = emitter.multiply_pairs(sums[0], factor)
         for distance in (4, 2, 1):
-            turned = [lane ^ distance for lane in range(_LANES)]
+            turned = [lane ^ distance for lane in range(self._lanes)]
             total = emitter.add(total, emitter.shuffle(total, total, turned))
         return total
 
@@ -266,14 +272,14 @@ def _step(
     count: int,
 ) -> list[Value]:
     """Add the products of pair ``at``, of which ``count`` elements are there."""
-    k = Pack(at, PAIR)
+    k, wide = Pack(at, PAIR), emitter.isa.lanes(lhs.tensor.dtype)
     row = [
-        emitter.load_groups(rhs, (0, k, start), 2, PAIR, _WIDE, length)
+        emitter.load_groups(rhs, (0, k, start), 2, PAIR, wide, length)
         for start, length in runs
     ]
     sums = []
     for i in range(len(carried) // len(runs)):
-        factor = emitter.load_group(lhs, (0, i, k), PAIR, count, _WIDE)
+        factor = emitter.load_group(lhs, (0, i, k), PAIR, count, wide)
         chains = carried[i * len(runs) : (i + 1) * len(runs)]
         products = emitter.together(
             [emitter.multiply_pairs(factor, column) for column in row]

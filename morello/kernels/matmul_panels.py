@@ -18,7 +18,8 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_block import blocks_cost, write_block
 from morello.kernels.rules import in_l1, size_is_one
 from morello.kernels.steps import TOGETHER
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
+from morello.kernels.vectors import as_ints
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -59,19 +60,19 @@ class MatmulPanels(Kernel):
         """Registers for the sums of a panel."""
         m = frame.sizes[1]
         panel = _panel(frame.key)
-        most = _SUMS * lanes_of(Dtype.F32) // panel
+        most = _SUMS * self.isa.lanes(Dtype.F32) // panel
         return (
             size_is_one(frame, 0),
             Condition(m <= most, f"takes at most {most} rows: tile m smaller"),
-            Condition(frame.limits.vrf >= REGISTERS, "needs all registers"),
+            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """The blocks and the lines of rhs that come meanwhile, or these lines alone."""
         c = coefficients
         _, m, k, n = frame.sizes
-        width = _panel(frame.key) * _together(m, _panel(frame.key))
-        blocks = blocks_cost(frame, width, c)
+        width = _panel(frame.key) * _together(m, _panel(frame.key), self.isa)
+        blocks = blocks_cost(frame, width, self.isa, c)
         lines = frame.key.tensors[1].lines((1, k, n))
         blocks = blocks + lines * c.stream_l2
         setup = c.kernel_setup + 2 * c.loop_setup + 2 * c.fma_latency
@@ -81,7 +82,7 @@ class MatmulPanels(Kernel):
         """Groups of panels that ask for rows, the other ones, and the last columns."""
         _, m, _, n = spec.sizes
         panel = _panel(spec.key)
-        group = int(_together(m, panel))
+        group = int(_together(m, panel, self.isa))
         whole = n // (group * panel) * group
         # A trip asks for one line: the next one where rows follow each other without
         # gaps, so that a panel asks for as many rows as a trip has steps.
@@ -123,6 +124,6 @@ def _panel(key: SpecKey) -> int:
     return key.tensors[1].layout.pack(2)
 
 
-def _together(m: Ints, panel: int) -> Ints:
+def _together(m: Ints, panel: int, isa: Isa) -> Ints:
     """Panels that ``m`` rows are multiplied by at a time, for enough sums."""
-    return np.maximum(_SUMS * lanes_of(Dtype.F32) // panel // np.maximum(m, 1), 1)
+    return np.maximum(_SUMS * isa.lanes(Dtype.F32) // panel // np.maximum(m, 1), 1)

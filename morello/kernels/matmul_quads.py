@@ -8,7 +8,7 @@ from morello.kernels.base import asks
 from morello.kernels.emitter import Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, takes_lhs
 from morello.kernels.rules import QUAD, slowest
-from morello.kernels.vectors import as_ints, lanes_of, vectors_of
+from morello.kernels.vectors import as_ints, vectors_of
 from morello.spec import Dtype, Form, Layout, SpecKey
 from morello.spec.frame import Frame, Ints
 
@@ -40,7 +40,7 @@ class MatmulQuads(MatmulPairs):
         """
         c = coefficients
         _, m, k, n = frame.sizes
-        vectors = vectors_of(n, lanes_of(self.dtypes[2]))
+        vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
         arithmetic = 2 * c.fma * m * vectors
         loads = m + vectors
         begun = c.dispatch * (3 * m * vectors + loads)
@@ -54,7 +54,7 @@ class MatmulQuads(MatmulPairs):
     def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
         """Pairs, added in 16 bits, and each two of them in 32."""
         pairs = emitter.multiply_pairs_saturating(lhs, rhs)
-        ones = emitter.constant(Dtype.S16, 1, lanes_of(Dtype.S16))
+        ones = emitter.constant(Dtype.S16, 1, self.isa.lanes(Dtype.S16))
         return emitter.multiply_pairs(pairs, ones)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:

@@ -12,7 +12,8 @@ from morello.kernels.broadcast_loop import loop_conditions
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.matmul_block import blocks_cost, part, write_block
 from morello.kernels.rules import in_l1, is_interleaved
-from morello.kernels.vectors import REGISTERS, as_ints, lanes_of
+from morello.kernels.vectors import as_ints
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -59,7 +60,7 @@ class MatmulRows(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows; rhs within reach; registers."""
         _, m, k, n = frame.sizes
-        width = _width(m)
+        width = _width(m, self.isa)
         last = part(frame, np.where(n % width, n % width, width))
         return (
             Condition(m <= MOST_M, f"takes at most {MOST_M} rows: tile m smaller"),
@@ -71,16 +72,16 @@ class MatmulRows(Kernel):
                 (n % _SET != 0) | (k <= _FEW),
                 "takes few rows of rhs where they push each other out: pack it",
             ),
-            Condition(frame.limits.vrf >= REGISTERS, "needs all registers"),
-            *loop_conditions(last),
+            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
+            *loop_conditions(last, self.isa),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """The blocks and the lines of rhs that come meanwhile, or these lines alone."""
         c = coefficients
         _, m, k, n = frame.sizes
-        width = _width(m)
-        blocks = blocks_cost(frame, width, c)
+        width = _width(m, self.isa)
+        blocks = blocks_cost(frame, width, self.isa, c)
         lines = frame.key.tensors[1].lines((1, k, n))
         blocks = blocks + lines * c.rows_l2
         setup = c.kernel_setup + c.loop_setup + 2 * c.fma_latency
@@ -89,7 +90,7 @@ class MatmulRows(Kernel):
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over blocks of columns, and those that are left."""
         b, m, k, n = spec.sizes
-        width = int(_width(m))
+        width = int(_width(m, self.isa))
         whole = n // width * width
 
         def block(columns: int) -> Spec:
@@ -107,7 +108,7 @@ class MatmulRows(Kernel):
             write_block(emitter, block(n - whole), operands, whole)
 
 
-def _width(m: Ints) -> Ints:
+def _width(m: Ints, isa: Isa) -> Ints:
     """Columns of a block of ``m`` rows: registers for sums, a row of rhs, a factor."""
     few = np.minimum(m, MOST_M)
-    return (REGISTERS - 1) // (few + 1) * lanes_of(Dtype.F32)
+    return (isa.registers - 1) // (few + 1) * isa.lanes(Dtype.F32)

@@ -12,7 +12,6 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
 from morello.kernels.vectors import (
     as_ints,
-    lanes_of,
     overlapping,
     overlapping_count,
     vectors_of,
@@ -44,7 +43,7 @@ class MaxColumns(Kernel):
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """The accumulators fit; m stays within a pack."""
-        vectors = vectors_of(frame.sizes[0], lanes_of(frame.key.tensors[0].dtype))
+        vectors = vectors_of(frame.sizes[0], self.isa.lanes(frame.key.tensors[0].dtype))
         return (
             Condition(
                 vectors <= VECTORS,
@@ -57,7 +56,7 @@ class MaxColumns(Kernel):
         """Loads and maxima, or the chains' latency, for each column."""
         c = coefficients
         m, n = frame.sizes
-        runs = overlapping_count(m, lanes_of(frame.key.tensors[0].dtype))
+        runs = overlapping_count(m, self.isa.lanes(frame.key.tensors[0].dtype))
         op, latency = maximum_cost(frame.key.tensors[0].dtype, c)
         column = np.maximum(runs * max(c.load, op), latency)
         ends = runs * (c.load + c.store)
@@ -68,7 +67,7 @@ class MaxColumns(Kernel):
         src, out = operands
         dtype = src.tensor.dtype
         m, n = spec.sizes
-        runs = overlapping(m, lanes_of(dtype))
+        runs = overlapping(m, self.isa.lanes(dtype))
 
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return [

@@ -12,7 +12,6 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
 from morello.kernels.vectors import (
     as_ints,
-    lanes_of,
     tail_of,
     vectors_of,
 )
@@ -61,7 +60,7 @@ class MaxRows(Kernel):
         """Loads and maxima, or the chains' latency; then the reductions."""
         c = coefficients
         m, n = frame.sizes
-        lanes = lanes_of(frame.key.tensors[0].dtype)
+        lanes = self.isa.lanes(frame.key.tensors[0].dtype)
         vectors = vectors_of(n, lanes)
         masked = tail_of(n, lanes) * (n < lanes)
         loads = c.load * (vectors - masked) + c.masked_load * masked
@@ -86,7 +85,7 @@ class MaxRows(Kernel):
 def _reduce(emitter: Emitter, src: Buffer, m: int, n: int) -> list[Value]:
     """One vector for each row whose greatest lane is the row's maximum."""
     dtype = src.tensor.dtype
-    lanes = lanes_of(dtype)
+    lanes = emitter.isa.lanes(dtype)
     if n < lanes:
         neutral = emitter.constant(dtype, dtype.lowest, lanes)
         return [emitter.load(src, (i, 0), lanes, n, neutral) for i in range(m)]

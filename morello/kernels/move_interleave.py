@@ -23,7 +23,6 @@ from morello.kernels.rules import (
 )
 from morello.kernels.vectors import (
     as_ints,
-    lanes_of,
     overlapping,
     overlapping_count,
     vectors_of,
@@ -68,7 +67,7 @@ class MoveInterleave(Kernel):
         one: Ints = True
         for size in rest:
             one = one & (size == 1)
-        lanes = lanes_of(frame.key.tensors[1].dtype)
+        lanes = self.isa.lanes(frame.key.tensors[1].dtype)
         number = (
             "an even number" if self.group == PAIR else f"a multiple of {self.group}"
         )
@@ -80,7 +79,7 @@ class MoveInterleave(Kernel):
             ),
             *within_pack(frame, 0, across),
             *within_pack(frame, 1, across),
-            within_block(rows * vectors_of(columns, lanes)),
+            within_block(rows * vectors_of(columns, lanes), self.isa),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
@@ -90,7 +89,7 @@ class MoveInterleave(Kernel):
         """
         c = coefficients
         down, across = self._dims(frame.key)
-        lanes = lanes_of(frame.key.tensors[1].dtype)
+        lanes = self.isa.lanes(frame.key.tensors[1].dtype)
         rows, columns = frame.sizes[down], frame.sizes[across]
         steps = rows * overlapping_count(columns, lanes)
         shuffles = np.where(columns < lanes, self.group // 2, self.group)
@@ -102,7 +101,7 @@ class MoveInterleave(Kernel):
         """Group by group of rows, vector by vector."""
         down, across = self._dims(spec.key)
         src, dst = operands
-        lanes = lanes_of(dst.tensor.dtype)
+        lanes = self.isa.lanes(dst.tensor.dtype)
 
         def at(row: int, column: int) -> Index:
             index = [0] * len(spec.sizes)

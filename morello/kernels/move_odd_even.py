@@ -8,7 +8,7 @@ from morello.cost.coefficients import Coefficients
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.rules import in_l1, is_interleaved, others, slowest
-from morello.kernels.vectors import BLOCK, as_ints
+from morello.kernels.vectors import as_ints
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import PhysicalDim, ceil_div
@@ -54,8 +54,8 @@ class MoveOddEven(Kernel):
                 length % PACK == 0, f"takes whole packs: tile to a multiple of {PACK}"
             ),
             Condition(
-                rows * (length // PACK) <= BLOCK // 2,
-                f"takes at most {BLOCK // 2} packs of {PACK}: tile it smaller",
+                rows * (length // PACK) <= self.isa.block // 2,
+                f"takes at most {self.isa.block // 2} packs of {PACK}: tile it smaller",
             ),
         )
 

@@ -21,12 +21,12 @@ from morello.kernels.rules import (
 )
 from morello.kernels.vectors import (
     as_ints,
-    lanes_of,
     parts,
     piece_count,
     tail_of,
     vectors_of,
 )
+from morello.machine.isa import Isa
 from morello.spec import Move, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -45,12 +45,12 @@ def _no_wider(memory: TensorSpec, register: TensorSpec) -> bool:
     return memory.dtype.itemsize <= register.dtype.itemsize
 
 
-def _conditions(frame: Frame, memory: int) -> tuple[Condition, ...]:
-    lanes = lanes_of(frame.key.tensors[1 - memory].dtype)
+def _conditions(frame: Frame, memory: int, isa: Isa) -> tuple[Condition, ...]:
+    lanes = isa.lanes(frame.key.tensors[1 - memory].dtype)
     rows = product(frame.sizes[:-1])
     return (
         *within_pack(frame, memory, len(frame.sizes) - 1),
-        within_block(rows * vectors_of(frame.sizes[-1], lanes)),
+        within_block(rows * vectors_of(frame.sizes[-1], lanes), isa),
     )
 
 
@@ -65,17 +65,17 @@ class MoveLoad(Kernel):
         if not isinstance(key.kind, Move):
             return False
         src, dst = key.tensors
-        return _in_rows(src) and in_registers(dst) and _no_wider(src, dst)
+        return _in_rows(src) and in_registers(dst, self.isa) and _no_wider(src, dst)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Rows stay within a pack; the code stays short."""
-        return _conditions(frame, 0)
+        return _conditions(frame, 0, self.isa)
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """A load and a cast a register, the last of a row masked or in pieces."""
         c = coefficients
         source, dest = frame.key.dtypes
-        lanes = lanes_of(dest)
+        lanes = self.isa.lanes(dest)
         n = frame.sizes[-1]
         cast = cast_cost(frame.key.dtypes, c)
         if source.itemsize == 4:
@@ -89,7 +89,7 @@ class MoveLoad(Kernel):
         """Row by row, register by register."""
         src, dst = operands
         source, dest = src.tensor.dtype, dst.tensor.dtype
-        lanes = lanes_of(dest)
+        lanes = self.isa.lanes(dest)
         for row in every(*map(range, spec.sizes[:-1])):
             for place, (start, count) in enumerate(parts(spec.sizes[-1], lanes)):
                 vector = emitter.load(src, (*row, start), lanes, count)
@@ -108,17 +108,17 @@ class MoveStore(Kernel):
         if not isinstance(key.kind, Move):
             return False
         src, dst = key.tensors
-        return in_registers(src) and _in_rows(dst) and _no_wider(dst, src)
+        return in_registers(src, self.isa) and _in_rows(dst) and _no_wider(dst, src)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Rows stay within a pack; the code stays short."""
-        return _conditions(frame, 1)
+        return _conditions(frame, 1, self.isa)
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """A cast and a store a register; pieces of a tail take a shuffle more."""
         c = coefficients
         source = frame.key.tensors[0].dtype
-        lanes = lanes_of(source)
+        lanes = self.isa.lanes(source)
         n = frame.sizes[-1]
         tail = piece_count(n % lanes, lanes)
         # The first piece is the low end of its register and needs no shuffle.
@@ -130,7 +130,7 @@ class MoveStore(Kernel):
         """Row by row, register by register."""
         src, dst = operands
         source, dest = src.tensor.dtype, dst.tensor.dtype
-        lanes = lanes_of(source)
+        lanes = self.isa.lanes(source)
         for row in every(*map(range, spec.sizes[:-1])):
             for place, (start, count) in enumerate(parts(spec.sizes[-1], lanes)):
                 vector = emitter.load_register(src, (*row, place))

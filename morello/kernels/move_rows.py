@@ -49,18 +49,18 @@ class MoveRows(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """A row stays within one pack on either side; the code stays short."""
         inner = frame.key.tensors[0].layout.innermost
-        lanes = cast_lanes(*frame.key.dtypes)
+        lanes = cast_lanes(self.isa, *frame.key.dtypes)
         rows = others(frame.sizes, inner)
         return (
             *within_pack(frame, 0, inner),
             *within_pack(frame, 1, inner),
-            within_block(rows * vectors_of(frame.sizes[inner], lanes)),
+            within_block(rows * vectors_of(frame.sizes[inner], lanes), self.isa),
         )
 
     def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
         """For each vector the slowest of a load, a cast and a store."""
         inner = frame.key.tensors[0].layout.innermost
-        lanes = cast_lanes(*frame.key.dtypes)
+        lanes = cast_lanes(self.isa, *frame.key.dtypes)
         copies = overlapping_count(frame.sizes[inner], lanes)
         cast = cast_cost(frame.key.dtypes, coefficients)
         each = slowest(coefficients.load, coefficients.store, cast)
@@ -74,7 +74,7 @@ class MoveRows(Kernel):
         extents = [range(s) for s in spec.sizes]
         extents[inner] = range(1)
         for start in every(*extents):
-            row = overlapping(spec.sizes[inner], cast_lanes(*dtypes))
+            row = overlapping(spec.sizes[inner], cast_lanes(self.isa, *dtypes))
             for column, width in row:
                 at = (*start[:inner], column, *start[inner + 1 :])
                 vector = emitter.convert(emitter.load(src, at, width), *dtypes)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from morello.cost.coefficients import Coefficients
-from morello.kernels.vectors import BLOCK, VECTOR_BYTES
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Level, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import Layout
@@ -14,12 +14,9 @@ def in_l1(*tensors: TensorSpec) -> bool:
     return all(t.level is Level.L1 for t in tensors)
 
 
-def in_registers(tensor: TensorSpec) -> bool:
-    """Whether the operand is in whole 32-byte registers."""
-    return (
-        tensor.level is Level.VRF
-        and tensor.vector_width * tensor.dtype.itemsize == VECTOR_BYTES
-    )
+def in_registers(tensor: TensorSpec, isa: Isa) -> bool:
+    """Whether the operand is in whole vector registers."""
+    return tensor.level is Level.VRF and tensor.vector_width == isa.lanes(tensor.dtype)
 
 
 def is_interleaved(layout: Layout) -> bool:
@@ -102,11 +99,12 @@ def within_pack(frame: Frame, operand: int, dim: int) -> tuple[Condition, ...]:
     )
 
 
-def within_block(vectors: Ints) -> Condition:
+def within_block(vectors: Ints, isa: Isa) -> Condition:
     """Straight-line code stays short."""
     return Condition(
-        vectors <= BLOCK,
-        f"takes at most {BLOCK} vectors of {VECTOR_BYTES} bytes: tile it smaller",
+        vectors <= isa.block,
+        f"takes at most {isa.block} vectors of {isa.vector_bytes} bytes: "
+        "tile it smaller",
     )
 
 

@@ -1,26 +1,11 @@
-"""The vector registers of AVX2, and how runs of elements are cut into vectors."""
+"""How runs of elements are cut into vectors."""
 
 from typing import Any
 
 import numpy as np
 
-from morello.spec import Dtype
 from morello.spec.frame import Ints
 from morello.spec.layout import ceil_div
-
-VECTOR_BYTES = 32
-"""Bytes of a vector register."""
-
-REGISTERS = 16
-"""Vector registers that a kernel may name."""
-
-BLOCK = 16
-"""The most vectors that straight-line code copies, fills, loads or stores."""
-
-
-def lanes_of(dtype: Dtype) -> int:
-    """Elements of ``dtype`` in a vector register."""
-    return VECTOR_BYTES // dtype.itemsize
 
 
 def vectors_of(count: Ints, lanes: int) -> Ints:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from morello.cost.coefficients import Coefficients
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import product
-from morello.kernels.vectors import lanes_of, overlapping, overlapping_count
+from morello.kernels.vectors import overlapping, overlapping_count
+from morello.machine.isa import Isa
 from morello.spec import Dtype, TensorSpec
 from morello.spec.frame import Ints
 
@@ -18,19 +19,20 @@ _TOGETHER = 4
 
 
 def within_cost(
-    source: TensorSpec, sizes: tuple[Ints, ...], coefficients: Coefficients
+    source: TensorSpec, sizes: tuple[Ints, ...], isa: Isa, coefficients: Coefficients
 ) -> Ints:
     """Millicycles to look at an operand whose lines are there: two operations a vector.
 
     Args:
         source: its form, with no packs.
         sizes: its logical sizes.
+        isa: what it is written in.
         coefficients: of the target.
     """
     c = coefficients
     inner = source.layout.innermost
     rows = product(tuple(s for d, s in enumerate(sizes) if d != inner))
-    vectors = rows * overlapping_count(sizes[inner], lanes_of(source.dtype))
+    vectors = rows * overlapping_count(sizes[inner], isa.lanes(source.dtype))
     each = max(c.load, 2 * c.vector_op)
     ends = c.kernel_setup + 2 * c.loop_setup + 6 * c.shuffle
     return ends + vectors * each + rows * 2 * c.loop_trip
@@ -75,7 +77,7 @@ class _Look:
     @property
     def runs(self) -> list[tuple[int, int]]:
         """The vectors of a row; the last may overlap the one before."""
-        lanes = lanes_of(self.buffer.tensor.dtype)
+        lanes = self.emitter.isa.lanes(self.buffer.tensor.dtype)
         return overlapping(self.buffer.sizes[self.inner], lanes)
 
     @property

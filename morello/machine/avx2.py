@@ -1,6 +1,7 @@
 """x86-64 with AVX2 and FMA: 16 registers of 32 bytes."""
 
 from morello.cost.coefficients import Coefficients
+from morello.machine import isa
 from morello.machine.target import Target
 
 COEFFICIENTS = Coefficients(
@@ -61,8 +62,7 @@ AVX2 = Target(
     name="avx2",
     cpu="haswell",
     features=("avx2", "fma"),
-    registers=16,
-    vector_bytes=32,
+    isa=isa.AVX2,
     l1_lines=512,
     l1_ways=8,
     l2_lines=16384,

@@ -9,6 +9,7 @@ import numpy as np
 from morello.cost.coefficients import Coefficients
 from morello.cost.operand_context import PLAIN, OperandContext
 from morello.errors import TargetError
+from morello.machine.isa import Isa
 from morello.spec import Spec
 from morello.spec.dtypes import Dtype
 from morello.spec.limits import Limits, cache_classes, snap_down
@@ -30,10 +31,8 @@ class Target:
     """The processor that LLVM generates code for."""
     features: tuple[str, ...]
     """CPU features that the generated code needs."""
-    registers: int
-    """Vector registers."""
-    vector_bytes: int
-    """Bytes of a vector register."""
+    isa: Isa
+    """Its vector registers and instructions: registers are that wide in VRF."""
     l1_lines: int
     """Lines of the first-level data cache, a power of two."""
     l1_ways: int
@@ -73,7 +72,7 @@ class Target:
     """How the operands of the goal lie that is searched for."""
 
     def __post_init__(self) -> None:
-        for name in ("registers", "vector_bytes", "l1_lines", "l1_ways", "l2_lines"):
+        for name in ("l1_lines", "l1_ways", "l2_lines"):
             if getattr(self, name) < 1:
                 raise TargetError(f"the target '{self.name}' has no {name}")
         if self.threads < 1:
@@ -116,11 +115,11 @@ class Target:
     @property
     def limits(self) -> Limits:
         """Everything that the machine has."""
-        return Limits(self.registers, self.l1_lines, self.l2_lines)
+        return Limits(self.isa.registers, self.l1_lines, self.l2_lines)
 
     def vector_width(self, dtype: Dtype) -> int:
         """Elements of ``dtype`` in a vector register."""
-        return self.vector_bytes // dtype.itemsize
+        return self.isa.lanes(dtype)
 
     def classes(self, level: Level) -> tuple[int, ...]:
         """What may remain of a cache after something is taken, ascending, in lines."""

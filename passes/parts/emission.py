@@ -1,8 +1,9 @@
 """The emitter of kernels in MLIR: vector, arith, memref and scf ops at one place.
 
 Plain ops only: 1-D loads, stores, shuffles and multiply-adds that each become one or a
-few instructions. Narrow ends are read with masks (elements of 4 bytes) or in pieces,
-and written in pieces, for masked stores are slow on AMD; no byte too many is touched.
+few instructions. Narrow ends are read with masks where the instruction set has them for
+such elements, else in pieces. They are written in pieces: masked stores are slow on
+some AMD cores. No byte too many is touched.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ from morello.kernels.base import Kernel
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.vectors import pieces
 from morello.kernels.within import write_within
+from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
@@ -21,9 +23,6 @@ math = dialect("math")
 memref = dialect("memref")
 scf = dialect("scf")
 vector = dialect("vector")
-
-_MASKED_BYTES = 4
-"""AVX2 has masked loads of 4- and 8-byte elements; others would go one by one."""
 
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
@@ -121,8 +120,9 @@ def _plus(value: Value, number: int) -> Value:
 
 
 def _intrinsic(name: str, dtype: Dtype, a: Value, b: Value) -> Value:
-    """A vector of half as many lanes, made by an instruction from two others."""
-    kind = ir.VectorType.get([a.type.shape[0] // 2], element_type(dtype))
+    """A vector as wide as two others, made from them by an instruction."""
+    lanes = a.type.shape[0] * a.type.element_type.width // (8 * dtype.itemsize)
+    kind = ir.VectorType.get([lanes], element_type(dtype))
     call = ir.Operation.create(
         "llvm.call_intrinsic",
         results=[kind],
@@ -139,12 +139,18 @@ def _intrinsic(name: str, dtype: Dtype, a: Value, b: Value) -> Value:
 class MlirEmitter(Emitter):
     """Writes before one op; constants go first, so that loops can share them."""
 
-    def __init__(self, before: ir.Operation) -> None:
+    def __init__(self, before: ir.Operation, isa: Isa) -> None:
+        self._isa = isa
         with ir.InsertionPoint(before):
             zero = arith.ConstantOp(ir.IndexType.get(), 0)
         self._constants = ir.InsertionPoint(zero)
         self._indices: dict[int, Value] = {0: zero.result}
         self._numbers: dict[tuple[Dtype, str, int], Value] = {}
+
+    @property
+    def isa(self) -> Isa:
+        """`Emitter.isa`."""
+        return self._isa
 
     def _index(self, at: Any) -> Value:
         """An index value from an integer or an index value."""
@@ -192,7 +198,7 @@ class MlirEmitter(Emitter):
             return self._load(buffer, index, width)
         if rest is None:
             rest = self.constant(dtype, 0, width)
-        if dtype.itemsize == _MASKED_BYTES:
+        if self.isa.loads_masked(dtype):
             lanes = ir.VectorType.get([width], ir.IntegerType.get_signless(1))
             mask = vector.ConstantMaskOp(lanes, [count])
             kind = ir.VectorType.get([width], element_type(dtype))
@@ -360,12 +366,13 @@ class MlirEmitter(Emitter):
         return (arith.AddIOp if integer else arith.AddFOp)(a, b).result
 
     def multiply_pairs(self, a: Value, b: Value) -> Value:
-        """`Emitter.multiply_pairs`: VPMADDWD."""
-        return _intrinsic("llvm.x86.avx2.pmadd.wd", Dtype.S32, a, b)
+        """`Emitter.multiply_pairs`: `Op.DOT2`."""
+        return _intrinsic(self.isa.instructions[Op.DOT2], Dtype.S32, a, b)
 
     def multiply_pairs_saturating(self, a: Value, b: Value) -> Value:
-        """`Emitter.multiply_pairs_saturating`: VPMADDUBSW."""
-        return _intrinsic("llvm.x86.avx2.pmadd.ub.sw", Dtype.S16, a, b)
+        """`Emitter.multiply_pairs_saturating`: `Op.DOT2_SATURATING`."""
+        name = self.isa.instructions[Op.DOT2_SATURATING]
+        return _intrinsic(name, Dtype.S16, a, b)
 
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """`Emitter.together`: assembly without a line, through which all pass."""
@@ -380,7 +387,7 @@ class MlirEmitter(Emitter):
             attributes={
                 "asm_string": ir.StringAttr.get(""),
                 "constraints": ir.StringAttr.get(
-                    ",".join(["=x"] * len(kinds) + places)
+                    ",".join([f"={self.isa.asm_register}"] * len(kinds) + places)
                 ),
             },
         ).results[0]
@@ -482,7 +489,7 @@ def emit_kernel(
         for i, (value, tensor) in enumerate(zip(values, spec.tensors, strict=True))
     ]
     with before.context, before.location, ir.InsertionPoint(before):
-        kernel.emit(MlirEmitter(before), spec, buffers)
+        kernel.emit(MlirEmitter(before, kernel.isa), spec, buffers)
 
 
 def emit_within(
@@ -490,6 +497,7 @@ def emit_within(
     tensor: TensorSpec,
     sizes: tuple[int, ...],
     part: Dtype,
+    isa: Isa,
     before: ir.Operation,
 ) -> ir.Value:
     """Write, before an op, whether all elements of an operand are of a dtype: an i1.
@@ -499,10 +507,11 @@ def emit_within(
         tensor: its form.
         sizes: its logical sizes.
         part: a dtype with fewer values than its own.
+        isa: what it is written in.
         before: where.
     """
     with before.context, before.location, ir.InsertionPoint(before):
-        emitter = MlirEmitter(before)
+        emitter = MlirEmitter(before, isa)
         greatest = write_within(emitter, Buffer(value, tensor, sizes), part)
         bound = emitter.constant(Dtype.U8, -2 * int(part.lowest))
         return arith.CmpIOp(arith.CmpIPredicate.ult, greatest, bound).result

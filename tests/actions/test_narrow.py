@@ -33,7 +33,7 @@ def test_both_ways_are_left_and_the_narrow_one_counts() -> None:
 def test_it_costs_a_move_and_the_look() -> None:
     moved = Move("rhs", Level.L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
     found = Narrow("rhs", Level.L2).apply(spec(GOAL), AVX2)
-    look = within_cost(spec(GOAL).tensors[1], (1, 128, 96), AVX2.prices)
+    look = within_cost(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa, AVX2.prices)
     assert found.cost == moved.cost + look
     assert found.total((100, 10**9)) == found.cost + 100
 

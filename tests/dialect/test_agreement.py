@@ -93,7 +93,7 @@ def recomputed(
             return lines_brought(spec, spec_of(left[0][0]))
         case Narrow():
             index = [o.name for o in spec.kind.operands].index(action.operand)
-            look = within_cost(spec.tensors[index], spec.shape(index), units)
+            look = within_cost(spec.tensors[index], spec.shape(index), AVX2.isa, units)
             return lines_brought(spec, spec_of(left[1][0])) + int(look)
         case ToAccum():
             return 0

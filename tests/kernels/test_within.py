@@ -40,7 +40,7 @@ def compiled(shapes: Sequence[tuple[int, int, int]], layout: str) -> Engine:
             with ir.InsertionPoint(entry):
                 end = dialect("func").ReturnOp([]).operation
             given, to = entry.arguments
-            found = emit_within(given, tensor, sizes, Dtype.S7, end)
+            found = emit_within(given, tensor, sizes, Dtype.S7, AVX2.isa, end)
             with ir.InsertionPoint(end):
                 number = dialect("arith").ExtUIOp(byte, found).result
                 zero = dialect("arith").ConstantOp(ir.IndexType.get(), 0).result
@@ -88,11 +88,13 @@ def test_one_element_out_of_bounds_is_found_anywhere(layout: str) -> None:
 
 
 def test_a_look_costs_what_its_vectors_do() -> None:
-    c = AVX2.coefficients
+    c, isa = AVX2.coefficients, AVX2.isa
     rows = TensorSpec(Dtype.S8, Level.MEM, Layout.row_major(3))
     columns = TensorSpec(Dtype.S8, Level.MEM, Layout.parse("[0,2,1]"))
-    once = within_cost(rows, (1, 64, 64), c)
-    assert within_cost(rows, (1, 128, 64), c) - once == 64 * (
+    once = within_cost(rows, (1, 64, 64), isa, c)
+    assert within_cost(rows, (1, 128, 64), isa, c) - once == 64 * (
         2 * c.load + 2 * c.loop_trip
     )
-    assert within_cost(rows, (1, 4, 256), c) < within_cost(columns, (1, 4, 256), c)
+    assert within_cost(rows, (1, 4, 256), isa, c) < within_cost(
+        columns, (1, 4, 256), isa, c
+    )

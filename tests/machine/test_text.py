@@ -34,12 +34,12 @@ def test_changes_are_read_and_printed(text: str) -> None:
     [
         ("vax", "unknown target 'vax'; use one of avx2"),
         ("avx2{", "unknown target"),
-        ("avx2{speed=3}", "has no number 'speed'; those are registers, "),
+        ("avx2{speed=3}", "has no number 'speed'; those are l1_lines, "),
         ("avx2{fork=fast}", "'fork=fast' in the target .* gives no number"),
         ("avx2{fork=1,fork=2}", "'fork=2' in the target .* gives no number"),
         ("avx2{relayouts=2}", "'relayouts=2' is neither no nor yes; write 0 or 1"),
         ("avx2{threads=0}", "has 0 threads; give at least 1"),
-        ("avx2{registers=0}", "has no registers"),
+        ("avx2{l1_lines=0}", "has no l1_lines"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:

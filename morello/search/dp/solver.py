@@ -429,7 +429,7 @@ def _refuse(spec: Spec) -> Impl:
 
 def _check_registers(spec: Spec, target: Target) -> None:
     taken = int(ax.registers_taken(spec.key, spec.sizes))
-    have = target.registers
+    have = target.isa.registers
     if spec.limits.vrf > have:
         raise SearchError(
             f"{spec} may use {spec.limits.vrf} registers, but target {target.name} has "
