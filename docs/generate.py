@@ -201,14 +201,14 @@ def lit_test() -> str:
         checks.append(f"// {directive}: {line.strip()}".rstrip())
     run = "%morello-opt %s -p 'builtin.module(morello-synthesize)' | FileCheck %s"
     return (
-        "// The schedule that docs/worked-example.md explains; docs/generate.py writes "
-        f"this file.\n// RUN: {run}\n\n" + "\n".join(checks) + f"\n\n{spec()}\n"
+        "// The schedule of docs/internals/worked-example.md, written by "
+        f"docs/generate.py.\n// RUN: {run}\n\n" + "\n".join(checks) + f"\n\n{spec()}\n"
     )
 
 
 def results() -> Iterator[tuple[Path, str]]:
     """Every file that has generated pieces, and what it should hold."""
-    for path in sorted(DOCS.glob("*.md")):
+    for path in sorted(DOCS.rglob("*.md")):
         text = path.read_text()
         if _PIECE.search(text):
             yield path, filled(text)

@@ -5,7 +5,7 @@
 //
 // It packs rhs in panels of 16 columns, as a library would, and keeps a tile of out in
 // registers. Every op takes a handle to a Spec op and gives one for each Spec op that is
-// left; docs/reference.md says which.
+// left; docs/guide/reference.md says which.
 
 #array = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 

@@ -14,7 +14,9 @@ COMMANDS = [
     text.replace("\n        ", " ")
     for text in re.findall(r"^    (morello.*(?:\n        .*)*)", README, re.M)
 ]
-MARKDOWN = sorted(path for pattern in ("*.md", "*/*.md") for path in ROOT.glob(pattern))
+MARKDOWN = sorted(
+    path for pattern in ("*.md", "*/*.md", "docs/*/*.md") for path in ROOT.glob(pattern)
+)
 
 
 Environment = dict[str, str]

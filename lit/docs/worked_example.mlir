@@ -1,4 +1,4 @@
-// The schedule that docs/worked-example.md explains; docs/generate.py writes this file.
+// The schedule of docs/internals/worked-example.md, written by docs/generate.py.
 // RUN: %morello-opt %s -p 'builtin.module(morello-synthesize)' | FileCheck %s
 
 // CHECK: module attributes {morello.target = "avx2", transform.with_named_sequence} {

@@ -45,7 +45,7 @@ class Ahead:
 
 AHEAD = Ahead(lines=128, to_l1=True)
 """Of a Golden Cove, which has 48 lines on their way from beyond L2 at a time
-(docs/performance.md)."""
+(docs/internals/kernels.md)."""
 
 
 def long_rows(frame: Frame, dim: int, ahead: Ints) -> Condition:

@@ -20,7 +20,7 @@ bandwidth that four to eight have; of five, places are hardly ever a power of tw
 WIDENED = Ahead(lines=16 * RUNS, to_l1=False)
 """Of rows in bf16: to widen them takes so many instructions that a core sees some 20
 lines ahead, and a Zen 3 does not fetch enough by itself. Rows of f32 lose by it
-(docs/performance.md)."""
+(docs/internals/kernels.md)."""
 
 Units = Callable[[Sequence[Value], int], None]
 """Takes units side by side, and how many units after them the next ones are, if any."""

@@ -56,7 +56,7 @@ COEFFICIENTS = Coefficients(
 )
 """Millicycles on AMD Zen 4, as `morello calibrate` wrote them: the run is recorded in
 ``benchmarks/results/avx2-zen4.target``, and a test compares the two. ``fork`` and
-``shared_gl`` are estimates: threads are not calibrated (`docs/calibration.md`)."""
+``shared_gl`` are estimates: threads are not calibrated (`docs/internals/cost.md`)."""
 
 AVX2 = Target(
     name="avx2",

@@ -2,7 +2,7 @@
 
 L2 has 2 MiB, where 1.5 MiB of operands are taken to stay from call to call. Programs
 count on 1 MiB: of a panel of 1 MiB a part comes from L3 each time
-(docs/performance.md). Stores that wait for lines hold up loads, and spreading small
+(kernels.md). Stores that wait for lines hold up loads, and spreading small
 elements takes port 5: there is a kernel for each. Of the 48 KiB of L1, 12 ways, the
 power of two is counted that 8 ways make. The last-level cache is one for all cores of a
 socket: 128 MiB can be counted on.
@@ -69,9 +69,9 @@ Estimates are ``fork`` and ``shared_gl``, as in `morello.machine.avx2`, and what
 in DRAM: no operands of the sample are larger than the last-level cache. ``stream_gl``
 and ``turn_copy`` were set by hand before the run, which left them so. ``row_turned`` is
 younger than the run: of 400 programs of ``move:1000x1000:f32:dst=[1,0]`` it makes the
-errors least (docs/calibration.md). ``rows_l2`` is younger, too: by hand, from 128 and
+errors least (internals/cost.md). ``rows_l2`` is younger, too: by hand, from 128 and
 256 cubed, ``split_load``: half of ``load``, ``split_l2``: from small Specs, and
-``dispatch``: 3.75 instructions a cycle (docs/performance.md)."""
+``dispatch``: 3.75 instructions a cycle (docs/internals/kernels.md)."""
 
 AVX2_GOLDEN_COVE = dataclasses.replace(
     AVX2,

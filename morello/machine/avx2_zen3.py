@@ -66,7 +66,7 @@ COEFFICIENTS = Coefficients(
 ``shared_gl`` are estimates, as in `morello.machine.avx2`. ``prefetch_dram`` is younger
 than the run: it was set by hand when only products of bf16 by columns were the better
 for it. Those of one row or column read places apart by now and ask for nothing
-(docs/performance.md). ``stream_far`` is younger, too: by hand, from 2048 cubed;
+(docs/internals/kernels.md). ``stream_far`` is younger, too: by hand, from 2048 cubed;
 ``rows_l2``, from 240 and 256 cubed. ``stream_gl`` was 50 by the run; by
 hand it is a little more than what lines of a panel took longer from L3 than from L2, in
 1024 cubed."""

@@ -35,10 +35,10 @@ SINCE = {
     *((target, "split_l2") for target in RECORDS),
     *((target, "dispatch") for target in RECORDS),
 }
-"""What is younger than the run and no part of another, as docs/calibration.md says."""
+"""What is younger than the run and no part of another: docs/internals/cost.md."""
 
 CORRECTED = {(AVX2_ZEN3, "stream_gl"): 50}
-"""What a run wrote and was wrong about, as docs/calibration.md says."""
+"""What a run wrote and was wrong about, as docs/internals/cost.md says."""
 
 each = pytest.mark.parametrize("target", RECORDS, ids=lambda target: target.name)
 

@@ -59,7 +59,7 @@ SUMS = [name for name, keys in accepted().items() if any(map(adds_floats, keys))
 
 @pytest.mark.parametrize("name", SUMS)
 def test_zeros_without_a_sign_leave_one_that_has_it(name: str) -> None:
-    """-0 + 0 · -1 + … is -0: docs/quality.md, special values."""
+    """-0 + 0 · -1 + … is -0: docs/internals/quality.md, special values."""
     cases = [Case(name, s) for s in drawn(name, adds_floats)]
     assert cases
     engine = compiled(cases)

@@ -1,4 +1,4 @@
-"""What ±0, ±Inf, NaN, denormals, ±FLT_MAX and overflow become: `docs/quality.md`.
+"""±0, ±Inf, NaN, denormals, ±FLT_MAX and overflow: `docs/internals/quality.md`.
 
 Each case runs several random programs of the Spec: but for where sums are rounded, the
 values do not depend on the schedule.

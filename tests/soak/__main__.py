@@ -42,7 +42,7 @@ def _run(check: Callable[[Sequence[int]], int], seed: int, count: int) -> int:
 
 
 def _record(given: argparse.Namespace, done: int, seconds: float) -> str:
-    """A row for ``docs/quality.md``."""
+    """A row for ``docs/internals/quality.md``."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         capture_output=True,

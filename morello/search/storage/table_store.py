@@ -45,7 +45,7 @@ FEW_POINTS = 100_000
 """A table of so many points is packed sooner than a second thread is asked to, which
 would hold up the first: they share the interpreter, and hand it over at each call of
 machine code. Searches of small Specs, whose tables have fewer, take 0.8 to 0.9 of the
-time that they take with 10,000 (docs/search.md)."""
+time that they take with 10,000 (docs/internals/search.md)."""
 
 WAITING_POINTS = 1 << 23
 """How many points may wait to be packed: each takes 12 bytes."""
