@@ -16,6 +16,8 @@ from morello.errors import (
 from morello.machine import AVX2
 from morello.spec import parse_spec
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 SMALL = ("matmul:7x8x16", "fill:5x5:s32", "max:9x70", "move:13x21:f32:dst=[1,0]")
 
 

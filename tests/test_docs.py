@@ -23,13 +23,13 @@ Environment = dict[str, str]
 
 
 @pytest.fixture(scope="module")
-def user(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Of someone who tries one example after another, with a database of their own."""
+def user(shared_database: Path) -> Environment:
+    """Of someone who tries one example after another, with a database."""
     tools = Path(sys.executable).parent
     return {
         **os.environ,
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        "MORELLO_DB": str(tmp_path_factory.mktemp("user") / "morello.db"),
+        "MORELLO_DB": str(shared_database),
     }
 
 
@@ -69,6 +69,10 @@ def test_the_readme_gives_two_commands() -> None:
         "pip install . && morello bench matmul:512x512x512:f32",
         "pip install -e '.[test]' && pytest",
     ]
+
+
+def test_the_readme_names_the_quick_tests() -> None:
+    assert "    pytest -m quick" in README.splitlines()
 
 
 def test_the_readme_has_commands() -> None:

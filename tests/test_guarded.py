@@ -19,6 +19,8 @@ from tests.guarded import (
     guarded_array,
 )
 
+pytestmark = pytest.mark.quick
+
 VALUES = np.arange(60, dtype=np.float32).reshape(6, 10)
 
 

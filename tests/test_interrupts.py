@@ -10,6 +10,8 @@ import pytest
 
 from morello.interrupts import check_sigint, defer_sigint
 
+pytestmark = pytest.mark.quick
+
 
 def press() -> None:
     signal.raise_signal(signal.SIGINT)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parent.parent
 LIT = ROOT / "lit"
 
@@ -160,6 +162,13 @@ def test_one_lit_file_in_five_checks_a_refusal() -> None:
         if "expected-error" in path.read_text() or "RUN: not" in path.read_text()
     ]
     assert 5 * len(refusing) >= len(files) > 0
+
+
+def test_every_folder_of_tests_has_quick_ones() -> None:
+    """`pytest -m quick` touches every part. The soak is the slow part of another."""
+    tests = set((ROOT / "tests").rglob("test_*.py"))
+    quick = {p.parent for p in tests if "pytest.mark.quick" in p.read_text()}
+    assert {p.parent for p in tests} - quick == set()
 
 
 def test_no_file_is_long() -> None:

@@ -20,7 +20,9 @@ FILES = sorted(
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def results(
+    tmp_path_factory: pytest.TempPathFactory, shared_database: Path
+) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("lit")
     report = folder / "report.json"
     run = subprocess.run(
@@ -37,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         env={
             **os.environ,
             "MORELLO_LIT_OUTPUT": str(folder),
-            "MORELLO_DB": str(folder / "morello.db"),
+            "MORELLO_DB": str(shared_database),
         },
         capture_output=True,
         text=True,

@@ -6,6 +6,8 @@ import pytest
 
 from morello import new_arrays
 
+pytestmark = pytest.mark.quick
+
 SHAPES = ((), (0,), (3, 5), (7, 100, 131), (1, 1 << 17))
 
 

@@ -11,6 +11,8 @@ import pytest
 
 import morello
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -13,6 +13,8 @@ from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Patience, Solver, best_program, best_settled
 from morello.spec import Layout, Spec, parse_open_spec, parse_spec
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 OPEN = "matmul:16x64x160:f32:rhs=any"
 LARGE = "matmul:16x160x400:f32:rhs=any"
 """So large that the search takes panels."""

@@ -18,6 +18,8 @@ from morello.passes.pipelines.pipeline import Pipeline
 from morello.search.storage.overlay import NONE
 from morello.spec import parse_spec
 
+pytestmark = pytest.mark.quick
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "partial_schedule.mlir"
 
 SPEC = "move:4x20:f32"

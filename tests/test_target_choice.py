@@ -9,6 +9,8 @@ from morello.machine import AVX2, find_target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.tools.morello import main
 
+pytestmark = pytest.mark.quick
+
 SPEC = "fill:24:f32"
 MODULE = 'module attributes {morello.target = "%s"} {}'
 

@@ -12,6 +12,8 @@ from morello.errors import CompileError
 from morello.tools.morello import main
 from tests.test_parallel import CHEAP_FORK
 
+pytestmark = pytest.mark.quick
+
 SPEC = "fill:64x64"
 CHEAP = "avx2{fork=1000}"
 

@@ -10,6 +10,8 @@ from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
 from morello.spec.shares import share_of, shares_of
 
+pytestmark = pytest.mark.quick
+
 FOUR = dataclasses.replace(AVX2, threads=4)
 
 

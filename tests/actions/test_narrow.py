@@ -8,6 +8,8 @@ from morello.kernels.within import within_cost
 from morello.machine import AVX2
 from morello.spec import Layout, Level, Spec, parse_spec, print_spec
 
+pytestmark = pytest.mark.quick
+
 GOAL = "matmul:64x128x96:u8,s8,s32"
 
 

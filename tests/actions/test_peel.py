@@ -9,6 +9,8 @@ from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import Spec, parse_spec, print_spec
 
+pytestmark = pytest.mark.quick
+
 UNITS = AVX2.coefficients
 TILES = "lhs=[0,1,2]/strided:rhs=[0,1,2]/strided"
 

@@ -7,6 +7,8 @@ from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import Layout, Level, parse_spec
 
+pytestmark = pytest.mark.quick
+
 ROWS = Layout.row_major(3)
 PANELS = Layout.parse("[0,2,1,2p16]")
 FLAT = Layout.row_major(2)

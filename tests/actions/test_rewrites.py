@@ -11,6 +11,8 @@ from morello.machine import AVX2, Target
 from morello.spec import Layout, Level, Limits, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame
 
+pytestmark = pytest.mark.quick
+
 UNIT = AVX2.coefficients
 LINE = UNIT.line_gl + UNIT.line_l2
 HIDDEN = UNIT.hidden_gl + UNIT.hidden_l2

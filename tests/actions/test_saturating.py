@@ -7,6 +7,8 @@ from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import Layout, Level, parse_spec
 
+pytestmark = pytest.mark.quick
+
 TEXT = "matmul_accum:4x13x8:u8,s8,s16"
 SATURATING = parse_spec(f"{TEXT}:saturating=true", AVX2.limits)
 EXACT = parse_spec(TEXT, AVX2.limits)

@@ -12,6 +12,8 @@ from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
 from morello.spec.frame import Frame
 
+pytestmark = pytest.mark.quick
+
 FOUR = dataclasses.replace(AVX2, threads=4)
 
 

@@ -11,6 +11,8 @@ from morello.errors import CompileError
 from morello.jit.engine import Engine, compile_for_linker, load
 from morello.machine import host
 
+pytestmark = pytest.mark.quick
+
 ASKED = lb.get_host_cpu_features()
 CASES = sorted(BITS)
 

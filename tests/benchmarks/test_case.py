@@ -16,6 +16,8 @@ from benchmarks.harness.suites import SUITES, cases
 from morello.machine import AVX2
 from morello.spec.open_spec import parse_open_spec
 
+pytestmark = pytest.mark.quick
+
 EVERY = cases([])
 
 

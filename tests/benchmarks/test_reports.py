@@ -5,11 +5,15 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
+
 from benchmarks.harness.record import Contender, Record
 from benchmarks.harness.report import markdown, table, time_text
 from benchmarks.harness.results import Entry, Roof, Row
 from benchmarks.harness.roofline import roofline
 from benchmarks.harness.session import write
+
+pytestmark = pytest.mark.quick
 
 ORIGIN = {"command": "python -m x", "commit": "abc123", "date": "2026-01-02"}
 ROOF = Roof("fma f32", 100.0, 100.0, 10.0)

@@ -18,6 +18,8 @@ from benchmarks.harness.results import (
 from benchmarks.harness.rounds import interleave
 from benchmarks.harness.worker import settling_calls
 
+pytestmark = pytest.mark.quick
+
 ROOF = Roof("fma f32", 100.0, 100.0, 10.0)
 
 

@@ -23,6 +23,8 @@ from morello.mlir import ir
 from morello.spec import Layout, Spec, TensorSpec, parse_spec
 from morello.spec.kinds import KINDS as LABELS
 
+pytestmark = pytest.mark.quick
+
 SPECS = (
     "matmul:6x4x16:f32",
     "matmul_accum:2x6x4x16:s32",

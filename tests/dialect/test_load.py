@@ -5,11 +5,15 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import parse_spec
+
+pytestmark = pytest.mark.quick
 
 SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 

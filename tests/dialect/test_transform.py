@@ -30,6 +30,8 @@ from morello.machine import AVX2
 from morello.mlir import PassManager, dialect, ir
 from morello.spec import Layout, Level, parse_spec
 
+pytestmark = pytest.mark.quick
+
 SPEC = parse_spec("matmul:6x4x16:f32", AVX2.limits)
 
 EXAMPLES: tuple[Action, ...] = (

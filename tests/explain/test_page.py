@@ -12,6 +12,8 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import parse_spec
 
+pytestmark = pytest.mark.quick
+
 VOID = {"meta", "rect", "link", "img", "br"}
 
 

@@ -15,6 +15,8 @@ from morello.machine import AVX2
 from morello.search import Statistics
 from morello.spec import parse_spec
 
+pytestmark = pytest.mark.quick
+
 
 def test_cycles_are_a_thousandth_of_a_cost() -> None:
     assert cycle_count(2_310_220_000) == "2,310,220"

@@ -12,6 +12,8 @@ from morello.jit import arguments
 from morello.jit.arguments import ArgumentChecker
 from morello.jit.parameter import Parameter
 
+pytestmark = pytest.mark.quick
+
 F32 = np.dtype(np.float32)
 DTYPES = [np.float32, np.int32, np.int16, np.int8, np.uint8, ml_dtypes.bfloat16]
 

@@ -17,6 +17,8 @@ from morello.jit.translate import to_llvm_text
 from morello.mlir import ir
 from tests.jit.build import raw
 
+pytestmark = pytest.mark.quick
+
 KINDS = {
     "f16": (16, "half", np.float16),
     "bf16": (16, "bfloat", ml_dtypes.bfloat16),

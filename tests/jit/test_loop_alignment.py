@@ -2,8 +2,12 @@
 
 import re
 
+import pytest
+
 from morello.jit.engine import compile_object
 from morello.jit.loop_alignment import LINE, align_loops
+
+pytestmark = pytest.mark.quick
 
 _NEST = """
 define void @sums(ptr %a, i64 %n) {

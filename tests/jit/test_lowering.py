@@ -19,6 +19,8 @@ from morello.passes.pipelines.pipeline import Pipeline
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
 from tests.jit.build import build, llvm_text, raw
 
+pytestmark = pytest.mark.quick
+
 Array = np.ndarray[Any, Any]
 
 V8 = "vector<8xf32>"

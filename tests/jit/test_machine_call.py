@@ -19,6 +19,8 @@ from morello.jit.machine_call import call_code
 from morello.jit.parameter import Parameter
 from tests.guarded import check_in_child
 
+pytestmark = pytest.mark.quick
+
 F32 = np.dtype(np.float32)
 
 COPY = """

@@ -9,6 +9,8 @@ from morello.jit.llvm_text import refuse_hazards
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
 from tests.jit.build import build, raw
 
+pytestmark = pytest.mark.quick
+
 K = 64
 V8 = "vector<8xf32>"
 REGISTERS = f"memref<1x6x2x{V8}>"

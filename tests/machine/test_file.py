@@ -8,6 +8,8 @@ from morello.errors import TargetError
 from morello.machine import find_target, print_target
 from morello.machine.file import MAX_BYTES
 
+pytestmark = pytest.mark.quick
+
 
 def test_a_file_is_its_text(tmp_path: Path) -> None:
     path = tmp_path / "my own.target"

@@ -14,6 +14,8 @@ from morello.machine.host import (
     required_features,
 )
 
+pytestmark = pytest.mark.quick
+
 
 def test_this_machine() -> None:
     here = host()

@@ -3,12 +3,16 @@
 import subprocess
 import sys
 
+import pytest
+
 from morello.machine import AVX2, TARGETS, find_target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.machine.host import Host
 from morello.machine.native import native_target
 from morello.machine.target import Target
+
+pytestmark = pytest.mark.quick
 
 
 def native(cpu: str, *features: str) -> Target:

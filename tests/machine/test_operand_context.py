@@ -9,6 +9,8 @@ from morello.machine import AVX2, Target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.spec import parse_spec
 
+pytestmark = pytest.mark.quick
+
 
 def around(text: str) -> OperandContext:
     return AVX2.at(parse_spec(text, AVX2.limits)).operand_context

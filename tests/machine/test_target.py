@@ -10,6 +10,8 @@ from morello.kernels import KERNELS
 from morello.machine import AVX2, TARGETS, Target, find_target
 from morello.spec import Dtype, Level, Limits
 
+pytestmark = pytest.mark.quick
+
 
 def test_targets_are_found_by_name() -> None:
     assert find_target("avx2") is AVX2

@@ -7,6 +7,8 @@ import pytest
 from morello.errors import TargetError
 from morello.machine import AVX2, Target, find_target, print_target
 
+pytestmark = pytest.mark.quick
+
 
 def test_a_known_target_is_its_name() -> None:
     assert print_target(AVX2) == "avx2"

@@ -11,6 +11,8 @@ from morello.passes import apply_schedule
 from morello.passes.apply_schedule import ApplySchedule
 from morello.passes.base import PassFailure
 
+pytestmark = pytest.mark.quick
+
 TEXT = """
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(

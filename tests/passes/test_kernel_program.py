@@ -16,6 +16,8 @@ from tests.guarded import check_canaries, check_in_child, guarded_array
 from tests.kernels.harness import spec
 from tests.kernels.test_assembly import opcodes, touches_stack
 
+pytestmark = pytest.mark.quick
+
 SHELL = """
 func.func @f(%a: memref<1x12x32xf32>, %b: memref<1x32x16xf32>,
              %c: memref<1x12x16xf32>) {

@@ -11,6 +11,8 @@ from morello.passes.lower_kernels import LowerKernels
 from morello.spec import Move, Spec
 from tests.kernels.harness import spec
 
+pytestmark = pytest.mark.quick
+
 
 def lowered(name: str, given: Spec) -> str:
     """A function with one kernel op that nobody has verified, after the pass."""

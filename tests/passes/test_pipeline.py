@@ -18,6 +18,8 @@ from morello.passes.pipelines.text import PipelineTextError, parse_options
 from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry, Row
 
+pytestmark = pytest.mark.quick
+
 MODULE = """
 func.func @f(%a: i32) -> i32 {
   %0 = arith.addi %a, %a : i32

@@ -14,6 +14,8 @@ from morello.passes.base import PassFailure
 from morello.passes.parts.placement import ALIGNMENT, Lifetime, place
 from morello.passes.plan_memory import PlanMemory
 
+pytestmark = pytest.mark.quick
+
 ATTRIBUTE = "morello.workspace_bytes"
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.quality.compiled import kernel
 from tests.quality.machine_code import Loop, innermost
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 
 class Hot(NamedTuple):
     """A Spec, and what its hottest loop is to have.

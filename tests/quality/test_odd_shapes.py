@@ -19,6 +19,8 @@ from tests.quality.compiled import ODD, kernel, program
 from tests.quality.execution import check_all
 from tests.quality.machine_code import innermost, loops
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 SQUARE = "matmul:512x512x512:f32"
 OTHERS = ("max:33x65:f32", "move:33x65:f32:dst=[1,0]", "fill:33x65:s32", "max:7x3:s32")
 

@@ -10,6 +10,8 @@ from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
 from tests.quality.compiled import unsearched
 
+pytestmark = pytest.mark.quick
+
 SPECS = (
     "matmul:5x3x7:f32",
     "matmul:2x5x3x7:s32",

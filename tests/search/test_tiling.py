@@ -15,6 +15,8 @@ from morello.search.dp.tiling import plan_loops
 from morello.spec import parse_spec
 from morello.spec.frame import Frame
 
+pytestmark = pytest.mark.quick
+
 FEW = dataclasses.replace(GOLDEN_COVE, streams=8, set_rows=2)
 
 CONTEXTS = {

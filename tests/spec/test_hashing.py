@@ -5,10 +5,13 @@ import pickle
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 
 from morello.spec import Limits, Spec, parse_spec
 from tests.spec.strategies import specs
+
+pytestmark = pytest.mark.quick
 
 LOAD = """
 import pickle, sys

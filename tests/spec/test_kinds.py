@@ -14,6 +14,8 @@ from morello.spec.kinds import KINDS
 from morello.spec.layout import Layout
 from morello.spec.spec import argument_tensor
 
+pytestmark = pytest.mark.quick
+
 F32, S32, BF16 = Dtype.F32, Dtype.S32, Dtype.BF16
 PRODUCTS = [
     (F32, F32, F32),

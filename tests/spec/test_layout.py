@@ -13,6 +13,8 @@ from morello.spec import Layout
 from morello.spec.layout import LINE_BYTES, ceil_div
 from tests.spec.strategies import layouts, shapes
 
+pytestmark = pytest.mark.quick
+
 
 @st.composite
 def placed(draw: st.DrawFn) -> tuple[Layout, tuple[int, ...]]:

@@ -10,6 +10,8 @@ from morello.spec import Level, Limits
 from morello.spec.limits import cache_classes, snap_down
 from tests.spec.strategies import LIMITS
 
+pytestmark = pytest.mark.quick
+
 
 @given(LIMITS)
 def test_text_round_trip(limits: Limits) -> None:

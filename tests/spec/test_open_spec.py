@@ -6,6 +6,8 @@ from morello.errors import SpecError
 from morello.spec import Layout, Limits, OpenSpec, parse_open_spec, parse_spec
 from morello.spec import print_open_spec as printed
 
+pytestmark = pytest.mark.quick
+
 HAVE = Limits(16, 512, 16384)
 MATMUL = parse_spec("matmul:4x5x6:f32", HAVE)
 

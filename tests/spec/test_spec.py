@@ -19,6 +19,8 @@ from morello.spec import (
 from morello.spec.frame import Frame
 from tests.spec.strategies import specs
 
+pytestmark = pytest.mark.quick
+
 LIMITS = Limits(16, 512, 16384)
 
 

@@ -12,6 +12,8 @@ from morello.spec import Dtype, Layout, Level, TensorSpec, argument_tensor
 from morello.spec.kind import bit_patterns
 from tests.spec.strategies import tensors
 
+pytestmark = pytest.mark.quick
+
 
 @given(tensors())
 def test_text_round_trip(tensor: TensorSpec) -> None:

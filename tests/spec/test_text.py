@@ -20,6 +20,8 @@ from morello.spec import (
 )
 from tests.spec.strategies import LIMITS, specs
 
+pytestmark = pytest.mark.quick
+
 HAVE = Limits(16, 512, 16384)
 
 

@@ -19,6 +19,8 @@ from tests.database.small import filled, row
 from tests.test_partial_schedule import SPEC
 from tests.test_pinning import TILED
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

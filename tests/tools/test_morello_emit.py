@@ -8,6 +8,8 @@ import morello
 from morello.tools.commands import STAGES
 from morello.tools.morello import main
 
+pytestmark = pytest.mark.quick
+
 MARKS = {
     "spec": '"morello.max"',
     "schedule": "transform.named_sequence @__transform_main",
