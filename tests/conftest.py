@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.progress import Progress
 
@@ -14,11 +15,21 @@ os.environ["MORELLO_DB"] = "none"
 os.environ["MORELLO_THREADS"] = "1"
 os.environ["MORELLO_TARGET"] = "avx2"
 
+# The same examples on every run, however slow the machine; more, and others, on demand.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("thorough", max_examples=5000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Only the process that prints reports progress: a worker of xdist does not."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config), "progress")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files whose tests are quick come last, so that two workers end together."""
+    items.sort(key=lambda item: item.get_closest_marker("quick") is not None)
 
 
 def pytest_collection_finish() -> None:
