@@ -81,7 +81,7 @@ def test_faults_are_named(
         check_in_child(lambda: act(array))
 
 
-def test_what_is_allowed_is_no_fault() -> None:
+def test_allowed_accesses_are_no_fault() -> None:
     array = guarded_array(VALUES, "end", writable=False)
     assert check_in_child(lambda: read(array, 236)) == 59
     assert not array.flags.writeable

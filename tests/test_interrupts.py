@@ -23,7 +23,7 @@ def while_deferred(*steps: Callable[[], object]) -> None:
             step()
 
 
-def test_it_comes_at_the_end() -> None:
+def test_sigint_comes_at_the_end_of_the_block() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         while_deferred(press, lambda: done.append("after"))
@@ -31,7 +31,7 @@ def test_it_comes_at_the_end() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_it_comes_when_it_is_checked_and_only_once() -> None:
+def test_sigint_comes_when_it_is_checked_and_only_once() -> None:
     with defer_sigint():
         press()
         press()
@@ -47,13 +47,13 @@ def test_an_inner_block_leaves_it_to_the_outer() -> None:
     assert done == ["between"]
 
 
-def test_it_comes_at_once_outside_a_block() -> None:
+def test_sigint_comes_at_once_outside_a_block() -> None:
     check_sigint()
     with pytest.raises(KeyboardInterrupt):
         press()
 
 
-def test_it_does_not_hide_what_went_wrong() -> None:
+def test_sigint_does_not_hide_the_error_of_the_block() -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         while_deferred(press, {}.popitem)
     assert isinstance(caught.value.__context__, KeyError)
@@ -89,7 +89,7 @@ def test_another_thread_neither_defers_nor_delivers_it() -> None:
 @pytest.mark.parametrize(
     ("handler", "status"), [("SIG_IGN", 0), ("SIG_DFL", -signal.SIGINT)]
 )
-def test_what_the_process_does_without_python_stays(handler: str, status: int) -> None:
+def test_handlers_outside_python_stay(handler: str, status: int) -> None:
     script = (
         "import signal\n"
         "from morello.interrupts import defer_sigint\n"

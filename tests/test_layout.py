@@ -45,7 +45,7 @@ WITHOUT_LIT = {
     "dialect/transform/loops.py": "what tile and split share; both have a test",
     "dialect/transform/subview.py": "what tile and split share; both have a test",
     "dialect/transform/team.py": "what parallel loops share; both have a test",
-    "dialect/transform/trace.py": "records steps; tests/test_hand_schedule.py has them",
+    "dialect/transform/trace.py": "records steps; `tests/compiler` tests them",
     "passes/base.py": "what a pass is",
     "passes/registry.py": "the list of passes",
 }

@@ -13,7 +13,7 @@ SHAPES = ((), (0,), (3, 5), (7, 100, 131), (1, 1 << 17))
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", ["float32", "int8", "bfloat16"])
-def test_they_are_arrays_like_others(shape: tuple[int, ...], name: str) -> None:
+def test_new_arrays_are_ordinary_arrays(shape: tuple[int, ...], name: str) -> None:
     dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
     for make in (new_arrays.empty, new_arrays.zeros):
         for _ in range(3):

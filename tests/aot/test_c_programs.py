@@ -13,9 +13,9 @@ from morello.compiler.kernel import Kernel
 from morello.jit.openmp import openmp_library
 from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
 from tests.aot.test_library import SPECS, arguments
+from tests.compiler.test_parallel import CHEAP_FORK
+from tests.compiler.test_parallel import SPECS as PARALLEL_SPECS
 from tests.quality.compiled import unsearched
-from tests.test_parallel import CHEAP_FORK
-from tests.test_parallel import SPECS as PARALLEL_SPECS
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -68,7 +68,7 @@ def test_the_header_is_cxx(text: str, tmp_path: Path) -> None:
 
 @NEEDS_CC
 @pytest.mark.parametrize("linking", ["-no-pie", "-pie", "-static"])
-def test_it_links_in_every_way(linking: str, tmp_path: Path) -> None:
+def test_an_object_links_in_every_way(linking: str, tmp_path: Path) -> None:
     path = use("matmul:2x5x3x7:s32", tmp_path)
     run("cc", linking, "-o", tmp_path / "use", path, tmp_path / "k.o")
     assert run(tmp_path / "use") == "1\n"

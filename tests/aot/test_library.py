@@ -67,7 +67,7 @@ def test_the_llvm_ir_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("text", SPECS)
-def test_it_needs_nothing_but_c(text: str) -> None:
+def test_an_object_needs_nothing_but_c(text: str) -> None:
     needed = undefined_symbols(unsearched(text).library("k").object)
     assert set(needed) <= {"memcpy", "memset", "memmove"}
 

@@ -151,7 +151,7 @@ define void @f(ptr %a) {
         ),
     ],
 )
-def test_what_cannot_be_compiled(text: str, message: str) -> None:
+def test_wrong_llvm_ir_is_refused(text: str, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         compile_llvm(text, cpu="haswell")
 

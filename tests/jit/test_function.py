@@ -172,7 +172,7 @@ def test_no_such_function_and_no_such_workspace(engine: Engine) -> None:
         NativeFunction(engine, "add", PARAMETERS, -1)
 
 
-def test_it_says_what_it_is(function: NativeFunction) -> None:
+def test_a_function_prints_its_parameters(function: NativeFunction) -> None:
     assert repr(function) == "<native function add(a, b, c)>"
 
 

@@ -49,13 +49,15 @@ def test_the_text_is_that_of_the_bindings(monkeypatch: pytest.MonkeyPatch) -> No
         ),
     ],
 )
-def test_what_cannot_be_translated_is_an_error(source: str, reason: str) -> None:
+def test_a_module_that_cannot_be_translated_is_an_error(
+    source: str, reason: str
+) -> None:
     # The bindings' own function would end the process here.
     with pytest.raises(CompileError, match=f"MLIR cannot translate .*{reason}"):
         translate(source)
 
 
-def test_what_is_not_lowered_does_not_reach_translation() -> None:
+def test_a_module_that_is_not_lowered_does_not_reach_translation() -> None:
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse("func.func @f() { return }")
         with pytest.raises(PassFailure, match=r"'func\.func' is not lowered") as caught:

@@ -193,7 +193,7 @@ def test_forms_of_constants(literal: str, kind: str, expected: str) -> None:
         '!0 = !{!"inf"}',
     ],
 )
-def test_what_only_looks_like_a_constant_stays(line: str) -> None:
+def test_text_that_only_looks_like_a_constant_stays(line: str) -> None:
     assert downgrade(line) == line + "\n"
 
 
@@ -211,7 +211,7 @@ def test_comments_go_and_intrinsics_lose_their_attributes() -> None:
         ("  store half f0x12345, ptr %p", "more bits than half has"),
     ],
 )
-def test_what_is_not_certain_is_refused_with_its_line(line: str, reason: str) -> None:
+def test_uncertain_text_is_refused_with_its_line(line: str, reason: str) -> None:
     with pytest.raises(CompileError) as caught:
         downgrade(f"define void @f(ptr %p) {{\n{line}\n}}")
     assert reason in str(caught.value)

@@ -45,7 +45,7 @@ def test_the_inner_loop_of_a_nest_begins_at_a_line() -> None:
     assert len(aligned) == 2
 
 
-def test_it_can_be_done_twice() -> None:
+def test_aligning_twice_changes_nothing() -> None:
     once = align_loops(_NEST)
     assert align_loops(once) == once
 

@@ -73,7 +73,7 @@ def other_shape(shape: tuple[int, ...]) -> Any:
     return np.zeros(shape, np.float32)
 
 
-def test_what_fits_does_not_go_the_slow_way(engine: Engine) -> None:
+def test_fitting_arguments_do_not_go_the_slow_way(engine: Engine) -> None:
     slow = Slow()
     call = quick(engine, slow)
     for shape in PARAMETERS[0].shapes:

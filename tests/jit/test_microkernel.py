@@ -73,7 +73,7 @@ def test_the_loop_is_fmas_on_registers() -> None:
 
 
 @pytest.mark.parametrize("side", ["start", "end"])
-def test_it_is_exact(side: Side) -> None:
+def test_a_microkernel_is_exact(side: Side) -> None:
     rng = np.random.default_rng(0)
     a, b, c = (
         rng.integers(-4, 5, shape).astype(np.float32)

@@ -26,7 +26,7 @@ def test_a_plausible_rate(dtype: str) -> None:
     assert 8 < peak.measure_fma_peak(dtype, 0.05) < 320
 
 
-def test_it_repeats() -> None:
+def test_the_measured_peak_repeats() -> None:
     rates = [peak.measure_fma_peak(seconds=0.1) for _ in range(3)]
     assert max(rates) / min(rates) < 1.5
 

@@ -136,7 +136,7 @@ def test_two_functions_share_the_processors() -> None:
     check_in_child(child, seconds=60)
 
 
-def test_what_the_caller_has_set_stays() -> None:
+def test_settings_of_the_caller_stay() -> None:
     """The regions of the program that calls are as parallel as it wants them."""
 
     def child() -> None:

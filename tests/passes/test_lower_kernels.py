@@ -54,7 +54,7 @@ def test_the_op_is_replaced_by_code() -> None:
         ("move_scalar", (4, 8), "[0,1]", "tile every dimension to 1; use move_rows"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_what_would(
+def test_operands_that_do_not_fit_are_refused_with_what_would(
     name: str, sizes: tuple[int, int], dst: str, message: str
 ) -> None:
     given = spec(Move(2), sizes, "f32@L1[0,1]", f"f32@L1{dst}")

@@ -319,7 +319,7 @@ def test_failure_is_a_diagnostic_where_the_pass_says(module: ir.Module) -> None:
     assert 'loc("-":0:0)' in str(diagnostic.location)
 
 
-def test_what_a_pass_breaks_is_seen_at_the_end(module: ir.Module) -> None:
+def test_a_module_that_a_pass_breaks_is_seen_at_the_end(module: ir.Module) -> None:
     with pytest.raises(ir.MLIRError) as caught:
         parse("builtin.module(test-break)").run(module.operation)
     assert "terminator" in str(caught.value.error_diagnostics[0].message)

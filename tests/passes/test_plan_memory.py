@@ -267,7 +267,7 @@ def test_nothing_changes_where_something_is_refused() -> None:
         ),
     ],
 )
-def test_what_cannot_be_planned_is_refused(body: str, message: str) -> None:
+def test_memory_that_cannot_be_planned_is_refused(body: str, message: str) -> None:
     text = f"func.func private @h(memref<4xf32>) func.func @f() {{ {body} return }}"
     assert message in refused(text)
 

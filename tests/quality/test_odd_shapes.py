@@ -26,7 +26,7 @@ OTHERS = ("max:33x65:f32", "move:33x65:f32:dst=[1,0]", "fill:33x65:s32", "max:7x
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_they_are_exact_and_bounded(text: str) -> None:
+def test_odd_shapes_are_exact_and_bounded(text: str) -> None:
     made = program(text)
     check_all([made], 0, check_bound if is_bounded(made.spec) else None)
 

@@ -15,9 +15,9 @@ from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
 from morello.spec import parse_spec
 from morello.tools.morello import main
+from tests.compiler.test_partial_schedule import SPEC
+from tests.compiler.test_pinning import TILED
 from tests.database.small import filled, row
-from tests.test_partial_schedule import SPEC
-from tests.test_pinning import TILED
 
 pytestmark = pytest.mark.quick
 

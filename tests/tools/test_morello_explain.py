@@ -9,7 +9,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import parse_spec
 from morello.tools.morello import main
-from tests.test_pinning import TILED
+from tests.compiler.test_pinning import TILED
 
 SPEC = "max:20x17:f32"
 

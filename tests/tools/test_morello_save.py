@@ -110,7 +110,7 @@ def test_weights_are_packed_beside_the_object(tmp_path: Path, capsys: Capture) -
         (["rhs=w.npy"], 1, "input 'rhs': w.npy has shape (2, 2), not"),
     ],
 )
-def test_what_cannot_be_packed(
+def test_operands_that_cannot_be_packed_are_refused(
     flags: list[str],
     code: int,
     message: str,

@@ -118,7 +118,7 @@ def test_an_accumulating_kernel_adds_to_the_given_output() -> None:
         ),
     ],
 )
-def test_what_compile_refuses(
+def test_wrong_arguments_of_compile_are_refused(
     arguments: dict[str, object], error: type[MorelloError], message: str
 ) -> None:
     with pytest.raises(error, match=message):

@@ -141,7 +141,7 @@ def test_many_python_threads_may_call_one_kernel() -> None:
 def test_a_kernel_works_after_a_fork() -> None:
     code = (
         "import os, dataclasses, morello\n"
-        "from tests.test_parallel import CHEAP_FORK, check\n"
+        "from tests.compiler.test_parallel import CHEAP_FORK, check\n"
         "kernel = morello.compile('max:101x77', target=CHEAP_FORK, threads=2)\n"
         "check(kernel, 0)\n"
         "child = os.fork()\n"
@@ -153,7 +153,7 @@ def test_a_kernel_works_after_a_fork() -> None:
         [sys.executable, "-c", code],
         check=True,
         timeout=120,
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parents[2],
     )
 
 
@@ -181,7 +181,7 @@ def in_new_process(code: str, **environment: str) -> str:
         capture_output=True,
         text=True,
         timeout=120,
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parents[2],
         env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr

@@ -22,13 +22,13 @@ def test_the_argument_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen_target(AVX2_GOLDEN_COVE, schedule) is AVX2_GOLDEN_COVE
 
 
-def test_then_what_a_schedule_was_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_is_the_target_of_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MORELLO_TARGET", "avx2-golden-cove")
     assert chosen_target(None, MODULE % "avx2{threads=2}") == AVX2
     assert chosen_target(None, "module {}") == AVX2
 
 
-def test_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_third_is_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MORELLO_TARGET", "avx2-golden-cove{l1_lines=256}")
     assert chosen_target(None) == find_target("avx2-golden-cove{l1_lines=256}")
     monkeypatch.setenv("MORELLO_TARGET", "vax")
@@ -36,7 +36,7 @@ def test_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen_target(None)
 
 
-def test_then_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_is_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MORELLO_TARGET")
     assert chosen_target(None) is find_target("native")
     monkeypatch.setenv("MORELLO_TARGET", "")

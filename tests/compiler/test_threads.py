@@ -10,7 +10,7 @@ import morello
 from morello.compiler.threads import VARIABLE, thread_count
 from morello.errors import CompileError
 from morello.tools.morello import main
-from tests.test_parallel import CHEAP_FORK
+from tests.compiler.test_parallel import CHEAP_FORK
 
 pytestmark = pytest.mark.quick
 
@@ -25,14 +25,14 @@ def test_the_argument_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
         assert thread_count(3, 'morello.target = "avx2{threads=2}"') == 3
 
 
-def test_then_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_is_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "5")
     assert thread_count(None, 'module {morello.target = "avx2{fork=7,threads=2}"}') == 2
     assert thread_count(None, 'module {morello.target = "avx2"}') == 1
     assert thread_count(None, "module {}") == 1
 
 
-def test_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_third_is_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "7")
     assert thread_count(None) == 7
 
@@ -47,7 +47,9 @@ def test_an_environment_that_means_nothing(
 
 
 @pytest.mark.parametrize("text", [None, ""])
-def test_then_the_affinity(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_is_the_affinity(
+    text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if text is None:
         monkeypatch.delenv(VARIABLE)
     else:

@@ -29,7 +29,7 @@ def check(kernel: morello.Kernel, lhs: Array, rhs: Array) -> None:
     ("text", "threads"),
     [("64x256x64", 1), ("64x256x64", 2), ("30x50x70", 1), ("9x13x33", 2)],
 )
-def test_both_ways_are_exact(text: str, threads: int) -> None:
+def test_both_branches_are_exact(text: str, threads: int) -> None:
     kernel = morello.compile(f"matmul:{text}:u8,s8,s32", threads=threads)
     rng = np.random.default_rng(0)
     lhs, rhs = drawn(rng, SIZES[text])

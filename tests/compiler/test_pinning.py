@@ -19,7 +19,7 @@ from morello.search.queries.pins import Pin, Pins, full_text
 from morello.search.storage.database import Database
 from morello.search.storage.schema import PinRow
 from morello.spec import Layout, Level, parse_spec
-from tests.test_partial_schedule import END, MATCH, MODULE, PARTIAL, SPEC, tile
+from tests.compiler.test_partial_schedule import END, MATCH, MODULE, PARTIAL, SPEC, tile
 
 TILED = MODULE + MATCH + tile("t", "m", 5) + END + "}"
 
@@ -101,7 +101,7 @@ def test_a_found_program_is_read_back() -> None:
     assert program == Partial.of(kernel.solution.impl)
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_wrong_pins_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     for schedule, message in (
         (WRONG, r'^"-":\d+:\d+: .*size 25 is not smaller than d1 = 20'),

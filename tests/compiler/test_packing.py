@@ -80,7 +80,9 @@ def test_a_given_layout_is_packed_too() -> None:
         (np.zeros((64, 160), np.float32), 3, "3, which is no input of matmul"),
     ],
 )
-def test_what_is_refused(array: object, operand: object, message: str) -> None:
+def test_wrong_operands_to_pack_are_refused(
+    array: object, operand: object, message: str
+) -> None:
     kernel = morello.compile(OPEN)
     with pytest.raises(ArgumentError, match=message):
         kernel.pack(array, operand)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from morello.spec import parse_spec
 
 pytestmark = pytest.mark.quick
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "partial_schedule.mlir"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "partial_schedule.mlir"
 
 SPEC = "move:4x20:f32"
 
@@ -133,7 +133,7 @@ def check(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("name", PARTIAL)
-def test_what_a_schedule_leaves_is_filled(name: str) -> None:
+def test_holes_of_a_schedule_are_filled(name: str) -> None:
     kernel = morello.compile(SPEC, schedule=PARTIAL[name])
     check(kernel)
     assert kernel.filled

@@ -1,0 +1,1 @@
+"""`morello.compile` and what stands behind it: schedules, threads, packing, pins."""
