@@ -20,7 +20,7 @@ def load(context: Any) -> None:
     Must precede the parsing of a module that uses them.
     """
     # Their import completes the dialect.
-    from morello.dialect import kernel, within  # noqa: F401
+    from morello.dialect import kernel, range_check  # noqa: F401
     from morello.dialect.definition import Morello
     from morello.dialect.transform import MorelloTransform, attach_interfaces
     from morello.mlir import BACKEND

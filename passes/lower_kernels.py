@@ -7,7 +7,7 @@ import numpy as np
 
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.ops import SPEC_OPS
-from morello.dialect.within import WithinOp, read_within
+from morello.dialect.range_check import RangeCheckOp, read_range_check
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.machine.isa import AVX2
@@ -84,7 +84,7 @@ class LowerKernels(Pass):
     """Replace every ``morello.kernel`` by the vector code of its kernel.
 
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
-    registers; ``morello.within`` ops, which look at an operand. After: vector, arith,
+    registers; ``morello.range_check`` ops. After: vector, arith,
     math, memref and scf ops in their places; a guard of MXCSR around functions whose
     kernels add denormal numbers. Refuses: a kernel that is not known, or that does not
     take the Spec it is given; a Spec op, which no schedule has made into kernels.
@@ -102,7 +102,7 @@ class LowerKernels(Pass):
         looks: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == WithinOp.OPERATION_NAME:
+            if op.name == RangeCheckOp.OPERATION_NAME:
                 looks.append(op)
             if op.name == "morello.kernel" or op.name in SPEC_OPS:
                 found.append(op)
@@ -115,7 +115,7 @@ class LowerKernels(Pass):
             emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
             leaf.op.erase()
         for op in looks:
-            tensor, sizes, part = read_within(op)
+            tensor, sizes, part = read_range_check(op)
             value = emit_within(op.operands[0], tensor, sizes, part, AVX2, op)
             op.results[0].replace_all_uses_with(value)
             op.erase()

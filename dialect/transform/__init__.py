@@ -14,9 +14,9 @@ from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
-from morello.dialect.transform.narrow import NARROW
 from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
+from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
 from morello.dialect.transform.split import SPLIT
 from morello.dialect.transform.tile import TILE
 from morello.dialect.transform.tile_parallel import TILE_PARALLEL
@@ -33,7 +33,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         SPLIT,
         PEEL,
         MOVE,
-        NARROW,
+        SPECIALIZE_RANGE,
         TO_ACCUM,
         SELECT,
     )

@@ -7,9 +7,9 @@ tried by the search and has an op in the ``morello_transform`` dialect.
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
-from morello.actions.narrow import Narrow
 from morello.actions.peel import Peel
 from morello.actions.select import Select
+from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
@@ -22,7 +22,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Split,
     Peel,
     Move,
-    Narrow,
+    SpecializeRange,
     ToAccum,
     Select,
 )
@@ -35,10 +35,10 @@ __all__ = [
     "GridParallel",
     "Hole",
     "Move",
-    "Narrow",
     "Peel",
     "Rewrite",
     "Select",
+    "SpecializeRange",
     "Split",
     "Tile",
     "TileParallel",

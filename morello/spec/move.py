@@ -49,7 +49,7 @@ class Move(Kind):
         if (src.part_of or dst.part_of) and src is not dst:
             raise SpecError(
                 f"{self.label} has no cast from {src} to {dst}",
-                "an s7 is an s8 that narrow has looked at; it is copied as it is",
+                "an s7 is an s8 whose range was checked; it is copied as it is",
             )
         if src.is_float is not dst.is_float:
             raise SpecError(

@@ -12,8 +12,8 @@ from typing import Any
 
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
+from morello.kernels.range_check import write_range_check
 from morello.kernels.vectors import pieces
-from morello.kernels.within import write_within
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
@@ -512,6 +512,6 @@ def emit_within(
     """
     with before.context, before.location, ir.InsertionPoint(before):
         emitter = MlirEmitter(before, isa)
-        greatest = write_within(emitter, Buffer(value, tensor, sizes), part)
+        greatest = write_range_check(emitter, Buffer(value, tensor, sizes), part)
         bound = emitter.constant(Dtype.U8, -2 * int(part.lowest))
         return arith.CmpIOp(arith.CmpIPredicate.ult, greatest, bound).result

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from morello.dialect.build import kernel_of, spec_of
-from morello.dialect.within import read_within
+from morello.dialect.range_check import read_range_check
 from morello.mlir import ir
 from morello.spec import Layout, Level, Spec, TensorSpec
 from morello.spec.kind import Array, bit_patterns
@@ -103,7 +103,7 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
             values[op.result] = ARITHMETIC[name](*operands)
         case "scf.for" | "scf.if":
             run_region(op, operands, values, rng)
-        case "morello.within":
+        case "morello.range_check":
             values[op.result] = is_within(op, operands[0])
         case "memref.subview":
             values[op.result] = subview(op, operands)
@@ -131,8 +131,8 @@ def run_region(
 
 
 def is_within(op: ir.Operation, array: Array) -> bool:
-    """What ``morello.within`` finds."""
-    tensor, sizes, part = read_within(op)
+    """What ``morello.range_check`` finds."""
+    tensor, sizes, part = read_range_check(op)
     given, low = unpack(array, tensor, sizes), int(part.lowest)
     return bool(np.all((given >= low) & (given < -low)))
 

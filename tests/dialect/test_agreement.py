@@ -10,10 +10,10 @@ from morello.actions import (
     Action,
     Hole,
     Move,
-    Narrow,
     Peel,
     Rewrite,
     Select,
+    SpecializeRange,
     Split,
     Tile,
     ToAccum,
@@ -21,10 +21,10 @@ from morello.actions import (
 from morello.actions.move import copies
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
+from morello.dialect.range_check import read_range_check
 from morello.dialect.transform import roles_of
-from morello.dialect.within import read_within
 from morello.kernels import KERNELS
-from morello.kernels.within import within_cost
+from morello.kernels.range_check import range_check_cost
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import Dtype, Level, Spec
@@ -53,8 +53,8 @@ def holes_in(block: ir.Block, times: int = 1) -> Iterator[tuple[ir.Operation, in
         if op.operation.name == "scf.if":
             for region, counts in zip(op.regions, (times, 0), strict=True):
                 yield from holes_in(region.blocks[0], counts)
-        elif op.operation.name == "morello.within":
-            assert read_within(op)[2] is Dtype.S7
+        elif op.operation.name == "morello.range_check":
+            assert read_range_check(op)[2] is Dtype.S7
         elif op.operation.name.startswith("morello."):
             yield op.operation, times
         elif op.operation.name == "scf.for":
@@ -93,9 +93,11 @@ def recomputed(
             if allocs:
                 return allocs * units.loop_setup
             return lines_brought(spec, spec_of(left[0][0]))
-        case Narrow():
+        case SpecializeRange():
             index = [o.name for o in spec.kind.operands].index(action.operand)
-            look = within_cost(spec.tensors[index], spec.shape(index), AVX2.isa, units)
+            look = range_check_cost(
+                spec.tensors[index], spec.shape(index), AVX2.isa, units
+            )
             return lines_brought(spec, spec_of(left[1][0])) + int(look)
         case ToAccum():
             return 0
@@ -258,8 +260,8 @@ def next_spec(spec: Spec, holes: tuple[Hole, ...], rng: random.Random) -> Spec:
 def test_every_action_is_tried() -> None:
     rng = random.Random(1)
     seen = set()
-    for _ in range(200):
+    for _ in range(400):
         pair = random_action(random_spec(rng), rng)
         if pair is not None:
             seen.add(type(pair[0]))
-    assert seen == {Tile, Split, Peel, Move, Narrow, ToAccum, Select}
+    assert seen == {Tile, Split, Peel, Move, SpecializeRange, ToAccum, Select}

@@ -190,14 +190,14 @@ def test_few_rows_do_not_ask_ahead() -> None:
     assert not legal_cases("matmul_axpy_bf16_ahead", (given,))
 
 
-NARROW = "MEM[0,2,1,2p16]"
+SPECIALIZE_RANGE = "MEM[0,2,1,2p16]"
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
     sizes = [(1, 1, 10, n) for n in (*EDGE, 96, 97, 111, 112, 200, 300)]
     sizes += [(1, 1, k, 230) for k in EDGE if k >= 10]
-    given = [mixed(s, lhs, NARROW, accum) for s in dict.fromkeys(sizes)]
+    given = [mixed(s, lhs, SPECIALIZE_RANGE, accum) for s in dict.fromkeys(sizes)]
     check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
 
 
@@ -444,7 +444,7 @@ def test_panels_ask_for_as_many_lines_as_they_read() -> None:
 
 
 def test_runs_apart_are_read_side_by_side() -> None:
-    given = mixed((1, 1, 512, 960), "f32", NARROW)
+    given = mixed((1, 1, 512, 960), "f32", SPECIALIZE_RANGE)
     body, found = hot_loop("matmul_axpy_bf16_apart", given)
     assert found["vbroadcastss"] == 2
     assert found["vmovdqu"] == found["vpslld"] == 2 * 5
@@ -473,7 +473,7 @@ def test_runs_apart_are_read_side_by_side() -> None:
     ("name", "given"),
     [
         ("matmul_axpy_bf16_apart", whole_rhs(mixed((1, 1, 15, 2048), "f32"))),
-        ("matmul_axpy_bf16_apart", mixed((1, 1, 512, 240), "f32", NARROW)),
+        ("matmul_axpy_bf16_apart", mixed((1, 1, 512, 240), "f32", SPECIALIZE_RANGE)),
         ("matmul_dot_apart", mixed((1, 1, 2048, 15), "f32", f"MEM{COLUMNS}")),
     ],
     ids=["rows", "panels", "columns"],

@@ -1,6 +1,6 @@
-"""Whether all elements of an operand are of a dtype with fewer values.
+"""Whether all elements of an operand are in the range of a smaller dtype.
 
-No kernel: it leaves a truth value, which a program goes on by.
+This is no kernel: its result is a truth value, which a program branches on.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _TOGETHER = 4
 """Vectors of a row that are looked at side by side."""
 
 
-def within_cost(
+def range_check_cost(
     source: TensorSpec, sizes: tuple[Ints, ...], isa: Isa, coefficients: Coefficients
 ) -> Ints:
     """Millicycles to look at an operand whose lines are there: two operations a vector.
@@ -38,7 +38,7 @@ def within_cost(
     return ends + vectors * each + rows * 2 * c.loop_trip
 
 
-def write_within(emitter: Emitter, buffer: Buffer, part: Dtype) -> Value:
+def write_range_check(emitter: Emitter, buffer: Buffer, part: Dtype) -> Value:
     """The greatest element, counted from the least one of ``part``, as a u8.
 
     It is below the number of values of ``part`` if all elements are of it.

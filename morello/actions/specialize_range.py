@@ -1,19 +1,20 @@
-"""Narrow: whether an operand's values have fewer bits is looked at when it runs.
+"""Specialize on a range: a check at run time chooses between two programs.
 
 Before::
 
     matmul(u8 lhs, s8 rhs)
 
-After ``Narrow("rhs", Level.L2)``::
+After ``SpecializeRange("rhs", Level.L2)``::
 
     if every element of rhs is from -64 to 63:
-        matmul(u8 lhs, s7 rhs)      # narrow
+        matmul(u8 lhs, s7 rhs)      # in_range
     else:
-        matmul(u8 lhs, s8 rhs)      # wide
+        matmul(u8 lhs, s8 rhs)      # general
 
-Weights are often quantized to 7 bits, so that pairs of products fit 16. The look brings
-the operand to the level, where both find it. What it costs counts, and the narrow hole:
-the wide one runs in its stead, and has the best program of its own.
+Weights are often quantized to 7 bits, so that the sum of two products fits 16 bits. The
+check reads the operand, which brings it to the level for both programs. The cost is the
+check and the program for values in range; the general program runs instead of it, and
+is the best program for any values.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
 from morello.kernels import KERNELS
-from morello.kernels.within import within_cost
+from morello.kernels.range_check import range_check_cost
 from morello.machine import Target
 from morello.spec import Fill, Level, SpecKey
 from morello.spec import Move as MoveKind
@@ -31,17 +32,17 @@ from morello.spec.frame import Condition, Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Narrow(Action):
-    """Two programs: one for an ``operand`` of fewer bits, which is looked at on its way
-    to ``level``, and one for any."""
+class SpecializeRange(Action):
+    """Two programs: one for an ``operand`` whose values are in a smaller range, and one
+    for any values. The range is checked on the way to ``level``."""
 
-    name: ClassVar[str] = "narrow"
+    name: ClassVar[str] = "specialize_range"
     operand: str
     level: Level
     """A nearer level."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
-        """Holes ``narrow`` and ``wide``; it costs what a move does, and the look."""
+        """Holes ``in_range`` and ``general``; the cost is a move and the check."""
         key = frame.key
         names = [o.name for o in key.kind.operands]
         if self.operand not in names:
@@ -58,22 +59,21 @@ class Narrow(Action):
         if not moved.children:
             return moved
         (body,) = moved.children
-        narrowed = _narrowed(body.frame.key, index)
-        narrow = dataclasses.replace(body.frame, key=narrowed)
-        look = within_cost(
+        in_range = dataclasses.replace(body.frame, key=_in_range(body.frame.key, index))
+        check = range_check_cost(
             source, frame.operand_sizes(index), target.isa, target.prices
         )
         return Expansion(
             moved.conditions,
-            moved.cost + look,
+            moved.cost + check,
             (
-                Child("narrow", narrow, 1, body.dims),
-                Child("wide", body.frame, 0, body.dims, there=1),
+                Child("in_range", in_range, 1, body.dims),
+                Child("general", body.frame, 0, body.dims, there=1),
             ),
         )
 
     def _refusal(self, key: SpecKey, index: int) -> str:
-        """Why the operand cannot be narrowed, whatever its sizes; empty if it can."""
+        """Why the action does not apply, whatever the sizes; empty if it applies."""
         source = key.tensors[index]
         if not _computes(key) or key.kind.operands[index].is_written:
             return f"'{self.operand}' is no factor that {key.kind.label} multiplies"
@@ -88,12 +88,12 @@ class Narrow(Action):
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Narrow"]:
-        """On the way to L2, what a kernel then asks for."""
+    ) -> Iterator["SpecializeRange"]:
+        """Inputs on the way to L2 whose smaller range some kernel multiplies."""
         if not _computes(key) or not target.relayouts:
             return
         for index, operand in enumerate(key.kind.operands):
-            if not operand.is_written and _is_asked_for(key, index, target):
+            if not operand.is_written and _has_kernel(key, index, target):
                 yield cls(operand.name, Level.L2)
 
 
@@ -101,20 +101,20 @@ def _computes(key: SpecKey) -> bool:
     return not isinstance(key.kind, MoveKind | Fill)
 
 
-def _narrowed(key: SpecKey, index: int) -> SpecKey:
-    """The key with an operand in the part of its dtype, which has one."""
+def _in_range(key: SpecKey, index: int) -> SpecKey:
+    """The key with the dtype of an operand replaced by its part, where it has one."""
     tensor = key.tensors[index]
     part = tensor.dtype.part or tensor.dtype
     return key.with_tensor(index, dataclasses.replace(tensor, dtype=part))
 
 
-def _is_asked_for(key: SpecKey, index: int, target: Target) -> bool:
-    """Whether an operand beyond L2 has a part that some kernel wants to multiply."""
+def _has_kernel(key: SpecKey, index: int, target: Target) -> bool:
+    """Whether some kernel multiplies the part of an operand that is beyond L2."""
     source = key.tensors[index]
     part = source.dtype.part
     if part is None or source.level is not Level.MEM or source.layout.is_packed:
         return False
-    below = _narrowed(key, index)
+    below = _in_range(key, index)
     return any(
         form.dtype is part
         for name in target.kernels

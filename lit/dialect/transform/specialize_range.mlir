@@ -1,4 +1,4 @@
-// morello_transform.narrow: before and after, and refusals.
+// morello_transform.specialize_range: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
 #u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
@@ -6,17 +6,17 @@
 #o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=16384">
 
-// One look at rhs decides; nothing is copied.
+// One check of rhs decides; nothing is copied.
 // CHECK-LABEL: func.func @f(
-// CHECK: [[FOUND:%.+]] = "morello.within"(%arg1) {part = "s7", sizes = array<i64: 1, 16, 32>, tensor = #morello.tensor<"s8", "MEM"
+// CHECK: [[FOUND:%.+]] = "morello.range_check"(%arg1) {part = "s7", sizes = array<i64: 1, 16, 32>, tensor = #morello.tensor<"s8", "MEM"
 // CHECK: scf.if [[FOUND]] {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
-// CHECK-SAME: limits = #morello.limits<"vrf=16,l1=512,l2=8192">, narrow, serial = true
+// CHECK-SAME: in_range, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true
 // CHECK-SAME: #morello.tensor<"s7", "L2"
 // CHECK: } else {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
+// CHECK-SAME: general, limits
 // CHECK-SAME: #morello.tensor<"s8", "L2"
-// CHECK-SAME: wide
 // CHECK: } {morello.counted}
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi32>) {
@@ -25,9 +25,9 @@ func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:2 = "morello_transform.narrow"(%0) {operand = "rhs", level = "L2"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-  transform.annotate %r#0 "narrow" : !transform.any_op
-  transform.annotate %r#1 "wide" : !transform.any_op
+  %r:2 = "morello_transform.specialize_range"(%0) {operand = "rhs", level = "L2"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "in_range" : !transform.any_op
+  transform.annotate %r#1 "general" : !transform.any_op
   transform.yield
 }
 }
@@ -47,7 +47,7 @@ func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi3
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error@+1 {{'lhs' is u8, of which no part has a dtype}}
-  %r:2 = "morello_transform.narrow"(%0) {operand = "lhs", level = "L2"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  %r:2 = "morello_transform.specialize_range"(%0) {operand = "lhs", level = "L2"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
 }
@@ -67,7 +67,7 @@ func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi3
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error@+1 {{'rhs' is in MEM: name a nearer cache}}
-  %r:2 = "morello_transform.narrow"(%0) {operand = "rhs", level = "MEM"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  %r:2 = "morello_transform.specialize_range"(%0) {operand = "rhs", level = "MEM"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
 }

@@ -1,6 +1,7 @@
-"""``morello.within``: whether all elements of an operand are of a dtype with fewer.
+"""``morello.range_check``: whether all elements of an operand are in a smaller range.
 
-What `morello_transform.narrow` goes on by; `morello-lower-kernels` writes its code.
+`morello_transform.specialize_range` branches on it; `morello-lower-kernels` writes its
+code.
 """
 
 from collections.abc import Sequence
@@ -17,11 +18,11 @@ from morello.spec import Dtype, Fill, Limits, Spec, TensorSpec
 _TENSOR = "tensor = #morello.tensor<…>, the form of the operand"
 
 
-class WithinOp(Morello.Operation, name="within"):
-    """Whether all elements of ``source`` are of the dtype ``part``.
+class RangeCheckOp(Morello.Operation, name="range_check"):
+    """Whether all elements of ``source`` are values of the dtype ``part``.
 
     ``sizes`` and ``tensor`` are those of the operand: bytes in a cache or beyond,
-    unpacked. ``part`` has some of the values of its dtype, in the same bits.
+    unpacked. ``part`` is a dtype with fewer values in the same bits.
     """
 
     source: Operand[Any]
@@ -36,12 +37,12 @@ class WithinOp(Morello.Operation, name="within"):
         return verified(op, lambda: _check(op))
 
 
-def build_within(
+def build_range_check(
     source: ir.Value, tensor: TensorSpec, sizes: Sequence[int], part: Dtype
 ) -> ir.Value:
     """The op at the current insertion point, at the current location; its result."""
     op = ir.Operation.create(
-        WithinOp.OPERATION_NAME,
+        RangeCheckOp.OPERATION_NAME,
         results=[ir.IntegerType.get_signless(1)],
         operands=[source],
         attributes={
@@ -53,8 +54,8 @@ def build_within(
     return op.results[0]
 
 
-def read_within(op: Any) -> tuple[TensorSpec, tuple[int, ...], Dtype]:
-    """The form and sizes of the operand of a ``morello.within``, and the dtype.
+def read_range_check(op: Any) -> tuple[TensorSpec, tuple[int, ...], Dtype]:
+    """The form and sizes of the operand of a ``morello.range_check``, and the dtype.
 
     Raises:
         SpecError: an attribute is missing or does not fit the others.
@@ -74,13 +75,13 @@ def read_within(op: Any) -> tuple[TensorSpec, tuple[int, ...], Dtype]:
     if tensor.layout.is_packed or tensor.vector_width:
         raise SpecError(
             f"the operand of form {tensor} is packed or in registers",
-            "look at it before it is moved",
+            "check it before it is moved",
         )
     return tensor, tuple(sizes), part
 
 
 def _check(op: ir.OpView) -> None:
-    tensor, sizes, _ = read_within(op)
+    tensor, sizes, _ = read_range_check(op)
     spec = Spec(Fill(len(sizes)), sizes, (tensor,), Limits(0, 0, 0), True)
     if len(op.operands) != 1:
         raise SpecError(f"has {len(op.operands)} operands", "give it one, the source")

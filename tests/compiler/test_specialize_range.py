@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.actions import Narrow
+from morello.actions import SpecializeRange
 from morello.spec.kind import Array
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -47,12 +47,14 @@ def test_both_branches_are_exact(text: str, threads: int) -> None:
 
 def test_the_search_has_a_program_for_7_bits_and_one_for_any() -> None:
     kernel = morello.compile("matmul:64x256x64:u8,s8,s32", threads=1)
-    (choice,) = (i for i in kernel.impl.walk() if isinstance(i.action, Narrow))
-    assert [branch.role for branch in choice.branches] == ["narrow", "wide"]
+    (choice,) = (i for i in kernel.impl.walk() if isinstance(i.action, SpecializeRange))
+    assert [branch.role for branch in choice.branches] == ["in_range", "general"]
     assert [branch.times for branch in choice.branches] == [1, 0]
-    narrow, wide = ({str(i.action) for i in b.impl.walk()} for b in choice.branches)
-    assert "select(matmul_quads)" in narrow
-    assert "select(matmul_quads)" not in wide
+    in_range, general = (
+        {str(i.action) for i in branch.impl.walk()} for branch in choice.branches
+    )
+    assert "select(matmul_quads)" in in_range
+    assert "select(matmul_quads)" not in general
     again = morello.compile(
         "matmul:64x256x64:u8,s8,s32", schedule=kernel.schedule, threads=1
     )

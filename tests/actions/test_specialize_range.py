@@ -1,0 +1,104 @@
+"""Specialize on a range: two programs, chosen by the values of an operand."""
+
+import pytest
+
+from morello.actions import Move, SpecializeRange
+from morello.errors import ScheduleError
+from morello.kernels.range_check import range_check_cost
+from morello.machine import AVX2
+from morello.spec import Layout, Level, Spec, parse_spec, print_spec
+
+GOAL = "matmul:64x128x96:u8,s8,s32"
+SPECIALIZED = SpecializeRange("rhs", Level.L2)
+
+
+def spec(text: str) -> Spec:
+    return parse_spec(text, AVX2.limits)
+
+
+def candidates(text: str) -> list[str]:
+    axes = ((1,), (64,), (128,), (96,))
+    return [str(a) for a in SpecializeRange.candidates(spec(text).key, axes, AVX2)]
+
+
+def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
+    found = SPECIALIZED.apply(spec(GOAL), AVX2).holes
+    texts = [f"{h.role} {h.times} {print_spec(h.spec, AVX2.limits)}" for h in found]
+    rest = ",s32:rhs=[0,1,2]@L2:l2=8192"
+    assert texts == [
+        f"in_range 1 matmul:64x128x96:u8,s7{rest}",
+        f"general 0 matmul:64x128x96:u8,s8{rest}",
+    ]
+
+
+def test_it_costs_a_move_and_the_look() -> None:
+    moved = Move("rhs", Level.L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
+    found = SPECIALIZED.apply(spec(GOAL), AVX2)
+    look = range_check_cost(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa, AVX2.prices)
+    assert found.cost == moved.cost + look
+    assert found.total((100, 10**9)) == found.cost + 100
+
+
+def test_the_search_tries_it_where_a_kernel_multiplies_the_smaller_range() -> None:
+    assert candidates(GOAL) == [str(SPECIALIZED)]
+    assert candidates("matmul_accum:64x128x96:u8,s8,s32") == [
+        "specialize_range(rhs, L2)"
+    ]
+    assert candidates("matmul:64x128x96:u8,s8,s32:rhs=[0,1,2]@L2") == []
+    assert candidates("matmul:64x128x96:u8,s8,s32:rhs=[0,2,1,2p16,1p2]") == []
+    assert candidates("matmul:64x128x96:s8,s8,s32") == []
+    assert candidates("matmul:64x128x96:u8,s8,s16") == []
+    assert candidates("matmul:64x128x96:u8,s8,s16:saturating=true") == []
+    assert candidates("move:64x96:s8") == []
+    assert candidates("matmul:64x128x96:f32") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "reason"),
+    [
+        (
+            GOAL,
+            SpecializeRange("src", Level.L2),
+            "it has no operand 'src'; those are: lhs, rhs",
+        ),
+        (
+            GOAL,
+            SpecializeRange("lhs", Level.L2),
+            "'lhs' is u8, of which no part has a dtype",
+        ),
+        (
+            GOAL,
+            SpecializeRange("out", Level.L2),
+            "'out' is no factor that matmul multiplies",
+        ),
+        (
+            "move:8x8:s8",
+            SpecializeRange("src", Level.L2),
+            "'src' is no factor that move multi",
+        ),
+        (
+            GOAL,
+            SpecializeRange("rhs", Level.MEM),
+            "'rhs' is in MEM: name a nearer cache",
+        ),
+        (
+            GOAL,
+            SpecializeRange("rhs", Level.VRF),
+            "'rhs' is in MEM: name a nearer cache",
+        ),
+        (
+            "matmul:64x128x96:u8,s8,s32:rhs=[0,2,1,2p16,1p2]",
+            SPECIALIZED,
+            "'rhs' is packed already, in [0,2,1,2p16,1p2]",
+        ),
+        (
+            f"{GOAL}:l2=100",
+            SPECIALIZED,
+            "'rhs' takes 192 cache lines of L2, 100 are free",
+        ),
+    ],
+)
+def test_refusals(text: str, action: SpecializeRange, reason: str) -> None:
+    with pytest.raises(ScheduleError) as refused:
+        action.apply(spec(text), AVX2)
+    assert reason in str(refused.value)
