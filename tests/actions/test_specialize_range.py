@@ -8,6 +8,8 @@ from morello.kernels.range_check import range_check_cost
 from morello.machine import AVX2
 from morello.spec import Layout, Level, Spec, parse_spec, print_spec
 
+pytestmark = pytest.mark.quick
+
 GOAL = "matmul:64x128x96:u8,s8,s32"
 SPECIALIZED = SpecializeRange("rhs", Level.L2)
 
