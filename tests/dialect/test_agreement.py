@@ -27,7 +27,7 @@ from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_cost
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import Dtype, Level, Spec
+from morello.spec import Dtype, Level, Spec, parse_spec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
@@ -260,8 +260,9 @@ def next_spec(spec: Spec, holes: tuple[Hole, ...], rng: random.Random) -> Spec:
 def test_every_action_is_tried() -> None:
     rng = random.Random(1)
     seen = set()
-    for _ in range(400):
-        pair = random_action(random_spec(rng), rng)
+    rare = [parse_spec("matmul:16x32x48:u8,s8,s32", AVX2.limits)] * 40
+    for spec in [*(random_spec(rng) for _ in range(200)), *rare]:
+        pair = random_action(spec, rng)
         if pair is not None:
             seen.add(type(pair[0]))
     assert seen == {Tile, Split, Peel, Move, SpecializeRange, ToAccum, Select}
