@@ -131,6 +131,18 @@ class Move(Action):
         return Expansion(conditions, traffic(frame, index, dest, target), (inner,))
 
     @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """See `relayout_levels`."""
+        return relayout_levels(key, target)
+
+    @classmethod
+    def forms_beforehand(
+        cls, key: SpecKey, operand: int, target: Target
+    ) -> tuple[Form, ...]:
+        """Those that kernels ask for."""
+        return forms_beforehand(key, operand, target)
+
+    @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Move"]:

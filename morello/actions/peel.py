@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.loops import expand_loop
+from morello.actions.loops import expand_loop, tile_key
 from morello.actions.to_accum import accumulating
 from morello.machine import Target
 from morello.spec import Level, SpecKey
@@ -60,6 +60,16 @@ class Peel(Action):
             _adding(remainder, key, remainder.times),
         )
         return Expansion(loop.conditions, loop.cost, children)
+
+    def first_part(self, key: SpecKey) -> tuple[int, int] | None:
+        """Its reduction, where tiles along it have the key."""
+        dim = key.kind.dims.index(self.dim)
+        return (dim, self.size) if tile_key(key, dim) == key else None
+
+    @classmethod
+    def part_sizes(cls, axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+        """See `first_parts`."""
+        return first_parts(axis, target)
 
     @classmethod
     def candidates(

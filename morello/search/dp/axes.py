@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions.move import relayout_levels
-from morello.actions.peel import first_parts
+from morello.actions import ACTIONS
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.shares import shares_of
@@ -118,7 +117,8 @@ def box(
     cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
     if not key.kind.accumulates:
         for dim in key.kind.reductions:
-            parts = (*first_parts(sizes[dim], target), sizes[dim][-1])
+            parts = {s for a in ACTIONS for s in a.part_sizes(sizes[dim], target)}
+            parts.add(sizes[dim][-1])
             kept = tuple(size for size in cut[dim] if size in parts)
             cut = (*cut[:dim], kept, *cut[dim + 1 :])
     vrf = _register_axis(key, limits, free)
@@ -166,7 +166,7 @@ def matters(key: SpecKey, level: Level, target: Target) -> bool:
     """Whether what is left of a cache can still decide: can an operand move there?"""
     if any(tensor.level > level for tensor in key.tensors):
         return True
-    return level in relayout_levels(key, target)
+    return any(level in action.levels_taken(key, target) for action in ACTIONS)
 
 
 def _cache_axis(
