@@ -28,7 +28,7 @@ def crowd(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
     if dest.level is Level.L2:
         return (dest.runs(sizes) > target.l2_rows) * passes * target.prices.crowd_l2
     own = _long_rows(dest, sizes)
-    rows = own + (len(frame.key.tensors) > 2)
+    rows = own + (frame.key.kind.reuses_inputs)
     ways = rows
     for index, tensor in enumerate(frame.key.tensors):
         if index == operand or tensor.level is not Level.L1:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from morello.spec import Level, Move, Spec
+from morello.spec import Level, Spec
 from morello.spec.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -121,7 +121,7 @@ def _begins(goal: Spec) -> tuple[tuple[str, int], ...]:
     least = min(starts.values())
     if least == LINE_BYTES:
         return ()
-    return tuple(starts.items()) if isinstance(goal.kind, Move) else (("", least),)
+    return tuple(starts.items()) if goal.kind.copies else (("", least),)
 
 
 def _least_bytes(goal: Spec, operand: int, period: int) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 
 from morello.cost.cache_conflicts import aliased
 from morello.machine import Target
-from morello.spec import Level, Move, SpecKey
+from morello.spec import Level, SpecKey
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 
@@ -65,7 +65,7 @@ def meets_lines(key: SpecKey, operand: int, target: Target) -> bool:
 
     In a copy it does, unless rows fall into the same sets.
     """
-    return isinstance(key.kind, Move) and not aliased(key, operand, target)
+    return key.kind.copies and not aliased(key, operand, target)
 
 
 def _shares_lines(key: SpecKey, operand: int, target: Target) -> bool:
@@ -113,7 +113,7 @@ def width_class(key: SpecKey, dim: int, size: int, target: Target) -> Hashable:
 def _counts_width(key: SpecKey, operand: int, target: Target) -> tuple[bool, bool]:
     """Whether it counts which part of a line a row shares; whether it is shorter."""
     among = any(aliased(key, i, target) for i in range(len(key.tensors)))
-    shorter = isinstance(key.kind, Move) and goes_along(key) and among
+    shorter = key.kind.copies and goes_along(key) and among
     return _shares_lines(key, operand, target), shorter
 
 
@@ -125,7 +125,7 @@ def _streams(frame: Frame, dim: int, target: Target) -> Ints:
     """
     key = frame.key
     followed = _followed(key, dim, target.streams)
-    if not isinstance(key.kind, Move):
+    if not key.kind.copies:
         return followed
     if not any(aliased(key, i, target) for i in range(2)):
         return followed
@@ -151,7 +151,7 @@ def _followed(key: SpecKey, dim: int, streams: int) -> int:
 def goes_along(key: SpecKey) -> bool:
     """Whether this is a copy whose operands both lie along the same dimension."""
     along = {tensor.layout.streamed for tensor in key.tensors}
-    return isinstance(key.kind, Move) and len(along) == 1
+    return key.kind.copies and len(along) == 1
 
 
 @lru_cache(maxsize=65536)
@@ -206,11 +206,11 @@ def _row(key: SpecKey, operand: int, target: Target) -> int:
     What computes on two operands has other work than to wait for rows of L2.
     """
     tensor, written = key.tensors[operand], key.kind.operands[operand].is_written
-    if tensor.level is Level.L2 and len(key.tensors) > 2:
+    if tensor.level is Level.L2 and key.kind.reuses_inputs:
         return 0
     if tensor.level in (Level.MEM, Level.L2) and aliased(key, operand, target):
         return target.prices.row_aliased
-    across = isinstance(key.kind, Move) and not goes_along(key)
+    across = key.kind.copies and not goes_along(key)
     if tensor.level is Level.MEM and written and across:
         return target.prices.row_turned
     return target.cost("row", tensor.level)

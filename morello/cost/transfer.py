@@ -24,7 +24,7 @@ from morello.cost.strided_access import (
     turn_price,
 )
 from morello.machine import Target
-from morello.spec import Level, Move, TensorSpec
+from morello.spec import Level, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 
@@ -43,7 +43,7 @@ def traffic(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Int
     if aliased(frame.key, operand, target):
         line = line + crowd(frame, operand, dest, target)
     cost = source.lines(sizes) * line
-    if isinstance(frame.key.kind, Move):  # the other pieces of a line follow
+    if frame.key.kind.copies:  # the other pieces of a line follow
         runs, piece = source.runs(sizes), source.run_bytes(sizes)
         part = piece < LINE_BYTES
         if not meets_lines(frame.key, operand, target):

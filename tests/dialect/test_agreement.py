@@ -28,7 +28,6 @@ from morello.kernels.range_check import range_check_cost
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import Dtype, Level, Spec, parse_spec
-from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -91,7 +90,7 @@ def recomputed(
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:
-                return allocs * units.loop_setup
+                return allocs * units.loop_setup + lines_waited_for(spec, action)
             return lines_brought(spec, spec_of(left[0][0]))
         case SpecializeRange():
             index = [o.name for o in spec.kind.operands].index(action.operand)
@@ -123,13 +122,25 @@ def lines_brought(before: Spec, after: Spec) -> int:
         line += sum(written_price(before, index, level) for level in passed)
     cost = source.lines(sizes) * line
     rows, size = source.runs(sizes), source.run_bytes(sizes)
-    if isinstance(before.kind, MoveKind) and size < 64:
+    if before.kind.copies and size < 64:
         cost = rows * size * line // 64
     dim = source.layout.row
     if dim is not None:
         limit = followed(before, operand.dims[dim])
         cost += price_of_rows(before, index, rows, limit)
     return int(cost)
+
+
+def lines_waited_for(spec: Spec, action: Move) -> int:
+    """What the copy of a tile in L2, its first reader, waits for lines from beyond."""
+    index = [o.name for o in spec.kind.operands].index(action.operand)
+    operand, tensor = spec.kind.operands[index], spec.tensors[index]
+    uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
+    first = tensor.level is action.level is Level.L2 and not tensor.layout.is_packed
+    if not (first and operand.is_read and uses >= AVX2.reuse_gl):
+        return 0
+    more = per_level("line", Level.MEM) - per_level("hidden", Level.MEM)
+    return int(tensor.lines(spec.shape(index)) * max(more, 0))
 
 
 def read_price(spec: Spec, index: int, level: Level) -> int:
@@ -154,7 +165,7 @@ def written_price(spec: Spec, index: int, level: Level) -> int:
 
 def turn_price(spec: Spec) -> int:
     along = {tensor.layout.streamed for tensor in spec.tensors}
-    alike = isinstance(spec.kind, MoveKind) and len(along) == 1
+    alike = spec.kind.copies and len(along) == 1
     units = AVX2.coefficients
     return units.turn_copy if alike else units.turn_gl
 
@@ -171,7 +182,7 @@ def price_of_rows(spec: Spec, index: int, rows: int, limit: int) -> int:
     row = 0 if free else per_level("row", level)
     whole = tensor.contiguous or tensor.layout.is_packed
     paid = row * (rows > limit)
-    if row == 0 or whole or not isinstance(spec.kind, MoveKind):
+    if row == 0 or whole or not spec.kind.copies:
         return rows * paid
     size = tensor.run_bytes(spec.shape(index))
     line = line_again(spec, index, rows)

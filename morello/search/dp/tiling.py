@@ -21,8 +21,9 @@ import numpy as np
 from morello.actions import Action
 from morello.cost.strided_access import pays_rows, rows_cost, width_class, widths
 from morello.machine import Target
-from morello.search.compiled.words import AXIS, PEEL, address
 from morello.search.dp.axes import Axis
+from morello.search.dp.machine_code import address
+from morello.search.dp.native_sweep import sweep_function
 from morello.search.dp.table import Floats, Integers
 from morello.spec import Layout, Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame
@@ -56,7 +57,7 @@ class Plan:
 
     @functools.cached_property
     def words(self) -> tuple[int, ...]:
-        """Where its arrays are, in the order of `words.AXIS`."""
+        """Where its arrays are, in the order of `native_sweep.AXIS`."""
         numbers = self.main, self.rest, self.trips, self.share, self.own
         return tuple(map(address, (self.starts, *numbers)))
 
@@ -291,61 +292,49 @@ def _collect(
             rows[i].append((index, tile, left, *numbers))
 
 
-@dataclasses.dataclass(frozen=True)
-class Peeled:
-    """A reduction of which a first part stays in the table.
+def sweep(
+    costs: Floats,
+    decisions: Decisions,
+    loops: Sequence[tuple[Loops, Decisions]],
+    below: Floats | None = None,
+    fixed: Bools | None = None,
+) -> None:
+    """Settle every point of a table, in place: ascending, so that each is final.
 
     Args:
-        dim: the reduction.
-        place: the coordinate of the first part.
-        code: the decision that stands for it.
-        others: what all but the first part costs, at each point.
+        costs: of the points, sizes before limits; without gaps.
+        decisions: of the same shape.
+        loops: those along each dimension, and the decision that stands for each of
+            their actions.
+        below: the costs of the holes, of the same shape but along the one dimension
+            that has loops; None if loops stay in the table.
+        fixed: which points are decided already; None for none.
     """
-
-    dim: int
-    place: int
-    code: int
-    others: Floats
-
-
-def axis_words(
-    loops: Sequence[tuple[Loops, Decisions]], holes: tuple[int, ...]
-) -> tuple[Integers, list[Any]]:
-    """The loops along each axis as `compiled/tiling.py` reads them, and what has to
-    live until the call is over.
-
-    Args:
-        holes: how many coordinates the table of the holes has along each axis.
-    """
-    kept: list[Any] = []
-    rows = []
+    loops = [(planned, codes) for planned, codes in loops if not planned.plan.is_empty]
+    if not loops or not costs.size:
+        return
+    holes = costs if below is None else below
+    shape = loops[0][0].shape
+    width = math.prod(costs.shape[len(shape) :])
+    kept: list[Any] = []  # arrays that live until the call is over
+    words: list[int] = []
     for planned, codes in loops:
         plan, which = planned.joined
         chosen = codes[plan.actions]
-        kept += (plan, which, chosen)
-        rows.append(
-            (
-                math.prod(planned.shape[planned.dim + 1 :]),
-                planned.shape[planned.dim],
-                holes[planned.dim],
-                0 if which is None else address(which),
-                *plan.words,
-                address(chosen),
-            )
-        )
-    return np.asarray(rows, np.int64).reshape(len(rows), len(AXIS)), kept
-
-
-def peel_words(peels: Sequence[Peeled], shape: tuple[int, ...]) -> Integers:
-    """Peeled reductions as `compiled/tiling.py` reads them."""
-    rows = [
-        (
-            math.prod(shape[peel.dim + 1 :]),
-            shape[peel.dim],
-            peel.place,
-            address(peel.others),
-            peel.code,
-        )
-        for peel in peels
-    ]
-    return np.asarray(rows, np.int64).reshape(len(rows), len(PEEL))
+        kept += (which, chosen)
+        words += (math.prod(shape[planned.dim + 1 :]), shape[planned.dim])
+        words += (holes.shape[planned.dim], 0 if which is None else address(which))
+        words += (*plan.words, address(chosen))
+    axes = np.asarray(words, np.int64)
+    room = np.empty(width), np.empty(width, np.int32)
+    sweep_function()(
+        address(costs),
+        address(decisions),
+        address(holes),
+        math.prod(shape),
+        width,
+        len(loops),
+        address(axes),
+        None if fixed is None else address(fixed),
+        *map(address, room),
+    )

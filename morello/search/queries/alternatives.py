@@ -157,11 +157,7 @@ class Explorer:
         return tuple(
             (
                 child,
-                Place(
-                    child.frame.spec(),
-                    place.goal,
-                    run.child_id(place.table, child.frame.key, child.dims),
-                ),
+                Place(child.frame.spec(), place.goal, run.child_id(place.table, child)),
             )
             for child in expansion.children
             if int(child.exists)
