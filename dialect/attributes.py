@@ -4,7 +4,7 @@
 |---|---|
 | ``#morello.layout<"[0,2,1,2p16]">`` | `Layout` |
 | ``#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>`` | `TensorSpec` |
-| ``#morello.limits<"vrf=16,l1=512,l2=16384">`` | `Limits` |
+| ``#morello.limits<"vrf=16,l1=512,l2=8192">`` | `Limits` |
 
 The bindings do not check the content of an attribute, so each ``…_of`` does, and the
 verifiers of ops call them. A ``…_attr`` takes a value that has been checked already.
@@ -123,7 +123,7 @@ def limits_of(attr: ir.Attribute) -> Limits:
     if not isinstance(found, LimitsAttr):
         raise SpecError(
             f"'{attr}' is not a set of limits",
-            'write #morello.limits<"vrf=16,l1=512,l2=16384">',
+            'write #morello.limits<"vrf=16,l1=512,l2=8192">',
         )
     return _limits(string_of(found.text, "the text of limits"))
 
@@ -162,18 +162,6 @@ def int_of(attr: Any, what: str) -> int:
     if not isinstance(found, ir.IntegerAttr) or str(found.type) != "i64":
         raise SpecError(f"{what} must be an integer (i64), not '{attr}'")
     return int(found.value)
-
-
-def ints_of(attr: Any, what: str) -> tuple[int, ...]:
-    """The values of an array of ``i64``; ``what`` names it in the error.
-
-    Raises:
-        SpecError: it is another attribute.
-    """
-    found = attr.maybe_downcast()
-    if not isinstance(found, ir.DenseI64ArrayAttr):
-        raise SpecError(f"{what} must be an array<i64: …>, not '{attr}'")
-    return tuple(found)
 
 
 @functools.lru_cache(maxsize=4096)

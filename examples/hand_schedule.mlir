@@ -11,7 +11,7 @@
 
 module attributes {morello.target = "avx2", transform.with_named_sequence} {
   func.func @product(%lhs: memref<1x100x37xf32>, %rhs: memref<1x37x53xf32>, %out: memref<1x100x53xf32>) {
-    "morello.matmul"(%lhs, %rhs, %out) {accum = true, sizes = array<i64: 1, 100, 37, 53>, tensors = [#array, #array, #array], limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true} : (memref<1x100x37xf32>, memref<1x37x53xf32>, memref<1x100x53xf32>) -> ()
+    "morello.matmul"(%lhs, %rhs, %out) {accum = true, sizes = array<i64: 1, 100, 37, 53>, tensors = [#array, #array, #array], limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true} : (memref<1x100x37xf32>, memref<1x37x53xf32>, memref<1x100x53xf32>) -> ()
     return
   }
 

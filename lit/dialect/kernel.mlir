@@ -2,7 +2,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK: "morello.kernel"(%arg0, %arg1) {kernel = "move_rows", kind = "move"
 // CHECK-SAME: options = {}, serial = true, sizes = array<i64: 8, 16>
@@ -16,7 +16,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 #u3 = #morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0>
 #s3 = #morello.tensor<"s8", "L1", #morello.layout<"[0,1,2]">, false, 0>
 #o3 = #morello.tensor<"s16", "L1", #morello.layout<"[0,1,2]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK: options = {accum = true, saturating = true}
 func.func @f(%a: memref<1x1x2xi8>, %b: memref<1x2x1xi8>, %c: memref<1x1x1xi16>) {
@@ -27,7 +27,7 @@ func.func @f(%a: memref<1x1x2xi8>, %b: memref<1x2x1xi8>, %c: memref<1x1x1xi16>) 
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK: options = {value = "zero"}
 func.func @f(%a: memref<8x16xf32>) {
@@ -38,7 +38,7 @@ func.func @f(%a: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{has no attribute 'kernel'}}
@@ -49,7 +49,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{'kernel' must be a string, not '3 : i64'}}
@@ -60,7 +60,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{unknown kernel 'move_fast'; use one of matmul_broadcast,}}
@@ -71,10 +71,10 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
-  // expected-error@+1 {{kernel 'matmul_scalar' does not implement move:8x16 f32@L1[0,1] f32@L1[0,1] vrf=16,l1=512,l2=16384; those that do: move_rows}}
+  // expected-error@+1 {{kernel 'matmul_scalar' does not implement move:8x16 f32@L1[0,1] f32@L1[0,1] vrf=16,l1=512,l2=8192; those that do: move_rows}}
   "morello.kernel"(%a, %b) {kernel = "matmul_scalar", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
   return
 }
@@ -82,7 +82,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{has no attribute 'kind'; write kind = "matmul"}}
@@ -93,10 +93,10 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
-  // expected-error@+1 {{unknown kind 'copy'; use one of matmul, }}
+  // expected-error@+1 {{unknown kind 'copy'; use one of matmul, move, fill, max}}
   "morello.kernel"(%a, %b) {kernel = "move_rows", kind = "copy", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
   return
 }
@@ -104,7 +104,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{has no attribute 'options'; write options = {…}, those of the kind}}
@@ -115,7 +115,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>) {
   // expected-error@+1 {{'options' of fill is {}; write options = {value = …}}}
@@ -126,7 +126,7 @@ func.func @f(%a: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>) {
   // expected-error@+1 {{fill has no value 'one'; use zero or lowest}}
@@ -137,7 +137,7 @@ func.func @f(%a: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
   // expected-error@+1 {{has 3 operands, but move has 2: src, dst}}
@@ -148,7 +148,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{has no attribute 'operandSegmentSizes'; write operandSegmentSizes = array<i32: 1, 1, 0, 0>}}
@@ -159,7 +159,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{'operandSegmentSizes' is array<i32: 1, 0, 1, 0>; it must be array<i32: 1, 1, 0, 0>}}
@@ -170,7 +170,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   // expected-error@+1 {{size 0 of dimension d1 of move is not between 1 and}}

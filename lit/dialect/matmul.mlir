@@ -2,10 +2,10 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK-LABEL: func.func @f
-// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = false, limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 1, 6, 4, 16>
+// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = false, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true, sizes = array<i64: 1, 6, 4, 16>
 // CHECK-SAME: (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
@@ -17,7 +17,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 #u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #o3 = #morello.tensor<"s16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // An option that may be left out.
 // CHECK-LABEL: func.func @f
@@ -31,7 +31,7 @@ func.func @f(%a: memref<1x6x4xi8>, %b: memref<1x4x16xi8>, %c: memref<1x6x16xi16>
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{matmul has no saturating product f32,f32,f32; saturating=true goes with u8,s8,s16 alone}}
@@ -43,7 +43,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
 #b3 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Mixed dtypes, a packed operand, registers, a discardable attribute.
 // CHECK-LABEL: func.func @f
@@ -58,7 +58,7 @@ func.func @f(%a: memref<1x6x4xbf16>, %b: memref<1x1x4x16xbf16>, %c: memref<1x6x2
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{'morello.matmul' op has no attribute 'accum'; write accum = …, an option of the kind}}
@@ -69,7 +69,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{'accum' must be true or false, not '"yes"'}}
@@ -81,7 +81,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #i3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{matmul has no product s32,f32,f32; use f32 or bf16 factors with an output of f32, or integers no wider than an output of s32 or s16: bf16,bf16,f32; u8,s8,s32}}
@@ -92,7 +92,7 @@ func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>) {
   // expected-error@+1 {{has 2 operands, but matmul has 3: lhs, rhs, out}}
@@ -103,7 +103,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>) {
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{op expects exactly 0 results, but got 1}}

@@ -3,9 +3,9 @@
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
-// CHECK: "morello.max"(%arg0, %arg1) {accum = false, limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 8, 16>
+// CHECK: "morello.max"(%arg0, %arg1) {accum = false, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true, sizes = array<i64: 8, 16>
 func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
   "morello.max"(%a, %b) {accum = false, limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>) -> ()
   return
@@ -15,7 +15,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK: "morello.max"(%arg0, %arg1) {accum = true
 func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
@@ -27,7 +27,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
   // expected-error@+1 {{has no attribute 'accum'}}
@@ -37,7 +37,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xi8>, %b: memref<8xi8>) {
   // expected-error@+1 {{max has no dtype s8; use f32 or s32}}
@@ -49,7 +49,7 @@ func.func @f(%a: memref<8x16xi8>, %b: memref<8xi8>) {
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<16xf32>) {
   // expected-error@+1 {{operand 'out' of sizes 8 and form f32@MEM[0]! is memref<16xf32>; its shape must be 8}}

@@ -4,7 +4,7 @@
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Tiles of larger arrays; packs whole and cut to the tile.
 // CHECK-COUNT-2: morello.matmul
@@ -18,7 +18,7 @@ func.func @f(%a: memref<1x6x4xf32, strided<[999, 64, 1], offset: ?>>, %b: memref
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x8xf32, strided<[128, 128, 16, 1], offset: 8>>, %c: memref<1x6x8xf32>) {
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 8>, tensors = [#s3, #p3, #g3]} : (memref<1x6x4xf32>, memref<1x1x4x8xf32, strided<[128, 128, 16, 1], offset: 8>>, memref<1x6x8xf32>) -> ()
@@ -30,7 +30,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x8xf32, strided<[128, 128, 1
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
 #oe3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2,2oe16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // One odd-even element, and a last dimension of one element with any stride.
 // CHECK: morello.matmul
@@ -42,7 +42,7 @@ func.func @f(%a: memref<1x6x1xf32, strided<[999, 64, 5]>>, %b: memref<1x1x1x1xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: tensor<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{operand 'rhs' is tensor<1x4x16xf32>, not a memref; use memref<1x4x16xf32>}}
@@ -53,7 +53,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: tensor<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32, 1>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{operand 'lhs' has the memory space 1 : i64, not none}}
@@ -64,7 +64,7 @@ func.func @f(%a: memref<1x6x4xf32, 1>, %b: memref<1x4x16xf32>, %c: memref<1x6x16
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{operand 'lhs' of form f32@MEM[0,1,2]! has elements i32, not f32}}
@@ -76,7 +76,7 @@ func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x2xvector<16xf32>>) {
   // expected-error@+1 {{operand 'out' of form f32@VRF[0,1,2]v8 has elements vector<16xf32>, not vector<8xf32>}}
@@ -88,7 +88,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x2xvec
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xvector<8xf32>>) {
   // expected-error@+1 {{its shape must be 1x6x2}}
@@ -99,7 +99,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xve
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{operand 'lhs' of sizes 1x6x4 and form f32@MEM[0,1,2]! is memref<6x4xf32>; its shape must be 1x6x4}}
@@ -110,7 +110,7 @@ func.func @f(%a: memref<6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x5xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{is memref<1x6x5xf32>; its shape must be 1x6x4}}
@@ -121,7 +121,7 @@ func.func @f(%a: memref<1x6x5xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x?x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{its shape must be 1x6x4}}
@@ -133,7 +133,7 @@ func.func @f(%a: memref<1x?x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x12xf32>, %c: memref<1x6x8xf32>) {
   // expected-error@+1 {{is memref<1x1x4x12xf32>; its shape must be 1x1x4x8 or 16}}
@@ -145,7 +145,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x1x4x12xf32>, %c: memref<1x6x8xf
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #oe3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2,2oe16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x1x8xf32>, %c: memref<1x6x8xf32>) {
   // expected-error@+1 {{its shape must be 1x4x1x16}}
@@ -156,7 +156,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x1x8xf32>, %c: memref<1x6x8xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32, affine_map<(d0, d1, d2) -> (d0, d1 mod 3, d2)>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{whose layout is not strided; write it as strided<[…], offset: …>}}
@@ -167,7 +167,7 @@ func.func @f(%a: memref<1x6x4xf32, affine_map<(d0, d1, d2) -> (d0, d1 mod 3, d2)
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[24, ?, 1]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{which has a dynamic stride; make every stride static}}
@@ -179,7 +179,7 @@ func.func @f(%a: memref<1x6x4xf32, strided<[24, ?, 1]>>, %b: memref<1x4x16xf32>,
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[24, 1, 6]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{its last dimension has stride 6, not 1}}
@@ -190,7 +190,7 @@ func.func @f(%a: memref<1x6x4xf32, strided<[24, 1, 6]>>, %b: memref<1x4x16xf32>,
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[48, 8, 1]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{which has gaps; use the strides [24, 4, 1], or a form that is not contiguous}}
@@ -202,7 +202,7 @@ func.func @f(%a: memref<1x6x4xf32, strided<[48, 8, 1]>>, %b: memref<1x4x16xf32>,
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #v3 = #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x2xvector<8xf32>, strided<[24, 4, 1]>>) {
   // expected-error@+1 {{which has gaps; use the strides [12, 2, 1]}}

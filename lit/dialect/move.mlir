@@ -3,9 +3,9 @@
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
-// CHECK: "morello.move"(%arg0, %arg1) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true, sizes = array<i64: 8, 16>
+// CHECK: "morello.move"(%arg0, %arg1) {limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true, sizes = array<i64: 8, 16>
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
   "morello.move"(%a, %b) {limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
   return
@@ -15,7 +15,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 
 #b2 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // A cast.
 // CHECK: (memref<8x16xbf16>, memref<8x16xf32>) -> ()
@@ -27,7 +27,7 @@ func.func @f(%a: memref<8x16xbf16>, %b: memref<8x16xf32>) {
 // -----
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // A relayout.
 // CHECK: (memref<8x16xf32>, memref<1x8x16xf32>) -> ()
@@ -39,7 +39,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<1x8x16xf32>) {
 // -----
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xi32>) {
   // expected-error@+1 {{move has no cast from f32 to s32; cast floats to floats, integers to integers}}
@@ -51,7 +51,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xi32>) {
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
   // expected-error@+1 {{has 3 operands, but move has 2: src, dst}}
@@ -63,7 +63,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<16x8xf32>) {
   // expected-error@+1 {{operand 'dst' of sizes 8x16 and form f32@L1[0,1] is memref<16x8xf32>; its shape must be 8x16}}

@@ -2,7 +2,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{has no attribute 'sizes'; write sizes = array<i64: …>, one for each dimension of the kind}}
@@ -13,7 +13,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{'sizes' is [1, 6, 4, 16]; write sizes = array<i64: …>}}
@@ -24,7 +24,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{matmul has 4 dimensions (b,m,k,n) but 3 sizes}}
@@ -35,7 +35,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{size 0 of dimension m of matmul is not between 1 and 2147483647}}
@@ -46,7 +46,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{size 2147483648 of dimension m of matmul is not between 1 and 2147483647}}
@@ -57,7 +57,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{bytes: more than this machine can address}}
@@ -67,7 +67,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{has no attribute 'tensors'; write tensors = [#morello.tensor<…>, …], one for each operand}}
@@ -78,7 +78,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{; write tensors = [#morello.tensor<…>, …], one for each operand}}
@@ -89,7 +89,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{matmul has 3 operands but 2 forms}}
@@ -101,7 +101,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{operand 'out' of matmul has 3 dimensions but its layout [0,1] has 2; for example [0,1,2]}}
@@ -114,7 +114,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
-  // expected-error@+1 {{has no attribute 'limits'; write limits = #morello.limits<"vrf=16,l1=512,l2=16384">}}
+  // expected-error@+1 {{has no attribute 'limits'; write limits = #morello.limits<"vrf=16,l1=512,l2=8192">}}
   "morello.matmul"(%a, %b, %c) {accum = false, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }
@@ -122,7 +122,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{has no attribute 'serial'; write serial = true}}
@@ -133,7 +133,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
   // expected-error@+1 {{'serial' must be true or false, not '1 : i64'}}

@@ -3,7 +3,7 @@
 
 // CHECK: module attributes {morello.target = "avx2", transform.with_named_sequence} {
 // CHECK-NEXT: func.func @matmul_6x64x33_f32_l1_128(%arg0: memref<1x6x64xf32>, %arg1: memref<1x64x33xf32>, %arg2: memref<1x6x33xf32>) {
-// CHECK-NEXT: "morello.matmul"(%arg0, %arg1, %arg2) {accum = false, limits = #morello.limits<"vrf=16,l1=128,l2=16384">, morello.id = 0 : i64, serial = true, sizes = array<i64: 1, 6, 64, 33>, tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>]} : (memref<1x6x64xf32>, memref<1x64x33xf32>, memref<1x6x33xf32>) -> ()
+// CHECK-NEXT: "morello.matmul"(%arg0, %arg1, %arg2) {accum = false, limits = #morello.limits<"vrf=16,l1=128,l2=8192">, morello.id = 0 : i64, serial = true, sizes = array<i64: 1, 6, 64, 33>, tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>]} : (memref<1x6x64xf32>, memref<1x64x33xf32>, memref<1x6x33xf32>) -> ()
 // CHECK-NEXT: return
 // CHECK-NEXT: }
 // CHECK-NEXT: transform.named_sequence @__transform_main(%arg0: !transform.any_op {transform.readonly}) {
@@ -32,7 +32,7 @@
 
 module attributes {morello.target = "avx2"} {
   func.func @matmul_6x64x33_f32_l1_128(%arg0: memref<1x6x64xf32>, %arg1: memref<1x64x33xf32>, %arg2: memref<1x6x33xf32>) {
-    "morello.matmul"(%arg0, %arg1, %arg2) {accum = false, limits = #morello.limits<"vrf=16,l1=128,l2=16384">, serial = true, sizes = array<i64: 1, 6, 64, 33>, tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>]} : (memref<1x6x64xf32>, memref<1x64x33xf32>, memref<1x6x33xf32>) -> ()
+    "morello.matmul"(%arg0, %arg1, %arg2) {accum = false, limits = #morello.limits<"vrf=16,l1=128,l2=8192">, serial = true, sizes = array<i64: 1, 6, 64, 33>, tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>]} : (memref<1x6x64xf32>, memref<1x64x33xf32>, memref<1x6x33xf32>) -> ()
     return
   }
 }

@@ -2,7 +2,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-synthesize{fill=true})' | FileCheck %s
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Two holes; the new actions stand where their handles are, before the yield.
 // CHECK-LABEL: func.func @f(
@@ -30,7 +30,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Without a schedule the option changes nothing.
 // CHECK-LABEL: func.func @alone(
@@ -45,7 +45,7 @@ func.func @alone(%a: memref<20xf32>) {
 // -----
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
   func.func @f(%a: memref<20xf32>) {
@@ -61,7 +61,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
   func.func @f(%a: memref<20xf32>) {
@@ -85,7 +85,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // An action that does not apply is refused where it is written.
 module attributes {transform.with_named_sequence} {

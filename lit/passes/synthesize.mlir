@@ -5,7 +5,7 @@
 // TARGET: unknown target 'z80'
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Two ops of one Spec: each is marked and matched by its own mark; the program has a
 // name and is included twice.
@@ -31,7 +31,7 @@ func.func @f(%a: memref<8xf32>, %b: memref<8xf32>) {
 
 #k2 = #morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0>
 #k1 = #morello.tensor<"s32", "L1", #morello.layout<"[0]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Operands that are in L1 already need no move; a reduction is made one that adds.
 // CHECK-LABEL: func.func @near(
@@ -46,7 +46,7 @@ func.func @near(%a: memref<1x1xi32>, %b: memref<1xi32>) {
 
 // -----
 
-// expected-error@+1 {{the module has no Spec op; those are morello.matmul, }}
+// expected-error@+1 {{the module has no Spec op; those are morello.matmul, morello.move, morello.fill, morello.max}}
 module {
   func.func @nothing() {
     return
@@ -56,7 +56,7 @@ module {
 // -----
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
   func.func @f(%a: memref<8xf32>) {
@@ -72,7 +72,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // No registers, no cache: nothing can be brought where kernels take it.
 func.func @poor(%a: memref<8xf32>) {

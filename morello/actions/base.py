@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from morello.errors import ScheduleError
 from morello.machine import Target
-from morello.spec import Spec, SpecKey
+from morello.spec import Form, Level, Limits, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
 
@@ -119,6 +119,44 @@ class Action(ABC):
             ScheduleError: the action makes no loop.
         """
         raise ScheduleError(f"{self.name} makes no loop")
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """A key with which `expand` says the same conditions, costs, times and sizes.
+
+        The operands that do not matter have a canonical form in it, so that what was
+        expanded for one key holds for many. Operands in registers stay as they are:
+        what is left of the registers follows from them.
+        """
+        return key
+
+    def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
+        """The keys of the holes of `expand`, in their order."""
+        frame = Frame(key, (1,) * len(key.kind.dims), Limits(0, 0, 0))
+        children = self.expand(frame, target).children
+        return tuple(child.frame.key for child in children)
+
+    def first_part(self, key: SpecKey) -> tuple[int, int] | None:
+        """The reduction and the size of a first part that keeps the key; None if every
+        hole that is no tile of a loop has another key."""
+        return None
+
+    @classmethod
+    def part_sizes(cls, axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+        """The sizes to which actions of this class cut a reduction that overwrites its
+        output, and that takes the sizes of ``axis``."""
+        return ()
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """The caches of which it may take a part although no operand moves nearer."""
+        return frozenset()
+
+    @classmethod
+    def forms_beforehand(
+        cls, key: SpecKey, operand: int, target: Target
+    ) -> tuple[Form, ...]:
+        """The forms of an operand, packed before the kernel runs, to be tried."""
+        return ()
 
     def apply(self, spec: Spec, target: Target) -> Rewrite:
         """The rewrite of one Spec.

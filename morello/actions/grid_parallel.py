@@ -72,8 +72,7 @@ class GridParallel(Action):
                 lambda: f"{tiles} tiles are more than the {threads} threads",
             ),
         )
-        units = target.prices
-        cost = units.fork + units.loop_setup + units.loop_trip
+        cost = target.model.parallel(1, 0)
         return Expansion(
             conditions,
             cost,

@@ -4,7 +4,6 @@ import dataclasses
 from functools import lru_cache
 
 from morello.actions.base import Child, Expansion
-from morello.cost.strided_access import rows_cost
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
@@ -16,8 +15,7 @@ def expand_loop(
 ) -> Expansion:
     """A loop over tiles of ``size`` along ``dim``, and what remains after it.
 
-    cost = trips · (main + loop_trip) + loop_setup + remainder (+ loop_setup) + what
-    `rows_cost` says.
+    cost = trips · main + remainder + what the loop costs by itself (`CostModel.loop`).
     """
     extent = frame.sizes[dim]
     name = frame.key.kind.dims[dim]
@@ -39,13 +37,7 @@ def expand_loop(
             f"{frame.key.kind.label} takes together",
         ),
     )
-    coefficients = target.prices
-    cost = (
-        trips * coefficients.loop_trip
-        + coefficients.loop_setup
-        + has_rest * coefficients.loop_setup
-        + rows_cost(frame, dim, step, target)
-    )
+    cost = target.model.loop(trips, has_rest)
     dims = tuple(range(len(frame.sizes)))
     main = Child("main", _resized(frame, key, dim, size), trips, dims)
     remainder = Child("remainder", _resized(frame, key, dim, rest), has_rest, dims)
@@ -56,7 +48,7 @@ def expand_loop(
 def tile_key(key: SpecKey, dim: int) -> SpecKey:
     """The key of tiles along ``dim``: operands that have it are tiles from now on."""
     tensors = tuple(
-        tensor.tiled(operand.axis(dim)) if dim in operand.dims else tensor
+        tensor.tiled(operand.dims.index(dim)) if dim in operand.dims else tensor
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
     return dataclasses.replace(key, tensors=tensors)
@@ -75,7 +67,7 @@ def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if dim not in operand.dims:
             continue
-        own = operand.axis(dim)
+        own = operand.dims.index(dim)
         pack = tensor.layout.pack(own)
         odd_even = any(d.odd_even and d.dim == own for d in tensor.layout.dims)
         fits = size % pack == 0 or (size == 1 if odd_even else pack % size == 0)

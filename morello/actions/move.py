@@ -20,11 +20,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.cost.cache_conflicts import passes_cost
-from morello.cost.transfer import traffic, waited
 from morello.kernels import KERNELS
 from morello.machine import Target
-from morello.spec import Dtype, Form, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -64,10 +62,6 @@ class Move(Action):
             )
         if source.level is Level.VRF:
             return f"'{name}' is in registers already"
-        if not key.kind.operands[index].is_plain and (
-            self.dtype or self.level is Level.VRF or layout != source.layout
-        ):
-            return f"'{name}' is read through a window: it cannot be copied"
         if self.level > source.level:
             return f"{self.level} is farther than {source.level}"
         if self.dtype:
@@ -76,7 +70,7 @@ class Move(Action):
             return f"'{name}' is in {self.level} with the layout {layout} already"
         if self.level is Level.VRF:
             return _register_refusal(layout, source, index, key)
-        if key.kind.copies and layout != source.layout:
+        if isinstance(key.kind, MoveKind) and layout != source.layout:
             return "a move changes the layout itself: its operands only change caches"
         return ""
 
@@ -84,7 +78,7 @@ class Move(Action):
         """Why the operand cannot take the wider dtype; empty if it can."""
         if self.dtype not in {d.value for d in Dtype}:
             return f"'{self.dtype}' is no dtype"
-        if key.kind.moves_data:
+        if isinstance(key.kind, MoveKind | Fill):
             return f"a {key.kind.name} casts itself: its operands keep their dtypes"
         if not key.kind.may_widen(key.dtypes, index, Dtype(self.dtype)):
             return (
@@ -117,7 +111,6 @@ class Move(Action):
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, dest, sizes, amount, target),
-            *_leaves_room(frame, self.operand, dest, sizes),
         )
         limits = target.take(frame.limits, self.level, amount)
         key = frame.key.with_tensor(index, dest)
@@ -129,10 +122,22 @@ class Move(Action):
         inner = Child("body", body, 1, every)
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
-            cost = target.prices.loop_setup + passes_cost(frame, index, dest, target)
-            cost = cost + waited(frame, index, dest, target)
+            cost = target.model.buffer(frame, index, dest)
             return Expansion(conditions, cost, children)
-        return Expansion(conditions, traffic(frame, index, dest, target), (inner,))
+        cost = target.model.transfer(frame, index, dest)
+        return Expansion(conditions, cost, (inner,))
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """See `relayout_levels`."""
+        return relayout_levels(key, target)
+
+    @classmethod
+    def forms_beforehand(
+        cls, key: SpecKey, operand: int, target: Target
+    ) -> tuple[Form, ...]:
+        """Those that kernels ask for."""
+        return forms_beforehand(key, operand, target)
 
     @classmethod
     def candidates(
@@ -180,7 +185,7 @@ def _makes_progress(source: TensorSpec, level: Level, form: Form) -> bool:
 def _register_refusal(
     layout: Layout, source: TensorSpec, index: int, key: SpecKey
 ) -> str:
-    if key.kind.copies:
+    if isinstance(key.kind, MoveKind):
         return "a move has no operand of its own in registers"
     if source.level is not Level.L1:
         return f"registers are filled from L1, not from {source.level}"
@@ -204,7 +209,7 @@ def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     None for what is packed as asked for already, nor for what computes nothing:
     bringing it to another form is more work than the Spec is.
     """
-    if key.kind.moves_data or not target.relayouts:
+    if isinstance(key.kind, MoveKind | Fill) or not target.relayouts:
         return ()
     return _asked_forms(key, operand, target.kernels)
 
@@ -320,33 +325,12 @@ def _fits(
     return tuple(found)
 
 
-def _leaves_room(
-    frame: Frame, name: str, dest: TensorSpec, sizes: tuple[Ints, ...]
-) -> tuple[Condition, ...]:
-    """That panels in L2, which are read again and again, stay there.
-
-    What others bring to L1 passes through L2, whose sets are filled unevenly.
-    """
-    if dest.level is not Level.L2 or not dest.layout.is_packed:
-        return ()
-    amount, most = dest.lines(sizes), frame.limits.l2 // 2
-    return (
-        Condition(
-            amount <= most,
-            lambda: (
-                f"'{name}' takes {amount} cache lines of L2, which panels take "
-                f"half of at most: {most}"
-            ),
-        ),
-    )
-
-
 def _with_copies(
     frame: Frame, index: int, dest: TensorSpec, inner: Child
 ) -> tuple[Child, ...]:
     operand = frame.key.kind.operands[index]
     source = frame.key.tensors[index]
-    kind = MoveKind(operand.rank)
+    kind = MoveKind(len(operand.dims))
     sizes = frame.operand_sizes(index)
     children = [inner]
     if operand.is_read:

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.loops import expand_loop
+from morello.actions.loops import expand_loop, tile_key
+from morello.actions.to_accum import accumulating
 from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -38,7 +39,7 @@ class Peel(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``first``, ``main`` and ``remainder``; the cost is that of a loop."""
         kind = frame.key.kind
-        rewritten = kind.accumulating
+        rewritten = accumulating(kind)
         legal = [kind.dims[i] for i in kind.reductions]
         if rewritten is None or self.dim not in legal:
             reason = (
@@ -51,7 +52,7 @@ class Peel(Action):
         dim = kind.dims.index(self.dim)
         loop = expand_loop(frame, dim, self.size, target)
         main, remainder = loop.children
-        key = dataclasses.replace(main.frame.key, kind=rewritten)
+        key = dataclasses.replace(main.frame.key, kind=rewritten[0])
         others = main.times - 1
         children = (
             Child("first", main.frame, 1, main.dims),
@@ -59,6 +60,16 @@ class Peel(Action):
             _adding(remainder, key, remainder.times),
         )
         return Expansion(loop.conditions, loop.cost, children)
+
+    def first_part(self, key: SpecKey) -> tuple[int, int] | None:
+        """Its reduction, where tiles along it have the key."""
+        dim = key.kind.dims.index(self.dim)
+        return (dim, self.size) if tile_key(key, dim) == key else None
+
+    @classmethod
+    def part_sizes(cls, axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+        """See `first_parts`."""
+        return first_parts(axis, target)
 
     @classmethod
     def candidates(
@@ -69,7 +80,7 @@ class Peel(Action):
         There a fill costs next to nothing, and what is not cut had better stay.
         """
         near = min(tensor.level for tensor in key.tensors) <= Level.L1
-        if near or key.kind.accumulating is None:
+        if near or accumulating(key.kind) is None:
             return
         for dim in key.kind.reductions:
             for size in first_parts(axes[dim], target):

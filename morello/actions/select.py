@@ -29,7 +29,7 @@ class Select(Action):
             )
             return Expansion((Condition(False, reason),), 0)
         kernel = KERNELS[self.kernel]
-        cost = kernel.cost(frame, target.prices)
+        cost = target.model.kernel(frame, kernel.op_counts(frame))
         return Expansion(kernel.conditions(frame), cost)
 
     @classmethod

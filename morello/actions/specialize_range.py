@@ -24,9 +24,10 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
 from morello.kernels import KERNELS
-from morello.kernels.range_check import range_check_cost
+from morello.kernels.range_check import range_check_counts
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import Fill, Level, SpecKey
+from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame
 
 
@@ -59,9 +60,9 @@ class SpecializeRange(Action):
             return moved
         (body,) = moved.children
         in_range = dataclasses.replace(body.frame, key=_in_range(body.frame.key, index))
-        check = range_check_cost(
-            source, frame.operand_sizes(index), target.isa, target.prices
-        )
+        sizes = frame.operand_sizes(index)
+        counts = range_check_counts(source, sizes, target.isa)
+        check = target.model.kernel(frame, counts)
         return Expansion(
             moved.conditions,
             moved.cost + check,
@@ -74,7 +75,7 @@ class SpecializeRange(Action):
     def _refusal(self, key: SpecKey, index: int) -> str:
         """Why the action does not apply, whatever the sizes; empty if it applies."""
         source = key.tensors[index]
-        if key.kind.moves_data or key.kind.operands[index].is_written:
+        if not _computes(key) or key.kind.operands[index].is_written:
             return f"'{self.operand}' is no factor that {key.kind.label} multiplies"
         if source.dtype.part is None:
             return f"'{self.operand}' is {source.dtype}, of which no part has a dtype"
@@ -89,11 +90,15 @@ class SpecializeRange(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["SpecializeRange"]:
         """Inputs on the way to L2 whose smaller range some kernel multiplies."""
-        if key.kind.moves_data or not target.relayouts:
+        if not _computes(key) or not target.relayouts:
             return
         for index, operand in enumerate(key.kind.operands):
             if not operand.is_written and _has_kernel(key, index, target):
                 yield cls(operand.name, Level.L2)
+
+
+def _computes(key: SpecKey) -> bool:
+    return not isinstance(key.kind, MoveKind | Fill)
 
 
 def _in_range(key: SpecKey, index: int) -> SpecKey:

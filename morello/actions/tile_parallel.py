@@ -22,7 +22,6 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.actions.loops import expand_loop, tile_key
 from morello.actions.tile import tiled_dims
-from morello.cost.strided_access import rows_cost
 from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -45,9 +44,8 @@ class TileParallel(Action):
         """Holes ``main``, as often as the busiest thread runs it, and ``remainder``.
 
         With ``items`` tiles, the remainder one of them: cost = ceil(items / threads) ·
-        (main + loop_trip) + loop_setup + fork (+ loop_setup for a remainder) + a
-        thread's part of `rows_cost`, of which the last main is the remainder if items
-        mod threads = 1.
+        main + `CostModel.parallel`; the last main is the remainder if items mod
+        threads = 1.
         """
         kind = frame.key.kind
         refusal = parallel_refusal(frame.key, self.dim, target)
@@ -66,14 +64,10 @@ class TileParallel(Action):
         items = trips + has_rest
         rounds = -(-items // target.threads)
         alone = has_rest * (items % target.threads == 1)
-        units = target.prices
-        rows = rows_cost(frame, dim, max(self.size, 1), target)
-        saved = (trips - rounds) * units.loop_trip + rows - -(-rows // target.threads)
         shared = dataclasses.replace(main, times=rounds - alone)
         beside = dataclasses.replace(remainder, times=alone, there=has_rest)
-        return Expansion(
-            serial.conditions, serial.cost - saved + units.fork, (shared, beside)
-        )
+        cost = target.model.parallel(rounds, has_rest)
+        return Expansion(serial.conditions, cost, (shared, beside))
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """Its dimension."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from morello.calibration.least_squares import bounded_least_squares
 from morello.calibration.probes import Bounds
-from morello.calibration.reprice import FITTED, Ledger, Vector, with_coefficients
+from morello.calibration.reprice import FITTED, Ledger, Vector, cost_of, with_costs
 from morello.errors import MorelloError
 from morello.machine import Target
 from morello.search import Impl
@@ -153,7 +153,7 @@ class _Objective:
 
 def values(target: Target) -> Vector:
     """The coefficients of `FITTED`, at least 1."""
-    found = [getattr(target.coefficients, name) for name in FITTED]
+    found = [cost_of(target, name) for name in FITTED]
     return np.maximum(np.array(found, np.float64), 1.0)
 
 
@@ -196,8 +196,6 @@ def _target(target: Target, found: Vector, objective: _Objective) -> Target:
     numbers = {
         name: max(1, round(float(value)))
         for name, value in zip(FITTED, within, strict=True)
-        if getattr(target.coefficients, name)  # what is nothing stays so
+        if cost_of(target, name)  # what is nothing stays so
     }
-    return with_coefficients(
-        target, dataclasses.replace(target.coefficients, **numbers)
-    )
+    return with_costs(target, numbers)

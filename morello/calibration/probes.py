@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from morello.calibration.reprice import FITTED
+from morello.calibration.reprice import FITTED, cost_of
 from morello.calibration.timing import Stopwatch
 from morello.jit.engine import compile_llvm
 from morello.machine import Target
@@ -96,7 +96,7 @@ def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
             least = CHAINED if name.endswith("_latency") else LEAST
             low, high = least * probed[name], MOST * probed[name]
         else:
-            before = max(1, getattr(target.coefficients, name))
+            before = max(1, cost_of(target, name))
             low, high = before / FREEDOM, before * FREEDOM
         found[name] = max(1, round(low)), max(1, round(high))
     return found

@@ -1,13 +1,13 @@
 """The cost of a program under other coefficients, and how it follows each of them."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from morello.actions import Action, Select
-from morello.cost.coefficients import Coefficients
+from morello.actions import Action
+from morello.cost.coefficients import Coefficients, OpCosts, names
 from morello.cost.operand_context import OperandContext
 from morello.machine import Target
 from morello.search import Branch, Impl
@@ -16,11 +16,7 @@ from morello.spec.frame import Frame
 
 Vector = npt.NDArray[np.float64]
 
-FITTED = tuple(
-    field.name
-    for field in dataclasses.fields(Coefficients)
-    if field.name != "strided_factor"
-)
+FITTED = names(Coefficients, OpCosts)
 """The coefficients that are costs: a cost is linear in them but for maxima."""
 
 Decision = tuple[Spec, Action]
@@ -89,23 +85,15 @@ class Ledger:
         for (around, (spec, action)), place in places.items():
             groups.setdefault((around, spec.key, action), []).append(spec)
             order.setdefault((around, spec.key, action), []).append(place)
-        found_groups = [
+        self._groups = tuple(
             _Group(key[0], key[2], _frame(specs), np.array(order[key]))
             for key, specs in groups.items()
-        ]
-        # Kernels have maxima; what other actions cost is linear in the coefficients.
-        self._bent = tuple(g for g in found_groups if isinstance(g.action, Select))
-        self._straight = tuple(
-            g for g in found_groups if not isinstance(g.action, Select)
         )
-        self._linear: Vector | None = None
 
     def costs(self, target: Target) -> Vector:
         """Millicycles of a call of each program; at least 1."""
-        if self._linear is None:
-            self._linear = self._slopes_of(self._straight, target)
-        own = self._linear @ coefficients_of(target)
-        for group in self._bent:
+        own = np.zeros(self._runs.shape[1])
+        for group in self._groups:
             own[group.places] = group.cost(target)
         return np.asarray(np.maximum(self._runs @ own, 1.0), np.float64)
 
@@ -117,17 +105,11 @@ class Ledger:
         Returns:
             programs x coefficients.
         """
-        if self._linear is None:
-            self._linear = self._slopes_of(self._straight, target)
-        return self._runs @ (self._linear + self._slopes_of(self._bent, target))
-
-    def _slopes_of(self, groups: "tuple[_Group, ...]", target: Target) -> Vector:
-        """Decisions x coefficients; zero where another group stands."""
         steps = _Steps(target)
         own = np.zeros((self._runs.shape[1], len(FITTED)))
-        for group in groups:
+        for group in self._groups:
             own[group.places] = steps.slopes(group)
-        return own
+        return self._runs @ own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,11 +138,11 @@ class _Steps:
         self._above, self._below = [], []
         self._widths = []
         for name in FITTED:
-            value = getattr(target.coefficients, name)
+            value = cost_of(target, name)
             step = max(1, value // 64)
             low = max(0, value - step)
-            self._above.append(_with(target, name, value + step))
-            self._below.append(_with(target, name, low))
+            self._above.append(with_costs(target, {name: value + step}))
+            self._below.append(with_costs(target, {name: low}))
             self._widths.append(value + step - low)
         self._changed: dict[range, tuple[Target, Target]] = {}
 
@@ -180,7 +162,9 @@ class _Steps:
         """
         if part not in self._changed:
             up, down = (
-                _mixed(self._target, {FITTED[i]: way[i] for i in part})
+                with_costs(
+                    self._target, {FITTED[i]: cost_of(way[i], FITTED[i]) for i in part}
+                )
                 for way in (self._above, self._below)
             )
             self._changed[part] = up, down
@@ -204,24 +188,26 @@ def _frame(specs: Sequence[Spec]) -> Frame:
     return Frame(specs[0].key, tuple(sizes.T), Limits(*limits.T))
 
 
+def cost_of(target: Target, name: str) -> int:
+    """One of `FITTED`."""
+    own = target.coefficients if hasattr(target.coefficients, name) else target.ops
+    return int(getattr(own, name))
+
+
 def coefficients_of(target: Target) -> Vector:
-    """The coefficients of `FITTED`."""
-    return np.array([getattr(target.coefficients, n) for n in FITTED], np.float64)
+    """The costs of `FITTED`."""
+    return np.array([cost_of(target, name) for name in FITTED], np.float64)
 
 
-def with_coefficients(target: Target, coefficients: Coefficients) -> Target:
-    """The target with other costs."""
-    return dataclasses.replace(target, coefficients=coefficients)
-
-
-def _with(target: Target, name: str, value: int) -> Target:
-    changed = dataclasses.replace(target.coefficients, **{name: value})
-    return with_coefficients(target, changed)
-
-
-def _mixed(target: Target, sources: dict[str, Target]) -> Target:
-    """The target with each of some costs as another target has it."""
-    numbers = {name: getattr(t.coefficients, name) for name, t in sources.items()}
-    return with_coefficients(
-        target, dataclasses.replace(target.coefficients, **numbers)
+def with_costs(target: Target, costs: Mapping[str, int]) -> Target:
+    """The target with some other costs."""
+    coefficients, ops = names(Coefficients), names(OpCosts)
+    return dataclasses.replace(
+        target,
+        coefficients=dataclasses.replace(
+            target.coefficients, **{n: v for n, v in costs.items() if n in coefficients}
+        ),
+        ops=dataclasses.replace(
+            target.ops, **{n: v for n, v in costs.items() if n in ops}
+        ),
     )

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from morello.actions import Action, Child, Expansion, Move
-from morello.calibration.reprice import FITTED
+from morello.calibration.reprice import FITTED, cost_of, with_costs
 from morello.machine import Target
 from morello.search import Branch, Impl, Solver
 from morello.search.dp.table import TableId
@@ -202,10 +202,9 @@ def perturbed(target: Target, rng: random.Random, spread: float = 2.0) -> Target
     numbers = {}
     for name in FITTED:
         factor = spread ** rng.uniform(-1, 1)
-        value = getattr(target.coefficients, name)
+        value = cost_of(target, name)
         numbers[name] = max(1, round(value * factor))
-    coefficients = dataclasses.replace(target.coefficients, **numbers)
-    return dataclasses.replace(target, coefficients=coefficients)
+    return with_costs(target, numbers)
 
 
 def spread(impls: Sequence[Impl], costs: Sequence[float], count: int) -> list[Impl]:

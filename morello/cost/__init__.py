@@ -1,6 +1,7 @@
-"""What programs cost: the coefficients of a machine, and the terms of the cost model.
+"""What programs cost.
 
-`coefficients.py` names the quantities; `operand_context.py` says what of a goal costs
-depend on; `transfer.py`, `strided_access.py` and `cache_conflicts.py` price what the
-tiles of operands make memory do.
+Read `model.py` first: the interface that actions ask. `counts.py` is what kernels tell
+it, `affine.py` the one implementation, with `cache_conflicts.py`; `coefficients.py`
+names the quantities that are measured, `operand_context.py` says what of a goal costs
+depend on.
 """

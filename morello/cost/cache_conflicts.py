@@ -1,81 +1,77 @@
-"""What it costs that tiles do not stay in a cache: `crowd`, `passes_cost`.
+"""Conflict misses: rows a power of two apart fall into the same sets of a cache.
 
-Rows at a distance of a large power of two fall into the same sets of a cache. Those of
-a tile that are more than its sets hold push each other out, and come again in each pass
-of what uses them. So does a copy that is larger than L3.
+A set holds as many lines as it has ways. Rows that are a multiple of 4 KiB apart all
+meet in one set of an L1 of 32 KiB and 8 ways, and 64 of them in one of L2: a strip of
+more rows is not there in the next pass over it, and every line is a miss again. Rows
+2 KiB apart meet in two sets: half as many lines are.
 
 A tile does not know how far its rows are apart: the goal does, and the target has it
 from there (`Target.at`).
 """
 
+import dataclasses
 import math
 
 import numpy as np
 
-from morello.machine import Target
+from morello.machine.target import Target
 from morello.spec import Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
 
+_PASS = 16
+"""Uses of a line in one pass over a tile in L2: a block of what uses it."""
 
-def crowd(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
-    """Millicycles a line of an aliased operand where its rows push each other out.
-
-    In L2 its own rows do; in L1 those of all operands that are there too. Rows of one
-    line each meet others by chance alone, and do not count.
-    """
-    sizes = frame.operand_sizes(operand)
-    passes = _passes(frame, operand, target)
-    if dest.level is Level.L2:
-        return (dest.runs(sizes) > target.l2_rows) * passes * target.prices.crowd_l2
-    own = _long_rows(dest, sizes)
-    rows = own + (frame.key.kind.reuses_inputs)
-    ways = rows
-    for index, tensor in enumerate(frame.key.tensors):
-        if index == operand or tensor.level is not Level.L1:
-            continue
-        others = frame.operand_sizes(index)
-        if aliased(frame.key, index, target):
-            taken = _long_rows(tensor, others)
-            rows, ways = rows + taken, ways + taken
-        else:
-            ways = ways + tensor.lines(others) * target.l1_ways // target.l1_lines
-    price = np.where(
-        rows > target.l1_ways, target.prices.crowd_l1, target.prices.crowd_panel
-    )
-    return ((own > 0) & (ways > target.l1_ways)) * passes * price
+_SHORT = 2
+"""Lines of a row of a strip, at most. Longer rows are read along, line after line."""
 
 
-def _passes(frame: Frame, operand: int, target: Target) -> Ints:
-    """How often a tile in L2 is passed over, for blocks of what uses it."""
-    written = frame.key.kind.operands[operand].is_written
-    block = target.first_part if written else target.reuse_gl
-    return np.maximum(uses(frame, operand) // block, 1)
+@dataclasses.dataclass(frozen=True)
+class CacheConflicts:
+    """The conflict misses on a target."""
 
+    target: Target
 
-def _long_rows(tensor: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
-    """The rows with gaps of a tile that have more than a line each; else 0."""
-    rows = tensor.runs(sizes)
-    return rows * (tensor.lines(sizes) > rows)
+    def of_tile(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """Millicycles a line of a tile that is brought to a cache: 0 if unaliased."""
+        if not self.aliased(frame.key, operand):
+            return 0
+        source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
+        runs = source.runs(sizes)
+        if dest.level is Level.L2:
+            again = (runs > self.target.l2_rows) * self.passes(frame, operand)
+            return again * self.target.prices.conflict_l2
+        # The rows of a strip are more than a tile of it has: where a loop splits
+        # them, the others come by before these are used again.
+        strip = (runs > 1) & (source.lines(sizes) <= _SHORT * runs)
+        many = runs >= self.target.l1_ways
+        return (strip | many) * self._l1
 
+    def of_rows(self, frame: Frame, operand: int, rows: Ints) -> Ints:
+        """Millicycles a line that a kernel reads of ``rows`` rows side by side."""
+        if not self.aliased(frame.key, operand):
+            return 0
+        return (rows > self.target.l1_ways) * self._l1
 
-def aliased(key: SpecKey, operand: int, target: Target) -> bool:
-    """Whether rows of an operand may fall into the same sets: not those of a copy."""
-    name, tensor = key.kind.operands[operand].name, key.tensors[operand]
-    crowded = target.operand_context.has_aliased(name, tensor.dtype.itemsize)
-    return crowded and not tensor.layout.is_packed
+    def aliased(self, key: SpecKey, operand: int) -> bool:
+        """Whether rows of an operand may share sets: not those of a buffer."""
+        name, tensor = key.kind.operands[operand].name, key.tensors[operand]
+        context = self.target.operand_context
+        return (
+            context.has_aliased(name, tensor.dtype.itemsize)
+            and not tensor.layout.is_packed
+        )
 
+    @staticmethod
+    def passes(frame: Frame, operand: int) -> Ints:
+        """How often a tile in L2 is passed over, for blocks of what uses it."""
+        return np.maximum(uses(frame, operand) // _PASS, 1)
 
-def passes_cost(frame: Frame, operand: int, dest: TensorSpec, target: Target) -> Ints:
-    """Millicycles that passes over a copy of an operand take longer beyond L3.
-
-    A copy that takes more than a third of what a program can count on is partly in
-    DRAM: other operands pass through L3 between two passes, too.
-    """
-    if dest.level is not Level.MEM:
-        return 0
-    lines = dest.lines(frame.operand_sizes(operand))
-    dear = (lines > target.l3_lines // 3) * target.prices.stream_dram
-    return lines * dear * _passes(frame, operand, target)
+    @property
+    def _l1(self) -> int:
+        """A conflict miss of L1, as far as rows share one set."""
+        sets = self.target.l1_lines // self.target.l1_ways
+        distance = min(self.target.operand_context.row_distance, sets)
+        return self.target.prices.conflict_l1 * distance // sets
 
 
 def uses(frame: Frame, operand: int) -> Ints:

@@ -22,21 +22,17 @@ class OperandContext:
     lines are said to come from beyond L2, they are there already."""
     aliased: tuple[str, ...] = ()
     """The operands of the goal whose rows are a multiple of a power of two apart that
-    falls into the same set of L1 each time, and into few of L2."""
+    falls into one or two sets of L1, and into few of L2."""
     widened: tuple[tuple[str, int], ...] = ()
     """Those whose rows would lie so in a wider dtype, and the bytes of its elements."""
     other: tuple[str, ...] = ()
     """Its other operands, if it has both."""
-    apart: int = 0
+    row_distance: int = 0
     """The greatest power of two, in lines, that the rows of an aliased operand are a
     multiple of apart; 0 if none is aliased."""
     packed: tuple[str, ...] = ()
     """The operands of a far goal that are packed themselves: unlike a copy of a part,
     they come from DRAM."""
-    begins: tuple[tuple[str, int], ...] = ()
-    """Where rows begin within lines: the bytes that all rows of an operand begin at
-    multiples of. By operand, if the goal is a move; else the least of all, under no
-    name, as a copy below may be of any of them. Empty if all rows begin at lines."""
 
     @classmethod
     def of(
@@ -47,7 +43,7 @@ class OperandContext:
         Args:
             near_lines: lines of operands that stay in L2.
             l3_lines: lines of the last-level cache.
-            l1_sets: sets of L1; rows this many lines apart are in the same one.
+            l1_sets: sets of L1; rows half as many lines apart meet in two of them.
         """
         size = sum(
             math.prod(goal.physical_shape(index)) * tensor.dtype.itemsize
@@ -57,12 +53,12 @@ class OperandContext:
         aliased: list[str] = []
         other: list[str] = []
         widened: list[tuple[str, int]] = []
-        apart = 0
+        distance = 0
         for index, operand in enumerate(goal.kind.operands):
-            least = _least_bytes(goal, index, l1_sets * LINE_BYTES)
+            least = _least_bytes(goal, index, l1_sets // 2 * LINE_BYTES)
             own = goal.tensors[index].dtype.itemsize
             lines = _row_bytes(goal, index) // own * least // LINE_BYTES
-            apart = max(apart, lines & -lines)
+            distance = max(distance, lines & -lines)
             if least == own:
                 aliased.append(operand.name)
                 continue
@@ -78,20 +74,7 @@ class OperandContext:
         )
         unlike = tuple(other) if aliased or widened else ()
         names = tuple(aliased), tuple(widened), unlike
-        return cls(far, near, *names, apart, tuple(packed), _begins(goal))
-
-    @property
-    def crowds(self) -> bool:
-        """Whether rows may fall into the same sets at all."""
-        return bool(self.aliased or self.widened)
-
-    def row_start(self, operand: str) -> int:
-        """The bytes that rows of an operand of a copy begin at multiples of.
-
-        A line at most. Of what is below a move they are those of its own operand.
-        """
-        begins = dict(self.begins)
-        return begins.get(operand, begins.get("", LINE_BYTES))
+        return cls(far, near, *names, distance, tuple(packed))
 
     def has_aliased(self, operand: str, itemsize: int) -> bool:
         """Whether an operand of a Spec below the goal may be a tile of an aliased one.
@@ -109,19 +92,7 @@ class OperandContext:
 
 
 PLAIN = OperandContext()
-"""Those of a goal that fits L3, but not L2, with rows that begin at lines, anywhere."""
-
-
-def _begins(goal: Spec) -> tuple[tuple[str, int], ...]:
-    """What `OperandContext.begins` has of a goal."""
-    starts = {
-        operand.name: math.gcd(_row_bytes(goal, index), LINE_BYTES)
-        for index, operand in enumerate(goal.kind.operands)
-    }
-    least = min(starts.values())
-    if least == LINE_BYTES:
-        return ()
-    return tuple(starts.items()) if goal.kind.copies else (("", least),)
+"""That of a goal that fits L3, but not L2, with no aliased rows."""
 
 
 def _least_bytes(goal: Spec, operand: int, period: int) -> int:

@@ -10,9 +10,6 @@ over rhs once for a few columns of out that are in registers all the while;
 import dataclasses
 from collections.abc import Sequence
 
-import numpy as np
-
-from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import Ahead, Ask, Part, along, over
 from morello.kernels.apart import apart
 from morello.kernels.emitter import Buffer, Emitter, Value
@@ -20,7 +17,7 @@ from morello.kernels.halves import interleave
 from morello.kernels.steps import run_steps, trip
 from morello.kernels.vectors import parts
 from morello.spec import Level, Spec
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
 ROWS = 8
@@ -42,19 +39,6 @@ def room_to_prefetch(frame: Frame, rows: int = ROWS) -> tuple[Condition, ...]:
             f"needs room in L2 for twice {rows} rows of rhs: tile n smaller",
         ),
     )
-
-
-def prefetch_cost(
-    frame: Frame, lines: Ints, coefficients: Coefficients, rows: int = ROWS
-) -> Ints:
-    """Millicycles of asking for ``lines`` of each row of rhs, but of the first rows.
-
-    `Columns.passes` asks for the rows after those that it reads, all but the last time.
-    """
-    if frame.key.tensors[1].level is not Level.MEM:
-        return 0
-    asked = np.maximum(frame.sizes[2] // rows - 1, 0) * rows
-    return asked * lines * coefficients.prefetch
 
 
 @dataclasses.dataclass(frozen=True)

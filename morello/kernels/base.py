@@ -1,9 +1,9 @@
-"""What a kernel is: where it applies, what it costs, and how it is emitted.
+"""What a kernel is: where it applies, what it does, and how it is emitted.
 
 A kernel implements the Spec that it is selected for, on tiles that are in L1 or in
 registers; its meaning is the meaning of that Spec's kind, and tests hold it to that.
-The applicability and the cost are written over frames (`morello.spec.frame`): they must
-work on integers and, elementwise, on integer arrays. Emission sees one Spec and writes
+Applicability and counts are written over frames (`morello.spec.frame`): they must work
+on integers and, elementwise, on integer arrays. Emission sees one Spec and writes
 straight vector code through an `Emitter`; nothing here imports MLIR.
 """
 
@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.machine.isa import AVX2, Isa
 from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 if TYPE_CHECKING:
     from morello.kernels.emitter import Buffer, Emitter
@@ -42,8 +42,9 @@ class Kernel(ABC):
         """What sizes and limits must satisfy, given that it accepts the key."""
 
     @abstractmethod
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """Millicycles of one run; any function of sizes."""
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """What one run does, as numbers; a cost model prices them. They may be any
+        functions of sizes."""
 
     @abstractmethod
     def emit(

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
-from morello.kernels.casts import cast_cost
+from morello.cost.counts import Op, Ops, Phase, add, times
+from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import is_interleaved, size_is_one, within_pack
 from morello.kernels.steps import run_steps, trip
@@ -77,30 +77,30 @@ def loop_conditions(frame: Frame, isa: Isa) -> tuple[Condition, ...]:
     )
 
 
-def loop_loads(frame: Frame, isa: Isa, coefficients: Coefficients) -> Ints:
-    """Millicycles of the loop's loads: a row of rhs and a column of lhs for each k."""
-    c = coefficients
-    _, m, k, n = frame.sizes
-    lanes = isa.lanes(frame.key.tensors[2].dtype)
-    masked = tail_of(n, lanes)
-    return k * (c.load * (m + n // lanes) + c.masked_load * masked)
+def loop_phase(frame: Frame, isa: Isa, beside: Ops | None = None) -> Phase:
+    """The products, loads and casts of all k, and the chain of a sum.
 
-
-def loop_cost(frame: Frame, isa: Isa, coefficients: Coefficients) -> Ints:
-    """The slowest of arithmetic, loads and the accumulator chains, for each k."""
-    c = coefficients
+    Args:
+        frame: the products.
+        isa: what they are written in.
+        beside: instructions that overlap with the loop.
+    """
     _, m, k, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
-    vectors = vectors_of(n, isa.lanes(dtype))
-    arithmetic, latency = (
-        (c.fma, c.fma_latency)
-        if dtype.is_float
-        else (c.multiply_add_int, c.multiply_add_int_latency)
-    )
+    lanes = isa.lanes(dtype)
+    vectors = vectors_of(n, lanes)
+    op: Op = "fma" if dtype.is_float else "multiply_add_int"
     lhs, rhs, _ = frame.key.dtypes
-    casts = m * cast_cost((lhs, dtype), c) + vectors * cast_cost((rhs, dtype), c)
-    busy = arithmetic * m * vectors + casts // 2  # beside, on other ports
-    return np.maximum(k * np.maximum(busy, latency), loop_loads(frame, isa, c))
+    step: Ops = {
+        op: m * vectors,
+        "load": m + n // lanes,
+        "masked_load": tail_of(n, lanes),
+    }
+    casts = add(
+        times(cast_ops((lhs, dtype)), m), times(cast_ops((rhs, dtype)), vectors)
+    )
+    ops = times(add(step, casts), k)
+    return Phase(add(ops, beside or {}), {op: k})
 
 
 @dataclasses.dataclass(frozen=True)

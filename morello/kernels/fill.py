@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from itertools import product as every
 from typing import ClassVar
 
-import numpy as np
-
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
@@ -18,13 +16,12 @@ from morello.kernels.rules import (
     within_pack,
 )
 from morello.kernels.vectors import (
-    as_ints,
     overlapping,
     overlapping_count,
     vectors_of,
 )
 from morello.spec import Fill, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 
 def _value(spec: Spec) -> float | int:
@@ -68,12 +65,12 @@ class FillRows(Kernel):
             within_block(rows * vectors_of(frame.sizes[inner], lanes), self.isa),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """A store for each vector."""
         (out,) = frame.key.tensors
         inner = out.layout.innermost
         stores = overlapping_count(frame.sizes[inner], self.isa.lanes(out.dtype))
-        return as_ints(others(frame.sizes, inner) * stores * coefficients.store)
+        return OpCounts.of({"store": others(frame.sizes, inner) * stores})
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, vector by vector."""
@@ -107,10 +104,10 @@ class FillRegisters(Kernel):
         """No more registers than there are."""
         return (within_block(frame.key.tensors[0].registers(frame.sizes), self.isa),)
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """One vector operation for each register."""
         registers = frame.key.tensors[0].registers(frame.sizes)
-        return as_ints(np.asarray(registers) * coefficients.vector_op)
+        return OpCounts.of({"vector_op": registers})
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Register by register."""

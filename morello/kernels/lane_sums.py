@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Ops, times
 from morello.kernels.emitter import Emitter, Value
 from morello.spec.frame import Ints
 from morello.spec.layout import ceil_div
@@ -39,7 +39,6 @@ def lane_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
     return found
 
 
-def lane_sums_cost(count: Ints, coefficients: Coefficients) -> Ints:
-    """Millicycles of `lane_sums` of ``count`` vectors, at most."""
-    c = coefficients
-    return ceil_div(count, LANES) * (7 * c.vector_op + 14 * c.shuffle)
+def lane_sums_ops(count: Ints) -> Ops:
+    """The instructions of `lane_sums` of ``count`` vectors, at most."""
+    return times({"vector_op": 7, "shuffle": 14}, ceil_div(count, LANES))

@@ -11,32 +11,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase
 from morello.kernels.axpy_columns import (
     ROWS,
     VECTORS,
     Columns,
-    prefetch_cost,
     room_to_prefetch,
 )
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
-    hidden_cost,
     in_l1,
     is_interleaved,
-    line_cost,
     size_is_one,
     within_pack,
 )
-from morello.kernels.vectors import as_ints, tail_of, vectors_of
+from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import LINE_BYTES, ceil_div
-
-_WAYS = 8
-"""Rows a power of two apart that L1 holds side by side."""
+from morello.spec.layout import ceil_div
 
 MOST_M = 6
 """Rows of lhs: each takes `VECTORS` registers."""
@@ -50,11 +44,8 @@ _SPILLS = 2
 _HIDES_L2 = 4
 """Rows of out whose sums take as long as a line of L2."""
 
-_AHEAD = 16
-"""Steps of a chain that the core has in view beside what comes before them."""
-
-_BESIDE = 4
-"""Loads of factors for each that takes its time, where multiply-adds are the limit."""
+_IN_FLIGHT = 16
+"""Steps of a chain that out-of-order execution overlaps with what precedes them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,27 +97,20 @@ class MatmulAxpy(Kernel):
         """Room for the rows that are asked for."""
         return room_to_prefetch(frame, self.rows)
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of arithmetic, accesses and chains, and the lines, of each part.
-
-        cost = setup + columns in passes + columns of the tail + runs of rhs.
-        """
-        c = coefficients
-        _, _, k, n = frame.sizes
-        rhs = frame.key.tensors[1]
-        step = VECTORS * self.isa.lanes(rhs.dtype)
-        run = c.run if rhs.level is Level.MEM else 0
-        runs = rhs.runs((1, k, n)) * run
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """Columns in passes over out, or once over all of k; those left once."""
+        n = frame.sizes[3]
+        step = VECTORS * self.isa.lanes(frame.key.tensors[1].dtype)
         steps = n // step
-        several = np.maximum(steps, 2)
-        asked = self.asking_cost(frame, several, c) if self.asks else 0
-        whole = np.where(
-            steps > 1,
-            _passes_cost(frame, several, self.isa, c, self.rows) + asked,
-            steps * _once_cost(frame, step, self.isa, c),
+        passes = _passes(frame, np.maximum(steps, 2), self.isa, self.rows)
+        parts = (
+            *(dataclasses.replace(p, times=p.times * (steps > 1)) for p in passes),
+            *_once(frame, step, self.isa, steps == 1),
+            *_once(frame, n % step, self.isa, n % step > 0),
         )
-        tail = _once_cost(frame, n % step, self.isa, c)
-        return as_ints(c.kernel_setup + whole + tail + runs)
+        loops = (steps == 1) * 1 + (n % step > 0)
+        loops = loops + (steps > 1) * ceil_div(frame.sizes[2], self.rows)
+        return OpCounts(parts, kernels=1, loops=loops)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Whole steps of columns in passes over out; the others once, over all of k."""
@@ -140,10 +124,6 @@ class MatmulAxpy(Kernel):
             columns.once(0, whole)
         if n > whole:
             columns.once(whole, n - whole)
-
-    def asking_cost(self, frame: Frame, lines: Ints, c: Coefficients) -> Ints:
-        """Millicycles of asking for so many lines of each row of rhs."""
-        return prefetch_cost(frame, lines, c, self.rows)
 
     def columns(
         self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]
@@ -183,53 +163,45 @@ class MatmulAxpyFour(MatmulAxpy):
         )
 
 
-def _arithmetic(dtype: Dtype, c: Coefficients) -> tuple[int, int]:
-    """Millicycles of a multiply-add, and from one to the next in a chain."""
-    if dtype.is_float:
-        return c.fma, c.fma_latency
-    return c.multiply_add_int, c.multiply_add_int_latency
+def multiply_add_of(dtype: Dtype) -> Op:
+    """The instruction that multiplies and adds."""
+    return "fma" if dtype.is_float else "multiply_add_int"
 
 
-def _passes_cost(
-    frame: Frame, steps: Ints, isa: Isa, c: Coefficients, rows: int
-) -> Ints:
-    """Millicycles of ``steps`` steps of columns, at least two, in passes over out.
+def _passes(frame: Frame, steps: Ints, isa: Isa, rows: int) -> tuple[Phase, ...]:
+    """``steps`` steps of columns, at least two, in passes over out.
 
-    A sum goes through memory from a pass to the next: four latencies.
+    A sum goes through memory from a pass to the next: four latencies. A single row
+    waits for its lines; the sums of several hide most of that.
     """
     _, m, k, _ = frame.sizes
-    _, rhs, out = frame.key.tensors
-    fma, latency = _arithmetic(out.dtype, c)
+    op = multiply_add_of(frame.key.dtypes[2])
     passes = ceil_div(k, rows)
     vectors = steps * VECTORS
     fetched = passes if frame.key.kind.accumulates else passes - 1
     kept = k // rows * _kept(m, rows, isa) + _kept(m, k % rows, isa)
-    slowest: Ints = c.load * (vectors * (k + m * fetched) + steps * kept)
-    for other in (
-        fma * m * k * vectors + c.load * steps * kept // _BESIDE,
-        c.store * m * vectors * passes,
-        k * latency + passes * 4 * latency,
-    ):
-        slowest = np.maximum(slowest, other)
     # Sums that do not stay in registers go to the stack and come back.
-    slowest = slowest + (m > _UNSPILLED) * _SPILLS * (c.load + c.store) * k * steps
-    arrival = k * steps * line_cost(rhs.level, c)
-    waits = fetched * m * steps * line_cost(out.level, c)
-    exchange = waits + m * steps * _unread(out.level, m, passes, fetched, c)
-    # Rows of rhs that are not brought to L1 by a move meet those of out there.
-    together = m + np.minimum(k, rows)
-    crowded = (m > 1) & (together > _WAYS) & (rhs.level is not Level.L1)
-    crowd = c.crowd_l1 * crowded * k * steps
-    # A single row leaves room to wait for lines; the sums of several fill it, and what
-    # is prefetched comes meanwhile, but no sooner than memory brings it.
-    hidden = k * steps * hidden_cost(c) if rhs.level is Level.MEM else arrival
-    far = np.maximum(arrival, exchange)
-    several = np.maximum(far, slowest + crowd + np.maximum(hidden, waits))
-    # What is beyond L2 is prefetched; lines of L2 are asked for when they are used.
-    hides = rhs.level is not Level.L2
-    alone = np.maximum(slowest, far) if hides else slowest + far
-    first = c.load * m * k + c.store * kept + passes * c.loop_setup
-    return np.where(m == 1, alone, several) + first
+    spilled = (m > _UNSPILLED) * _SPILLS * k * steps
+    lines, one = k * steps, m == 1
+    products = Phase(
+        {
+            op: m * k * vectors,
+            "load": vectors * (k + m * fetched) + steps * kept + spilled,
+            "store": m * vectors * passes + spilled,
+        },
+        {op: k + 4 * passes},
+        (
+            Lines(1, lines * one, Access.DEMAND),
+            Lines(1, lines * (m > 1), Access.OVERLAPPED, rows=m + rows, hidden=False),
+            Lines(2, fetched * m * steps, Access.OVERLAPPED),
+            Lines(2, passes * m * steps, Access.STORED),
+        ),
+    )
+    columns = vectors * isa.lanes(frame.key.dtypes[1])
+    runs = frame.key.tensors[1].runs((1, k, columns))
+    starts = Lines(1, 0, Access.DEMAND, starts=runs, hidden=False)
+    factors = Phase({"load": m * k}, lines=(starts,))
+    return products, factors, Phase({"store": kept})
 
 
 def _kept(m: Ints, rows: Ints, isa: Isa) -> Ints:
@@ -240,60 +212,35 @@ def _kept(m: Ints, rows: Ints, isa: Isa) -> Ints:
     return np.maximum(m * rows - (isa.registers - VECTORS * (m + 1) - 1), 0)
 
 
-def _unread(
-    level: Level, m: Ints, passes: Ints, fetched: Ints, c: Coefficients
-) -> Ints:
-    """Millicycles of a line of out that is not waited for: it goes back each pass.
+def _once(frame: Frame, columns: Ints, isa: Isa, times: Ints) -> tuple[Phase, ...]:
+    """Up to a step of columns, their sums in registers over all of k.
 
-    Beyond L2 it is brought, too, where it is written and was not loaded before; several
-    rows are so in turn.
+    It reads a strip of rhs, a line or two a row, that nothing prefetches.
     """
-    if level is not Level.MEM:
-        return passes * line_cost(level, c)
-    brought = hidden_cost(c) + (m > 1) * c.turn_gl
-    return passes * (c.store_gl + c.store_l2) + (passes - fetched) * brought
-
-
-def _lines_of_step(frame: Frame) -> Ints:
-    """Lines that a step of columns may be in: two unless rows of rhs start lines.
-
-    Strided rows may start anywhere.
-    """
-    rhs = frame.key.tensors[1]
-    ends = frame.sizes[3] % (LINE_BYTES // rhs.dtype.itemsize) == 0
-    return as_ints(2 - (rhs.contiguous & ends))
-
-
-def _once_cost(frame: Frame, columns: Ints, isa: Isa, c: Coefficients) -> Ints:
-    """Millicycles of up to a step of columns, their sums in registers over all k."""
     _, m, k, _ = frame.sizes
-    out = frame.key.tensors[2]
-    fma, latency = _arithmetic(out.dtype, c)
-    lanes = isa.lanes(out.dtype)
+    rhs, out = frame.key.tensors[1:]
+    op, lanes = multiply_add_of(out.dtype), isa.lanes(out.dtype)
     vectors, masked = vectors_of(columns, lanes), tail_of(columns, lanes)
-    loads = c.load * (m + vectors - masked) + c.masked_load * masked
-    slowest = k * np.maximum(fma * m * vectors, loads)
-    # What a short chain waits for, the core finds in what comes before and after.
-    slowest = np.maximum(slowest, (k - np.minimum(k, _AHEAD)) * latency)
-    slowest = slowest + k * _waits_for_rhs(frame, c)
     fetched = 1 if frame.key.kind.accumulates else 0
-    lines = fetched * line_cost(out.level, c) + _unread(out.level, m, 1, fetched, c)
-    exchange = m * lines * columns // (VECTORS * lanes)
-    out_once = m * vectors * (fetched * c.masked_load + 2 * c.store) + exchange
-    return np.where(columns > 0, slowest + out_once + c.loop_setup, 0)
-
-
-def _waits_for_rhs(frame: Frame, c: Coefficients) -> Ints:
-    """Millicycles of a step's lines of a row of rhs, which nothing has asked for.
-
-    The sums of several rows leave time for those of L2. What is beyond L2 is not nearer
-    than that: in a goal that stays there, it costs as much.
-    """
-    rhs = frame.key.tensors[1]
-    alone: Ints = c.strided_factor * line_cost(rhs.level, c)
-    if rhs.level is Level.L1:
-        return alone
-    beside: Ints = _lines_of_step(frame) * c.hidden_l2
-    if rhs.level is Level.MEM:
-        beside = np.maximum(alone, beside)
-    return np.where(frame.sizes[1] >= _HIDES_L2, beside, alone)
+    several = np.asarray(m >= _HIDES_L2) * 1
+    strip, runs = rhs.lines((1, k, columns)), rhs.runs((1, k, columns))
+    lines = out.lines((1, m, columns))
+    ops: Ops = {
+        op: k * m * vectors,
+        "load": k * (m + vectors - masked),
+        "masked_load": k * masked,
+    }
+    read = (
+        Lines(1, strip * (1 - several), Access.DEMAND, runs, k, hidden=False),
+        Lines(1, strip * several, Access.OVERLAPPED, rows=k, hidden=False),
+        Lines(2, fetched * lines, Access.OVERLAPPED, hidden=False),
+        Lines(2, lines, Access.STORED, hidden=False),
+    )
+    # Out-of-order execution hides the latency of a short chain.
+    chain: Ops = {op: k - np.minimum(k, _IN_FLIGHT)}
+    # Nothing of a sum overlaps with loading it, nor with storing it.
+    ends = Phase({"load": m * vectors * fetched}), Phase({"store": 2 * m * vectors})
+    return (
+        Phase(ops, chain, read, times),
+        *(dataclasses.replace(end, times=times) for end in ends),
+    )

@@ -4,13 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.axpy_columns import VECTORS, Columns
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_axpy import MatmulAxpy
 from morello.spec import Level, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 _N = 3
 """Of the dimensions of the product."""
@@ -46,10 +45,6 @@ class MatmulAxpyAhead(MatmulAxpy):
     def room(self, frame: Frame) -> tuple[Condition, ...]:
         """What is asked for takes a quarter of L1, whatever the rows."""
         return ()
-
-    def asking_cost(self, frame: Frame, lines: Ints, c: Coefficients) -> Ints:
-        """Nothing."""
-        return 0
 
     def columns(
         self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]

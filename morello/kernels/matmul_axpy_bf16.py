@@ -6,19 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
 from morello.kernels.axpy_columns import (
     ROWS,
     Columns,
     HalvesColumns,
-    prefetch_cost,
     room_to_prefetch,
 )
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import in_l1, is_interleaved, line_cost, size_is_one
+from morello.kernels.rules import in_l1, is_interleaved, size_is_one
 from morello.kernels.rules import within_pack as packs
-from morello.kernels.vectors import as_ints, vectors_of
+from morello.kernels.vectors import vectors_of
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -95,34 +95,13 @@ class MatmulAxpyBf16(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of instructions, chains and lines, and what each pass adds."""
-        c = coefficients
-        _, m, k, n = frame.sizes
-        lhs, rhs, out = frame.key.tensors
-        vectors = vectors_of(n, self.isa.lanes(Dtype.F32))
-        passes = 1 if rhs.layout.is_packed else ceil_div(k, ROWS)
-        lines = rhs.lines((1, k, n)) * line_cost(rhs.level, c)
-        fetched = passes if frame.key.kind.accumulates else passes - 1
-        fetched = passes if out.level is Level.MEM else fetched
-        exchange = (passes + fetched) * out.lines((1, m, n)) * line_cost(out.level, c)
-        slowest = (c.fma * m + c.vector_op) * k * vectors
-        chain = k * c.fma_latency + passes * 4 * c.fma_latency
-        for other in (chain, lines, exchange):
-            slowest = np.maximum(slowest, other)
-        # Halves are put together and added to out in each pass.
-        ends = m * vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
-        run = c.run if rhs.level is Level.MEM else 0
-        runs = (1 if rhs.layout.is_packed else rhs.runs((1, k, n))) * run
-        narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
-        factors = m * k * (c.load + narrow)
-        each = ends + c.loop_setup
-        asked: Ints = 0
-        if not rhs.layout.is_packed:
-            asked = prefetch_cost(frame, n // (2 * self.isa.lanes(rhs.dtype)), c)
-        return as_ints(
-            c.kernel_setup + slowest + factors + passes * each + runs + asked
-        )
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """Products, whose operands are widened; what each pass over out adds."""
+        k = frame.sizes[2]
+        packed = frame.key.tensors[1].layout.is_packed
+        passes = 1 if packed else ceil_div(k, ROWS)
+        phases = widened_counts(frame, self.isa, passes, k + 4 * passes, 1)
+        return OpCounts(phases, kernels=1, loops=passes)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs in halves, the columns after them as they are."""
@@ -150,3 +129,44 @@ class MatmulAxpyBf16(Kernel):
         if operand == 0:
             return (Form(Dtype.F32, Layout.row_major(3)),)
         return (Form(Dtype.BF16, self.panel),) if operand == 1 else ()
+
+
+def widened_counts(
+    frame: Frame, isa: Isa, passes: Ints, chain: Ints, factors: Ints
+) -> tuple[Phase, ...]:
+    """The phases of products with rhs in bf16, in ``passes`` over out.
+
+    Args:
+        frame: the products.
+        isa: what they are written in.
+        passes: how often each sum goes through memory.
+        chain: multiply-adds one after another.
+        factors: how often each element of lhs is loaded.
+    """
+    _, m, k, n = frame.sizes
+    lhs, rhs, out = frame.key.tensors
+    vectors = vectors_of(n, isa.lanes(Dtype.F32))
+    fetched = passes if frame.key.kind.accumulates else passes - 1
+    fetched = passes if out.level is Level.MEM else fetched
+    written = out.lines((1, m, n))
+    starts = 1 if rhs.layout.is_packed else rhs.runs((1, k, n))
+    access = Access.SEQUENTIAL if rhs.layout.is_packed else Access.DEMAND
+    products = Phase(
+        {"fma": m * k * vectors, "vector_op": k * vectors},
+        {"fma": chain},
+        (
+            Lines(1, rhs.lines((1, k, n)), access),
+            Lines(2, fetched * written, Access.OVERLAPPED),
+            Lines(2, passes * written, Access.STORED),
+        ),
+    )
+    # Halves are put together and added to out in each pass.
+    ends: Ops = {"shuffle": 2, "vector_op": 1, "load": 1, "store": 1}
+    narrow = 2 if lhs.dtype is Dtype.BF16 else 0
+    row = m * k * factors
+    loaded = Lines(1, 0, Access.DEMAND, starts, hidden=False)
+    return (
+        products,
+        Phase(times(ends, passes * m * vectors)),
+        Phase({"load": row, "vector_op": narrow * row}, lines=(loaded,)),
+    )

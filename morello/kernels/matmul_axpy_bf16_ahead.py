@@ -9,15 +9,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.matmul_axpy_bf16 import COLUMNS, MatmulAxpyBf16
-from morello.kernels.rules import line_cost, size_is_one, slowest
+from morello.kernels.matmul_axpy_bf16 import COLUMNS, MatmulAxpyBf16, widened_counts
+from morello.kernels.rules import size_is_one
 from morello.kernels.rules import within_pack as packs
-from morello.kernels.vectors import as_ints, vectors_of
-from morello.spec import Dtype, Level, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec import Level, Spec, SpecKey
+from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
 
 AHEAD = 48
@@ -55,28 +54,12 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
             Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of instructions, chains and lines; one run of memory.
-
-        To ask for a line costs nothing: it is used where `matmul_axpy_bf16` would wait.
-        """
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The products of each panel, one panel after another."""
         _, _, k, n = frame.sizes
-        lhs, rhs, out = frame.key.tensors
-        vectors, panels = vectors_of(n, self.isa.lanes(Dtype.F32)), ceil_div(n, COLUMNS)
-        exchanges = 2 if frame.key.kind.accumulates or out.level is Level.MEM else 1
-        loop = slowest(
-            (c.fma + c.vector_op) * k * vectors,
-            panels * (k + 4) * c.fma_latency,
-            rhs.lines((1, k, n)) * line_cost(rhs.level, c),
-            exchanges * out.lines((1, 1, n)) * line_cost(out.level, c),
-        )
-        ends = vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
-        narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
-        factors = k * (c.load + narrow)
-        return as_ints(
-            c.kernel_setup + c.run + loop + ends + panels * (factors + c.loop_setup)
-        )
+        panels = ceil_div(n, COLUMNS)
+        phases = widened_counts(frame, self.isa, 1, panels * (k + 4), panels)
+        return OpCounts(phases, kernels=1, loops=panels)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over panels; of the last one the last rows have nothing to ask for."""

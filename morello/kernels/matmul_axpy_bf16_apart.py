@@ -4,16 +4,16 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.kernels.apart import RUNS, WIDENED, apart, calls_of
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
-from morello.kernels.rules import line_cost, size_is_one, slowest
+from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16, widened_counts
+from morello.kernels.rules import size_is_one
 from morello.kernels.rules import within_pack as packs
-from morello.kernels.vectors import as_ints, vectors_of
-from morello.spec import Dtype, Layout, Level, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.kernels.vectors import vectors_of
+from morello.spec import Layout, Level, Spec, SpecKey
+from morello.spec.frame import Condition, Frame
 
 COLUMNS = 16
 """Columns of a panel of rhs: a register."""
@@ -52,33 +52,16 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
             Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of instructions, chains and lines, of out's beside those of rhs.
-
-        To ask for a line costs nothing: it is used where `matmul_axpy_bf16` would wait.
-        """
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The products of a few rows, or of a few panels, at a time."""
         _, _, k, n = frame.sizes
-        lhs, rhs, out = frame.key.tensors
-        vectors = vectors_of(n, self.isa.lanes(Dtype.F32))
-        if rhs.layout.is_packed:
-            calls, passes = calls_of(vectors_of(n, COLUMNS)), 1
+        if frame.key.tensors[1].layout.is_packed:
+            calls = calls_of(vectors_of(n, COLUMNS))
+            phases = widened_counts(frame, self.isa, 1, calls * (k + 4), calls)
         else:
-            calls = passes = calls_of(k)
-        fetched = passes if frame.key.kind.accumulates else passes - 1
-        fetched = passes if out.level is Level.MEM else fetched
-        ends = vectors * (2 * c.shuffle + c.vector_op + c.load + c.store)
-        loop = slowest(
-            (c.fma + c.vector_op) * k * vectors + passes * ends,
-            (calls * (k + 4) if rhs.layout.is_packed else k + 4 * calls)
-            * c.fma_latency,
-            rhs.lines((1, k, n)) * line_cost(rhs.level, c)
-            + (passes + fetched) * out.lines((1, 1, n)) * line_cost(out.level, c),
-        )
-        narrow = 2 * c.vector_op if lhs.dtype is Dtype.BF16 else 0
-        factors = k * (c.load + narrow) * (calls if rhs.layout.is_packed else 1)
-        around = factors + calls * c.loop_setup
-        return as_ints(c.kernel_setup + RUNS * c.run + loop + around)
+            calls = calls_of(k)
+            phases = widened_counts(frame, self.isa, calls, k + 4 * calls, 1)
+        return OpCounts(phases, kernels=1, loops=calls)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs in halves, the columns after them as they are."""

@@ -6,19 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Ops, Phase
 from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import (
     BroadcastLoop,
     lies_well,
     loop_conditions,
-    loop_cost,
-    loop_loads,
+    loop_phase,
     registers_beside,
 )
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import in_l1, is_interleaved, within_pack
-from morello.kernels.vectors import as_ints, piece_count, tail_of, vectors_of
+from morello.kernels.vectors import piece_count, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -66,45 +65,48 @@ class MatmulBlock(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The loop, or its loads and those of out, and the additions to out.
-
-        Nothing of the loop waits for out, and the next block's loop begins while this
-        one's rows are stored: so ports count, and that the last sums are waited for.
-        """
-        c = coefficients
-        return as_ints(
-            c.kernel_setup + block_cost(frame, self.isa, c) + 2 * c.fma_latency
-        )
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The block; the last sums are waited for."""
+        last = Phase(chain={"fma": 2})
+        return OpCounts((block_phase(frame, self.isa), last), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Prefetches, the loop, then out row by row."""
         write_block(emitter, spec, operands)
 
 
-def block_cost(frame: Frame, isa: Isa, c: Coefficients) -> Ints:
-    """Millicycles of a block among others, which begin while its rows are stored."""
+def block_phase(frame: Frame, isa: Isa) -> Phase:
+    """A block among others, which begin while its rows are stored: nothing of the loop
+    waits for out."""
     _, m, _, n = frame.sizes
     lanes = isa.lanes(Dtype.F32)
     tail = tail_of(n, lanes)
     stores = piece_count(n % lanes, lanes)
-    outside = c.store * m * (n // lanes + stores) + c.shuffle * m * (stores - tail)
-    loads = loop_loads(frame, isa, c)
-    added: Ints = 0
+    beside: Ops = {
+        "store": m * (n // lanes + stores),
+        "shuffle": m * (stores - tail),
+    }
     if _adds(frame.key):
-        added = c.fma * m * (n // lanes + tail)
-        near = c.load * (n // lanes + _lines(n)) + c.masked_load * tail
-        loads = loads + m * near
-    return np.maximum(loop_cost(frame, isa, c), np.maximum(loads, outside)) + added
+        loads = m * (n // lanes + _lines(n))
+        added: Ops = {
+            "fma": m * (n // lanes + tail),
+            "load": loads,
+            "masked_load": m * tail,
+        }
+        beside = {**beside, **added}
+    return loop_phase(frame, isa, beside)
 
 
-def blocks_cost(frame: Frame, width: Ints, isa: Isa, c: Coefficients) -> Ints:
-    """Millicycles of a loop over blocks of ``width`` columns, and of those left."""
+def block_phases(frame: Frame, width: Ints, isa: Isa) -> tuple[Phase, ...]:
+    """Blocks of ``width`` columns, and the columns that are left."""
     n = frame.sizes[3]
     whole, rest = n // width, n % width
-    blocks = whole * (block_cost(part(frame, width), isa, c) + c.loop_trip)
-    last = block_cost(part(frame, np.maximum(rest, 1)), isa, c)
-    return blocks + np.where(rest > 0, last, 0)
+    return (
+        dataclasses.replace(block_phase(part(frame, width), isa), times=whole),
+        dataclasses.replace(
+            block_phase(part(frame, np.maximum(rest, 1)), isa), times=rest > 0
+        ),
+    )
 
 
 def part(frame: Frame, columns: Ints) -> Frame:

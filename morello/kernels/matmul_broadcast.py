@@ -4,20 +4,20 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.kernels.base import Kernel, asks
 from morello.kernels.broadcast_loop import (
     BroadcastLoop,
     lies_well,
     loop_conditions,
-    loop_cost,
+    loop_phase,
     registers_beside,
 )
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import in_l1, in_registers, is_interleaved
-from morello.kernels.vectors import as_ints, vectors_of
+from morello.kernels.vectors import vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 _PANELS = {
     0: tuple(Layout.parse(f"[0,1,2,1p{rows}]") for rows in (4, 6)),
@@ -61,10 +61,9 @@ class MatmulBroadcast(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The loop, and the way in and out of it."""
-        c = coefficients
-        return as_ints(c.kernel_setup + loop_cost(frame, self.isa, c))
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The loop."""
+        return OpCounts((loop_phase(frame, self.isa),), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over k that carries the accumulators; written out for a short one."""

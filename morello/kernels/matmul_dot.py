@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
 from morello.kernels.base import Kernel
 from morello.kernels.dot_block import AHEAD, CHAINS, DotBlock, chains_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.lane_sums import lane_sums_cost
-from morello.kernels.rules import hidden_cost, line_cost, size_is_one
-from morello.kernels.vectors import as_ints, tail_of, vectors_of
+from morello.kernels.lane_sums import lane_sums_ops
+from morello.kernels.rules import size_is_one
+from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import (
     Dtype,
@@ -28,7 +28,7 @@ from morello.spec import (
     SpecKey,
 )
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.layout import ceil_div
 
 MANY = (0, 8, 5, 3, 2)
 """How many rows of the one operand run side by side, by the rows of the other."""
@@ -109,42 +109,43 @@ class MatmulDot(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The instructions and the lines, and the sums over lanes.
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """Blocks of rows of the longer side along k, and their sums over lanes.
 
-        cost = setup + busy + blocks · (loop + sums) + runs + lines asked for. A single
-        row or column leaves room to wait for lines: the slower of the two counts. The
-        sums of several fill it, and what is prefetched comes meanwhile.
+        A single row or column waits for the lines of the other side; the sums of
+        several hide most of that.
         """
-        c = coefficients
         _, m, _, n = frame.sizes
         few, many = np.minimum(m, n), np.maximum(m, n)
         side = self.rows(frame.key, few)
-        asked = self.asking_cost(frame, c) if self.asks else 0
-        rest = many % side
-        blocks = ceil_div(many, side)
-        steps = many // side * _steps(frame, few, side, self.isa, c) + np.where(
-            rest > 0, _steps(frame, few, np.maximum(rest, 1), self.isa, c), 0
+        rest, blocks = many % side, ceil_div(many, side)
+        sums = add(
+            lane_sums_ops(few * side),
+            times({"shuffle": 1, "store": 1, "load": 1}, few * side),
         )
-        busy = np.where(
-            few == 1,
-            np.maximum(steps, _lines(frame, blocks, line_cost(Level.MEM, c), c)),
-            steps + _lines(frame, blocks, hidden_cost(c), c),
+        phases = (
+            *_block(frame, few, side, self.isa, many // side),
+            *_block(frame, few, np.maximum(rest, 1), self.isa, rest > 0),
+            Phase(lines=self._lines(frame, blocks)),
+            Phase(times(sums, blocks)),
         )
-        runs = [
-            self.runs(frame, i) * (c.run if t.level is Level.MEM else 0)
-            for i, t in enumerate(frame.key.tensors[:2])
-        ]
-        sums = lane_sums_cost(few * side, c) + few * side * (
-            c.shuffle + c.store + c.load
-        )
-        return as_ints(
-            c.kernel_setup
-            + busy
-            + blocks * (c.loop_setup + sums)
-            + np.where(m >= n, runs[0], runs[1])
-            + asked
-        )
+        return OpCounts(phases, kernels=1, loops=blocks)
+
+    def _lines(self, frame: Frame, blocks: Ints) -> tuple[Lines, ...]:
+        """All lines of the longer side once, of the other for each block."""
+        _, m, _, n = frame.sizes
+        alone = np.asarray(np.minimum(m, n) == 1) * 1
+        found = []
+        for operand, longer in enumerate((np.asarray(m >= n), np.asarray(m < n))):
+            tensor = frame.key.tensors[operand]
+            lines = tensor.lines(frame.operand_sizes(operand))
+            lines = lines * np.where(longer, 1, blocks)
+            starts = self.runs(frame, operand) * longer
+            found += [
+                Lines(operand, lines * alone, Access.DEMAND, starts),
+                Lines(operand, lines * (1 - alone), Access.OVERLAPPED),
+            ]
+        return tuple(found)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Blocks of rows of the longer side, in a loop."""
@@ -158,12 +159,6 @@ class MatmulDot(Kernel):
     ) -> DotBlock:
         """What writes its code."""
         return DotBlock(emitter, spec, lhs, rhs, out)
-
-    def asking_cost(self, frame: Frame, c: Coefficients) -> Ints:
-        """Millicycles of asking for lines of the longer side."""
-        _, m, _, n = frame.sizes
-        side = self.rows(frame.key, np.minimum(m, n))
-        return c.prefetch * _asked(frame, np.maximum(m, n), side)
 
     def followed(self, many: int, side: int) -> int:
         """How many rows of the longer side have others that are asked for meanwhile."""
@@ -230,64 +225,28 @@ def _followed(many: Ints, side: Ints) -> Ints:
     return followed
 
 
-def _asked(frame: Frame, many: Ints, side: Ints) -> Ints:
-    """The lines that are prefetched: of the longer side, where it is beyond L2."""
-    _, m, _, n = frame.sizes
-    lhs, rhs = (
-        tensor.lines(frame.operand_sizes(i)) * (tensor.level is Level.MEM)
-        for i, tensor in enumerate(frame.key.tensors[:2])
-    )
-    return np.where(m >= n, lhs, rhs) * _followed(many, side) // np.maximum(many, 1)
-
-
-def _lines(frame: Frame, blocks: Ints, far: int, c: Coefficients) -> Ints:
-    """Millicycles for all lines of the longer side once, of the other for each block.
-
-    Args:
-        far: what a line costs from beyond L2.
-    """
-    _, m, _, n = frame.sizes
-    lhs, rhs = (
-        tensor.lines(frame.operand_sizes(i))
-        * (far if tensor.level is Level.MEM else line_cost(tensor.level, c))
-        for i, tensor in enumerate(frame.key.tensors[:2])
-    )
-    return np.where(m >= n, lhs + blocks * rhs, rhs + blocks * lhs)
-
-
-def _crossing(frame: Frame, operand: int, c: Coefficients) -> Ints:
-    """What each load costs more where rows along k need not begin with a line."""
-    tensor = frame.key.tensors[operand]
-    if not tensor.contiguous:
-        return c.split_load
-    row = frame.sizes[_K] * tensor.dtype.itemsize
-    return np.where(row % LINE_BYTES == 0, 0, c.split_load)
-
-
-def _steps(frame: Frame, few: Ints, rows: Ints, isa: Isa, c: Coefficients) -> Ints:
-    """Millicycles of one block along k."""
+def _block(
+    frame: Frame, few: Ints, rows: Ints, isa: Isa, times_run: Ints
+) -> tuple[Phase, ...]:
+    """One block along k, ``times_run`` times: whole vectors, then a masked one."""
     out = frame.key.dtypes[2]
     k, unit = frame.sizes[2], unit_of(frame.key.dtypes, isa)
-    arithmetic, latency = (
-        (c.fma, c.fma_latency)
-        if out.is_float
-        else (c.multiply_add_int, c.multiply_add_int_latency)
-    )
+    op: Op = "fma" if out.is_float else "multiply_add_int"
     _, m, _, n = frame.sizes
     vectors = unit // isa.lanes(out)
     of_lhs: Ints = np.where(m >= n, rows, few)
     of_rhs: Ints = np.where(m >= n, few, rows)
-    loads: Ints = 0
-    widening: Ints = 0
+    step: Ops = {op: vectors * few * rows}
     for operand, count in enumerate((of_lhs, of_rhs)):
         dtype = frame.key.dtypes[operand]
-        load = c.load + _crossing(frame, operand, c)
-        loads = loads + count * load * unit // isa.lanes(dtype)
+        step = add(step, {"load": count * unit // isa.lanes(dtype)})
         if vectors > 1:
-            each = 2 * c.vector_op if dtype is Dtype.BF16 else 4 * c.shuffle
-            widening = widening + count * each
-    chained = vectors * latency // chains_of(few * rows, vectors)
-    work = arithmetic * vectors * few * rows + widening
-    step = np.maximum(np.maximum(work, loads), chained)
-    masked = tail_of(k, unit) * c.masked_load * (few + rows)
-    return vectors_of(k, unit) * step + masked
+            widened: Ops = {"vector_op": 2} if dtype is Dtype.BF16 else {"shuffle": 4}
+            step = add(step, times(widened, count))
+    units = vectors_of(k, unit)
+    chained = units * vectors // chains_of(few * rows, vectors)
+    tail: Ops = {"masked_load": tail_of(k, unit) * (few + rows)}
+    return (
+        Phase(times(step, units), {op: chained}, times=times_run),
+        Phase(tail, times=times_run),
+    )

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
 from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.dot_block import DotBlock, chains_of, step_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter
@@ -55,10 +54,6 @@ class MatmulDotAhead(MatmulDot):
                 "takes twice the rows that it reads side by side: use matmul_dot",
             ),
         )
-
-    def asking_cost(self, frame: Frame, c: Coefficients) -> Ints:
-        """Nothing."""
-        return 0
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:
         """At most `ROWS`."""

@@ -11,14 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Phase, add, times
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
-from morello.kernels.lane_sums import lane_sums, lane_sums_cost
+from morello.kernels.lane_sums import lane_sums, lane_sums_ops
 from morello.kernels.rules import in_l1, size_is_one
-from morello.kernels.vectors import as_ints
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
 
 PACK = 16
@@ -72,16 +71,24 @@ class MatmulDotHalves(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each 16 of k the slowest of products, loads and chains; then the sums."""
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """For each 16 of k products, loads and chains; then the sums."""
         _, m, k, n = frame.sizes
-        products = 2 * c.fma * m * n + n * c.vector_op
-        loads = c.load * (2 * m + n)
-        step = np.maximum(np.maximum(products, loads), 2 * c.fma_latency)
-        short = np.where(k % PACK, n * (c.load + 2 * c.shuffle), 0)
-        sums = lane_sums_cost(m * n, c) + m * n * (c.shuffle + c.load + c.store)
-        return as_ints(c.kernel_setup + ceil_div(k, PACK) * step + short + sums)
+        step = Phase(
+            {"fma": 2 * m * n, "vector_op": n, "load": 2 * m + n},
+            {"fma": 2},
+            times=ceil_div(k, PACK),
+        )
+        short = np.where(k % PACK, n, 0)
+        ends = times({"shuffle": 1, "load": 1, "store": 1}, m * n)
+        return OpCounts(
+            (
+                step,
+                Phase({"load": short, "shuffle": 2 * short}),
+                Phase(add(lane_sums_ops(m * n), ends)),
+            ),
+            kernels=1,
+        )
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over packs of k that carries the sums; then each over its lanes.

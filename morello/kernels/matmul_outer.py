@@ -8,20 +8,18 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, Op, OpCounts, Phase
 from morello.kernels.ahead import Ask, along, long_rows, over
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import (
-    hidden_cost,
     in_l1,
     is_interleaved,
     size_is_one,
-    slowest,
 )
-from morello.kernels.vectors import as_ints, parts, tail_of, vectors_of
+from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 _MOST_K = 6
 """Rows of rhs: of more, arithmetic takes longer than a line of out."""
@@ -76,27 +74,28 @@ class MatmulOuter(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of arithmetic, loads, stores and the lines of out.
-
-        To ask for a line costs nothing, and what was asked for comes meanwhile.
-        """
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The products, and the lines of out, which are prefetched."""
         _, m, k, n = frame.sizes
         out = frame.key.tensors[2]
         lanes = self.isa.lanes(out.dtype)
         vectors, masked = vectors_of(n, lanes), tail_of(n, lanes)
-        multiply = c.fma if out.dtype.is_float else c.multiply_add_int
+        op: Op = "fma" if out.dtype.is_float else "multiply_add_int"
         held = 1 if frame.key.kind.accumulates else 0
-        line = c.store_gl + c.store_l2 + held * hidden_cost(c)
-        busy = slowest(
-            m * k * multiply * vectors,
-            m * (k + held) * (c.load * (vectors - masked) + c.masked_load * masked),
-            m * vectors * c.store,
-            out.lines(frame.operand_sizes(2)) * line,
+        written = out.lines(frame.operand_sizes(2))
+        products = Phase(
+            {
+                op: m * k * vectors,
+                "load": m * (k + held) * (vectors - masked),
+                "masked_load": m * (k + held) * masked,
+                "store": m * vectors,
+            },
+            lines=(
+                Lines(2, written, Access.STORED),
+                Lines(2, held * written, Access.OVERLAPPED),
+            ),
         )
-        rows = m * (c.load * k + 3 * c.loop_setup)
-        return as_ints(c.kernel_setup + busy + rows)
+        return OpCounts((products, Phase({"load": m * k})), kernels=1, loops=3 * m)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over rows; the last one has none after it to ask for."""

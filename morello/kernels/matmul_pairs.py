@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Phase
 from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.rules import (
@@ -19,13 +19,12 @@ from morello.kernels.rules import (
     in_registers,
     is_interleaved,
     size_is_one,
-    slowest,
     within_pack,
 )
 from morello.kernels.steps import run_steps, trip
-from morello.kernels.vectors import as_ints, parts, vectors_of
+from morello.kernels.vectors import parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 _WORD = 4
 
@@ -98,19 +97,22 @@ class MatmulPairs(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each pair the slower of arithmetic and loads.
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """For each pair products, sums and loads.
 
-        The sums are not in the multiplier's chain. They take a quarter of a port's
-        time from the products; pairs narrower than a word are spread by a shuffle.
+        The sums are not in the multiplier's chain. Pairs narrower than a word are
+        spread by a shuffle each.
         """
-        c = coefficients
         _, m, k, n = frame.sizes
-        vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
-        spread = c.vector_op if PAIR * self.dtypes[0].itemsize < _WORD else 0
-        arithmetic = (c.fma + c.vector_op // 4) * m * vectors + spread * m // 2
-        step = slowest(arithmetic, c.load * (m + vectors), c.multiply_add_int_latency)
-        return as_ints(c.kernel_setup + (k + 1) // PAIR * step)
+        products = m * vectors_of(n, self.isa.lanes(self.dtypes[2]))
+        spread = m if PAIR * self.dtypes[0].itemsize < _WORD else 0
+        loads = m + vectors_of(n, self.isa.lanes(self.dtypes[2]))
+        step = Phase(
+            {"fma": products, "vector_op": products, "shuffle": spread, "load": loads},
+            {"multiply_add_int": 1},
+            times=(k + 1) // PAIR,
+        )
+        return OpCounts((step,), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups that carries the accumulators; written out for a few."""

@@ -16,13 +16,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
 from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.rules import PAIR, in_l1, paired, size_is_one, slowest
-from morello.kernels.vectors import as_ints, parts, vectors_of
+from morello.kernels.rules import PAIR, in_l1, paired, size_is_one
+from morello.kernels.vectors import parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
 
 PART = 256
@@ -109,33 +109,36 @@ class MatmulPairsFloat(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each pair the slowest of products, loads and the chains of sums.
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """For each pair products, loads and the chains of sums.
 
-        Sums have ports of their own. An addition of floats takes a cycle less than a
-        multiply-add, of four. Rows of lhs are added up once, 16 elements at a time.
+        Sums have ports of their own. Rows of lhs are added up once, 16 elements at a
+        time.
         """
-        c = coefficients
         _, m, k, n = frame.sizes
         vectors, runs = vectors_of(n, self._lanes), ceil_div(n, RUN)
         steps = ceil_div(k, PAIR)
-        far = frame.key.tensors[1].level is Level.L2
-        loop = slowest(
-            steps * c.fma * m * vectors,
-            steps * c.load * (runs * m + vectors),
-            steps * runs * (3 * c.fma_latency // 4),
-            steps * runs * c.line_l2 if far else 0,
+        loop = Phase(
+            {
+                "fma": steps * m * vectors,
+                "load": steps * (runs * m + vectors),
+            },
+            {"fma": steps * runs},
+            (Lines(1, steps * runs, Access.DEMAND),),
         )
-        loop = loop + steps * runs * c.loop_trip
         stores = ceil_div(k, PART)
-        near = c.load * (stores if _adds(frame.key) else stores - 1)
-        ends = (
-            m * vectors * slowest(near + (stores + 1) * c.vector_op, stores * c.store)
+        loads = stores if _adds(frame.key) else stores - 1
+        ends = times(
+            {"load": loads, "vector_op": stores + 1, "store": stores}, m * vectors
         )
-        rows = m * (
-            c.load * ceil_div(k, self._wide) + c.fma + 3 * (c.shuffle + c.vector_op)
-        )
-        return as_ints(c.kernel_setup + loop + ends + rows + c.fma_latency)
+        rows: Ops = {
+            "load": m * ceil_div(k, self._wide),
+            "fma": m,
+            "shuffle": 3 * m,
+            "vector_op": 3 * m,
+        }
+        phases = loop, Phase(ends), Phase(rows), Phase(chain={"fma": 1})
+        return OpCounts(phases, kernels=1, trips=steps * runs)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """What rows of lhs take off, for all runs of columns; then run after run."""

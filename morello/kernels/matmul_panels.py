@@ -12,13 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.matmul_block import blocks_cost, write_block
+from morello.kernels.matmul_block import block_phases, write_block
 from morello.kernels.rules import in_l1, size_is_one
 from morello.kernels.steps import TOGETHER
-from morello.kernels.vectors import as_ints
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -67,16 +66,18 @@ class MatmulPanels(Kernel):
             Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The blocks and the lines of rhs that come meanwhile, or these lines alone."""
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The blocks, and panels of rhs that arrive meanwhile."""
         _, m, k, n = frame.sizes
-        width = _panel(frame.key) * _together(m, _panel(frame.key), self.isa)
-        blocks = blocks_cost(frame, width, self.isa, c)
+        panel = _panel(frame.key)
+        width = panel * _together(m, panel, self.isa)
         lines = frame.key.tensors[1].lines((1, k, n))
-        blocks = blocks + lines * c.stream_l2
-        setup = c.kernel_setup + 2 * c.loop_setup + 2 * c.fma_latency
-        return as_ints(setup + np.maximum(blocks, lines * c.line_l2))
+        phases = (
+            *block_phases(frame, width, self.isa),
+            Phase(chain={"fma": 2}),
+            Phase(lines=(Lines(1, lines, Access.SEQUENTIAL),)),
+        )
+        return OpCounts(phases, kernels=1, loops=2, trips=n // width)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Groups of panels that ask for rows, the other ones, and the last columns."""

@@ -3,14 +3,14 @@
 import dataclasses
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Phase
 from morello.kernels.base import asks
 from morello.kernels.emitter import Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, takes_lhs
-from morello.kernels.rules import QUAD, slowest
-from morello.kernels.vectors import as_ints, vectors_of
+from morello.kernels.rules import QUAD
+from morello.kernels.vectors import vectors_of
 from morello.spec import Dtype, Form, Layout, SpecKey
-from morello.spec.frame import Frame, Ints
+from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,20 +32,20 @@ class MatmulQuads(MatmulPairs):
         1: (Form(Dtype.S7, Layout.parse(f"[0,2,1,2p16,1p{QUAD}]")),)
     }
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each quad the slowest of arithmetic, loads, and all of them begun.
-
-        Two instructions of the multipliers, which the sum leaves a port of its own: so
-        no port is idle, and few loads are better than many, though they have theirs.
-        """
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """For each quad two instructions of the multipliers, a sum, and loads."""
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
-        arithmetic = 2 * c.fma * m * vectors
-        loads = m + vectors
-        begun = c.dispatch * (3 * m * vectors + loads)
-        step = slowest(arithmetic, c.load * loads, begun, c.multiply_add_int_latency)
-        return as_ints(c.kernel_setup + (k + QUAD - 1) // QUAD * step)
+        step = Phase(
+            {
+                "fma": 2 * m * vectors,
+                "vector_op": m * vectors,
+                "load": m + vectors,
+            },
+            {"multiply_add_int": 1},
+            times=(k + QUAD - 1) // QUAD,
+        )
+        return OpCounts((step,), kernels=1)
 
     def rows_beside(self, vectors: int) -> int:
         """Two of one vector: a sum after each product takes a multiplier's port."""

@@ -6,13 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import loop_conditions
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.matmul_block import blocks_cost, part, write_block
+from morello.kernels.matmul_block import block_phases, part, write_block
 from morello.kernels.rules import in_l1, is_interleaved
-from morello.kernels.vectors import as_ints
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -76,16 +75,18 @@ class MatmulRows(Kernel):
             *loop_conditions(last, self.isa),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The blocks and the lines of rhs that come meanwhile, or these lines alone."""
-        c = coefficients
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The blocks, and strips of rhs that arrive meanwhile."""
         _, m, k, n = frame.sizes
         width = _width(m, self.isa)
-        blocks = blocks_cost(frame, width, self.isa, c)
         lines = frame.key.tensors[1].lines((1, k, n))
-        blocks = blocks + lines * c.rows_l2
-        setup = c.kernel_setup + c.loop_setup + 2 * c.fma_latency
-        return as_ints(setup + np.maximum(blocks, lines * c.line_l2))
+        arriving = Lines(1, lines, Access.OVERLAPPED, rows=k)
+        phases = (
+            *block_phases(frame, width, self.isa),
+            Phase(chain={"fma": 2}),
+            Phase(lines=(arriving,)),
+        )
+        return OpCounts(phases, kernels=1, loops=1, trips=n // width)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over blocks of columns, and those that are left."""

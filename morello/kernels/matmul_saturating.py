@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, pair_forms
 from morello.kernels.rules import PAIR, in_l1
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 _WIDE = 64
 """Columns of a wide panel."""
@@ -82,9 +82,9 @@ class MatmulSaturatingScalar(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """Two elements moved; two more and a product for each k; the cut."""
-        return (4 + 2 * frame.sizes[2]) * coefficients.scalar
+        return OpCounts.of({"scalar": 4 + 2 * frame.sizes[2]})
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """The products and their sum in 32 bits, cut off, added to out."""

@@ -4,20 +4,17 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Phase
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
+from morello.kernels.rules import in_l1, is_interleaved, maximum_ops, within_pack
 from morello.kernels.vectors import (
-    as_ints,
     overlapping,
     overlapping_count,
     vectors_of,
 )
 from morello.spec import Layout, Max, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 VECTORS = 8
 """The most accumulators: the maximum of floats needs the other registers."""
@@ -52,15 +49,16 @@ class MaxColumns(Kernel):
             *within_pack(frame, 0, 0),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """Loads and maxima, or the chains' latency, for each column."""
-        c = coefficients
         m, n = frame.sizes
         runs = overlapping_count(m, self.isa.lanes(frame.key.tensors[0].dtype))
-        op, latency = maximum_cost(frame.key.tensors[0].dtype, c)
-        column = np.maximum(runs * max(c.load, op), latency)
-        ends = runs * (c.load + c.store)
-        return as_ints(c.kernel_setup + n * column + ends)
+        ops, chain = maximum_ops(frame.key.tensors[0].dtype)
+        column = Phase(
+            {"load": runs, "vector_op": runs * ops}, {"vector_op": chain}, times=n
+        )
+        ends = Phase({"load": runs}), Phase({"store": runs})
+        return OpCounts((column, *ends), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over n that carries a vector for each run of rows."""

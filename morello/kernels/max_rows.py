@@ -6,17 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Phase
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, maximum_cost, within_pack
+from morello.kernels.rules import in_l1, is_interleaved, maximum_ops, within_pack
 from morello.kernels.vectors import (
-    as_ints,
     tail_of,
     vectors_of,
 )
 from morello.spec import Max, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 ROWS = 4
 """The most rows."""
@@ -56,20 +55,28 @@ class MaxRows(Kernel):
             *within_pack(frame, 0, 1),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """Loads and maxima, or the chains' latency; then the reductions."""
-        c = coefficients
         m, n = frame.sizes
         lanes = self.isa.lanes(frame.key.tensors[0].dtype)
         vectors = vectors_of(n, lanes)
         masked = tail_of(n, lanes) * (n < lanes)
-        loads = c.load * (vectors - masked) + c.masked_load * masked
         chains = np.minimum(vectors, CHAINS // np.minimum(m, ROWS))
-        op, latency = maximum_cost(frame.key.tensors[0].dtype, c)
-        chain = latency * -(-vectors // chains)
-        body = np.maximum(m * np.maximum(loads, op * vectors), chain)
-        last = latency + m * (_STEPS * (c.shuffle + op) + op + 2 * c.scalar)
-        return as_ints(c.kernel_setup + body + last)
+        ops, chain = maximum_ops(frame.key.tensors[0].dtype)
+        body = Phase(
+            {
+                "load": m * (vectors - masked),
+                "masked_load": m * masked,
+                "vector_op": m * ops * vectors,
+            },
+            {"vector_op": chain * -(-vectors // chains)},
+        )
+        ends = (
+            Phase(chain={"vector_op": chain}),
+            Phase({"shuffle": m * _STEPS, "vector_op": m * ops * (_STEPS + 1)}),
+            Phase({"scalar": 2 * m}),
+        )
+        return OpCounts((body, *ends), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups of vectors where there are enough, then what is left."""

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Ops, add, times
 from morello.kernels.base import Kernel
-from morello.kernels.casts import cast_cost
+from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.rules import (
     GROUPS,
@@ -17,12 +17,10 @@ from morello.kernels.rules import (
     grouped,
     in_l1,
     is_interleaved,
-    slowest,
     within_block,
     within_pack,
 )
 from morello.kernels.vectors import (
-    as_ints,
     overlapping,
     overlapping_count,
     vectors_of,
@@ -82,20 +80,18 @@ class MoveInterleave(Kernel):
             within_block(rows * vectors_of(columns, lanes), self.isa),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """For each vector the slowest of loads, shuffles and casts, and stores.
 
         Whole vectors are shuffled within their halves, then the halves.
         """
-        c = coefficients
         down, across = self._dims(frame.key)
         lanes = self.isa.lanes(frame.key.tensors[1].dtype)
         rows, columns = frame.sizes[down], frame.sizes[across]
         steps = rows * overlapping_count(columns, lanes)
         shuffles = np.where(columns < lanes, self.group // 2, self.group)
-        mixed = shuffles * c.shuffle + cast_cost(frame.key.dtypes, c)
-        each = slowest(c.load, mixed, c.store)
-        return as_ints(steps * each)
+        each: Ops = {"load": 1, "shuffle": shuffles, "store": 1}
+        return OpCounts.of(times(add(each, cast_ops(frame.key.dtypes)), steps))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Group by group of rows, vector by vector."""

@@ -4,13 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Ops, add, times
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
-from morello.kernels.rules import in_l1, is_interleaved, others, slowest
-from morello.kernels.vectors import as_ints
+from morello.kernels.rules import in_l1, is_interleaved, others
 from morello.spec import Dtype, Move, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 from morello.spec.layout import PhysicalDim, ceil_div
 
 PACK = 16
@@ -59,16 +58,14 @@ class MoveOddEven(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """For each pack the slowest of loads, operations and two stores."""
-        c = coefficients
         inner = frame.key.tensors[1].layout.innermost
         rows, length = others(frame.sizes, inner), frame.sizes[inner]
         narrow = frame.key.tensors[0].dtype is Dtype.BF16
-        apart = 2 * c.vector_op if narrow else 4 * c.shuffle
-        loads = c.load if narrow else 2 * c.load
-        packs = ceil_div(length, PACK)
-        return as_ints(rows * packs * slowest(loads, apart, 2 * c.store))
+        each: Ops = {"load": 1, "vector_op": 2} if narrow else {"load": 2, "shuffle": 4}
+        packs = rows * ceil_div(length, PACK)
+        return OpCounts.of(times(add(each, {"store": 2}), packs))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, pack by pack."""

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Ops, add, times
 from morello.kernels.base import Kernel
-from morello.kernels.casts import cast_cost
+from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.rules import (
     PAIR,
@@ -16,13 +16,12 @@ from morello.kernels.rules import (
     is_interleaved,
     others,
     paired,
-    slowest,
     within_pack,
 )
 from morello.kernels.transpose import columns_of, shuffle_count
-from morello.kernels.vectors import as_ints, piece_count, pieces
+from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Dtype, Move, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 SIDE = 8
 """The most rows, and the most pairs of a row, of a block."""
@@ -72,20 +71,21 @@ class MovePairTranspose(Kernel):
             *within_pack(frame, 1, down),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """The slowest of loads of rows, shuffles and casts, and stores of pairs."""
-        c = coefficients
         across, down = _dims(frame.key)
         rows, columns = frame.sizes[down], frame.sizes[across]
         pairs = columns // PAIR
         pieces_of = piece_count(columns, PAIR * SIDE)
-        joined = c.shuffle * np.maximum(pieces_of - 1, 0)
-        mixed = rows * (joined + cast_cost(frame.key.dtypes, c))
         narrow = frame.key.tensors[1].dtype.itemsize == 1
         spread = rows + pairs if narrow else 0
-        mixed = mixed + c.shuffle * (spread + shuffle_count(rows, pairs))
-        stores = pairs * piece_count(rows, SIDE) * c.store
-        return as_ints(slowest(rows * c.load * pieces_of, mixed, stores))
+        joined = rows * np.maximum(pieces_of - 1, 0)
+        own: Ops = {
+            "load": rows * pieces_of,
+            "shuffle": joined + spread + shuffle_count(rows, pairs),
+            "store": pairs * piece_count(rows, SIDE),
+        }
+        return OpCounts.of(add(own, times(cast_ops(frame.key.dtypes), rows)))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Group by group of rows."""

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Ops, add, times
 from morello.kernels.base import Kernel
-from morello.kernels.casts import cast_cost
+from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
     in_l1,
@@ -20,7 +20,6 @@ from morello.kernels.rules import (
     within_pack,
 )
 from morello.kernels.vectors import (
-    as_ints,
     parts,
     piece_count,
     tail_of,
@@ -28,7 +27,7 @@ from morello.kernels.vectors import (
 )
 from morello.machine.isa import Isa
 from morello.spec import Move, Spec, SpecKey, TensorSpec
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 
 def _in_rows(tensor: TensorSpec) -> bool:
@@ -71,19 +70,19 @@ class MoveLoad(Kernel):
         """Rows stay within a pack; the code stays short."""
         return _conditions(frame, 0, self.isa)
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """A load and a cast a register, the last of a row masked or in pieces."""
-        c = coefficients
         source, dest = frame.key.dtypes
         lanes = self.isa.lanes(dest)
         n = frame.sizes[-1]
-        cast = cast_cost(frame.key.dtypes, c)
+        row: Ops = {"load": n // lanes}
         if source.itemsize == 4:
-            tail = c.masked_load * tail_of(n, lanes)
+            row = add(row, {"masked_load": tail_of(n, lanes)})
         else:
-            tail = (c.load + c.shuffle) * piece_count(n % lanes, lanes)
-        row = (c.load + cast) * (n // lanes) + tail + cast * tail_of(n, lanes)
-        return as_ints(product(frame.sizes[:-1]) * row)
+            tail = piece_count(n % lanes, lanes)
+            row = add(row, {"load": tail, "shuffle": tail})
+        row = add(row, times(cast_ops(frame.key.dtypes), vectors_of(n, lanes)))
+        return OpCounts.of(times(row, product(frame.sizes[:-1])))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, register by register."""
@@ -114,17 +113,16 @@ class MoveStore(Kernel):
         """Rows stay within a pack; the code stays short."""
         return _conditions(frame, 1, self.isa)
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """A cast and a store a register; pieces of a tail take a shuffle more."""
-        c = coefficients
         source = frame.key.tensors[0].dtype
         lanes = self.isa.lanes(source)
         n = frame.sizes[-1]
         tail = piece_count(n % lanes, lanes)
         # The first piece is the low end of its register and needs no shuffle.
-        row = c.store * (n // lanes + tail) + c.shuffle * np.maximum(tail - 1, 0)
-        cast = cast_cost(frame.key.dtypes, c) * vectors_of(n, lanes)
-        return as_ints(product(frame.sizes[:-1]) * (row + cast))
+        row: Ops = {"store": n // lanes + tail, "shuffle": np.maximum(tail - 1, 0)}
+        row = add(row, times(cast_ops(frame.key.dtypes), vectors_of(n, lanes)))
+        return OpCounts.of(times(row, product(frame.sizes[:-1])))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, register by register."""

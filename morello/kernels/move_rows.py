@@ -5,26 +5,24 @@ from collections.abc import Sequence
 from itertools import product as every
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, add, times
 from morello.kernels.base import Kernel
-from morello.kernels.casts import cast_cost, cast_lanes
+from morello.kernels.casts import cast_lanes, cast_ops
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import (
     in_l1,
     is_interleaved,
     others,
-    slowest,
     within_block,
     within_pack,
 )
 from morello.kernels.vectors import (
-    as_ints,
     overlapping,
     overlapping_count,
     vectors_of,
 )
 from morello.spec import Move, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,14 +55,15 @@ class MoveRows(Kernel):
             within_block(rows * vectors_of(frame.sizes[inner], lanes), self.isa),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """For each vector the slowest of a load, a cast and a store."""
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """For each vector a load, a cast and a store."""
         inner = frame.key.tensors[0].layout.innermost
         lanes = cast_lanes(self.isa, *frame.key.dtypes)
-        copies = overlapping_count(frame.sizes[inner], lanes)
-        cast = cast_cost(frame.key.dtypes, coefficients)
-        each = slowest(coefficients.load, coefficients.store, cast)
-        return as_ints(others(frame.sizes, inner) * copies * each)
+        copies = others(frame.sizes, inner) * overlapping_count(
+            frame.sizes[inner], lanes
+        )
+        each = add({"load": 1, "store": 1}, cast_ops(frame.key.dtypes))
+        return OpCounts.of(times(each, copies))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, vector by vector."""

@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.rules import all_one, in_l1
 from morello.spec import Move, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,9 +26,9 @@ class MoveScalar(Kernel):
         """Every size is 1."""
         return (all_one(frame),)
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """One element moved."""
-        return coefficients.scalar
+        return OpCounts.of({"scalar": 1})
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Load, cast, store."""

@@ -6,21 +6,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Ops, add, times
 from morello.kernels.base import Kernel
-from morello.kernels.casts import cast_cost
+from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Index
 from morello.kernels.rules import (
     in_l1,
     is_interleaved,
     others,
-    slowest,
     within_pack,
 )
 from morello.kernels.transpose import columns_of, shuffle_count
-from morello.kernels.vectors import as_ints, piece_count, pieces
+from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Move, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 SIDE = 8
 """The most rows and columns of a block."""
@@ -66,9 +65,8 @@ class MoveTranspose(Kernel):
             *within_pack(frame, 1, dst),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
+    def op_counts(self, frame: Frame) -> OpCounts:
         """The slowest of loads of rows, shuffles and casts, and stores of columns."""
-        c = coefficients
         src, dst = (t.layout.innermost for t in frame.key.tensors)
         rows, columns = frame.sizes[dst], frame.sizes[src]
         whole = (columns == 8) | (columns == 4)
@@ -76,12 +74,13 @@ class MoveTranspose(Kernel):
         # Narrow elements have no masked loads: they come in pieces.
         masked = dtypes[0].itemsize == 4
         parts = 0 if masked else piece_count(columns, SIDE)
-        short = c.masked_load if masked else c.load * parts
-        loads = rows * np.where(whole, c.load, short)
-        joined = np.where(whole, 0, c.shuffle * parts) + cast_cost(dtypes, c)
-        mixed = rows * joined + shuffle_count(rows, columns) * c.shuffle
-        stores = columns * piece_count(rows, SIDE) * c.store
-        return as_ints(slowest(loads, mixed, stores))
+        own: Ops = {
+            "load": rows * np.where(whole, 1, parts),
+            "masked_load": rows * np.where(whole, 0, int(masked)),
+            "shuffle": rows * np.where(whole, 0, parts) + shuffle_count(rows, columns),
+            "store": columns * piece_count(rows, SIDE),
+        }
+        return OpCounts.of(add(own, times(cast_ops(dtypes), rows)))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Group by group of rows."""

@@ -10,15 +10,15 @@ import functools
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase
 from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.move_transpose import SIDE, turn
-from morello.kernels.rules import line_cost, others, slowest
+from morello.kernels.rules import others
 from morello.kernels.transpose import shuffle_count
-from morello.kernels.vectors import as_ints, piece_count, pieces
+from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Level, Move, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
 STEP = 16
@@ -66,41 +66,30 @@ class MoveTransposeAhead(Kernel):
             ),
         )
 
-    def cost(self, frame: Frame, coefficients: Coefficients) -> Ints:
-        """The slowest of loads, shuffles and stores; lines of src, and those of dst,
-        which are asked for.
-
-        Each row of src is gone to, and each of dst is reached once. Rows that fall into
-        one set of L1 push out what was asked for.
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """Loads, shuffles and stores; lines of src, and those of dst, which are
+        prefetched. Each row of src is gone to, and each of dst is reached once.
         """
-        c = coefficients
         src, dst = (t.layout.innermost for t in frame.key.tensors)
         rows, columns = frame.sizes[dst], frame.sizes[src]
         blocks = columns // SIDE
         rest = rows % SIDE
         mixed = rows // SIDE * shuffle_count(SIDE, SIDE) + shuffle_count(rest, SIDE)
         stores = rows // SIDE + piece_count(rest, SIDE)
-        busy = slowest(
-            blocks * rows * c.load,
-            blocks * mixed * c.shuffle,
-            columns * stores * c.store,
-        )
-        source = frame.key.tensors[0].level
         read, written = (
             t.lines(frame.operand_sizes(i)) for i, t in enumerate(frame.key.tensors)
         )
-        row = {Level.L1: 0, Level.L2: c.row_l2, Level.MEM: c.row_gl}[source]
-        crowded = c.crowd_l1 + c.crowd_l2
-        return as_ints(
-            c.kernel_setup
-            + c.loop_setup
-            + rows // STEP * c.loop_trip
-            + busy
-            + columns * c.run
-            + rows * row
-            + read * (line_cost(source, c) + crowded * (source is not Level.L1))
-            + written * (c.store_gl + c.store_l2 + c.prefetch + crowded)
+        ops: Ops = {
+            "load": blocks * rows + written,
+            "shuffle": blocks * mixed,
+            "store": columns * stores,
+        }
+        lines = (
+            Lines(0, read, Access.DEMAND, rows=rows, hidden=False),
+            Lines(1, written, Access.STORED, starts=columns, rows=rows, hidden=False),
         )
+        trips = rows // STEP
+        return OpCounts((Phase(ops, lines=lines),), kernels=1, loops=1, trips=trips)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Two loops over rows: the second has nothing more to ask for."""

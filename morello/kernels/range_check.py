@@ -6,7 +6,7 @@ This is no kernel: its result is a truth value, which a program branches on.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.counts import OpCounts, Phase
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.rules import product
 from morello.kernels.vectors import overlapping, overlapping_count
@@ -18,24 +18,22 @@ _TOGETHER = 4
 """Vectors of a row that are looked at side by side."""
 
 
-def range_check_cost(
-    source: TensorSpec, sizes: tuple[Ints, ...], isa: Isa, coefficients: Coefficients
-) -> Ints:
-    """Millicycles to look at an operand whose lines are there: two operations a vector.
+def range_check_counts(
+    source: TensorSpec, sizes: tuple[Ints, ...], isa: Isa
+) -> OpCounts:
+    """The look at an operand whose lines are there: two operations a vector.
 
     Args:
         source: its form, with no packs.
         sizes: its logical sizes.
         isa: what it is written in.
-        coefficients: of the target.
     """
-    c = coefficients
     inner = source.layout.innermost
     rows = product(tuple(s for d, s in enumerate(sizes) if d != inner))
     vectors = rows * overlapping_count(sizes[inner], isa.lanes(source.dtype))
-    each = max(c.load, 2 * c.vector_op)
-    ends = c.kernel_setup + 2 * c.loop_setup + 6 * c.shuffle
-    return ends + vectors * each + rows * 2 * c.loop_trip
+    look = Phase({"load": vectors, "vector_op": 2 * vectors})
+    sums = Phase({"shuffle": 6})
+    return OpCounts((look, sums), kernels=1, loops=2, trips=2 * rows)
 
 
 def write_range_check(emitter: Emitter, buffer: Buffer, part: Dtype) -> Value:

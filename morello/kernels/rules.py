@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Level, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
@@ -116,28 +115,10 @@ def slowest(*parts: Ints) -> Ints:
     return most
 
 
-def maximum_cost(dtype: Dtype, coefficients: Coefficients) -> tuple[int, int]:
-    """Millicycles of the maximum of two vectors, and its latency in a chain.
+def maximum_ops(dtype: Dtype) -> tuple[int, int]:
+    """Vector operations of the maximum of two vectors, and those in a chain of them.
 
     AVX2 has it for integers; IEEE ``maximum`` of floats takes five instructions, three
     of them one after the other, two of which are bitwise.
     """
-    c = coefficients
-    if dtype.is_float:
-        return 5 * c.vector_op, 2 * c.vector_op_latency
-    return c.vector_op, c.vector_op_latency
-
-
-def line_cost(level: Level, coefficients: Coefficients) -> int:
-    """Millicycles to bring a cache line from a level to L1, through those between."""
-    match level:
-        case Level.MEM:
-            return coefficients.line_gl + coefficients.line_l2
-        case Level.L2:
-            return coefficients.line_l2
-    return 0
-
-
-def hidden_cost(coefficients: Coefficients) -> int:
-    """Millicycles to bring a line from beyond L2 to L1 while the core computes."""
-    return coefficients.hidden_gl + coefficients.hidden_l2
+    return (5, 2) if dtype.is_float else (1, 1)

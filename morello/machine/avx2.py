@@ -1,62 +1,8 @@
 """x86-64 with AVX2 and FMA: 16 registers of 32 bytes."""
 
-from morello.cost.coefficients import Coefficients
 from morello.machine import isa
+from morello.machine.shipped import shipped
 from morello.machine.target import Target
-
-COEFFICIENTS = Coefficients(
-    line_gl=1682,
-    line_l2=238,
-    hidden_gl=890,
-    hidden_l2=194,
-    rows_l2=194,
-    stream_gl=50,
-    stream_far=50,
-    stream_l2=50,
-    store_gl=1012,
-    store_l2=1198,
-    turn_gl=289,
-    turn_copy=289,
-    row_gl=789,
-    row_turned=789,
-    row_l2=160,
-    row_aliased=5687,
-    crowd_l2=6021,
-    crowd_l1=2300,
-    crowd_panel=500,
-    line_dram=5260,
-    hidden_dram=1470,
-    stream_dram=1800,
-    turn_dram=3686,
-    store_dram=2453,
-    run_dram=65511,
-    prefetch=2141,
-    prefetch_dram=0,
-    run=9075,
-    strided_factor=2,
-    shared_gl=500,
-    loop_trip=32,
-    loop_setup=75,
-    fork=8000000,
-    kernel_setup=240,
-    fma=503,
-    fma_latency=4296,
-    multiply_add_int=731,
-    multiply_add_int_latency=1414,
-    load=733,
-    split_load=0,
-    split_l2=0,
-    dispatch=0,
-    store=966,
-    masked_load=507,
-    shuffle=423,
-    vector_op=305,
-    vector_op_latency=1714,
-    scalar=680,
-)
-"""Millicycles on AMD Zen 4, as `morello calibrate` wrote them: the run is recorded in
-``benchmarks/results/avx2-zen4.target``, and a test compares the two. ``fork`` and
-``shared_gl`` are estimates: threads are not calibrated (`docs/internals/cost.md`)."""
 
 AVX2 = Target(
     name="avx2",
@@ -66,7 +12,7 @@ AVX2 = Target(
     l1_lines=512,
     l1_ways=8,
     l2_lines=16384,
-    coefficients=COEFFICIENTS,
+    **shipped("avx2"),
     kernels=(
         "matmul_broadcast",
         "matmul_block",

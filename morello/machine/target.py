@@ -2,11 +2,11 @@
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.operand_context import PLAIN, OperandContext
 from morello.errors import TargetError
 from morello.machine.isa import Isa
@@ -14,6 +14,9 @@ from morello.spec import Spec
 from morello.spec.dtypes import Dtype
 from morello.spec.limits import Limits, cache_classes, snap_down
 from morello.spec.tensor import Level
+
+if TYPE_CHECKING:
+    from morello.cost.model import CostModel
 
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
@@ -40,27 +43,13 @@ class Target:
     l2_lines: int
     """Lines of the second-level cache, a power of two."""
     coefficients: Coefficients
+    ops: OpCosts
+    """Throughputs and latencies of its instructions."""
     kernels: tuple[str, ...]
     """The kernels that it can run, by name."""
     l3_lines: int = 9 << 15
     """Lines of the last-level cache that a program can count on, here 18 of 32 MiB:
     where operands are larger together, they come from DRAM."""
-    near_lines: int = 0
-    """Lines of a goal's operands that stay in L2 from call to call: as many or fewer
-    are there when a program says that it brings them. None where that is not known."""
-    streams: int = 8
-    """Rows, of all operands together, that are followed at the same time at no cost; no
-    more than L1 has ways where a copy turns rows that fall into the same sets."""
-    set_rows: int = 8
-    """Rows, of all operands together, whose lines stay in one set of L1: all its ways,
-    those too that ``l1_lines`` leaves out."""
-    reuse_gl: int = 16
-    """How often a line from beyond L2 is used, by other operands' elements, to come
-    while the core computes."""
-    reuse_l2: int = 4
-    """The same of a line from L2, which is sooner there."""
-    reuse_panel: int = 2
-    """The same of a line of a copy in panels, which is foreseen, from L2 or L3."""
     first_part: int = 256
     """The least first part of a reduction that the search tries to overwrite with."""
     threads: int = 1
@@ -88,7 +77,7 @@ class Target:
         """
         sets = self.l1_lines // self.l1_ways
         return self.in_context(
-            OperandContext.of(goal, self.near_lines, self.l3_lines, sets)
+            OperandContext.of(goal, 3 * self.l2_lines // 4, self.l3_lines, sets)
         )
 
     def in_context(self, context: OperandContext) -> "Target":
@@ -105,17 +94,33 @@ class Target:
             found = found.in_dram()
         if self.operand_context.near:
             found = found.in_l2()
-        return found if self.operand_context.crowds else found.uncrowded()
+        return found
+
+    @functools.cached_property
+    def model(self) -> "CostModel":
+        """The cost model that prices programs of this target."""
+        from morello.cost.affine import AffineCostModel
+
+        return AffineCostModel(self)
 
     @property
     def l2_rows(self) -> int:
         """Aliased rows that L2 is sure to hold: they fill half of their sets."""
-        return self.l2_lines // (2 * max(1, self.operand_context.apart))
+        return self.l2_lines // (2 * max(1, self.operand_context.row_distance))
+
+    @property
+    def counted_l2_lines(self) -> int:
+        """The lines of L2 that programs count on: half of it.
+
+        Its sets fill unevenly: which pages an operand has is chance, and what passes
+        through to L1 takes room, too.
+        """
+        return self.l2_lines // 2
 
     @property
     def limits(self) -> Limits:
-        """Everything that the machine has."""
-        return Limits(self.isa.registers, self.l1_lines, self.l2_lines)
+        """What a program can count on."""
+        return Limits(self.isa.registers, self.l1_lines, self.counted_l2_lines)
 
     def vector_width(self, dtype: Dtype) -> int:
         """Elements of ``dtype`` in a vector register."""
@@ -123,7 +128,7 @@ class Target:
 
     def classes(self, level: Level) -> tuple[int, ...]:
         """What may remain of a cache after something is taken, ascending, in lines."""
-        capacity = self.l1_lines if level is Level.L1 else self.l2_lines
+        capacity = self.l1_lines if level is Level.L1 else self.counted_l2_lines
         return cache_classes(capacity, CACHE_CLASSES)
 
     def take(self, limits: Limits, level: Level, amount: Any) -> Limits:
@@ -138,10 +143,3 @@ class Target:
         if level is Level.VRF:
             return limits.replace(level, left)
         return limits.replace(level, snap_down(left, self.classes(level)))
-
-    def cost(self, what: str, level: Level) -> int:
-        """Millicycles of a ``line``, ``hidden``, ``store`` or ``row`` of a level."""
-        if level in (Level.L1, Level.VRF):
-            return 0
-        suffix = "gl" if level is Level.MEM else "l2"
-        return int(getattr(self.prices, f"{what}_{suffix}"))

@@ -10,7 +10,7 @@ import dataclasses
 import re
 from typing import Any
 
-from morello.cost.coefficients import Coefficients
+from morello.cost.coefficients import Coefficients, OpCosts
 from morello.errors import TargetError
 from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
@@ -32,6 +32,7 @@ _TEXT = re.compile(r"(?P<name>[\w.-]+)(?:\{(?P<changes>[^{}]*)\})?")
 _FLAGS = tuple(f.name for f in dataclasses.fields(Target) if f.type is bool)
 _OWN = (*(f.name for f in dataclasses.fields(Target) if f.type is int), *_FLAGS)
 _COEFFICIENTS = tuple(f.name for f in dataclasses.fields(Coefficients))
+_OPS = tuple(f.name for f in dataclasses.fields(OpCosts))
 
 
 def find_target(text: str) -> Target:
@@ -64,9 +65,13 @@ def _parse(text: str) -> Target:
     if not changes:
         return target
     own = {name: value for name, value in changes.items() if name in _OWN}
-    units = {name: value for name, value in changes.items() if name not in _OWN}
-    coefficients = dataclasses.replace(target.coefficients, **units)
-    values: dict[str, Any] = {"coefficients": coefficients, **own}
+    units = {name: value for name, value in changes.items() if name in _COEFFICIENTS}
+    ops = {name: value for name, value in changes.items() if name in _OPS}
+    values: dict[str, Any] = {
+        "coefficients": dataclasses.replace(target.coefficients, **units),
+        "ops": dataclasses.replace(target.ops, **ops),
+        **own,
+    }
     return dataclasses.replace(target, **values)
 
 
@@ -96,12 +101,13 @@ def print_target(target: Target, whole: bool = False) -> str:
     pairs = [
         *((name, target, known) for name in _OWN),
         *((name, target.coefficients, known.coefficients) for name in _COEFFICIENTS),
+        *((name, target.ops, known.ops) for name in _OPS),
     ]
     changes = [
         f"{name}={int(getattr(mine, name))}"
         for name, mine, theirs in pairs
         if getattr(mine, name) != getattr(theirs, name)
-        or (whole and mine is target.coefficients)
+        or (whole and mine is not target)
     ]
     text = f"{target.name}{{{','.join(changes)}}}" if changes else target.name
     if find_target(text) != target:
@@ -117,10 +123,10 @@ def _changes(text: str, changes: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for change in filter(None, changes.split(",")):
         name, _, value = (part.strip() for part in change.partition("="))
-        if name not in _OWN and name not in _COEFFICIENTS:
+        if name not in (*_OWN, *_COEFFICIENTS, *_OPS):
             raise TargetError(
                 f"the target '{text}' has no number '{name}'",
-                f"those are {', '.join((*_OWN, *_COEFFICIENTS))}",
+                f"those are {', '.join((*_OWN, *_COEFFICIENTS, *_OPS))}",
             )
         if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in found:
             raise TargetError(

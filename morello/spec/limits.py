@@ -33,7 +33,7 @@ class Limits:
 
     @classmethod
     def parse(cls, text: str) -> "Limits":
-        """The limits written ``vrf=16,l1=512,l2=16384``.
+        """The limits written ``vrf=16,l1=512,l2=8192``.
 
         Raises:
             SpecError: the text is not a set of limits.
@@ -41,7 +41,7 @@ class Limits:
         match = _TEXT.fullmatch(text.strip())
         if match is None:
             raise SpecError(
-                f"'{text}' is not a set of limits", "write vrf=16,l1=512,l2=16384"
+                f"'{text}' is not a set of limits", "write vrf=16,l1=512,l2=8192"
             )
         return cls(*map(int, match.groups()))
 

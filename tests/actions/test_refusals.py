@@ -125,11 +125,6 @@ VRF = "out=[0,1,2]@VRFv8"
             "'rhs' takes 16 cache lines of L2, 15 are free",
         ),
         (
-            "matmul:8x16x16:f32:l2=31",
-            Move("rhs", Level.L2, PANELS),
-            "'rhs' takes 16 cache lines of L2, which panels take half of at most: 15",
-        ),
-        (
             "matmul_accum:2x2x9:f32:out=[0,1,2]@L1:vrf=3",
             Move("out", Level.VRF, ROWS),
             "'out' takes 4 registers of VRF, 3 are free",

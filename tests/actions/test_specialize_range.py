@@ -4,9 +4,10 @@ import pytest
 
 from morello.actions import Move, SpecializeRange
 from morello.errors import ScheduleError
-from morello.kernels.range_check import range_check_cost
+from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.spec import Layout, Level, Spec, parse_spec, print_spec
+from morello.spec.frame import Frame
 
 pytestmark = pytest.mark.quick
 
@@ -26,7 +27,7 @@ def candidates(text: str) -> list[str]:
 def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
     found = SPECIALIZED.apply(spec(GOAL), AVX2).holes
     texts = [f"{h.role} {h.times} {print_spec(h.spec, AVX2.limits)}" for h in found]
-    rest = ",s32:rhs=[0,1,2]@L2:l2=8192"
+    rest = ",s32:rhs=[0,1,2]@L2:l2=4096"
     assert texts == [
         f"in_range 1 matmul:64x128x96:u8,s7{rest}",
         f"general 0 matmul:64x128x96:u8,s8{rest}",
@@ -36,7 +37,8 @@ def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
 def test_it_costs_a_move_and_the_look() -> None:
     moved = Move("rhs", Level.L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
     found = SPECIALIZED.apply(spec(GOAL), AVX2)
-    look = range_check_cost(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa, AVX2.prices)
+    counts = range_check_counts(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa)
+    look = AVX2.model.kernel(Frame.of(spec(GOAL)), counts)
     assert found.cost == moved.cost + look
     assert found.total((100, 10**9)) == found.cost + 100
 

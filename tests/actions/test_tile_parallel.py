@@ -30,10 +30,8 @@ def test_the_busiest_thread_counts() -> None:
     assert main.spec.serial
     assert rest.spec.serial
     units = AVX2.coefficients
-    # One row, of lhs and out each, is no part of a tile of many: a quarter a thread.
-    rows = -(-2 * units.row_gl // 4)
     loop = 3 * units.loop_trip + 2 * units.loop_setup
-    assert rewrite.cost == loop + units.fork + rows
+    assert rewrite.cost == loop + units.fork
 
 
 def test_a_remainder_counts_where_the_last_thread_alone_has_more() -> None:

@@ -29,7 +29,7 @@ MODULE = """
 module attributes {morello.target = "avx2", transform.with_named_sequence} {
   func.func @f(%a: memref<4x20xf32>, %b: memref<4x20xf32>) {
     "morello.move"(%a, %b) {sizes = array<i64: 4, 20>, tensors = [#array, #array],
-      limits = #morello.limits<"vrf=16,l1=512,l2=16384">, serial = true}
+      limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true}
       : (memref<4x20xf32>, memref<4x20xf32>) -> ()
     return
   }

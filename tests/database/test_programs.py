@@ -67,8 +67,8 @@ def test_stored_rows_are_the_solved_tables_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_another_target_finds_no_rows(tmp_path: Path) -> None:
-    dear = dataclasses.replace(AVX2.coefficients, store=AVX2.coefficients.store * 3)
-    other = dataclasses.replace(AVX2, coefficients=dear)
+    dear = dataclasses.replace(AVX2.ops, store=AVX2.ops.store * 3)
+    other = dataclasses.replace(AVX2, ops=dear)
     overlay = filled(tmp_path / "a.sqlite")
     found = Solver(other, overlay).solve(spec(TEXTS[0]))
     assert found.statistics.specs > 0

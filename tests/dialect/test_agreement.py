@@ -19,15 +19,17 @@ from morello.actions import (
     ToAccum,
 )
 from morello.actions.move import copies
+from morello.cost.affine import OVERLAPPED_USES, SEQUENTIAL_USES, STREAMS
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
 from morello.dialect.transform import roles_of
 from morello.kernels import KERNELS
-from morello.kernels.range_check import range_check_cost
+from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import Dtype, Level, Spec, parse_spec
+from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -79,30 +81,28 @@ def recomputed(
         case Tile() | Split():
             # A loop of one trip is no loop in the IR, but is paid for.
             trips, has_rest = left[0][1], len(left) == 2
-            rows = rows_of_loop(spec, spec.kind.dims.index(action.dim), action.size)
-            return trips * units.loop_trip + (1 + has_rest) * units.loop_setup + rows
+            return trips * units.loop_trip + (1 + has_rest) * units.loop_setup
         case Peel():
             size = action.size
             trips, has_rest = divmod(spec.sizes[spec.kind.dims.index(action.dim)], size)
-            rows = rows_of_loop(spec, spec.kind.dims.index(action.dim), size)
             setups = 1 + (has_rest > 0)
-            return trips * units.loop_trip + setups * units.loop_setup + rows
+            return trips * units.loop_trip + setups * units.loop_setup
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:
-                return allocs * units.loop_setup + lines_waited_for(spec, action)
+                return allocs * units.loop_setup
             return lines_brought(spec, spec_of(left[0][0]))
         case SpecializeRange():
             index = [o.name for o in spec.kind.operands].index(action.operand)
-            look = range_check_cost(
-                spec.tensors[index], spec.shape(index), AVX2.isa, units
-            )
-            return lines_brought(spec, spec_of(left[1][0])) + int(look)
+            look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
+            looked = int(AVX2.model.kernel(Frame.of(spec), look))
+            return lines_brought(spec, spec_of(left[1][0])) + looked
         case ToAccum():
             return 0
         case Select():
             name, found = kernel_of(left[0][0])
-            return int(KERNELS[name].cost(Frame.of(found), units))
+            frame = Frame.of(found)
+            return int(AVX2.model.kernel(frame, KERNELS[name].op_counts(frame)))
     raise NotImplementedError(action)
 
 
@@ -119,112 +119,32 @@ def lines_brought(before: Spec, after: Spec) -> int:
     ]
     line = sum(read_price(before, index, level) for level in passed if operand.is_read)
     if operand.is_written:
-        line += sum(written_price(before, index, level) for level in passed)
+        line += sum(per_level("store", level) for level in passed)
     cost = source.lines(sizes) * line
     rows, size = source.runs(sizes), source.run_bytes(sizes)
-    if before.kind.copies and size < 64:
+    copy = isinstance(before.kind, MoveKind)
+    if copy and size < 64:
         cost = rows * size * line // 64
-    dim = source.layout.row
-    if dim is not None:
-        limit = followed(before, operand.dims[dim])
-        cost += price_of_rows(before, index, rows, limit)
+    if rows > STREAMS:
+        cost += rows * per_level("stream_start", Level.L2 if copy else source.level)
     return int(cost)
-
-
-def lines_waited_for(spec: Spec, action: Move) -> int:
-    """What the copy of a tile in L2, its first reader, waits for lines from beyond."""
-    index = [o.name for o in spec.kind.operands].index(action.operand)
-    operand, tensor = spec.kind.operands[index], spec.tensors[index]
-    uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
-    first = tensor.level is action.level is Level.L2 and not tensor.layout.is_packed
-    if not (first and operand.is_read and uses >= AVX2.reuse_gl):
-        return 0
-    more = per_level("line", Level.MEM) - per_level("hidden", Level.MEM)
-    return int(tensor.lines(spec.shape(index)) * max(more, 0))
 
 
 def read_price(spec: Spec, index: int, level: Level) -> int:
     operand, tensor = spec.kind.operands[index], spec.tensors[index]
     uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
     if tensor.layout.is_packed:
-        quick, reuse = "stream", AVX2.reuse_panel
+        quick, enough = "sequential", SEQUENTIAL_USES
     else:
-        near = level is Level.L2
-        quick, reuse = "hidden", AVX2.reuse_l2 if near else AVX2.reuse_gl
-    return per_level(quick if uses >= reuse else "line", level)
+        quick, enough = "overlapped", OVERLAPPED_USES[level]
+    return per_level("line", level, quick if uses >= enough else "demand")
 
 
-def written_price(spec: Spec, index: int, level: Level) -> int:
-    layout, sizes = spec.tensors[index].layout, spec.shape(index)
-    others = [n for dim, n in enumerate(sizes) if dim != layout.streamed]
-    in_turn = (
-        level is Level.MEM and layout.row is not None and max(others, default=1) > 1
-    )
-    return per_level("store", level) + in_turn * turn_price(spec)
-
-
-def turn_price(spec: Spec) -> int:
-    along = {tensor.layout.streamed for tensor in spec.tensors}
-    alike = spec.kind.copies and len(along) == 1
-    units = AVX2.coefficients
-    return units.turn_copy if alike else units.turn_gl
-
-
-def per_level(what: str, level: Level) -> int:
-    names = {Level.MEM: f"{what}_gl", Level.L2: f"{what}_l2"}
-    return getattr(AVX2.coefficients, names[level]) if level in names else 0
-
-
-def price_of_rows(spec: Spec, index: int, rows: int, limit: int) -> int:
-    """To leave each of some rows, of which ``limit`` are followed, and to come back."""
-    tensor, level = spec.tensors[index], spec.tensors[index].level
-    free = level is Level.L2 and len(spec.tensors) == 3
-    row = 0 if free else per_level("row", level)
-    whole = tensor.contiguous or tensor.layout.is_packed
-    paid = row * (rows > limit)
-    if row == 0 or whole or not spec.kind.copies:
-        return rows * paid
-    size = tensor.run_bytes(spec.shape(index))
-    line = line_again(spec, index, rows)
-    return rows * (min(size, 64) * paid + (64 - math.gcd(size, 64)) * line) // 64
-
-
-def line_again(spec: Spec, index: int, rows: int) -> int:
-    """What a line costs that comes again after one of each of ``rows`` rows.
-
-    A cache holds it that has twice as many lines.
-    """
-    level = spec.tensors[index].level
-    if 2 * rows <= AVX2.l1_lines:
+def per_level(what: str, level: Level, how: str = "") -> int:
+    name = {Level.MEM: f"{what}_mem", Level.L2: f"{what}_l2"}.get(level)
+    if name is None:
         return 0
-    if 2 * rows <= AVX2.l2_lines:
-        level = min(level, Level.L2)
-    if not spec.kind.operands[index].is_written:
-        return per_level("line", level)
-    return per_level("store", level) + (level is Level.MEM) * turn_price(spec)
-
-
-def across(spec: Spec, dim: int) -> list[int]:
-    """The operands that have a dimension and do not lie along it."""
-    return [
-        i
-        for i, operand in enumerate(spec.kind.operands)
-        if dim in operand.dims and operand.dims[spec.tensors[i].layout.streamed] != dim
-    ]
-
-
-def followed(spec: Spec, dim: int) -> int:
-    return AVX2.streams // max(1, len(across(spec, dim)))
-
-
-def rows_of_loop(spec: Spec, dim: int, size: int) -> int:
-    limit = followed(spec, dim)
-
-    def paid(rows: int) -> int:
-        return sum(price_of_rows(spec, i, rows, limit) for i in across(spec, dim))
-
-    whole = spec.sizes[dim]
-    return paid(whole) - whole // size * paid(size) - paid(whole % size)
+    return int(getattr(AVX2.coefficients, f"{name}_{how}" if how else name))
 
 
 def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:

@@ -49,7 +49,7 @@ EXAMPLES: tuple[Action, ...] = (
 TEXT = """
 module attributes {transform.with_named_sequence} {
   func.func @f(%a: memref<8x16xf32>) {
-    "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">,
+    "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=8192">,
       serial = true, sizes = array<i64: 8, 16>, value = "zero",
       tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>]}
       : (memref<8x16xf32>) -> ()
@@ -129,7 +129,7 @@ def test_upstreams_interpreter_pass_runs_the_ops_too() -> None:
 def test_a_refusal_leaves_all_ops_of_the_handle_alone() -> None:
     """Every op is checked before the first is rewritten."""
     fill = """
-      "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=16384">,
+      "morello.fill"(%a) {limits = #morello.limits<"vrf=16,l1=512,l2=8192">,
         serial = true, sizes = array<i64: 8, 16>, value = "zero",
         morello.target = "TARGET",
         tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>]}

@@ -17,11 +17,13 @@ from morello.dialect.memrefs import tile_extent
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
+from morello.kernels.base import Kernel
+from morello.machine import Target
 from morello.machine.avx2 import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import element_type, emit_kernel
 from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
-from morello.spec.frame import Frame
+from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
@@ -260,3 +262,10 @@ def check_random(cases: Iterable[Case], seed: int = 0) -> None:
 def legal_cases(name: str, given: tuple[Spec, ...]) -> tuple[Case, ...]:
     """A case for each Spec that the kernel takes."""
     return tuple(Case(name, s) for s in given if legal(name, s))
+
+
+def price(kernel: Kernel | str, frame: Frame, target: Target = AVX2) -> Ints:
+    """Millicycles of a run of a kernel."""
+    if isinstance(kernel, str):
+        kernel = KERNELS[kernel]
+    return target.model.kernel(frame, kernel.op_counts(frame))

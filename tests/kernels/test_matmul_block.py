@@ -9,7 +9,7 @@ from morello.kernels.steps import TOGETHER
 from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from tests.kernels.harness import EDGE, check_random, legal_cases, spec
+from tests.kernels.harness import EDGE, check_random, legal_cases, price, spec
 from tests.kernels.test_assembly import assembly, loop, opcodes, touches_stack
 
 LHS = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6]", "[0,1,2,1p4]")
@@ -73,9 +73,9 @@ def test_the_way_out_costs_little_beside_the_loop() -> None:
 
     def cost(k: int) -> int:
         frame = Frame.of(block(True, (1, 6, k, 16)))
-        return int(KERNELS["matmul_block"].cost(frame, AVX2.coefficients))
+        return int(price("matmul_block", frame))
 
-    assert cost(512) - cost(256) == 256 * 12 * AVX2.coefficients.fma
+    assert cost(512) - cost(256) == 256 * 12 * AVX2.ops.fma
     assert cost(256) < 1.02 * (cost(512) - cost(256))
     # Of a short loop the loads and stores are what takes time.
     assert cost(1) > 4 * (cost(257) - cost(256))

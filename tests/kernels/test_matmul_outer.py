@@ -7,7 +7,7 @@ from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from tests.kernels.harness import check_random, legal_cases, spec
+from tests.kernels.harness import check_random, legal_cases, price, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 
 NAME = "matmul_outer"
@@ -72,10 +72,11 @@ def test_lines_of_out_count_where_arithmetic_is_less() -> None:
 
     def cost(k: int, accum: bool = False) -> int:
         frame = Frame.of(outer((1, 64, k, 1024), accum=accum))
-        return int(KERNELS[NAME].cost(frame, c))
+        return int(price(NAME, frame, AVX2_GOLDEN_COVE))
 
-    lines = 64 * 1024 // 16
-    assert cost(2) - cost(1) == 64 * c.load
-    assert cost(1, True) - cost(1) >= lines * (c.hidden_gl + c.hidden_l2)
+    lines, load = 64 * 1024 // 16, AVX2_GOLDEN_COVE.ops.load
+    assert cost(2) - cost(1) == 64 * load
+    held = lines * (c.line_mem_overlapped + c.line_l2_overlapped)
+    assert cost(1, True) - cost(1) >= held
     products = 64 * 1024 // 8 * 6
-    assert cost(6) >= products * c.load > lines * (c.store_gl + c.store_l2)
+    assert cost(6) >= products * load > lines * (c.store_mem + c.store_l2)

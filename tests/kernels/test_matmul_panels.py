@@ -3,10 +3,9 @@
 import pytest
 
 from morello.kernels import KERNELS
-from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from tests.kernels.harness import EDGE, check_random, legal, legal_cases, spec
+from tests.kernels.harness import EDGE, check_random, legal, legal_cases, price, spec
 
 NAME = "matmul_panels"
 
@@ -67,6 +66,6 @@ def test_two_rows_have_as_many_sums_as_six() -> None:
 
     def cost(m: int) -> int:
         frame = Frame.of(panels(False, (1, m, 512, 96)))
-        return int(KERNELS[NAME].cost(frame, AVX2.coefficients))
+        return int(price(NAME, frame))
 
     assert 0.32 * cost(6) < cost(2) < 0.36 * cost(6)

@@ -6,7 +6,7 @@ from morello.kernels import KERNELS
 from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from tests.kernels.harness import EDGE, check_random, legal, legal_cases, spec
+from tests.kernels.harness import EDGE, check_random, legal, legal_cases, price, spec
 
 
 def rows(accum: bool, sizes: tuple[int, ...], lhs: str = "[0,1,2]") -> Spec:
@@ -62,10 +62,10 @@ def test_it_costs_its_blocks_and_lines_that_come_meanwhile() -> None:
     a tile that comes to L1 once pays for its lines once."""
 
     def cost(name: str, given: Spec) -> int:
-        return int(KERNELS[name].cost(Frame.of(given), AVX2.coefficients))
+        return int(price(name, Frame.of(given)))
 
     near = ("f32@L1[0,1,2]",) * 3
     block = cost("matmul_block", spec(Matmul(False), (1, 6, 128, 16), *near))
     all_rows = cost("matmul_rows", rows(False, (1, 6, 128, 128)))
-    lines = 128 * 128 * 4 // 64 * AVX2.coefficients.rows_l2
+    lines = 128 * 128 * 4 // 64 * AVX2.coefficients.line_l2_overlapped
     assert 7.9 * block < all_rows - lines < 8 * block

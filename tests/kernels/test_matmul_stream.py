@@ -6,12 +6,11 @@ from collections import Counter
 
 import pytest
 
-from morello.cost.coefficients import Coefficients
 from morello.kernels import KERNELS
 from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
-from tests.kernels.harness import EDGE, Case, check_random, legal_cases, spec
+from tests.kernels.harness import EDGE, Case, check_random, legal_cases, price, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 
 ROWS, COLUMNS = "[0,1,2]", "[0,2,1]"
@@ -270,82 +269,20 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
 
     def cost(level: str) -> int:
         frame = Frame.of(axpy((1, 6, 512, 512), rhs=level))
-        total: int = KERNELS["matmul_axpy"].cost(frame, AVX2.coefficients)
+        total: int = price("matmul_axpy", frame)
         return total
 
     for level, line in (
-        ("L2", AVX2.coefficients.line_l2),
-        ("MEM", AVX2.coefficients.hidden_gl),
+        ("L2", AVX2.coefficients.line_l2_overlapped),
+        ("MEM", AVX2.coefficients.line_mem_overlapped),
     ):
         assert cost(level) >= cost("L1") + lines * line
-
-
-@pytest.mark.parametrize(
-    ("form", "n", "lines"), [("!", 16, 1), ("!", 20, 4), ("", 16, 2)]
-)
-def test_rows_that_start_within_lines_are_in_two(form: str, n: int, lines: int) -> None:
-    """In as many steps as there are; how far apart strided rows are is not known."""
-    costs = AVX2.coefficients
-    k, m = 64, 4
-    forms = "f32@L1[0,1,2]", f"f32@L2[0,1,2]{form}", "f32@L1[0,1,2]"
-    frame = Frame.of(spec(Matmul(False), (1, m, k, n), *forms))
-    free = dataclasses.replace(costs, hidden_l2=0)
-    kernel = KERNELS["matmul_axpy"]
-    hidden = kernel.cost(frame, costs) - kernel.cost(frame, free)
-    assert hidden == k * lines * costs.hidden_l2
-
-
-def test_far_operands_cost_their_lines() -> None:
-    """From memory the lines of a single row decide; from L1 the instructions do."""
-
-    def cost(level: str) -> int:
-        frame = Frame.of(axpy((1, 1, 1024, 4096), rhs=level))
-        total: int = KERNELS["matmul_axpy"].cost(frame, AVX2.coefficients)
-        return total
-
-    lines = 1024 * 4096 * 4 // 64
-    assert cost("L1") < cost("L2") < cost("MEM")
-    arrival = lines * AVX2.coefficients.line_gl
-    asked = lines * AVX2.coefficients.prefetch
-    assert arrival <= cost("MEM") <= 1.1 * (arrival + asked)
-
-
-def test_lines_of_dram_are_asked_for_at_no_cost() -> None:
-    """In L3 a loop over few rows, which asks for none, may be cheaper."""
-    costs = AVX2.coefficients
-
-    def asked(costs: Coefficients, k: int, level: str = "MEM") -> int:
-        frame = Frame.of(axpy((1, 1, k, 4096), rhs=level))
-        kernel = KERNELS["matmul_axpy"]
-        silent = dataclasses.replace(costs, prefetch=0)
-        return int(kernel.cost(frame, costs) - kernel.cost(frame, silent))
-
-    assert asked(costs, 1024) == 1016 * 256 * costs.prefetch
-    assert asked(costs, 23) == 8 * 256 * costs.prefetch
-    assert asked(costs, 8) == asked(costs, 15) == asked(costs, 1024, "L2") == 0
-    assert asked(costs.in_dram(), 1024) == 0
-
-
-def test_rows_of_rhs_beside_rows_of_out_crowd_l1() -> None:
-    costs = AVX2.coefficients
-
-    def crowd(level: str, m: int, k: int, name: str = "matmul_axpy") -> int:
-        frame = Frame.of(axpy((1, m, k, 512), rhs=level))
-        kernel = KERNELS[name]
-        return int(kernel.cost(frame, costs) - kernel.cost(frame, costs.uncrowded()))
-
-    assert crowd("L2", 6, 512) == crowd("MEM", 6, 512) == 512 * 32 * costs.crowd_l1
-    assert crowd("L1", 6, 512) == 0  # a move has paid
-    assert crowd("MEM", 4, 5) == 5 * 32 * costs.crowd_l1
-    assert crowd("MEM", 1, 512) == crowd("MEM", 4, 4) == 0
-    assert crowd("MEM", 4, 512, "matmul_axpy_four") == 0
-    assert crowd("MEM", 5, 512, "matmul_axpy_four") == crowd("MEM", 6, 512)
 
 
 def test_factors_that_registers_do_not_hold_cost_loads() -> None:
     def cost(m: int) -> float:
         frame = Frame.of(axpy((1, m, 3, 1008), accum=False))
-        return int(KERNELS["matmul_axpy"].cost(frame, AVX2.coefficients)) / m
+        return int(price("matmul_axpy", frame)) / m
 
     def on_stack(m: int) -> int:
         lines = assembly("matmul_axpy", axpy((1, m, 3, 1008), accum=False))
@@ -353,36 +290,6 @@ def test_factors_that_registers_do_not_hold_cost_loads() -> None:
 
     assert on_stack(2) == 0 < on_stack(4) < on_stack(6)
     assert cost(2) < cost(4) < cost(6)
-
-
-def dearer(name: str, given: Spec, coefficient: str) -> int:
-    """What a kernel costs more where a coefficient is one millicycle higher."""
-    cost, before = KERNELS[name].cost, AVX2.coefficients
-    more = getattr(before, coefficient) + 1
-    after = dataclasses.replace(before, **{coefficient: more})
-    return int(cost(Frame.of(given), after)) - int(cost(Frame.of(given), before))
-
-
-@pytest.mark.parametrize(("rows", "asked"), [(64, 56), (60, 48), (16, 8), (8, 0)])
-def test_dot_pays_for_each_line_that_it_asks_for(rows: int, asked: int) -> None:
-    """All but the last 8 rows have others that are asked for, 16 lines each."""
-    given = dot((1, rows, 256, 1), level="MEM")
-    assert dearer("matmul_dot", given, "prefetch") == 16 * asked
-    near = dot((1, rows, 256, 1), level="L2")
-    assert dearer("matmul_dot", near, "prefetch") == 0
-
-
-@pytest.mark.parametrize(("m", "k", "lines"), [(1, 3, 0), (2, 3, 128), (4, 3, 256)])
-def test_several_rows_that_are_overwritten_beyond_l2_are_written_in_turn(
-    m: int, k: int, lines: int
-) -> None:
-    def given(level: str, accum: bool) -> Spec:
-        forms = f"f32@L1{ROWS}", f"f32@L1{ROWS}", f"f32@{level}{ROWS}"
-        return spec(Matmul(accum), (1, m, k, 1024), *forms)
-
-    assert dearer("matmul_axpy", given("MEM", False), "turn_gl") == lines
-    assert dearer("matmul_axpy", given("L2", False), "turn_gl") == 0
-    assert dearer("matmul_axpy", given("MEM", True), "turn_gl") == 0
 
 
 def hot_loop(name: str, given: Spec) -> tuple[list[str], Counter[str]]:

@@ -13,9 +13,7 @@ from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import ANY, Box, Free
-from morello.search.dp.native_python import UnsupportedError, compile_native
 from morello.search.dp.table import Table, TableId, position, spec_at
-from morello.search.storage import box_cover
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.codec import (
     CodecError,
@@ -243,32 +241,6 @@ def test_actions_come_back_and_those_that_there_are_not_are_refused(
                 stored(dataclasses.replace(packed, actions=folds))
 
 
-def test_machine_code_means_what_the_python_does() -> None:
-    rng = np.random.default_rng(5)
-    box = Box(((1, 2, 4, 8), (1, 3, 6)), (ANY,), (0, 4), (ANY,))
-    costs = np.where(
-        rng.random(box.shape) < 0.3, 5.0, 2.0 + np.arange(4)[:, None, None, None, None]
-    )
-    wanted = CostBoxes.of(costs, box)
-    found = _as_python("cover_costs", costs, box)
-    assert [wanted.ends[i].tolist() for i in range(len(wanted.ends))] == found
-
-
-def _as_python(name: str, costs: Any, box: Box) -> list[Any]:
-    """`cover_costs` run by Python itself, on lists."""
-    rank, dims = costs.ndim, len(box.sizes)
-    strides = [int(s) // 8 for s in costs.strides]
-    starts = np.cumsum([0, *map(len, box.axes)]).tolist()
-    coordinates = [c for axis in box.axes for c in axis]
-    ends: Any = [0] * (2 * rank * costs.size)
-    count = getattr(box_cover, name)(
-        costs.reshape(-1).tolist(), [0] * costs.size, list(costs.shape), strides,
-        [4, 3, 2, 0, 1], [0] * rank, [0] * rank, [0] * rank, rank, costs.size,
-        coordinates, starts, [int(d < dims) for d in range(rank)], costs.size, ends,
-    )  # fmt: skip
-    return np.reshape(ends[: 2 * rank * count], (count, 2, rank)).tolist()
-
-
 def test_exact_beyond_64_bits() -> None:
     """Slopes are compared, and lines filled, where plain products would overflow."""
     sizes = (1, 1 << 29, 1 << 30, 1 << 31)
@@ -281,14 +253,6 @@ def test_exact_beyond_64_bits() -> None:
         boxes = CostBoxes.of(dense, box)
         assert np.array_equal(boxes.expand(), dense)
         assert (len(boxes.ends) == 1) == (offset == 0)
-
-
-def test_what_cannot_be_compiled_is_refused() -> None:
-    def power(a: int) -> int:
-        return a**2
-
-    with pytest.raises(UnsupportedError):
-        compile_native(power)
 
 
 def test_an_empty_table_has_no_boxes() -> None:

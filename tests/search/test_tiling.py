@@ -1,6 +1,5 @@
 """Loops along one axis: their numbers hold at every point that they are used at."""
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -17,19 +16,16 @@ from morello.spec.frame import Frame
 
 pytestmark = pytest.mark.quick
 
-FEW = dataclasses.replace(GOLDEN_COVE, streams=8, set_rows=2)
-
 CONTEXTS = {
     "plain": OperandContext(),
     "near": OperandContext(near=True),
-    "aliased": OperandContext(aliased=("src", "dst"), apart=64),
-    "within lines": OperandContext(begins=(("src", 16), ("dst", 4))),
-    "one aliased": OperandContext(aliased=("src",), other=("dst",), apart=64),
+    "aliased": OperandContext(aliased=("src", "dst"), row_distance=64),
+    "one aliased": OperandContext(aliased=("src",), other=("dst",), row_distance=64),
 }
 
 
 @pytest.mark.parametrize("around", CONTEXTS)
-@pytest.mark.parametrize("target", [AVX2, FEW], ids=["avx2", "few rows"])
+@pytest.mark.parametrize("target", [AVX2, GOLDEN_COVE], ids=lambda t: t.name)
 @pytest.mark.parametrize(
     "text",
     [

@@ -65,7 +65,7 @@ def test_info_says_what_searches_took(
         assert main([*words, *more]) == 0
     found = _info(path, capsys)
     (row,) = found["searches"]  # type: ignore[misc]
-    assert row["spec"] == "max:9x8:f32:vrf=16:l1=512:l2=16384"
+    assert row["spec"] == "max:9x8:f32:vrf=16:l1=512:l2=8192"
     assert row["seconds"] > 0
     assert row["peak_bytes"] > 1 << 20
     assert (row["tables"], row["specs"]) == (found["tables"], found["specs"])
@@ -214,7 +214,7 @@ def test_pin_and_unpin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     free = capsys.readouterr().out
     file.write_text(TILED)
     assert main(["db", "pin", SPEC, str(file), *database]) == 0
-    text = "move:4x20:f32:vrf=16:l1=512:l2=16384"
+    text = "move:4x20:f32:vrf=16:l1=512:l2=8192"
     said = f"{path}: pinned {text}, 1 holes left to the search\n"
     assert capsys.readouterr().out == said
     assert main(emit) == 0

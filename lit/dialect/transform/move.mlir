@@ -2,12 +2,12 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Into a cache with the same layout: nothing is copied.
 // CHECK-LABEL: func.func @f(
 // CHECK-NOT: memref.alloc
-// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = true, body, limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = true, body, limits = #morello.limits<"vrf=16,l1=512,l2=4096">
 // CHECK-SAME: tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM"
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -28,7 +28,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 #b3 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // An input becomes wider as it is packed.
 // CHECK-LABEL: func.func @f(
@@ -56,7 +56,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 #u3 = #morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0>
 #s3 = #morello.tensor<"s8", "L1", #morello.layout<"[0,1,2]">, false, 0>
 #o3 = #morello.tensor<"s16", "L1", #morello.layout<"[0,1,2]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // An integer output that wraps is computed in more bits, and cut off at the end.
 // CHECK-LABEL: func.func @f(
@@ -85,7 +85,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 #u3 = #morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0>
 #s3 = #morello.tensor<"s8", "L1", #morello.layout<"[0,1,2]">, false, 0>
 #o3 = #morello.tensor<"s16", "L1", #morello.layout<"[0,1,2]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xi8>, %b: memref<1x4x16xi8>, %c: memref<1x6x16xi16>) {
@@ -107,7 +107,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 #b3 = #morello.tensor<"bf16", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xbf16>, %b: memref<1x4x16xbf16>, %c: memref<1x6x16xf32>) {
@@ -128,7 +128,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // A relayout of an input: a buffer, padded to whole packs, and a prologue.
 // CHECK-LABEL: func.func @f(
@@ -155,13 +155,13 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 #m3 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
 
 // Into registers, an output that is read too: both moves.
 // CHECK-LABEL: func.func @f(
 // CHECK: [[BUF:%.+]] = memref.alloca() : memref<1x6x2xvector<8xf32>>
-// CHECK: "morello.move"(%arg2, [[BUF]]) {limits = #morello.limits<"vrf=4,l1=512,l2=16384">, prologue
+// CHECK: "morello.move"(%arg2, [[BUF]]) {limits = #morello.limits<"vrf=4,l1=512,l2=8192">, prologue
 // CHECK: "morello.matmul"(%arg0, %arg1, [[BUF]]) {accum = true, body, limits = #morello.limits<"vrf=4
 // CHECK-SAME: #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>
 // CHECK: "morello.move"([[BUF]], %arg2) {epilogue
@@ -182,7 +182,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 #m3 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
 
 // An output that is only written: no prologue.
@@ -208,7 +208,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -226,7 +226,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -244,7 +244,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -262,7 +262,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -280,7 +280,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -298,7 +298,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -316,7 +316,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -334,7 +334,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -352,7 +352,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -369,7 +369,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 #m3 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
 
 module attributes {transform.with_named_sequence} {
@@ -387,7 +387,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 #m3 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
 
 module attributes {transform.with_named_sequence} {
@@ -405,7 +405,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 #m3 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
 
 module attributes {transform.with_named_sequence} {
@@ -440,7 +440,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 #m3 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, false, 0>
 
 module attributes {transform.with_named_sequence} {

@@ -2,7 +2,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK-LABEL: func.func @f(
 // CHECK: [[FA:%.+]] = memref.subview %arg0[0, 0, 0] [1, 6, 3]
@@ -42,7 +42,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Two parts: no loop.
 // CHECK-LABEL: func.func @two(
@@ -67,7 +67,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -85,7 +85,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {

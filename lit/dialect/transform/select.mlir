@@ -2,7 +2,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK-LABEL: func.func @f(
 // CHECK-NOT: morello.fill
@@ -24,7 +24,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<8x16xf32>) {
@@ -42,7 +42,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #l2 = #morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<8x16xf32>) {
@@ -60,7 +60,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<8x16xf32>) {

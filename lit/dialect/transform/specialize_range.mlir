@@ -4,14 +4,14 @@
 #u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // One check of rhs decides; nothing is copied.
 // CHECK-LABEL: func.func @f(
 // CHECK: [[FOUND:%.+]] = "morello.range_check"(%arg1) {part = "s7", sizes = array<i64: 1, 16, 32>, tensor = #morello.tensor<"s8", "MEM"
 // CHECK: scf.if [[FOUND]] {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
-// CHECK-SAME: in_range, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true
+// CHECK-SAME: in_range, limits = #morello.limits<"vrf=16,l1=512,l2=4096">, serial = true
 // CHECK-SAME: #morello.tensor<"s7", "L2"
 // CHECK: } else {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
@@ -37,7 +37,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 #u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi32>) {
@@ -57,7 +57,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 #u3 = #morello.tensor<"u8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #s3 = #morello.tensor<"s8", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #o3 = #morello.tensor<"s32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x16xi8>, %b: memref<1x16x32xi8>, %c: memref<1x6x32xi32>) {

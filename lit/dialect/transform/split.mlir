@@ -2,7 +2,7 @@
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // CHECK-LABEL: func.func @f(
 // CHECK: scf.for [[I:%.+]] = %c0 to %c6 step %c3 {
@@ -33,7 +33,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -51,7 +51,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -69,7 +69,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -87,7 +87,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -105,7 +105,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<8x16xf32>) {

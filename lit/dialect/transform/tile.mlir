@@ -3,7 +3,7 @@
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Two tiles of 48 rows, then 4 rows.
 // CHECK-LABEL: func.func @f(
@@ -38,7 +38,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Whole packs: a loop of one trip is no loop. Then parts of a pack.
 // CHECK-LABEL: func.func @f(
@@ -66,7 +66,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Tiles inside of packs.
 // CHECK-LABEL: func.func @f(
@@ -90,7 +90,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // A handle to several ops is rewritten op by op; one to none does nothing.
 // CHECK-LABEL: func.func @f(
@@ -119,7 +119,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -137,7 +137,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -155,7 +155,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -173,7 +173,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -191,7 +191,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -200,7 +200,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{tile does not apply to matmul_accum:1x6x4x16 f32@MEM[0,1,2]! f32@MEM[0,1,2]! f32@MEM[0,1,2]! vrf=16,l1=512,l2=16384: size 6 is not smaller than m = 6}}
+  // expected-error@+1 {{tile does not apply to matmul_accum:1x6x4x16 f32@MEM[0,1,2]! f32@MEM[0,1,2]! f32@MEM[0,1,2]! vrf=16,l1=512,l2=8192: size 6 is not smaller than m = 6}}
   %r:2 = "morello_transform.tile"(%0) {dim = "m", size = 6 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
@@ -209,7 +209,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -227,7 +227,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -245,7 +245,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -263,7 +263,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -282,7 +282,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #p3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,2,1,2p16]">, false, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x100x4xf32>, %b: memref<1x3x4x16xf32>, %c: memref<1x100x40xf32>) {
@@ -300,7 +300,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 // Where the payload is.
 module attributes {transform.with_named_sequence} {
@@ -319,7 +319,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // -----
 
 #g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=16384">
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
@@ -328,7 +328,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["func.func"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{tile applies to a Spec op, not to 'func.func'; match one of morello.matmul, }}
+  // expected-error@+1 {{tile applies to a Spec op, not to 'func.func'; match one of morello.matmul, morello.move, morello.fill, morello.max}}
   %r:2 = "morello_transform.tile"(%0) {dim = "m", size = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }

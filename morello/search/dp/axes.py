@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions.move import relayout_levels
-from morello.actions.peel import first_parts
+from morello.actions import ACTIONS
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.shares import shares_of
@@ -30,24 +29,22 @@ Axis = tuple[int, ...]
 def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
     """The sizes of each dimension of a goal and of what is below it.
 
-    Two threads have no line of an output in common: shares of its innermost dimension
+    Two threads have no line of the output in common: shares of its innermost dimension
     are whole lines, others may be even.
     """
     kind, lines = spec.kind, _innermost(spec)
     return tuple(
         size_axis(size)
         if spec.serial or dim in kind.reductions
-        else size_axis(size, threads, dim not in lines)
+        else size_axis(size, threads, dim != lines)
         for dim, size in enumerate(spec.sizes)
     )
 
 
-def _innermost(spec: Spec) -> frozenset[int]:
-    """The dimensions along which elements of an output are neighbours."""
-    return frozenset(
-        spec.kind.operands[out].dims[spec.tensors[out].layout.innermost]
-        for out in spec.kind.written
-    )
+def _innermost(spec: Spec) -> int:
+    """The dimension along which elements of the output are neighbours."""
+    output = spec.kind.operands[-1]
+    return output.dims[spec.tensors[-1].layout.innermost]
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +117,8 @@ def box(
     cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
     if not key.kind.accumulates:
         for dim in key.kind.reductions:
-            parts = (*first_parts(sizes[dim], target), sizes[dim][-1])
+            parts = {s for a in ACTIONS for s in a.part_sizes(sizes[dim], target)}
+            parts.add(sizes[dim][-1])
             kept = tuple(size for size in cut[dim] if size in parts)
             cut = (*cut[:dim], kept, *cut[dim + 1 :])
     vrf = _register_axis(key, limits, free)
@@ -168,7 +166,7 @@ def matters(key: SpecKey, level: Level, target: Target) -> bool:
     """Whether what is left of a cache can still decide: can an operand move there?"""
     if any(tensor.level > level for tensor in key.tensors):
         return True
-    return level in relayout_levels(key, target)
+    return any(level in action.levels_taken(key, target) for action in ACTIONS)
 
 
 def _cache_axis(
@@ -188,15 +186,14 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
     for index, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        plain = operand.is_plain  # of windows `lies` has the last word
-        if plain and dim in operand.dims and tensor.level is not Level.MEM:
+        if dim in operand.dims and tensor.level is not Level.MEM:
             own = key.operand_sizes(index, sizes)
-            lying = _lying(tensor, own, operand.axis(dim), room[tensor.level])
+            lying = _lying(tensor, own, operand.dims.index(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
         if (
             dim in operand.dims
             and tensor.contiguous
-            and not tensor.stays_gapless(operand.axis(dim))
+            and not tensor.stays_gapless(operand.dims.index(dim))
         ):
             axis = _whole(axis, sizes[dim])
     return axis
@@ -223,8 +220,7 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
         fits = tensor.lines(own) <= room[tensor.level]
         if not tensor.layout.is_packed:  # a tile of a gapless array: see `_lying`
             gapless = dataclasses.replace(tensor, contiguous=True)
-            full = tuple(axis[-1] for axis in sizes)
-            whole = list(key.operand_sizes(index, full))
+            whole = [axis[-1] for axis in key.operand_sizes(index, sizes)]
             outermost = tensor.layout.dims[0].dim
             whole[outermost] = own[outermost]
             fits = fits | (gapless.lines(tuple(whole)) <= room[tensor.level])

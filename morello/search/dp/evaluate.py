@@ -1,31 +1,42 @@
-"""An action on all of a table at once: where it applies, and its holes' tables."""
+"""Actions on all points of a table, as descriptors that one compiled call reads.
 
-import bisect
+`Action.expand` runs on a frame of all points; what it says depends on little of the key
+(`Action.relevant`), so that it is kept and read for many tables. Of each hole a
+descriptor has where its Specs are in the table of the hole: `compiled/gather.py`.
+"""
+
 import dataclasses
-import functools
-from collections.abc import Callable
+import math
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
-from morello.actions import Action, Child, Expansion
+from morello.actions import Action, Child
 from morello.machine import Target
-from morello.search.dp.axes import Axis, Box
-from morello.search.dp.gather import Known, known_axes, look_up
-from morello.search.dp.table import Costs, Floats, TableId
-from morello.spec import Level, Limits
-from morello.spec.frame import Bools, Frame
+from morello.search.compiled.words import ABSENT, address
+from morello.search.dp.axes import ANY, Axis, Box
+from morello.search.dp.table import Costs, Floats, Integers, TableId, frame_of
+from morello.spec import Limits, SpecKey
+from morello.spec.frame import Frame
+
+NONE = -(1 << 40)
+"""A place outside the table: it stays negative whatever is added."""
+
+Array = np.ndarray[Any, Any]
 
 
 class Below(Protocol):
     """What says of the holes of an action where they are looked up."""
 
     target: Target
+    limits: Limits
+    evaluations: "Evaluations"
 
     def box(self, identity: TableId) -> Box:
         """The box of a table."""
 
-    def child_id(self, parent: TableId, child: Child) -> TableId:
+    def child_id(self, parent: TableId, key: SpecKey, dims: tuple[int, ...]) -> TableId:
         """The table that a hole of a parent's table is looked up in."""
 
     def costs(self, identity: TableId) -> Costs:
@@ -33,155 +44,245 @@ class Below(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Applied:
-    """An action, expanded on the part of a table where its holes may have programs.
+class _Term:
+    """Numbers for each point, or for all; and for each class of what a cache has left.
 
     Args:
-        window: the part of the box, from its origin.
-        axes: the coordinates there, of the sizes and of the limits.
-        frame: the Specs there.
-        legal: where the action applies; it broadcasts to the window.
-        holes: those that are in other tables, and the costs of these.
+        point: the step from a point to the next; 0 where all have the same.
+        each: the step from a class to the next.
     """
 
-    window: tuple[int, ...]
-    axes: tuple[Axis, ...]
+    values: Array
+    point: int
+    each: int = 0
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """Where it is, and its step along points."""
+        return address(self.values), self.point
+
+
+@dataclasses.dataclass(frozen=True)
+class Gathered:
+    """An action at the points where it may have a program.
+
+    Args:
+        arrays: what the words point to.
+        action: the words of `gather.ACTION`, without code and first hole.
+        holes: for each hole the words of `gather.HOLE`, without those of its table.
+    """
+
+    arrays: tuple[Any, ...]
+    action: tuple[int, ...]
+    holes: tuple[tuple[int, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Evaluated:
+    """An action expanded on the points of a box: costs, and what its holes are.
+
+    Args:
+        own: what it costs itself, infinite where it does not apply; it broadcasts to
+            the box.
+        axes: the dimension of the box and the coordinates of each array of the frame,
+            by its `id`.
+    """
+
+    box: Box
     frame: Frame
-    expansion: Expansion
-    legal: Bools
-    holes: tuple[tuple[Child, Costs], ...]
+    own: Floats
+    children: tuple[Child, ...]
+    axes: dict[int, tuple[int, Axis]]
+    known: dict[tuple[Box | None, ...], Gathered | None] = dataclasses.field(
+        default_factory=dict
+    )
 
-    @classmethod
-    def of(
-        cls, action: Action, identity: TableId, box: Box, frame: Frame, run: Below
-    ) -> "Applied | None":
-        """An action on a table; None where it applies nowhere or leads nowhere."""
-        expansion = action.expand(frame, run.target)
-        legal = _legal(expansion)
-        if not np.any(legal):
-            return None
-        identities = tuple(
-            run.child_id(identity, child) for child in expansion.children
-        )
-        boxes = tuple(run.box(below) for below in identities)
-        window = _window(box, frame, expansion, boxes)
-        if window is None:
-            return None
-        part = _restrict(frame, window)
-        if part is not frame:
-            expansion = _cut(expansion, frame, part, window)
-            legal = _cut_array(legal, window)
-        holes = []
-        for child, below in zip(expansion.children, identities, strict=True):
-            if below == identity:
-                continue
-            table = run.costs(below)
-            if not table.slices.size:
-                return None
-            holes.append((child, table))
-        axes = tuple(a[:n] for a, n in zip(box.axes, window, strict=True))
-        return cls(window, axes, part, expansion, legal, tuple(holes))
-
-    @functools.cached_property
-    def known(self) -> Known:
-        """The dimension and the coordinates of each array of the frame."""
-        return known_axes(self.frame, self.axes)
-
-    def total(self, own: Any, hole: Callable[[Child, Floats], Floats]) -> Floats:
-        """What the action costs: an array that broadcasts to the window.
+    def gathered(self, boxes: tuple[Box | None, ...]) -> Gathered | None:
+        """The descriptor, where the tables of the holes have these boxes; None if no
+        point has a program.
 
         Args:
-            own: what it costs by itself.
-            hole: what a hole adds, given its costs.
+            boxes: None for a hole that stays in the table, which is left out.
         """
-        total = own
-        for child, table in self.holes:
-            costs = look_up(table, self.frame, self.axes, child.frame)
-            total = total + hole(child, costs)
-        return np.where(self.legal, total, np.inf)
-
-    def compared(self, size: int) -> int:
-        """How many implementations that is, where so many costs tell all."""
-        return int(np.count_nonzero(self.legal)) * (size // np.size(self.legal))
+        if boxes not in self.known:
+            self.known[boxes] = _gather(self, boxes)
+        return self.known[boxes]
 
 
-def _legal(expansion: Expansion) -> Bools:
-    """Where in its frame an action applies."""
-    legal: Bools = np.bool_(True)
+class Evaluations:
+    """The actions of a run that were expanded already."""
+
+    def __init__(self, limits: Limits, target: Target) -> None:
+        self._limits = limits
+        self._target = target
+        self._known: dict[tuple[Action, SpecKey, Box], Evaluated | None] = {}
+        self._child_keys: dict[tuple[Action, SpecKey], tuple[SpecKey, ...]] = {}
+
+    def evaluated(self, action: Action, key: SpecKey, box: Box) -> Evaluated | None:
+        """An action on the points of a box; None where it applies nowhere."""
+        found = action, action.relevant(key, self._target), box
+        if found not in self._known:
+            self._known[found] = _evaluate(*found, self._limits, self._target)
+        return self._known[found]
+
+    def child_keys(self, action: Action, key: SpecKey) -> tuple[SpecKey, ...]:
+        """The keys of the holes of an action."""
+        found = self._child_keys.get((action, key))
+        if found is None:
+            found = action.child_keys(key, self._target)
+            self._child_keys[action, key] = found
+        return found
+
+
+def _evaluate(
+    action: Action, key: SpecKey, box: Box, limits: Limits, target: Target
+) -> Evaluated | None:
+    frame = frame_of(key, box, limits)
+    expansion = action.expand(frame, target)
+    legal: Any = np.bool_(True)
     for condition in expansion.conditions:
         legal = legal & condition.holds
-    return legal
-
-
-def _window(
-    box: Box, frame: Frame, expansion: Expansion, boxes: tuple[Box, ...]
-) -> tuple[int, ...] | None:
-    """The part of the box, from its origin, outside which a hole has no program."""
-    extents = list(box.shape)
-    for child, below in zip(expansion.children, boxes, strict=True):
-        for place, dim in enumerate(child.dims):
-            if not below.sizes[place]:
-                return None
-            if child.frame.sizes[place] is not frame.sizes[dim]:
-                continue  # a part of the dimension
-            top = below.sizes[place][-1]
-            extents[dim] = min(extents[dim], bisect.bisect_right(box.sizes[dim], top))
-    return tuple(extents) if all(extents) else None
-
-
-def _cut(
-    expansion: Expansion, frame: Frame, part: Frame, window: tuple[int, ...]
-) -> Expansion:
-    """What an action makes of the part of a frame; its conditions are left out."""
-    ours = {
-        id(whole): cut
-        for whole, cut in zip(
-            (*frame.sizes, frame.limits.vrf),
-            (*part.sizes, part.limits.vrf),
-            strict=True,
-        )
+    if not np.any(legal):
+        return None
+    own = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
+    own = own.reshape(own.shape or (1,) * len(box.axes))
+    values = (*frame.sizes, frame.limits.vrf, frame.limits.l1, frame.limits.l2)
+    axes = {
+        id(array): (dim, axis)
+        for dim, (array, axis) in enumerate(zip(values, box.axes, strict=True))
+        if axis != (ANY,)
     }
+    return Evaluated(box, frame, own, expansion.children, axes)
 
-    def cut(values: Any) -> Any:
-        known = ours.get(id(values))
-        return _cut_array(values, window) if known is None else known
 
-    children = []
-    for child in expansion.children:
+def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
+    shape = found.box.shape
+    holes = [
+        _Places.of(found, child, box)
+        for child, box in zip(found.children, boxes, strict=True)
+        if box is not None
+    ]
+    points = shape[:-2]
+    viable: Any = np.ones(points, np.bool_)
+    for hole in holes:
+        viable &= np.broadcast_to(hole.at >= 0, (*points, 1, 1))[..., 0, 0]
+        viable &= np.broadcast_to(hole.vrf >= 0, (*points, 1, 1))[..., 0, 0]
+    viable &= np.isfinite(found.own).any(axis=(-2, -1))
+    chosen = np.flatnonzero(viable)
+    if not chosen.size:
+        return None
+    price = _term(found.own, points, chosen)
+    near, far = found.own.shape[-2:]
+    steps = (far * (near > 1), int(far > 1))
+    rows = chosen * math.prod(shape[-2:])
+    terms = [hole.terms(points, chosen) for hole in holes]
+    words = (len(chosen), address(rows), *price.words, *steps)
+    places = []
+    for found_terms in terms:
+        l1, l2 = found_terms[-2:]
+        words_of = (word for term in found_terms[:-2] for word in term.words)
+        places.append((*words_of, *l1.words, l1.each, *l2.words, l2.each))
+    return Gathered((rows, price, terms), words, tuple(places))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Places:
+    """Where the Specs of a hole are in its table; each broadcasts to the box.
+
+    Args:
+        at: among the points of the sizes.
+        vrf: among the slices: what varies with the sizes alone; and, to be added, what
+            varies with what is left of L1, of L2.
+    """
+
+    times: Array
+    at: Array
+    vrf: Array
+    l1: Array
+    l2: Array
+
+    @classmethod
+    def of(cls, parent: Evaluated, child: Child, box: Box) -> "_Places":
+        """The places of a hole.
+
+        Raises:
+            ValueError: a place varies with more than sizes and one cache.
+        """
+        at: Any = 0
+        for axis, value in zip(box.sizes, child.frame.sizes, strict=True):
+            at = at * len(axis) + _place(parent, axis, value)
+        at = np.where(at < 0, NONE, at)
+        if child.there is not None:
+            at = np.where(np.asarray(child.there) != 0, at, ABSENT)
         limits = child.frame.limits
-        below = Frame(
-            child.frame.key,
-            tuple(map(cut, child.frame.sizes)),
-            Limits(cut(limits.vrf), cut(limits.l1), cut(limits.l2)),
-        )
-        there = None if child.there is None else cut(child.there)
-        times = cut(child.times)
-        children.append(Child(child.role, below, times, child.dims, there))
-    return Expansion((), cut(expansion.cost), tuple(children))
+        sums: list[Any] = [0, 0, 0]
+        stride = 1
+        for axis, value in (
+            (box.l2, limits.l2),
+            (box.l1, limits.l1),
+            (box.vrf, limits.vrf),
+        ):
+            place = np.asarray(_place(parent, axis, value))
+            kind = _varies(place)
+            sums[kind] = sums[kind] + np.where(place < 0, NONE, place * stride)
+            stride *= len(axis)
+        if _varies(np.asarray(at)) or _varies(np.asarray(child.times)):
+            raise ValueError(f"hole '{child.role}' is another for each limit")
+        times = np.asarray(child.times, np.float64)
+        return cls(times, *(np.asarray(v, np.int64) for v in (at, *sums)))
+
+    def terms(self, points: tuple[int, ...], chosen: Integers) -> tuple[_Term, ...]:
+        """In the order of `gather.HOLE`, after those of the table, at some points."""
+        arrays = (self.at, self.times, self.vrf, self.l1, self.l2)
+        return tuple(_term(array, points, chosen) for array in arrays)
 
 
-def _cut_array(values: Any, window: tuple[int, ...]) -> Any:
-    """The part from the origin of what broadcasts to a box; itself if it is all."""
-    if not np.ndim(values):
-        return values
-    shape = values.shape
-    if all(extent <= top for extent, top in zip(shape, window, strict=True)):
-        return values
-    return values[tuple(map(slice, window))]
+def _varies(array: Array) -> int:
+    """What numbers vary with beside the sizes: 0 for nothing, 1 for what is left of L1,
+    2 for L2.
+
+    Raises:
+        ValueError: with both.
+    """
+    near, far = np.shape(array)[-2:] if np.ndim(array) else (1, 1)
+    if near > 1 and far > 1:
+        raise ValueError("a hole's limits vary with what is left of both caches")
+    return 1 if near > 1 else 2 if far > 1 else 0
 
 
-def _restrict(frame: Frame, window: tuple[int, ...]) -> Frame:
-    if all(size.shape[dim] == window[dim] for dim, size in enumerate(frame.sizes)):
-        return frame
-    sizes = tuple(
-        array[(slice(None),) * dim + (slice(window[dim]),)]
-        for dim, array in enumerate(frame.sizes)
-    )
-    left = frame.limits.vrf
-    if np.ndim(left):
-        part = tuple(
-            slice(window[dim]) if extent > 1 else slice(None)
-            for dim, extent in enumerate(left.shape)
-        )
-        left = left[part]
-    return Frame(frame.key, sizes, frame.limits.replace(Level.VRF, left))
+def _term(values: Array, points: tuple[int, ...], chosen: Integers) -> _Term:
+    """What broadcasts to a box, at some of its points."""
+    near, far = values.shape[-2:] if values.ndim else (1, 1)
+    width = near * far
+    each = int(width > 1)
+    if values.size == width:
+        return _Term(np.ascontiguousarray(values).reshape(-1), 0, each)
+    every = np.broadcast_to(values, (*points, near, far)).reshape(-1, width)
+    return _Term(np.ascontiguousarray(every[chosen]).reshape(-1), width, each)
+
+
+def _place(parent: Evaluated, axis: Axis, value: Any) -> Any:
+    """The positions of values on an axis, `NONE` where it has none."""
+    if axis == (ANY,):
+        return 0
+    known = parent.axes.get(id(value))
+    if known is not None:
+        dim, values = known
+        found, _ = positions(axis, values)
+        rank = len(parent.box.axes)
+        return found.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
+    ladder = np.asarray(axis, np.int64)
+    if not ladder.size:
+        return np.full(np.shape(value), NONE)
+    place = np.minimum(np.searchsorted(ladder, value), len(axis) - 1)
+    return np.where(ladder[place] == value, place, NONE)
+
+
+@lru_cache(maxsize=65536)
+def positions(axis: Axis, values: Axis) -> tuple[Integers, bool]:
+    """The index on ``axis`` of each of ``values``, `NONE` for none; any such."""
+    if axis == (ANY,):
+        return np.zeros(len(values), np.int64), False
+    place = {value: i for i, value in enumerate(axis)}
+    found = np.asarray([place.get(value, NONE) for value in values], np.int64)
+    return found, bool(np.any(found < 0))

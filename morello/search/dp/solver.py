@@ -16,6 +16,7 @@ from morello.interrupts import check_sigint, defer_sigint
 from morello.machine import Target
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import Axis, Box, Free
+from morello.search.dp.evaluate import Evaluations
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.dp.table_solver import TableSolver
 from morello.search.impl import Branch, Impl
@@ -245,7 +246,10 @@ class _Run:
         self.points = 0
         self.impls = 0
         """Implementations that were compared."""
+        self.evaluations = Evaluations(limits, target)
         self._boxes: dict[TableId, Box] = {}
+        self._same: dict[Box, Box] = {}
+        """The one of all equal boxes that is used, so that comparing them is quick."""
         self._keys: dict[SpecKey, _Known] = {}
         self._pending: set[TableId] = set()
         self._impls: dict[tuple[TableId, Spec], Impl] = {}
@@ -323,16 +327,21 @@ class _Run:
         """The table of a goal."""
         return self.loop_id(TableId(key, sizes, Free()), key)
 
-    def child_id(self, parent: TableId, child: Child) -> TableId:
-        """The table that a hole of a parent's table is looked up in."""
-        sizes = tuple(parent.sizes[d] for d in child.dims)
-        known = self._known(child.frame.key)
+    def child_id(self, parent: TableId, key: SpecKey, dims: tuple[int, ...]) -> TableId:
+        """The table that a hole of a parent's table is looked up in.
+
+        Args:
+            key: of the hole.
+            dims: for each of its dimensions, that of the parent.
+        """
+        sizes = tuple(parent.sizes[d] for d in dims)
+        known = self._known(key)
         return TableId(known.key, sizes, self._free(known, parent))
 
     def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
         """The same for a hole of any action: loops may stay in their table."""
         if action.loop_dim(parent.key) is None:
-            return self.child_id(parent, child)
+            return self.child_id(parent, child.frame.key, child.dims)
         key = action.loop_key(parent.key)
         if key == parent.key:
             return parent
@@ -375,7 +384,7 @@ class _Run:
                 identity.free,
                 self.target,
             )
-            self._boxes[identity] = found
+            found = self._boxes[identity] = self._same.setdefault(found, found)
         return found
 
     def program(self, spec: Spec, table: Table | Packed) -> Impl:

@@ -1,12 +1,14 @@
 """All Specs of one key under one goal: their costs and decisions."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from morello.actions import Action
+from morello.search.compiled.words import address
 from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Frame
@@ -83,6 +85,14 @@ class Costs:
         count = len(box.vrf) * len(box.l1) * len(box.l2)
         slices = costs.reshape(*map(len, box.sizes), count)
         return cls(box, slices, np.arange(count))
+
+    @functools.cached_property
+    def words(self) -> tuple[int, int, int, int]:
+        """Where its arrays are, and how many slices; the last combination of limits is
+        the one with the greatest."""
+        most = int(self.place[-1]) if len(self.place) else 0
+        arrays = address(self.slices), address(self.place)
+        return *arrays, self.slices.shape[-1], most
 
     @property
     def dense(self) -> Floats:

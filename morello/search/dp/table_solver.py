@@ -7,40 +7,44 @@ smaller size of the reduction, and others that leave it: so the sizes of a reduc
 that overwrites are settled one after another, ascending.
 """
 
-import copy
 import dataclasses
-from typing import Protocol, Self
+from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
-from morello.actions import Action, Child, Expansion, Peel
-from morello.actions.loops import tile_key
+from morello.actions import Action
 from morello.errors import SearchError
+from morello.search.compiled import compiled
+from morello.search.compiled.words import ACTION, HOLE
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import Axis, Box
-from morello.search.dp.evaluate import Applied, Below
-from morello.search.dp.fused import improve
-from morello.search.dp.gather import positions
+from morello.search.dp.evaluate import Below, Gathered, positions
 from morello.search.dp.limit_slices import Slices
 from morello.search.dp.table import (
     COST_BOUND,
     NO_ACTION,
     Costs,
     Floats,
+    Integers,
     Table,
     TableId,
-    frame_of,
 )
-from morello.search.dp.tiling import Loops, plan_loops, sweep
+from morello.search.dp.tiling import (
+    Loops,
+    Peeled,
+    axis_words,
+    peel_words,
+    plan_loops,
+)
 from morello.search.queries.pins import Fixed
 from morello.spec import Limits, SpecKey
-from morello.spec.frame import Bools, Frame
+from morello.spec.frame import Bools
 
 
 class Tables(Below, Protocol):
     """What one table is solved from."""
 
-    limits: Limits
     room: Limits
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
@@ -104,21 +108,21 @@ class TableSolver:
         return Table(self.id, self.box, actions, self.costs, self.decisions)
 
     def _settle(self, actions: tuple[Action, ...]) -> None:
-        frame = frame_of(self.key, self.box, self.run.limits)
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
-        peels: dict[int, Peel] = {}
+        parts: dict[int, Action] = {}
+        gathers: dict[int, Action] = {}
         keys: dict[tuple[type[Action], int], SpecKey] = {}
         for index, action in enumerate(actions):
             dim = action.loop_dim(self.key)
-            if isinstance(action, Peel) and self._stays(action):
-                peels[index] = action
-            elif dim is None:
-                self._gather(index, action, frame)
-            else:
-                same = type(action), dim
-                if same not in keys:
-                    keys[same] = action.loop_key(self.key)
-                loops.setdefault((dim, keys[same]), {})[index] = action
+            if dim is None:
+                stays = action.first_part(self.key) is not None
+                (parts if stays else gathers)[index] = action
+                continue
+            same = type(action), dim
+            if same not in keys:
+                keys[same] = action.loop_key(self.key)
+            loops.setdefault((dim, keys[same]), {})[index] = action
+        self._gather(gathers)
         own = {}
         for (dim, key), found in loops.items():
             if key == self.key:
@@ -126,10 +130,7 @@ class TableSolver:
             else:
                 self._loop_below(dim, key, found)
         self._fix(actions)
-        if peels:
-            self._peel_within(peels, own, frame)
-        else:
-            self.slices = self._loop_within(own)
+        self._loop_within(own, self._peels(parts))
         self._leave_out()
 
     def _leave_out(self) -> None:
@@ -146,66 +147,18 @@ class TableSolver:
                 self.slices.costs[nowhere] = np.inf
                 self.nowhere = nowhere
 
-    def _stays(self, peel: Peel) -> bool:
-        """Whether the first part of a peeled reduction is in this table."""
-        return tile_key(self.key, self.key.kind.dims.index(peel.dim)) == self.key
-
-    def _peel_within(
-        self,
-        peels: dict[int, Peel],
-        loops: dict[int, dict[int, Action]],
-        frame: Frame,
-    ) -> None:
-        """Peeled reductions whose first part is in this table, and loops.
-
-        Neither loop nor action makes a Spec with a greater reduction, so that one size
-        of it after another is final.
-        """
-        priced: dict[int, tuple[Peel, Floats, tuple[int, ...]]] = {}
-        for index, peel in peels.items():
-            applied = Applied.of(peel, self.id, self.box, frame, self.run)
-            if applied is not None:
-                priced[index] = peel, self._total(applied), applied.window
-        for dim in self.key.kind.reductions:
-            axis = self.box.sizes[dim]
-            for at in range(len(axis)):
-                part = self._part(dim, at)
-                for index, (peel, price, window) in priced.items():
-                    if peel.size in axis[:at]:
-                        first = self._first(dim, at, peel, price, window)
-                        part._improve(index, *first)
-                slices = part._loop_within(loops)
-                if slices is not None:
-                    slices.write_back(part.costs, part.decisions)
-
-    def _first(
-        self, dim: int, at: int, peel: Peel, others: Floats, window: tuple[int, ...]
-    ) -> tuple[Floats, tuple[int, ...]]:
-        """What a peeled reduction costs at one of its sizes, and where.
-
-        Args:
-            at: the coordinate of the size.
-            others: what all but the first part costs, at every size.
-            window: where it does.
-        """
-        ends = (*window[:dim], 1, *window[dim + 1 :])
-        here, first = (list(map(slice, window)) for _ in range(2))
-        here[dim] = slice(at, at + 1)
-        place = self.box.sizes[dim].index(peel.size)
-        first[dim] = slice(place, place + 1)
-        total = np.broadcast_to(others, window)[tuple(here)] + self.costs[tuple(first)]
-        return total, ends
-
-    def _part(self, dim: int, at: int) -> Self:
-        """The table at one coordinate of a dimension."""
-        window = (slice(None),) * dim + (slice(at, at + 1),)
-        part = copy.copy(self)
-        sizes = list(self.box.sizes)
-        sizes[dim] = sizes[dim][at : at + 1]
-        part.box = dataclasses.replace(self.box, sizes=tuple(sizes))
-        part.costs, part.decisions = self.costs[window], self.decisions[window]
-        part.fixed = self.fixed[window]
-        return part
+    def _peels(self, actions: dict[int, Action]) -> list[Peeled]:
+        """Reductions whose first part is in this table, with what all else costs."""
+        found = []
+        for index, action in actions.items():
+            dim, size = action.first_part(self.key) or (0, 0)
+            gathered = self._gathered(action)
+            if gathered is None or size not in self.box.sizes[dim][:-1]:
+                continue
+            others = self._totals(*_words([(index, *gathered)]))
+            place = self.box.sizes[dim].index(size)
+            found.append(Peeled(dim, place, index, others))
+        return found
 
     def _fix(self, actions: tuple[Action, ...]) -> None:
         """Decide the points that are pinned, before anything is made of them."""
@@ -215,30 +168,40 @@ class TableSolver:
             self.fixed[fixed.point] = True
             self.pinned = True
 
-    def _loop_within(self, loops: dict[int, dict[int, Action]]) -> Slices | None:
-        """Loops whose holes are in this table.
-
-        Returns:
-            what is to be written back; None if nothing is.
-        """
+    def _loop_within(
+        self, loops: dict[int, dict[int, Action]], peels: list[Peeled]
+    ) -> None:
+        """Loops whose holes are in this table, and peeled reductions."""
         plans = []
         for dim, found in loops.items():
             planned = self._plan(dim, self.box.sizes[dim], found)
             if not planned.plan.is_empty:
                 plans.append((planned, np.asarray(list(found), np.int32)))
                 self._count_loops(planned)
-        if not plans:
-            return None
+        if not plans and not peels:
+            return
+        sizes = self.box.shape[: len(self.box.sizes)]
+        axes, _kept = axis_words(plans, sizes)
         if self.pinned:  # slices that cost the same may have other pins
-            costs, decisions, fixed = map(
-                np.ascontiguousarray, (self.costs, self.decisions, self.fixed)
-            )
-            sweep(costs, decisions, plans, fixed=fixed)
-            self.costs[...], self.decisions[...] = costs, decisions
-            return None
-        slices = Slices.of(self.costs, len(self.box.sizes))
-        sweep(slices.costs, slices.decisions, plans)
-        return slices
+            width = self.costs[(0,) * len(sizes)].size
+            arrays = (self.costs.reshape(-1), self.decisions.reshape(-1))
+            peeled = peel_words(peels, sizes), self.fixed.reshape(-1)
+            compiled().sweep_around(*arrays, width, axes, *peeled)
+            return
+        totals = tuple(peel.others for peel in peels)
+        slices = self.slices = Slices.of(self.costs, len(sizes), totals)
+        few = [
+            dataclasses.replace(peel, others=others)
+            for peel, others in zip(peels, slices.others, strict=True)
+        ]
+        self._sweep(slices, axes, peel_words(few, sizes))
+
+    def _sweep(self, slices: Slices, axes: Integers, peels: Integers) -> None:
+        """Loops and peeled reductions on the distinct slices."""
+        costs = slices.costs.reshape(-1)
+        width = slices.costs.shape[-1]
+        decisions = slices.decisions.reshape(-1)
+        compiled().sweep(costs, decisions, costs, width, axes, peels)
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key: an operand stops being contiguous."""
@@ -246,10 +209,21 @@ class TableSolver:
         if not table.slices.size:
             return
         planned = self._plan(dim, table.box.sizes[dim], loops)
+        if planned.plan.is_empty:
+            return
         self._count_loops(planned)
         below = np.ascontiguousarray(aligned(table, self.box, dim))
         indices = np.asarray(list(loops), np.int32)
-        sweep(self.costs, self.decisions, [(planned, indices)], below)
+        axes, _kept = axis_words([(planned, indices)], below.shape)
+        self._sweep_below(below, axes)
+
+    def _sweep_below(self, below: Floats, axes: Integers) -> None:
+        """Loops whose holes are in another table, which has its arrays."""
+        costs, decisions = self.costs.reshape(-1), self.decisions.reshape(-1)
+        width = self.costs[(0,) * len(self.box.sizes)].size
+        compiled().sweep(
+            costs, decisions, below.reshape(-1), width, axes, peel_words((), ())
+        )
 
     def _plan(self, dim: int, below: Axis, loops: dict[int, Action]) -> Loops:
         """The loops along a dimension, with holes in a table that has these sizes."""
@@ -260,50 +234,63 @@ class TableSolver:
         others = self.costs.size // self.costs.shape[planned.dim]
         self.impls += len(planned.plan.actions) * others
 
-    def _gather(self, index: int, action: Action, frame: Frame) -> None:
-        """Try an action whose holes are in other tables, everywhere at once."""
-        applied = Applied.of(action, self.id, self.box, frame, self.run)
-        if applied is not None:
-            self._choose(index, applied)
+    def _gather(self, actions: dict[int, Action]) -> None:
+        """Actions whose holes are in other tables, everywhere at once."""
+        found = []
+        for index, action in actions.items():
+            gathered = self._gathered(action)
+            if gathered is not None:
+                found.append((index, *gathered))
+        if found:
+            self._choose(*_words(found))
 
-    def _choose(self, index: int, applied: Applied) -> None:
-        """Take an action where it is the best so far."""
-        compared = improve(self.costs, self.decisions, index, applied)
-        if compared is None:
-            self._improve(index, self._total(applied), applied.window)
-        else:
-            self.impls += compared
+    def _gathered(self, action: Action) -> tuple[Gathered, list[Costs]] | None:
+        """An action, and the tables of its holes; None where it leads nowhere."""
+        run = self.run
+        evaluated = run.evaluations.evaluated(action, self.key, self.box)
+        if evaluated is None:
+            return None
+        keys = run.evaluations.child_keys(action, self.key)
+        below = [
+            run.child_id(self.id, key, child.dims)
+            for key, child in zip(keys, evaluated.children, strict=True)
+        ]
+        boxes = tuple(None if b == self.id else run.box(b) for b in below)
+        gathered = evaluated.gathered(boxes)
+        if gathered is None:
+            return None
+        return gathered, [run.costs(b) for b in below if b != self.id]
 
-    def _total(self, applied: Applied) -> Floats:
-        """What an action costs, with its holes that are in other tables."""
-        total = applied.total(self._own(applied.expansion), self._hole)
-        self.impls += applied.compared(total.size)
-        return total
+    def _choose(self, actions: Integers, holes: Integers) -> None:
+        """Take each action where it is the best so far."""
+        costs, decisions = self.costs.reshape(-1), self.decisions.reshape(-1)
+        caches = self.box.shape[-2:]
+        self.impls += compiled().gather(costs, decisions, *caches, actions, holes)
 
-    def _own(self, expansion: Expansion) -> Floats:
-        """What an action costs by itself."""
-        return np.asarray(expansion.cost, np.float64)
+    def _totals(self, actions: Integers, holes: Integers) -> Floats:
+        """What one action costs, with its holes that are in other tables."""
+        totals = np.full(self.box.shape, np.inf)
+        caches = self.box.shape[-2:]
+        self.impls += compiled().gather_totals(
+            totals.reshape(-1), *caches, actions[0], holes
+        )
+        return totals
 
-    def _hole(self, child: Child, costs: Floats) -> Floats:
-        """What a hole adds, given its costs: nothing where there is none.
 
-        One that does not count must have a program all the same.
-        """
-        if child.there is None:
-            once = isinstance(child.times, int) and child.times == 1
-            return costs if once else child.times * costs
-        hidden = np.where(np.isfinite(costs), 0.0, np.inf)
-        counted = np.where(child.times, costs, hidden) * np.maximum(child.times, 1)
-        return np.where(child.there, counted, 0.0)
-
-    def _improve(self, index: int, total: Floats, window: tuple[int, ...]) -> None:
-        part = tuple(slice(0, extent) for extent in window)
-        costs, decisions = self.costs[part], self.decisions[part]
-        better = total < costs
-        if self.pinned:
-            better &= ~self.fixed[part]
-        np.copyto(costs, total, where=better)
-        np.copyto(decisions, np.int32(index), where=better)
+def _words(
+    found: Iterable[tuple[int, Gathered, list[Costs]]],
+) -> tuple[Integers, Integers]:
+    """Actions and their holes as `compiled/gather.py` reads them."""
+    actions: list[tuple[int, ...]] = []
+    holes: list[tuple[int, ...]] = []
+    for index, gathered, tables in found:
+        actions.append((index, *gathered.action, len(holes), len(tables)))
+        for table, places in zip(tables, gathered.holes, strict=True):
+            holes.append((*table.words, *places))
+    return (
+        np.asarray(actions, np.int64).reshape(-1, len(ACTION)),
+        np.asarray(holes, np.int64).reshape(-1, len(HOLE)),
+    )
 
 
 def aligned(table: Costs, box: Box, dim: int) -> Floats:
@@ -315,12 +302,13 @@ def aligned(table: Costs, box: Box, dim: int) -> Floats:
     ):
         if place != dim and theirs != ours:
             found, gaps = positions(theirs, ours)
-            costs = costs.take(found, axis=place)
+            costs = costs.take(np.maximum(found, 0), axis=place)
             if gaps:
                 costs[(slice(None),) * place + (found < 0,)] = np.inf
     limits = zip(table.box.axes[dims:], box.axes[dims:], strict=True)
     classes = [positions(theirs, ours)[0] for theirs, ours in limits]
-    chosen = table.place.reshape(table.box.shape[dims:])[np.ix_(*classes)]
+    mesh = np.ix_(*(np.maximum(here, 0) for here in classes))
+    chosen = table.place.reshape(table.box.shape[dims:])[mesh]
     costs = costs.take(chosen, axis=-1)
     for place, here in enumerate(classes, dims):
         if (here < 0).any():

@@ -3,27 +3,24 @@
     trips · T[t] + share · T[n mod t] + own
 
 where T is the table of its holes: the one that is being solved, or another if a tile
-has another key. The numbers come from `Action.expand` on that axis alone, with operands
-in L1. What rows of farther ones cost (`rows_cost`) is added, and where that differs as
-they are wide, for one width of each class.
+has another key. The numbers come from `Action.expand` on that axis alone: a loop costs
+the same whatever it goes over.
 """
 
 import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from morello.actions import Action
-from morello.cost.strided_access import pays_rows, rows_cost, width_class, widths
 from morello.machine import Target
+from morello.search.compiled.words import AXIS, PEEL, address
 from morello.search.dp.axes import Axis
-from morello.search.dp.machine_code import address
-from morello.search.dp.native_sweep import sweep_function
 from morello.search.dp.table import Floats, Integers
 from morello.spec import Layout, Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame
@@ -57,7 +54,7 @@ class Plan:
 
     @functools.cached_property
     def words(self) -> tuple[int, ...]:
-        """Where its arrays are, in the order of `native_sweep.AXIS`."""
+        """Where its arrays are, in the order of `words.AXIS`."""
         numbers = self.main, self.rest, self.trips, self.share, self.own
         return tuple(map(address, (self.starts, *numbers)))
 
@@ -128,37 +125,15 @@ def plan_loops(
         actions: the loops along ``dim``, all of them legal on the key.
     """
     bare = _bare(key, dim, target)
-    wide = widths(bare, dim, target)
     shape = tuple(map(len, sizes))
-    everywhere = _everywhere(shape)
-    if not wide:
-        plan = _plan(bare, dim, sizes[dim], below, actions, target, ())
-        return Loops(dim, shape, (Part(everywhere, plan),))
-    alike = [_alike(bare, other, sizes[other], target) for other in wide]
-    parts = []
-    for chosen in itertools.product(*alike):
-        where = list(everywhere)
-        others = []
-        for other, places in zip(wide, chosen, strict=True):
-            where[other] = np.asarray(places)
-            others.append((other, sizes[other][places[0]]))
-        plan = _plan(bare, dim, sizes[dim], below, actions, target, tuple(others))
-        parts.append(Part(tuple(where), plan))
-    return Loops(dim, shape, tuple(parts))
+    plan = _plan(bare, dim, sizes[dim], below, actions, target, ())
+    return Loops(dim, shape, (Part(_everywhere(shape), plan),))
 
 
 @lru_cache(maxsize=1024)
 def _everywhere(shape: tuple[int, ...]) -> tuple[Integers, ...]:
     """All coordinates along each dimension."""
     return tuple(map(np.arange, shape))
-
-
-def _alike(key: SpecKey, dim: int, axis: Axis, target: Target) -> list[list[int]]:
-    """The coordinates of an axis, those together at which rows cost the same."""
-    found: dict[Hashable, list[int]] = {}
-    for place, size in enumerate(axis):
-        found.setdefault(width_class(key, dim, size, target), []).append(place)
-    return list(found.values())
 
 
 @lru_cache(maxsize=65536)
@@ -172,14 +147,10 @@ def _bare(key: SpecKey, dim: int, target: Target) -> SpecKey:
         forms = [_far(t, t.level, t.contiguous) for t in key.tensors]
     else:
         forms = [
-            _far(t, t.level, t.contiguous)
-            if dim in operand.dims and pays_rows(key, index, dim, target)
-            else _far(t, Level.L1)
+            _far(t, Level.L1)
             if dim in operand.dims
             else TensorSpec(t.dtype, Level.L1, Layout.row_major(t.rank))
-            for index, (operand, t) in enumerate(
-                zip(key.kind.operands, key.tensors, strict=True)
-            )
+            for operand, t in zip(key.kind.operands, key.tensors, strict=True)
         ]
     return dataclasses.replace(key, tensors=tuple(forms))
 
@@ -216,15 +187,7 @@ def _plan(
     """
     if not key.serial:
         return _expanded(key, dim, axis, below, actions, target, others)
-    plan = _expanded(_in_l1(key), dim, axis, below, actions, target, ())
-    if plan.is_empty or not any(
-        pays_rows(key, operand, dim, target) for operand in range(len(key.tensors))
-    ):
-        return plan
-    extents = np.repeat(np.asarray(axis, np.int64), np.diff(plan.starts))
-    steps = np.asarray(below, np.int64)[plan.main]
-    rows = rows_cost(_frame(key, dim, extents, others), dim, steps, target)
-    return dataclasses.replace(plan, own=plan.own + rows)
+    return _expanded(_in_l1(key), dim, axis, below, actions, target, ())
 
 
 @lru_cache(maxsize=4096)
@@ -292,49 +255,61 @@ def _collect(
             rows[i].append((index, tile, left, *numbers))
 
 
-def sweep(
-    costs: Floats,
-    decisions: Decisions,
-    loops: Sequence[tuple[Loops, Decisions]],
-    below: Floats | None = None,
-    fixed: Bools | None = None,
-) -> None:
-    """Settle every point of a table, in place: ascending, so that each is final.
+@dataclasses.dataclass(frozen=True)
+class Peeled:
+    """A reduction of which a first part stays in the table.
 
     Args:
-        costs: of the points, sizes before limits; without gaps.
-        decisions: of the same shape.
-        loops: those along each dimension, and the decision that stands for each of
-            their actions.
-        below: the costs of the holes, of the same shape but along the one dimension
-            that has loops; None if loops stay in the table.
-        fixed: which points are decided already; None for none.
+        dim: the reduction.
+        place: the coordinate of the first part.
+        code: the decision that stands for it.
+        others: what all but the first part costs, at each point.
     """
-    loops = [(planned, codes) for planned, codes in loops if not planned.plan.is_empty]
-    if not loops or not costs.size:
-        return
-    holes = costs if below is None else below
-    shape = loops[0][0].shape
-    width = math.prod(costs.shape[len(shape) :])
-    kept: list[Any] = []  # arrays that live until the call is over
-    words: list[int] = []
+
+    dim: int
+    place: int
+    code: int
+    others: Floats
+
+
+def axis_words(
+    loops: Sequence[tuple[Loops, Decisions]], holes: tuple[int, ...]
+) -> tuple[Integers, list[Any]]:
+    """The loops along each axis as `compiled/tiling.py` reads them, and what has to
+    live until the call is over.
+
+    Args:
+        holes: how many coordinates the table of the holes has along each axis.
+    """
+    kept: list[Any] = []
+    rows = []
     for planned, codes in loops:
         plan, which = planned.joined
         chosen = codes[plan.actions]
-        kept += (which, chosen)
-        words += (math.prod(shape[planned.dim + 1 :]), shape[planned.dim])
-        words += (holes.shape[planned.dim], 0 if which is None else address(which))
-        words += (*plan.words, address(chosen))
-    axes = np.asarray(words, np.int64)
-    room = np.empty(width), np.empty(width, np.int32)
-    sweep_function()(
-        address(costs),
-        address(decisions),
-        address(holes),
-        math.prod(shape),
-        width,
-        len(loops),
-        address(axes),
-        None if fixed is None else address(fixed),
-        *map(address, room),
-    )
+        kept += (plan, which, chosen)
+        rows.append(
+            (
+                math.prod(planned.shape[planned.dim + 1 :]),
+                planned.shape[planned.dim],
+                holes[planned.dim],
+                0 if which is None else address(which),
+                *plan.words,
+                address(chosen),
+            )
+        )
+    return np.asarray(rows, np.int64).reshape(len(rows), len(AXIS)), kept
+
+
+def peel_words(peels: Sequence[Peeled], shape: tuple[int, ...]) -> Integers:
+    """Peeled reductions as `compiled/tiling.py` reads them."""
+    rows = [
+        (
+            math.prod(shape[peel.dim + 1 :]),
+            shape[peel.dim],
+            peel.place,
+            address(peel.others),
+            peel.code,
+        )
+        for peel in peels
+    ]
+    return np.asarray(rows, np.int64).reshape(len(rows), len(PEEL))

@@ -157,7 +157,11 @@ class Explorer:
         return tuple(
             (
                 child,
-                Place(child.frame.spec(), place.goal, run.child_id(place.table, child)),
+                Place(
+                    child.frame.spec(),
+                    place.goal,
+                    run.child_id(place.table, child.frame.key, child.dims),
+                ),
             )
             for child in expansion.children
             if int(child.exists)

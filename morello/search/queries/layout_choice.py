@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from morello.actions.move import forms_beforehand
+from morello.actions import ACTIONS
 from morello.errors import SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Solver
@@ -69,7 +69,8 @@ def _layouts(spec: Spec, operand: int, target: Target) -> tuple[Layout, ...]:
     shape = spec.shape(operand)
     full = [
         form.layout
-        for form in forms_beforehand(spec.key, operand, target)
+        for action in ACTIONS
+        for form in action.forms_beforehand(spec.key, operand, target)
         if form.dtype is tensor.dtype
         and all(size >= form.layout.pack(dim) for dim, size in enumerate(shape))
     ]

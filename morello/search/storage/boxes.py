@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from morello.search.compiled import compiled
 from morello.search.dp.axes import ANY, Axis, Box
-from morello.search.dp.machine_code import address
 from morello.search.dp.table import NO_ACTION, Floats, Integers
-from morello.search.storage.box_cover import native
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -45,8 +44,7 @@ class LabelBoxes:
         work = _Work(dense.shape)
         queue = _queue(dense)
         arrays = (work.order, *work.cursors, queue)
-        numbers = _OVER, len(queue)
-        boxes, found = work.collect("cover_labels", dense, arrays, numbers, ())
+        boxes, found = work.collect("cover_labels", dense, (*arrays, _OVER))
         return cls(dense.shape, boxes, found)
 
     def at(self, point: tuple[int, ...]) -> int:
@@ -70,13 +68,12 @@ class LabelBoxes:
         """The dense array."""
         dense = np.full(self.shape, NO_ACTION, np.int32)
         work = _Work(self.shape)
-        arrays: tuple[Any, ...] = (dense, work.strides, *work.cursors)
-        native()["paint_labels"](
-            *map(address, arrays),
-            work.rank,
-            address(self.ends),
-            address(self.labels),
-            len(self.labels),
+        compiled().paint_labels(
+            dense.reshape(-1),
+            work.strides,
+            *work.cursors,
+            np.ascontiguousarray(self.ends).reshape(-1),
+            np.ascontiguousarray(self.labels),
         )
         return dense
 
@@ -104,9 +101,8 @@ class CostBoxes:
         dims = len(box.sizes)
         work = _Work(dense.shape)
         scale = _Scale.of(box.axes, dims)
-        ends, _ = work.collect(
-            "cover_costs", dense, (work.cost_order(dims), *work.cursors), (), scale.all
-        )
+        arrays = (work.cost_order(dims), *work.cursors, *scale.all)
+        ends, _ = work.collect("cover_costs", dense, arrays, labelled=False)
         return cls(box.axes, dims, ends, _corners(dense, ends, dims))
 
     def at(self, point: tuple[int, ...]) -> float:
@@ -143,14 +139,14 @@ class CostBoxes:
         dense = np.full(tuple(map(len, self.axes)), np.inf)
         work = _Work(dense.shape)
         scale = _Scale.of(self.axes, self.dims)
-        arrays = (dense, *scale.all, work.strides, *work.cursors)
-        native()["paint_costs"](
-            *map(address, arrays),
-            work.rank,
-            address(self.ends),
-            address(self.corners),
+        compiled().paint_costs(
+            dense.reshape(-1),
+            *scale.all,
+            work.strides,
+            *work.cursors,
+            np.ascontiguousarray(self.ends).reshape(-1),
+            np.ascontiguousarray(self.corners).reshape(-1),
             1 << self.dims,
-            len(self.ends),
         )
         return dense
 
@@ -176,13 +172,13 @@ def _queue(labels: Words) -> Words:
     """The points that have a label, in the order that they are covered: rare labels
     first, the points of one ascending."""
     counts = np.zeros(int(labels.max(initial=NO_ACTION)) + 1, np.int64)
-    native()["count_labels"](address(labels), labels.size, address(counts))
+    flat = labels.reshape(-1)
+    compiled().count_labels(flat, counts)
     order = np.argsort(counts, kind="stable")
     ends = np.empty_like(counts)
     ends[order] = np.cumsum(counts[order]) - counts[order]
     queue = np.empty(int(counts.sum()), np.int32)
-    places = address(ends), address(queue)
-    native()["queue_points"](address(labels), labels.size, *places)
+    compiled().queue_points(flat, ends, queue)
     return queue
 
 
@@ -274,26 +270,18 @@ class _Work:
         name: str,
         dense: np.ndarray[Any, Any],
         arrays: tuple[Any, ...],
-        numbers: tuple[int, ...],
-        scale: tuple[Any, ...],
+        labelled: bool = True,
     ) -> tuple[Words, Words]:
         """Call a function that covers an array, with more room until it is enough."""
         room = 1024
+        function = getattr(compiled(), name)
+        flat = dense.reshape(-1)
         while True:
             ends = np.empty((room, 2, self.rank), np.int32)
             labels = np.empty(room, np.int32)
-            covered = np.zeros(dense.shape, np.int8)
-            before = (dense, covered, self.shape, self.strides, *arrays)
-            after = (ends,) if scale else (ends, labels)
-            count = native()[name](
-                *map(address, before),
-                self.rank,
-                self.points,
-                *map(address, scale),
-                *numbers,
-                room,
-                *map(address, after),
-            )
+            covered = np.zeros(len(flat), np.int8)
+            found = (ends.reshape(-1), labels) if labelled else (ends.reshape(-1),)
+            count = function(flat, covered, self.shape, self.strides, *arrays, *found)
             if count >= 0:
                 return ends[:count].copy(), labels[:count].copy()
             room *= 8

@@ -1,23 +1,33 @@
-"""The loops of compression, compiled by `native_python`.
+"""The loops of compression: greedy covers of an array by boxes.
 
 A box is a half-open range of positions on every axis. Each is grown from the first
 point that none has, as far as it goes along one axis after another; boxes may overlap.
 Arrays are C-contiguous; ``strides`` count elements.
 """
 
-import functools
-from collections.abc import Callable
+from typing import Any
 
-from morello.search.dp.native_python import (
-    F64,
-    I8,
-    I32,
-    I64,
-    compile_native,
-    same_ratio,
-)
+import numpy as np
+
+from morello.search.compiled.jit import jit
+
+F64 = np.ndarray[Any, np.dtype[np.float64]]
+I64 = np.ndarray[Any, np.dtype[np.int64]]
+I32 = np.ndarray[Any, np.dtype[np.int32]]
+I8 = np.ndarray[Any, np.dtype[np.int8]]
 
 
+@jit
+def same_ratio(a: int, b: int, c: int, d: int) -> bool:
+    """Whether a / b = c / d, for b and d other than 0 and products below 2^115.
+
+    Products wrap modulo 2^64; what a float says of their difference tells multiples of
+    that apart.
+    """
+    return a * d == c * b and abs(float(a) * d - float(c) * b) < 2.0**63
+
+
+@jit
 def advance(
     offset: int, strides: I64, lo: I64, hi: I64, at: I64, rank: int, axis: int
 ) -> int:
@@ -38,6 +48,7 @@ def advance(
     return -1
 
 
+@jit
 def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
     """The first point of a box."""
     offset = 0
@@ -47,6 +58,7 @@ def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
     return offset
 
 
+@jit
 def is_equal(
     labels: I32, covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
     axis: int, position: int, label: int, over: int,
@@ -63,6 +75,7 @@ def is_equal(
     return 1
 
 
+@jit
 def bends(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     at: I64, rank: int, offset: int,
@@ -77,16 +90,18 @@ def bends(
             if at[k] > lo[k] + 1:
                 x = starts[k] + at[k]
                 middle = costs[offset - step]
-                before = middle - costs[offset - 2 * step]
+                rise = int(here - middle)
+                before = int(middle - costs[offset - 2 * step])
                 run = coordinates[x] - coordinates[x - 1]
                 run_before = coordinates[x - 1] - coordinates[x - 2]
-                if not same_ratio(here - middle, run, before, run_before):
+                if not same_ratio(rise, run, before, run_before):
                     return 1
         elif at[k] > lo[k] and costs[offset - step] != here:
             return 1
     return 0
 
 
+@jit
 def is_straight(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     hi: I64, at: I64, rank: int, axis: int, position: int,
@@ -101,6 +116,7 @@ def is_straight(
     return 1
 
 
+@jit
 def cover(covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int) -> int:
     """Mark the points of a box."""
     offset = first(strides, lo, at, rank)
@@ -110,6 +126,7 @@ def cover(covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int) -> in
     return 0
 
 
+@jit
 def start(point: int, shape: I64, strides: I64, lo: I64, hi: I64, rank: int) -> int:
     """Make the box of one point."""
     rest = point
@@ -120,6 +137,7 @@ def start(point: int, shape: I64, strides: I64, lo: I64, hi: I64, rank: int) -> 
     return 0
 
 
+@jit
 def volume(lo: I64, hi: I64, rank: int, axis: int) -> int:
     """The points of a slab across an axis."""
     points = 1
@@ -129,6 +147,7 @@ def volume(lo: I64, hi: I64, rank: int, axis: int) -> int:
     return points
 
 
+@jit
 def spread(
     labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
     at: I64, rank: int, label: int, over: int, bound: int,
@@ -153,21 +172,22 @@ def spread(
     return 0
 
 
-def count_labels(labels: I32, points: int, counts: I64) -> int:
+@jit
+def count_labels(labels: I32, counts: I64) -> int:
     """Add up how many points have each label that is not negative."""
-    for point in range(0, points):
-        label = labels[point]
+    for label in labels:
         if label >= 0:
             counts[label] += 1
     return 0
 
 
-def queue_points(labels: I32, points: int, ends: I64, queue: I32) -> int:
+@jit
+def queue_points(labels: I32, ends: I64, queue: I32) -> int:
     """Put the points of each label, ascending, into its part of a queue.
 
     ``ends`` has for each label where its part begins, and then where it ends.
     """
-    for point in range(0, points):
+    for point in range(len(labels)):
         label = labels[point]
         if label >= 0:
             queue[ends[label]] = point
@@ -175,10 +195,10 @@ def queue_points(labels: I32, points: int, ends: I64, queue: I32) -> int:
     return 0
 
 
+@jit
 def cover_labels(
     labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
-    at: I64, queue: I32, rank: int, points: int, bound: int, queued: int, room: int,
-    boxes: I32, found: I32,
+    at: I64, queue: I32, bound: int, boxes: I32, found: I32,
 ) -> int:  # fmt: skip
     """Boxes that hold every label that is not negative; the first that has a point
     gives its label.
@@ -188,14 +208,13 @@ def cover_labels(
     boxes of others grow over theirs.
 
     ``boxes`` gets both ends of each box, ``found`` its label; the answer is how many
-    there are, or -1 if there are more than ``room``.
+    there are, or -1 if there are more than these arrays have room for.
     """
-    count = 0
-    for turn in range(0, queued):
-        point = queue[turn]
+    count, rank, points = 0, len(shape), len(labels)
+    for point in queue:
         if not covered[point]:
             label = labels[point]
-            if count == room:
+            if count == len(found):
                 return -1
             start(point, shape, strides, lo, hi, rank)
             spread(
@@ -215,19 +234,19 @@ def cover_labels(
     return count
 
 
+@jit
 def cover_costs(
     costs: F64, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
-    at: I64, rank: int, points: int, coordinates: I64, starts: I64, is_affine: I8,
-    room: int, boxes: I32,
+    at: I64, coordinates: I64, starts: I64, is_affine: I8, boxes: I32,
 ) -> int:  # fmt: skip
     """Boxes that hold every cost that is not negative and are affine along each line.
 
     The answer is as that of `cover_labels`.
     """
-    count = 0
-    for point in range(0, points):
+    count, rank = 0, len(shape)
+    for point in range(len(costs)):
         if not covered[point] and costs[point] >= 0:
-            if count == room:
+            if 2 * (count + 1) * rank > len(boxes):
                 return -1
             start(point, shape, strides, lo, hi, rank)
             for j in range(rank):
@@ -247,12 +266,12 @@ def cover_costs(
     return count
 
 
+@jit
 def paint_labels(
-    labels: I32, strides: I64, lo: I64, hi: I64, at: I64, rank: int, boxes: I32,
-    found: I32, count: int,
+    labels: I32, strides: I64, lo: I64, hi: I64, at: I64, boxes: I32, found: I32,
 ) -> int:  # fmt: skip
     """Put boxes back, the last first: what `cover_labels` was given."""
-    box = count - 1
+    rank, box = len(strides), len(found) - 1
     while box >= 0:
         for k in range(rank):
             lo[k] = boxes[(2 * box) * rank + k]
@@ -265,6 +284,7 @@ def paint_labels(
     return 0
 
 
+@jit
 def greatest_common_divisor(a: int, b: int) -> int:
     """Of two integers that are not negative."""
     while b:
@@ -274,13 +294,14 @@ def greatest_common_divisor(a: int, b: int) -> int:
     return a
 
 
+@jit
 def fill_line(
     costs: F64, coordinates: I64, base: int, offset: int, step: int, length: int
 ) -> int:
     """Put costs between the ends of a line, exactly: no product is greater than they
     are, since the slope is in lowest terms."""
-    low = costs[offset]
-    high = costs[offset + (length - 1) * step]
+    low = int(costs[offset])
+    high = int(costs[offset + (length - 1) * step])
     whole = coordinates[base + length - 1] - coordinates[base]
     sign = 1
     if high < low:
@@ -294,6 +315,7 @@ def fill_line(
     return 0
 
 
+@jit
 def repeat(costs: F64, offset: int, step: int, length: int) -> int:
     """Put the first cost of a line in all of it."""
     for i in range(1, length):
@@ -301,6 +323,7 @@ def repeat(costs: F64, offset: int, step: int, length: int) -> int:
     return 0
 
 
+@jit
 def next_line(
     offset: int, is_affine: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
     axis: int,
@@ -326,6 +349,7 @@ def next_line(
     return -1
 
 
+@jit
 def fill_lines(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     hi: I64, at: I64, rank: int, axis: int,
@@ -345,16 +369,18 @@ def fill_lines(
     return 0
 
 
+@jit
 def paint_costs(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
-    hi: I64, at: I64, rank: int, boxes: I32, corners: I64, ends: int, count: int,
+    hi: I64, at: I64, boxes: I32, corners: I64, ends: int,
 ) -> int:  # fmt: skip
     """Put boxes back: what `cover_costs` was given.
 
     ``corners`` has ``ends`` costs a box: at both ends of every affine axis, the last
     axis fastest.
     """
-    for box in range(count):
+    rank = len(strides)
+    for box in range(len(corners) // ends):
         for k in range(rank):
             lo[k] = boxes[(2 * box) * rank + k]
             hi[k] = boxes[(2 * box + 1) * rank + k]
@@ -377,13 +403,3 @@ def paint_costs(
             )
             axis -= 1
     return 0
-
-
-@functools.cache
-def native() -> dict[str, Callable[..., int]]:
-    """The functions of this module as machine code."""
-    return compile_native(
-        advance, first, is_equal, bends, is_straight, cover, start, volume, spread,
-        count_labels, queue_points, cover_labels, cover_costs, paint_labels,
-        greatest_common_divisor, fill_line, repeat, next_line, fill_lines, paint_costs,
-    )  # fmt: skip

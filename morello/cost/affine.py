@@ -1,0 +1,210 @@
+"""The affine cost model: numbers of things times the coefficients of a target.
+
+Loops cost by the trip, whatever they go over. Memory is paid where an operand's tile
+comes nearer (`transfer`), by whoever says so, or by a kernel that reads lines where
+they lie:
+
+- A **line** that is used often, as an operand of a large product is, arrives while the
+  core computes; one that is used once or twice is waited for; those of a packed panel
+  follow each other. A line that is written goes back.
+- **Streams.** The hardware follows a few rows at a time. In a tile of more, each row
+  begins with a line that nothing prefetched (`stream_start_*`).
+- **Conflict misses** (`cache_conflicts.py`): rows a power of two apart fall into the
+  same sets of a cache, and push each other out.
+
+A kernel is a sequence of phases; of what overlaps in a phase the slowest counts.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from morello.cost.cache_conflicts import CacheConflicts, uses
+from morello.cost.coefficients import Coefficients, OpCosts
+from morello.cost.counts import Access, Lines, OpCounts, Phase
+from morello.cost.model import CostModel
+from morello.machine.target import Target
+from morello.spec import Level, Move, TensorSpec
+from morello.spec.frame import Frame, Ints
+from morello.spec.layout import LINE_BYTES
+
+STREAMS = 8
+"""Rows that hardware prefetchers follow at a time."""
+
+OVERLAPPED_USES = {Level.MEM: 16, Level.L2: 4}
+"""Uses of a line, by other operands' elements, that take as long as it takes to arrive:
+computing hides its latency from there on."""
+
+SEQUENTIAL_USES = 2
+"""The same of a line of a packed panel, whose latency the prefetcher hides."""
+
+_UNITS: Mapping[str, str] = {
+    "fma": "multiply",
+    "multiply_add_int": "multiply",
+    "load": "load",
+    "masked_load": "load",
+    "store": "store",
+    "shuffle": "vector",
+    "vector_op": "vector",
+    "scalar": "scalar",
+}
+"""The execution unit of each class of instructions."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AffineCostModel(CostModel):
+    """The model of one target, in the context of one goal."""
+
+    target: Target
+
+    @property
+    def _prices(self) -> Coefficients:
+        return self.target.prices
+
+    @property
+    def _ops(self) -> OpCosts:
+        return self.target.ops
+
+    def loop(self, trips: Ints, remainders: Ints) -> Ints:
+        """trips · loop_trip + (1 + remainders) · loop_setup."""
+        c = self._prices
+        return trips * c.loop_trip + (1 + remainders) * c.loop_setup
+
+    def parallel(self, trips: Ints, remainders: Ints) -> Ints:
+        """`loop`, and a fork."""
+        return self.loop(trips, remainders) + self._prices.fork
+
+    def transfer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """Lines, streams that start, and lines that conflicts bring again."""
+        source = frame.key.tensors[operand]
+        sizes = frame.operand_sizes(operand)
+        line: Ints = 0
+        for passed in (Level.MEM, Level.L2):
+            if source.level >= passed > dest.level:
+                line = line + self._line(frame, operand, passed)
+        conflicts = CacheConflicts(self.target)
+        line = line + conflicts.of_tile(frame, operand, dest)
+        cost = source.lines(sizes) * line
+        if isinstance(frame.key.kind, Move) and not conflicts.aliased(
+            frame.key, operand
+        ):
+            # The next tile goes on in the line that this one ends in.
+            piece = source.run_bytes(sizes)
+            part = source.runs(sizes) * piece * line // LINE_BYTES
+            cost = np.where(piece < LINE_BYTES, part, cost)
+        return cost + self._starts(frame, operand)
+
+    def buffer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """A loop's setup; lines that the copy, their first reader, waits for; and
+        passes over a buffer too large to stay in the last-level cache."""
+        first = self._first_reader(frame, operand, dest)
+        return self._prices.loop_setup + first + self._passes(frame, operand, dest)
+
+    def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
+        """Setups, trips, and the phases one after another."""
+        c = self._prices
+        cost: Ints = (
+            counts.kernels * c.kernel_setup
+            + counts.loops * c.loop_setup
+            + counts.trips * c.loop_trip
+        )
+        for phase in counts.phases:
+            cost = cost + phase.times * self._phase(frame, phase)
+        return cost
+
+    def _line(self, frame: Frame, operand: int, level: Level) -> Ints:
+        """A line from ``level`` to the next nearer one, and back if it is written."""
+        own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
+        cost: Ints = self._price("store", level) if own.is_written else 0
+        if not own.is_read:
+            return cost
+        packed = (
+            source.layout.is_packed
+            and own.name not in self.target.operand_context.packed
+        )
+        often = SEQUENTIAL_USES if packed else OVERLAPPED_USES[level]
+        quick = self._price("line", level, "sequential" if packed else "overlapped")
+        slow = self._price("line", level, "demand")
+        return cost + np.where(uses(frame, operand) >= often, quick, slow)
+
+    def _starts(self, frame: Frame, operand: int) -> Ints:
+        """The rows of a tile that begin a stream each: all, where they are many.
+
+        A copy computes nothing, so that it has many misses in flight: a row costs it
+        the page alone.
+        """
+        source = frame.key.tensors[operand]
+        if source.level not in (Level.MEM, Level.L2):
+            return 0
+        runs = source.runs(frame.operand_sizes(operand))
+        copies = isinstance(frame.key.kind, Move)
+        level = Level.L2 if copies else source.level
+        return runs * (runs > STREAMS) * self._price("stream_start", level)
+
+    def _first_reader(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """What a copy in L2 of a tile there waits for lines, which came to L2 at the
+        price of lines that arrive while the core computes."""
+        source, own = frame.key.tensors[operand], frame.key.kind.operands[operand]
+        first = source.level is dest.level is Level.L2 and not source.layout.is_packed
+        if not (first and own.is_read):
+            return 0
+        c = self._prices
+        more = max(c.line_mem_demand - c.line_mem_overlapped, 0)
+        hidden = uses(frame, operand) >= OVERLAPPED_USES[Level.MEM]
+        return hidden * source.lines(frame.operand_sizes(operand)) * more
+
+    def _passes(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """The lines of a buffer that takes more than a third of the last-level cache,
+        for each pass over it: a part of it is in DRAM by then."""
+        if dest.level is not Level.MEM:
+            return 0
+        lines = dest.lines(frame.operand_sizes(operand))
+        far = lines > self.target.l3_lines // 3
+        passes = CacheConflicts.passes(frame, operand)
+        return lines * far * passes * self.target.coefficients.line_dram_overlapped
+
+    def _phase(self, frame: Frame, phase: Phase) -> Ints:
+        """The slowest of units, chain and lines; lines that are not hidden, besides."""
+        units: dict[str, Ints] = {}
+        for op, count in phase.ops.items():
+            unit = _UNITS[op]
+            units[unit] = units.get(unit, 0) + count * getattr(self._ops, op)
+        chain: Ints = 0
+        for op, count in phase.chain.items():
+            chain = chain + count * getattr(self._ops, f"{op}_latency")
+        arriving: Ints = 0
+        exposed: Ints = 0
+        for lines in phase.lines:
+            cost = self._lines(frame, lines)
+            if lines.hidden:
+                arriving = arriving + cost
+            else:
+                exposed = exposed + cost
+        slowest = chain
+        for other in (*units.values(), arriving):
+            slowest = np.maximum(slowest, other)
+        return slowest + exposed
+
+    def _lines(self, frame: Frame, lines: Lines) -> Ints:
+        """Lines that a kernel reads or writes where they lie, down to L1."""
+        level = frame.key.tensors[lines.operand].level
+        if level not in (Level.MEM, Level.L2):
+            return 0
+        each: Ints = CacheConflicts(self.target).of_rows(
+            frame, lines.operand, lines.rows
+        )
+        for passed in (Level.L2, Level.MEM):
+            if passed > level:
+                continue
+            if lines.access is Access.STORED:
+                each = each + self._price("store", passed)
+            else:
+                each = each + self._price("line", passed, lines.access.value)
+        return lines.count * each + lines.starts * self._price("stream_start", level)
+
+    def _price(self, what: str, level: Level, how: str = "") -> int:
+        """The coefficient of a level."""
+        suffix = "mem" if level is Level.MEM else "l2"
+        name = f"{what}_{suffix}_{how}" if how else f"{what}_{suffix}"
+        return int(getattr(self._prices, name))

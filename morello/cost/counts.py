@@ -1,0 +1,106 @@
+"""What a kernel tells a cost model: `OpCounts`, numbers of things and no prices.
+
+A kernel is a sequence of phases. Within a phase everything overlaps: units execute side
+by side, lines arrive meanwhile, and the slowest decides. All numbers may be integer
+arrays that broadcast with the sizes of a frame.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import Literal
+
+from morello.spec.frame import Ints
+
+Op = Literal[
+    "fma",
+    "multiply_add_int",
+    "load",
+    "store",
+    "masked_load",
+    "shuffle",
+    "vector_op",
+    "scalar",
+]
+"""A class of instructions, by the name of its throughput in `OpCosts`."""
+
+
+Ops = Mapping[Op, Ints]
+"""Instructions of each class."""
+
+
+class Access(enum.Enum):
+    """How a kernel goes over the lines of an operand in memory."""
+
+    DEMAND = "demand"
+    """Each line is waited for, or all units wait for lines to arrive."""
+    OVERLAPPED = "overlapped"
+    """Lines arrive while the core computes on others."""
+    SEQUENTIAL = "sequential"
+    """The lines of a packed panel, from end to end."""
+    STORED = "stored"
+    """Lines are written back."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """Lines of an operand that a phase reads or writes itself, where they lie.
+
+    Lines of operands in L1 cost nothing, whoever counts them.
+    """
+
+    operand: int
+    count: Ints
+    access: Access
+    starts: Ints = 0
+    """Rows that are begun: each starts a hardware stream."""
+    rows: Ints = 0
+    """Rows, a line of each, that should stay in L1 side by side."""
+    hidden: bool = True
+    """Whether their arrival overlaps with the phase; else it adds to it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """A part of a kernel whose instructions, chains and lines overlap."""
+
+    ops: Ops = dataclasses.field(default_factory=dict)
+    """What is issued."""
+    chain: Ops = dataclasses.field(default_factory=dict)
+    """The longest dependency chain: instructions of each class in it, one after
+    another."""
+    lines: tuple[Lines, ...] = ()
+    times: Ints = 1
+    """How often the phase runs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OpCounts:
+    """One run of a kernel."""
+
+    phases: tuple[Phase, ...]
+    kernels: int = 1
+    """Kernel entries: 0 for straight code that needs no addresses."""
+    loops: Ints = 0
+    """Loops that are entered."""
+    trips: Ints = 0
+    """Trips of its loops, beside their bodies."""
+
+    @classmethod
+    def of(cls, ops: Ops, kernels: int = 0) -> "OpCounts":
+        """Straight code: one phase of instructions alone."""
+        return cls((Phase(ops),), kernels)
+
+
+def add(*parts: Ops) -> Ops:
+    """The instructions of all parts together."""
+    total: dict[Op, Ints] = {}
+    for part in parts:
+        for op, count in part.items():
+            total[op] = total.get(op, 0) + count
+    return total
+
+
+def times(ops: Ops, count: Ints) -> Ops:
+    """So many times the instructions."""
+    return {op: count * number for op, number in ops.items()}

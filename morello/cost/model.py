@@ -1,0 +1,35 @@
+"""What a cost model is: it multiplies what kernels and actions count.
+
+`Action.expand` asks the model of its target; search and transform ops see numbers only.
+Another model is another subclass: nothing outside `morello.cost` knows which it is.
+"""
+
+from abc import ABC, abstractmethod
+
+from morello.cost.counts import OpCounts
+from morello.spec import TensorSpec
+from morello.spec.frame import Frame, Ints
+
+
+class CostModel(ABC):
+    """Millicycles of each part of a program; integers, or arrays over a frame."""
+
+    @abstractmethod
+    def loop(self, trips: Ints, remainders: Ints) -> Ints:
+        """A loop beside its body: ``trips`` of it, and straight code after it."""
+
+    @abstractmethod
+    def parallel(self, trips: Ints, remainders: Ints) -> Ints:
+        """The same shared out among threads, of which the busiest has ``trips``."""
+
+    @abstractmethod
+    def transfer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """The lines of an operand's tile come to a cache, and go back if written."""
+
+    @abstractmethod
+    def buffer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """An operand's tile gets a buffer of its own: all but the copies themselves."""
+
+    @abstractmethod
+    def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
+        """One run of a kernel."""

@@ -1,0 +1,43 @@
+"""The coefficients that are shipped: a file a machine, as `morello calibrate` writes.
+
+A file holds the text form of a target with every number written out, so that
+``--target @FILE`` reads it as well.
+"""
+
+import re
+from pathlib import Path
+from typing import TypedDict
+
+from morello.cost.coefficients import Coefficients, OpCosts, names
+from morello.errors import TargetError
+from morello.machine.file import read_target_file
+
+FOLDER = Path(__file__).parent / "coefficients"
+
+_NUMBER = re.compile(r"(\w+)=(\d+)")
+
+
+class Costs(TypedDict):
+    """The fields of a `Target` that are measured."""
+
+    coefficients: Coefficients
+    ops: OpCosts
+
+
+def shipped(name: str) -> Costs:
+    """The costs of the target ``name``.
+
+    Raises:
+        TargetError: its file is missing, or lacks a number.
+    """
+    path = FOLDER / f"{name}.target"
+    found = {key: int(n) for key, n in _NUMBER.findall(read_target_file(str(path)))}
+    kinds = names(Coefficients), names(OpCosts)
+    if found.keys() != {*kinds[0], *kinds[1]}:
+        wrong = ", ".join(sorted(found.keys() ^ {*kinds[0], *kinds[1]}))
+        raise TargetError(
+            f"the coefficients of '{name}' in {path} lack or have too much: {wrong}",
+            "write the file anew: morello calibrate -o FILE",
+        )
+    coefficients, ops = ({key: found[key] for key in kind} for kind in kinds)
+    return Costs(coefficients=Coefficients(**coefficients), ops=OpCosts(**ops))

@@ -1,0 +1,188 @@
+"""Gathers: actions whose holes are in other tables, all of one table in one call.
+
+For each point p of the sizes, and each pair of what is left of L1 (i) and of L2 (j)::
+
+    T[p, i, j] = min(T[p, i, j], own[p, i, j] + sum of times[p] · H[at[p], slice[
+                     vrf[p] + l1[p, i] + l2[p, j]]])
+
+over the holes H of an action. ``own`` is infinite where the action does not apply. A
+place that is negative has no program, one that is `ABSENT` no hole. What does not vary
+has a step of 0.
+
+Almost half of the points of a search have a hole without a program in any slice: they
+are left before anything is summed.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from morello.search.compiled.jit import jit
+from morello.search.compiled.pointers import floats, integers
+from morello.search.compiled.words import (
+    ABSENT,
+    AT,
+    AT_POINT,
+    CODE,
+    FIRST,
+    HOLES,
+    L1,
+    L1_CLASS,
+    L1_POINT,
+    L2,
+    L2_CLASS,
+    L2_POINT,
+    MOST,
+    OWN,
+    OWN_FAR,
+    OWN_NEAR,
+    OWN_POINT,
+    POINTS,
+    ROWS,
+    SLICE,
+    SLICES,
+    TABLE,
+    TIMES,
+    TIMES_POINT,
+    VRF,
+    VRF_POINT,
+)
+
+F64 = np.ndarray[Any, np.dtype[np.float64]]
+I64 = np.ndarray[Any, np.dtype[np.int64]]
+I32 = np.ndarray[Any, np.dtype[np.int32]]
+
+
+@jit
+def has_program(hole: I64, point: int) -> bool:
+    """Whether a hole has a program at a point, whatever is left."""
+    place = integers(hole[AT])[point * hole[AT_POINT]]
+    if place == ABSENT:
+        return True
+    if place < 0:
+        return False
+    table, count = floats(hole[TABLE]), hole[SLICES]
+    if table[place * count + hole[MOST]] != np.inf:
+        return True
+    row = table[place * count : (place + 1) * count]
+    return bool(np.isfinite(row).any())
+
+
+@jit
+def add_hole(
+    sums: F64, hole: I64, point: int, near: int, far: int, counting: bool
+) -> None:
+    """Add what a hole costs at a point, for all that may be left.
+
+    A hole that does not count must have a program all the same. ``counting`` programs,
+    every hole counts once.
+    """
+    place = integers(hole[AT])[point * hole[AT_POINT]]
+    if place == ABSENT:
+        return
+    times = floats(hole[TIMES])[point * hole[TIMES_POINT]]
+    if counting:
+        times = 1.0
+    table, slices = floats(hole[TABLE]), integers(hole[SLICE])
+    first = place * hole[SLICES]
+    vrf = integers(hole[VRF])[point * hole[VRF_POINT]]
+    l1, l2 = integers(hole[L1]), integers(hole[L2])
+    for i in range(near):
+        q = l1[point * hole[L1_POINT] + i * hole[L1_CLASS]]
+        for j in range(far):
+            r = l2[point * hole[L2_POINT] + j * hole[L2_CLASS]]
+            if vrf < 0 or q < 0 or r < 0:
+                sums[i * far + j] = np.inf
+                continue
+            cost = table[first + slices[vrf + q + r]]
+            if times == 0.0 and cost != np.inf:
+                cost = 0.0
+            elif times != 0.0:
+                cost *= times
+            sums[i * far + j] += cost
+
+
+@jit
+def total(
+    sums: F64, action: I64, holes: I64, point: int, near: int, far: int, counting: bool
+) -> bool:
+    """Put what an action costs at a point into ``sums``; whether it costs anything."""
+    own = floats(action[OWN])
+    start = point * action[OWN_POINT]
+    if action[OWN_NEAR] == 0 and action[OWN_FAR] == 0 and own[start] == np.inf:
+        return False
+    first = action[FIRST]
+    for h in range(first, first + action[HOLES]):
+        if not has_program(holes[h], point):
+            return False
+    for i in range(near):
+        for j in range(far):
+            price = own[start + i * action[OWN_NEAR] + j * action[OWN_FAR]]
+            if counting and price != np.inf:
+                price = 0.0
+            sums[i * far + j] = price
+    for h in range(first, first + action[HOLES]):
+        add_hole(sums, holes[h], point, near, far, counting)
+    return True
+
+
+@jit
+def gather(
+    costs: F64, decisions: I32, near: int, far: int, actions: I64, holes: I64
+) -> int:
+    """Let actions decide the points where they cost less than those before them.
+
+    The answer is how many implementations were compared.
+    """
+    width, compared = near * far, 0
+    sums = np.empty(width)
+    for a in range(len(actions)):
+        action = actions[a]
+        rows, code = integers(action[ROWS]), action[CODE]
+        for point in range(action[POINTS]):
+            if not total(sums, action, holes, point, near, far, False):
+                continue
+            compared += width
+            row = rows[point]
+            for k in range(width):
+                if sums[k] < costs[row + k]:
+                    costs[row + k] = sums[k]
+                    decisions[row + k] = code
+    return compared
+
+
+@jit
+def gather_totals(totals: F64, near: int, far: int, action: I64, holes: I64) -> int:
+    """Put what one action costs into an array; infinity where it does not apply."""
+    width, compared = near * far, 0
+    rows = integers(action[ROWS])
+    for point in range(action[POINTS]):
+        row = rows[point]
+        if total(totals[row : row + width], action, holes, point, near, far, False):
+            compared += width
+    return compared
+
+
+@jit
+def gather_counts(counts: F64, near: int, far: int, actions: I64, holes: I64) -> None:
+    """Add the programs that begin with each action; counts are kept as -log2."""
+    width = near * far
+    sums = np.empty(width)
+    for a in range(len(actions)):
+        action = actions[a]
+        rows = integers(action[ROWS])
+        for point in range(action[POINTS]):
+            if not total(sums, action, holes, point, near, far, True):
+                continue
+            row = rows[point]
+            for k in range(width):
+                counts[row + k] = add_logarithms(counts[row + k], sums[k])
+
+
+@jit
+def add_logarithms(one: float, other: float) -> float:
+    """-log2 of the sum of two numbers that are given so."""
+    low, high = min(one, other), max(one, other)
+    if high == np.inf:
+        return low
+    return float(low - np.log1p(2.0 ** (low - high)) / np.log(2.0))

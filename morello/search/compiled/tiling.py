@@ -1,0 +1,164 @@
+"""The tiling recurrence: loops over tiles, and reductions that are peeled.
+
+Point after point, ascending, so that the holes of all loops of a point are final when
+it is settled: for each axis d, and each loop of the point along it,
+
+    T[p, i] = min(T[p, i], trips · H[t, i] + share · H[r, i] + own)
+
+over the slices i of a table, where t and r are p with the tile, or the remainder, as
+its coordinate along d, and H is T itself or the table of the holes. A remainder without
+a program rules its loop out even where it does not count: 0 · inf is no number, and
+less than nothing. Before its loops, for each reduction that may be peeled,
+
+    T[p, i] = min(T[p, i], others[p, i] + T[f, i])
+
+where f is p with the first part as its coordinate.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from morello.search.compiled.jit import jit
+from morello.search.compiled.pointers import floats, integers, shorts
+from morello.search.compiled.words import (
+    BELOW,
+    CODES,
+    EXTENT,
+    MAIN,
+    OTHERS,
+    PART,
+    PEEL_CODE,
+    PLACE,
+    PRICE,
+    REST,
+    SHARE,
+    STARTS,
+    STRIDE,
+    TRIPS,
+)
+
+F64 = np.ndarray[Any, np.dtype[np.float64]]
+I64 = np.ndarray[Any, np.dtype[np.int64]]
+I32 = np.ndarray[Any, np.dtype[np.int32]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@jit
+def span(axis: I64, point: int) -> tuple[int, int, int, int]:
+    """Where the loops of a point along an axis begin and end; the first row of its
+    holes, and its place among the points of one coordinate."""
+    place = point // axis[STRIDE]
+    outer = place // axis[EXTENT]
+    at = place - outer * axis[EXTENT]
+    if axis[PART]:
+        at += integers(axis[PART])[point] * (axis[EXTENT] + 1)
+    starts = integers(axis[STARTS])
+    inner = point - place * axis[STRIDE]
+    return starts[at], starts[at + 1], outer * axis[BELOW], inner
+
+
+@jit
+def choose_loops(
+    costs: F64, decisions: I32, below: F64, width: int, axis: I64, point: int
+) -> None:
+    """Let the loops along an axis decide a point: ``costs`` are its slices."""
+    begin, end, first, inner = span(axis, point)
+    stride, main, rest = axis[STRIDE], integers(axis[MAIN]), integers(axis[REST])
+    trips, share, own = floats(axis[TRIPS]), floats(axis[SHARE]), floats(axis[PRICE])
+    codes = shorts(axis[CODES])
+    for s in range(begin, end):
+        t = ((first + main[s]) * stride + inner) * width
+        tile = below[t : t + width]
+        q, w, code = trips[s], own[s], codes[s]
+        if rest[s] < 0:
+            for a in range(width):
+                cost = tile[a] * q + w
+                if cost < costs[a]:
+                    costs[a] = cost
+                    decisions[a] = code
+        else:
+            r = ((first + rest[s]) * stride + inner) * width
+            left, h = below[r : r + width], share[s]
+            for a in range(width):
+                cost = tile[a] * q + w + left[a] * h
+                if cost < costs[a]:
+                    costs[a] = cost
+                    decisions[a] = code
+
+
+@jit
+def choose_peel(
+    costs: F64, decisions: I32, table: F64, width: int, peel: I64, point: int
+) -> None:
+    """Let a peeled reduction decide a point: ``costs`` are its slices."""
+    stride, place = peel[STRIDE], peel[PLACE]
+    at = point // stride % peel[EXTENT]
+    if at <= place:
+        return
+    first = (point - (at - place) * stride) * width
+    others, row = floats(peel[OTHERS]), point * width
+    for a in range(width):
+        cost = others[row + a] + table[first + a]
+        if cost < costs[a]:
+            costs[a] = cost
+            decisions[a] = peel[PEEL_CODE]
+
+
+@jit
+def sweep(
+    costs: F64, decisions: I32, below: F64, width: int, axes: I64, peels: I64
+) -> None:
+    """Settle every point of a table; ``below`` is ``costs`` if loops stay in it."""
+    for point in range(len(costs) // width):
+        row = point * width
+        own, chosen = costs[row : row + width], decisions[row : row + width]
+        for e in range(len(peels)):
+            choose_peel(own, chosen, costs, width, peels[e], point)
+        for d in range(len(axes)):
+            choose_loops(own, chosen, below, width, axes[d], point)
+
+
+@jit
+def sweep_around(
+    costs: F64, decisions: I32, width: int, axes: I64, peels: I64, fixed: Flags
+) -> None:
+    """The same where some points are decided already, and stay as they are."""
+    own, chosen = np.empty(width), np.empty(width, np.int32)
+    for point in range(len(costs) // width):
+        row = point * width
+        own[:] = costs[row : row + width]
+        chosen[:] = decisions[row : row + width]
+        for e in range(len(peels)):
+            choose_peel(own, chosen, costs, width, peels[e], point)
+        for d in range(len(axes)):
+            choose_loops(own, chosen, costs, width, axes[d], point)
+        for a in range(width):
+            if not fixed[row + a]:
+                costs[row + a] = own[a]
+                decisions[row + a] = chosen[a]
+
+
+@jit
+def equal_columns(columns: F64) -> I64:
+    """For each column of a matrix the first one that equals it.
+
+    Row by row: columns that were equal so far part where a row has them differ.
+    """
+    rows, count = columns.shape
+    first, old = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for row in range(rows):
+        line = columns[row]
+        differs = False
+        for j in range(1, count):
+            if line[j] != line[first[j]]:
+                differs = True
+                break
+        if differs:
+            old[:] = first
+            for j in range(1, count):
+                k = old[j]
+                while old[k] != old[j] or line[j] != line[k]:
+                    k += 1
+                first[j] = k
+    return first

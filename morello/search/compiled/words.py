@@ -1,0 +1,106 @@
+"""Descriptors that compiled functions read: their words, and where arrays are."""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+_BYTE = ctypes.c_char
+
+ABSENT = 1 << 60
+"""The place of a hole that is not there: it adds nothing."""
+
+ACTION = (
+    "code",
+    "points",
+    "rows",
+    "own",
+    "own_point",
+    "own_near",
+    "own_far",
+    "first",
+    "holes",
+)
+"""The words of an action: its decision; the points that it is tried at, and where each
+begins in the table; its costs and their steps; its first hole, and how many it has."""
+
+HOLE = (
+    "table",
+    "slice",
+    "slices",
+    "most",
+    "at",
+    "at_point",
+    "times",
+    "times_point",
+    "vrf",
+    "vrf_point",
+    "l1",
+    "l1_point",
+    "l1_class",
+    "l2",
+    "l2_point",
+    "l2_class",
+)
+"""The words of a hole: where its arrays are, and their steps along points and classes;
+how many slices its table has, and the one of the greatest limits.
+``table`` (`Costs.slices`) and ``times`` hold float64, the others int64."""
+
+CODE, POINTS, ROWS, OWN, OWN_POINT, OWN_NEAR, OWN_FAR, FIRST, HOLES = range(len(ACTION))
+(
+    TABLE,
+    SLICE,
+    SLICES,
+    MOST,
+    AT,
+    AT_POINT,
+    TIMES,
+    TIMES_POINT,
+    VRF,
+    VRF_POINT,
+    L1,
+    L1_POINT,
+    L1_CLASS,
+    L2,
+    L2_POINT,
+    L2_CLASS,
+) = range(len(HOLE))
+
+AXIS = (
+    "stride",
+    "extent",
+    "holes",
+    "part",
+    "starts",
+    "main",
+    "rest",
+    "trips",
+    "share",
+    "own",
+    "codes",
+)
+"""The words of an axis: how many points are from one of its coordinates to the next;
+how many coordinates it has, and the table of the holes; the part of each point, or 0 if
+all are of one; and the arrays of the loops (`tiling.Plan`), ``starts`` of one part
+after another."""
+
+PEEL = ("stride", "extent", "place", "others", "code")
+"""The words of a peeled reduction: how many points are from one of its coordinates to
+the next, and how many it has; the coordinate of the first part; what all else costs at
+each point; its decision."""
+
+STRIDE, EXTENT, BELOW, PART, STARTS, MAIN, REST, TRIPS, SHARE, PRICE, CODES = range(11)
+PLACE, OTHERS, PEEL_CODE = 2, 3, 4
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Where the elements of a C-contiguous array start.
+
+    Raises:
+        ValueError: the array has gaps.
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError("compiled functions read arrays without gaps")
+    if array.size and array.flags.writeable:  # four times as fast as `array.ctypes`
+        return ctypes.addressof(_BYTE.from_buffer(array))  # type: ignore[arg-type]
+    return int(array.ctypes.data)
