@@ -15,8 +15,6 @@ from tests.guarded import check_in_child
 from tests.kernels.accepted import accepted, drawn
 from tests.kernels.harness import Case, bits, check, compiled, run
 
-pytestmark = pytest.mark.quick
-
 
 def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
     """N(0, 1) where that is a number of the dtype: rounding shows any other order."""

@@ -12,8 +12,6 @@ from morello.search import Solver
 from morello.search.storage.serialize import action_data, read_action
 from morello.spec import parse_spec
 
-pytestmark = pytest.mark.quick
-
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Fold(Select):
