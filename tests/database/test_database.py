@@ -17,8 +17,6 @@ import pytest
 from morello.search.storage.database import FORMAT, Database, DatabaseError, Row
 from tests.database.small import row
 
-pytestmark = pytest.mark.quick
-
 KILLS = 100
 WRITERS, ROWS = 8, 500
 

@@ -13,6 +13,8 @@ from morello.search.storage.database import Database
 from morello.search.storage.overlay import DatabaseWarning, Overlay, open_database
 from tests.database.small import TEXTS, cold, filled, program
 
+pytestmark = pytest.mark.quick
+
 FAULTS = {
     "database or disk is full": sqlite3.SQLITE_FULL,
     "disk I/O error": sqlite3.SQLITE_IOERR,

@@ -25,8 +25,6 @@ from morello.search.storage.codec import (
 from morello.search.storage.packed_table import Packed
 from morello.spec import Spec, parse_spec
 
-pytestmark = pytest.mark.quick
-
 OPERATIONS = 50_000
 
 GOAL = "matmul:12x9x20:f32"
