@@ -164,6 +164,18 @@ def int_of(attr: Any, what: str) -> int:
     return int(found.value)
 
 
+def ints_of(attr: Any, what: str) -> tuple[int, ...]:
+    """The values of an array of ``i64``; ``what`` names it in the error.
+
+    Raises:
+        SpecError: it is another attribute.
+    """
+    found = attr.maybe_downcast()
+    if not isinstance(found, ir.DenseI64ArrayAttr):
+        raise SpecError(f"{what} must be an array<i64: …>, not '{attr}'")
+    return tuple(found)
+
+
 @functools.lru_cache(maxsize=4096)
 def _layout(text: str) -> Layout:
     if len(text) > _MAX_TEXT:

@@ -6,7 +6,8 @@ from typing import Any
 from morello.dialect.kernel import SEGMENTS, KernelOp, read_kernel_op, segments
 from morello.dialect.memrefs import whole_type
 from morello.dialect.ops import SPEC_OPS
-from morello.dialect.spec_op import option_attributes, read_spec_op, spec_attributes
+from morello.dialect.options import option_attributes
+from morello.dialect.spec_op import read_spec_op, spec_attributes
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import SpecError
 from morello.machine import Target, print_target

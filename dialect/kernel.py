@@ -1,15 +1,14 @@
 """``morello.kernel``: a kernel that was chosen to implement a Spec."""
 
+import types
 from typing import Any
 
 from morello.dialect.attributes import string_of
 from morello.dialect.definition import Operand
-from morello.dialect.ops import KINDS
+from morello.dialect.options import option_forms, optional_options
 from morello.dialect.spec_op import (
     SpecOp,
     check_memrefs,
-    option_names,
-    optional_options,
     read_spec,
     required,
     verified,
@@ -19,15 +18,19 @@ from morello.kernels import KERNELS
 from morello.mlir import ir
 from morello.spec import Spec
 from morello.spec.frame import Frame
+from morello.spec.kinds import KINDS
 
-MAX_OPERANDS = 4
-"""How many operands a kind may have."""
+_KINDS = {kind.name: kind for kind in KINDS}
+
+MAX_OPERANDS = max(4, *(len(kind.instances()[0].operands) for kind in KINDS))
+"""The most operands that a kind has; four where no kind has more, so that the text of
+kernel ops seldom changes when a kind is added."""
 
 SEGMENTS = "operandSegmentSizes"
 """The attribute that says which operands an op has."""
 
 
-class KernelOp(SpecOp, name="kernel"):
+class _Kernel(SpecOp):
     """A leaf of a program.
 
     It has the memrefs of the kind's operands, `MAX_OPERANDS` at most. (IRDL wants all
@@ -36,18 +39,32 @@ class KernelOp(SpecOp, name="kernel"):
     the name and the options of the kind, as the Spec op had them.
     """
 
-    kernel: ir.StringAttr
-    kind: ir.StringAttr
-    options: ir.DictAttr
-    arg0: Operand[Any] | None = None
-    arg1: Operand[Any] | None = None
-    arg2: Operand[Any] | None = None
-    arg3: Operand[Any] | None = None
-
     @staticmethod
     def verify_invariants(op: Any) -> bool:
         """Report what does not fit together, at the op."""
         return verified(op, lambda: _check(op))
+
+
+def _kernel_op() -> type[_Kernel]:
+    operands = [f"arg{i}" for i in range(MAX_OPERANDS)]
+    body: dict[str, Any] = {
+        "__doc__": _Kernel.__doc__,
+        "__annotations__": {
+            "kernel": ir.StringAttr,
+            "kind": ir.StringAttr,
+            "options": ir.DictAttr,
+            **dict.fromkeys(operands, Operand[Any] | None),
+        },
+        **dict.fromkeys(operands),
+    }
+    made: type[_Kernel] = types.new_class(
+        "KernelOp", (_Kernel,), {"name": "kernel"}, lambda n: n.update(body)
+    )
+    return made
+
+
+KernelOp = _kernel_op()
+"""The op."""
 
 
 def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
@@ -58,11 +75,12 @@ def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
     """
     kernel = required(op, "kernel", 'kernel = "…"')
     kind_name = string_of(required(op, "kind", 'kind = "matmul"'), "'kind'")
-    if kind_name not in KINDS:
-        raise SpecError(f"unknown kind '{kind_name}'", f"use one of {', '.join(KINDS)}")
-    kind_class = KINDS[kind_name]
+    if kind_name not in _KINDS:
+        legal = ", ".join(_KINDS)
+        raise SpecError(f"unknown kind '{kind_name}'", f"use one of {legal}")
+    kind_class = _KINDS[kind_name]
     given = required(op, "options", "options = {…}, those of the kind").maybe_downcast()
-    names = option_names(kind_class)
+    names = option_forms(kind_class)
     needed = [name for name in names if name not in optional_options(kind_class)]
     fits = isinstance(given, ir.DictAttr) and (
         {*needed} <= {n.name for n in given} <= {*names}

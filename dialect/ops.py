@@ -1,20 +1,37 @@
-"""The Spec ops, one a kind: to add one, write its module and list it here."""
+"""The Spec ops: one a kind, generated from the list of kinds."""
 
-from morello.dialect.fill import FillOp
-from morello.dialect.matmul import MatmulOp
-from morello.dialect.max import MaxOp
-from morello.dialect.move import MoveOp
+import types
+from typing import Any
+
+from morello.dialect.definition import Operand
+from morello.dialect.options import option_constraints
 from morello.dialect.spec_op import SpecOp
 from morello.mlir import ir
 from morello.spec import Kind
+from morello.spec.kinds import KINDS
 
-_ALL: tuple[type[SpecOp], ...] = (MatmulOp, MoveOp, FillOp, MaxOp)
 
-SPEC_OPS: dict[str, type[SpecOp]] = {op.OPERATION_NAME: op for op in _ALL}
+def _spec_op(kind: type[Kind]) -> type[SpecOp]:
+    """The op of a kind: a memref for each operand, an attribute for each option."""
+    operands = [o.name for o in kind.instances()[0].operands]
+    body: dict[str, Any] = {
+        "__doc__": kind.__doc__,
+        "__annotations__": {
+            **dict.fromkeys(operands, Operand[Any]),
+            **option_constraints(kind),
+        },
+        "kind_class": kind,
+    }
+    made: type[SpecOp] = types.new_class(
+        f"{kind.__name__}Op", (SpecOp,), {"name": kind.name}, lambda n: n.update(body)
+    )
+    return made
+
+
+SPEC_OPS: dict[str, type[SpecOp]] = {
+    op.OPERATION_NAME: op for op in map(_spec_op, KINDS)
+}
 """Spec ops by their name, ``morello.…``."""
-
-KINDS: dict[str, type[Kind]] = {op.kind_class.name: op.kind_class for op in _ALL}
-"""The class of each kind by its name."""
 
 
 def spec_ops(root: ir.Operation) -> list[ir.Operation]:

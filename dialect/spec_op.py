@@ -1,12 +1,9 @@
 """What all Spec ops have in common: their attributes, the verifier, and reading them.
 
 A Spec op is in destination style: its operands are the memrefs of the kind's operands,
-in the kind's order, and it has no results. To add one, write a module with a subclass
-of `SpecOp` (its memrefs and the options of the kind as fields, `kind_class`), and list
-it in `ops.py`.
+in the kind's order, and it has no results. `ops.py` makes one for each kind.
 """
 
-import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,12 +12,12 @@ from morello.dialect.attributes import (
     bool_of,
     limits_attr,
     limits_of,
-    string_of,
     tensor_attr,
     tensor_of,
 )
 from morello.dialect.definition import Morello
 from morello.dialect.memrefs import check_memref
+from morello.dialect.options import make_kind, option_forms, optional_options
 from morello.errors import SpecError
 from morello.mlir import ir
 from morello.spec import Kind, Spec
@@ -85,8 +82,8 @@ def read_spec_op(op: ir.OpView) -> Spec:
     kind_class = type(op).kind_class
     optional = optional_options(kind_class)
     options = {
-        name: option(op, name)
-        for name in option_names(kind_class)
+        name: required(op, name, f"{name} = …, an option of the kind")
+        for name in option_forms(kind_class)
         if name in op.attributes or name not in optional
     }
     return read_spec(op, kind_class, options)
@@ -143,64 +140,6 @@ def check_memrefs(op: ir.OpView, spec: Spec) -> None:
         check_memref(spec, i, value.type)
 
 
-def option_names(kind_class: type[Kind]) -> tuple[str, ...]:
-    """The options of a kind that are attributes; the rank follows from the sizes."""
-    names = tuple(field.name for field in dataclasses.fields(kind_class))
-    return tuple(name for name in names if name != "rank")
-
-
-def optional_options(kind_class: type[Kind]) -> frozenset[str]:
-    """The options of a kind whose attributes may be left out, if the default."""
-    fields = dataclasses.fields(kind_class)
-    return frozenset(field.name for field in fields if field.metadata.get("optional"))
-
-
-def option(op: ir.OpView, name: str) -> ir.Attribute:
-    """The attribute of an option of the kind.
-
-    Raises:
-        SpecError: the op does not have it.
-    """
-    return required(op, name, f"{name} = …, an option of the kind")
-
-
-def make_kind(
-    kind_class: type[Kind], rank: int, options: dict[str, ir.Attribute]
-) -> Kind:
-    """The kind with the options that attributes give it.
-
-    Raises:
-        SpecError: an option has another type, or a value that the kind does not have.
-    """
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(kind_class):
-        if field.name == "rank":
-            values["rank"] = rank
-        elif field.metadata.get("optional") and field.name not in options:
-            values[field.name] = field.default
-        elif field.type is bool:
-            values[field.name] = bool_of(options[field.name], f"'{field.name}'")
-        elif field.type is str:
-            values[field.name] = string_of(options[field.name], f"'{field.name}'")
-        else:
-            raise TypeError(f"an option of type {field.type} has no attribute yet")
-    return kind_class(**values)
-
-
-def option_attributes(kind: Kind) -> dict[str, ir.Attribute]:
-    """The options of a kind as attributes of the current context."""
-    optional = optional_options(type(kind))
-    values = {
-        name: getattr(kind, name)
-        for name in option_names(type(kind))
-        if name not in optional or name in kind.options
-    }
-    return {
-        name: ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v)
-        for name, v in values.items()
-    }
-
-
 def spec_attributes(spec: Spec) -> dict[str, ir.Attribute]:
     """The attributes that every op of a Spec has, in the current context."""
     return {
@@ -214,9 +153,6 @@ def spec_attributes(spec: Spec) -> dict[str, ir.Attribute]:
 __all__ = [
     "SpecOp",
     "check_memrefs",
-    "make_kind",
-    "option_attributes",
-    "option_names",
     "read_spec",
     "read_spec_op",
     "required",

@@ -90,9 +90,9 @@ def _tile(site: Site, hole: Hole, starts: dict[int, Start]) -> ir.Operation:
         for dim, start in starts.items():
             if dim in operand.dims:
                 sizes[dim] = hole.spec.sizes[dim]
-                shape = tuple(sizes[d] for d in operand.dims)
-                own = operand.dims.index(dim)
-                memref = tile_of(memref, site.spec.tensors[i], own, shape, start)
+                shape = operand.sizes(tuple(sizes))
+                place = operand.axis(dim), operand.step(dim)
+                memref = tile_of(memref, site.spec.tensors[i], place, shape, start)
         operands.append(memref)
     return build_spec_op(hole.spec, operands)
 

@@ -41,9 +41,9 @@ def build_tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
         zip(site.operands, spec.kind.operands, strict=True)
     ):
         if dim in operand.dims:
-            own = operand.dims.index(dim)
+            place = operand.axis(dim), operand.step(dim)
             parent = site.spec.tensors[i]
-            memref = tile_of(memref, parent, own, spec.shape(i), start)
+            memref = tile_of(memref, parent, place, spec.shape(i), start)
         operands.append(memref)
     return build_spec_op(spec, operands)
 

@@ -27,7 +27,7 @@ class Start:
 def tile_of(
     memref: ir.Value,
     tensor: TensorSpec,
-    dim: int,
+    place: tuple[int, int],
     sizes: tuple[int, ...],
     start: Start,
 ) -> ir.Value:
@@ -36,17 +36,30 @@ def tile_of(
     Args:
         memref: the operand that the tile is a part of.
         tensor: the form of that operand.
-        dim: the operand's logical dimension along which the tile begins at ``start``.
+        place: the operand's axis along which the tile begins, and how many elements of
+            it a step of the dimension of the Spec is.
         sizes: the logical sizes of the tile.
-        start: where it begins; in the other dimensions it begins at 0.
+        start: where it begins, in steps; along the other axes it begins at 0.
     """
     layout = tensor.layout
+    axis, step = place
+    start = _scaled(start, step)
     offsets: list[int | ir.Value] = [0] * len(layout.dims)
-    for place, d in enumerate(layout.dims):
-        if d.dim == dim:
-            offsets[place] = _offset(memref.type, layout, place, sizes[dim], start)
-    shape = [tile_extent(layout, place, sizes) for place in range(len(layout.dims))]
+    for i, d in enumerate(layout.dims):
+        if d.dim == axis:
+            offsets[i] = _offset(memref.type, layout, i, sizes[axis], start)
+    shape = [tile_extent(layout, i, sizes) for i in range(len(layout.dims))]
     return _subview(memref, offsets, shape)
+
+
+def _scaled(start: Start, step: int) -> Start:
+    """Where a tile begins, in elements."""
+    if step == 1:
+        return start
+    variable = start.variable
+    if variable is not None:
+        variable = dialect("arith").MulIOp(variable, _index(step)).result
+    return Start(start.offset * step, variable)
 
 
 def _offset(

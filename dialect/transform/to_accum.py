@@ -11,7 +11,8 @@ from morello.dialect.transform.action_op import ActionOp, Left, Site
 
 def apply_to_accum(site: Site, action: ToAccum) -> Left:
     """Build the fill and the op that accumulates."""
-    operands = {"init": site.operands[-1:], "body": site.operands}
+    (out,) = site.spec.kind.written
+    operands = {"init": [site.operands[out]], "body": site.operands}
     return {
         hole.role: build_spec_op(hole.spec, operands[hole.role])
         for hole in site.rewrite.holes

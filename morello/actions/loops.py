@@ -48,7 +48,7 @@ def expand_loop(
 def tile_key(key: SpecKey, dim: int) -> SpecKey:
     """The key of tiles along ``dim``: operands that have it are tiles from now on."""
     tensors = tuple(
-        tensor.tiled(operand.dims.index(dim)) if dim in operand.dims else tensor
+        tensor.tiled(operand.axis(dim)) if dim in operand.dims else tensor
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
     return dataclasses.replace(key, tensors=tensors)
@@ -67,7 +67,7 @@ def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if dim not in operand.dims:
             continue
-        own = operand.dims.index(dim)
+        own = operand.axis(dim)
         pack = tensor.layout.pack(own)
         odd_even = any(d.odd_even and d.dim == own for d in tensor.layout.dims)
         fits = size % pack == 0 or (size == 1 if odd_even else pack % size == 0)

@@ -22,7 +22,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.kernels import KERNELS
 from morello.machine import Target
-from morello.spec import Dtype, Fill, Form, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -62,6 +62,10 @@ class Move(Action):
             )
         if source.level is Level.VRF:
             return f"'{name}' is in registers already"
+        if not key.kind.operands[index].is_plain and (
+            self.dtype or self.level is Level.VRF or layout != source.layout
+        ):
+            return f"'{name}' is read through a window: it cannot be copied"
         if self.level > source.level:
             return f"{self.level} is farther than {source.level}"
         if self.dtype:
@@ -70,7 +74,7 @@ class Move(Action):
             return f"'{name}' is in {self.level} with the layout {layout} already"
         if self.level is Level.VRF:
             return _register_refusal(layout, source, index, key)
-        if isinstance(key.kind, MoveKind) and layout != source.layout:
+        if key.kind.copies and layout != source.layout:
             return "a move changes the layout itself: its operands only change caches"
         return ""
 
@@ -78,7 +82,7 @@ class Move(Action):
         """Why the operand cannot take the wider dtype; empty if it can."""
         if self.dtype not in {d.value for d in Dtype}:
             return f"'{self.dtype}' is no dtype"
-        if isinstance(key.kind, MoveKind | Fill):
+        if key.kind.moves_data:
             return f"a {key.kind.name} casts itself: its operands keep their dtypes"
         if not key.kind.may_widen(key.dtypes, index, Dtype(self.dtype)):
             return (
@@ -185,7 +189,7 @@ def _makes_progress(source: TensorSpec, level: Level, form: Form) -> bool:
 def _register_refusal(
     layout: Layout, source: TensorSpec, index: int, key: SpecKey
 ) -> str:
-    if isinstance(key.kind, MoveKind):
+    if key.kind.copies:
         return "a move has no operand of its own in registers"
     if source.level is not Level.L1:
         return f"registers are filled from L1, not from {source.level}"
@@ -209,7 +213,7 @@ def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     None for what is packed as asked for already, nor for what computes nothing:
     bringing it to another form is more work than the Spec is.
     """
-    if isinstance(key.kind, MoveKind | Fill) or not target.relayouts:
+    if key.kind.moves_data or not target.relayouts:
         return ()
     return _asked_forms(key, operand, target.kernels)
 
@@ -330,7 +334,7 @@ def _with_copies(
 ) -> tuple[Child, ...]:
     operand = frame.key.kind.operands[index]
     source = frame.key.tensors[index]
-    kind = MoveKind(len(operand.dims))
+    kind = MoveKind(operand.rank)
     sizes = frame.operand_sizes(index)
     children = [inner]
     if operand.is_read:

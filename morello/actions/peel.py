@@ -19,7 +19,6 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.loops import expand_loop, tile_key
-from morello.actions.to_accum import accumulating
 from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -39,7 +38,7 @@ class Peel(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``first``, ``main`` and ``remainder``; the cost is that of a loop."""
         kind = frame.key.kind
-        rewritten = accumulating(kind)
+        rewritten = kind.accumulating
         legal = [kind.dims[i] for i in kind.reductions]
         if rewritten is None or self.dim not in legal:
             reason = (
@@ -52,7 +51,7 @@ class Peel(Action):
         dim = kind.dims.index(self.dim)
         loop = expand_loop(frame, dim, self.size, target)
         main, remainder = loop.children
-        key = dataclasses.replace(main.frame.key, kind=rewritten[0])
+        key = dataclasses.replace(main.frame.key, kind=rewritten)
         others = main.times - 1
         children = (
             Child("first", main.frame, 1, main.dims),
@@ -80,7 +79,7 @@ class Peel(Action):
         There a fill costs next to nothing, and what is not cut had better stay.
         """
         near = min(tensor.level for tensor in key.tensors) <= Level.L1
-        if near or accumulating(key.kind) is None:
+        if near or key.kind.accumulating is None:
             return
         for dim in key.kind.reductions:
             for size in first_parts(axes[dim], target):

@@ -26,8 +26,7 @@ from morello.actions.move import Move
 from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import Target
-from morello.spec import Fill, Level, SpecKey
-from morello.spec import Move as MoveKind
+from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -75,7 +74,7 @@ class SpecializeRange(Action):
     def _refusal(self, key: SpecKey, index: int) -> str:
         """Why the action does not apply, whatever the sizes; empty if it applies."""
         source = key.tensors[index]
-        if not _computes(key) or key.kind.operands[index].is_written:
+        if key.kind.moves_data or key.kind.operands[index].is_written:
             return f"'{self.operand}' is no factor that {key.kind.label} multiplies"
         if source.dtype.part is None:
             return f"'{self.operand}' is {source.dtype}, of which no part has a dtype"
@@ -90,15 +89,11 @@ class SpecializeRange(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["SpecializeRange"]:
         """Inputs on the way to L2 whose smaller range some kernel multiplies."""
-        if not _computes(key) or not target.relayouts:
+        if key.kind.moves_data or not target.relayouts:
             return
         for index, operand in enumerate(key.kind.operands):
             if not operand.is_written and _has_kernel(key, index, target):
                 yield cls(operand.name, Level.L2)
-
-
-def _computes(key: SpecKey) -> bool:
-    return not isinstance(key.kind, MoveKind | Fill)
 
 
 def _in_range(key: SpecKey, index: int) -> SpecKey:

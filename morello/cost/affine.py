@@ -25,7 +25,7 @@ from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.model import CostModel
 from morello.machine.target import Target
-from morello.spec import Level, Move, TensorSpec
+from morello.spec import Level, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 
@@ -86,9 +86,7 @@ class AffineCostModel(CostModel):
         conflicts = CacheConflicts(self.target)
         line = line + conflicts.of_tile(frame, operand, dest)
         cost = source.lines(sizes) * line
-        if isinstance(frame.key.kind, Move) and not conflicts.aliased(
-            frame.key, operand
-        ):
+        if frame.key.kind.copies and not conflicts.aliased(frame.key, operand):
             # The next tile goes on in the line that this one ends in.
             piece = source.run_bytes(sizes)
             part = source.runs(sizes) * piece * line // LINE_BYTES
@@ -138,7 +136,7 @@ class AffineCostModel(CostModel):
         if source.level not in (Level.MEM, Level.L2):
             return 0
         runs = source.runs(frame.operand_sizes(operand))
-        copies = isinstance(frame.key.kind, Move)
+        copies = frame.key.kind.copies
         level = Level.L2 if copies else source.level
         return runs * (runs > STREAMS) * self._price("stream_start", level)
 

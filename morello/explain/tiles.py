@@ -11,7 +11,6 @@ from morello.actions.move import copies
 from morello.machine import Target
 from morello.search import Branch, Impl
 from morello.spec import Layout, Level, Spec, TensorSpec
-from morello.spec import Move as MoveKind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +51,8 @@ class Tiles:
 def whole(spec: Spec) -> tuple[Tiles, ...]:
     """The operands of a whole Spec, each in one piece."""
     found = []
-    for index, operand in enumerate(spec.kind.operands):
-        dims = tuple(spec.kind.dims[d] for d in operand.dims)
-        found.append(_first(spec, index, dims))
+    for index in range(len(spec.kind.operands)):
+        found.append(_first(spec, index, _axis_names(spec, index)))
     return tuple(found)
 
 
@@ -101,19 +99,27 @@ def below(
     known = {t.name: t for t in tiles}
     if after is not None:
         before, known[after.name] = known[after.name], after
-        if spec.kind != impl.spec.kind and isinstance(spec.kind, MoveKind):
+        if branch.role in ("prologue", "epilogue"):
             ends = (before, after) if branch.role == "prologue" else (after, before)
-            known = dict(zip(("src", "dst"), ends, strict=True))
+            known = dict(zip((o.name for o in spec.kind.operands), ends, strict=True))
     found = []
     for index, operand in enumerate(spec.kind.operands):
         tile = known.get(operand.name)
         if tile is None:
-            dims = tuple(spec.kind.dims[d] for d in operand.dims)
-            found.append(_first(spec, index, dims))
+            found.append(_first(spec, index, _axis_names(spec, index)))
         else:
             shape = spec.shape(index)
             found.append(dataclasses.replace(tile, name=operand.name, shape=shape))
     return tuple(found)
+
+
+def _axis_names(spec: Spec, index: int) -> tuple[str, ...]:
+    """What each axis of an operand is called: ``n``; a window ``oh+kh``."""
+    operand, names = spec.kind.operands[index], spec.kind.dims
+    found: list[list[str]] = [[] for _ in operand.axes]
+    for dim in operand.dims:
+        found[operand.axis(dim)].append(names[dim])
+    return tuple("+".join(of_axis) or "1" for of_axis in found)
 
 
 def _first(spec: Spec, index: int, dims: tuple[str, ...]) -> Tiles:

@@ -9,13 +9,14 @@ Nothing here knows of MLIR.
 from morello.spec.dtypes import Dtype
 from morello.spec.fill import Fill
 from morello.spec.form import Form
-from morello.spec.kind import Array, Kind, Operand
+from morello.spec.kind import Array, Kind
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
+from morello.spec.operand import Operand, Window
 from morello.spec.spec import Spec, SpecKey, argument_tensor
 from morello.spec.tensor import Level, TensorSpec
 from morello.spec.text import parse_spec, print_spec
@@ -38,6 +39,7 @@ __all__ = [
     "Spec",
     "SpecKey",
     "TensorSpec",
+    "Window",
     "argument_tensor",
     "parse_open_spec",
     "parse_spec",

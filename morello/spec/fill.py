@@ -1,13 +1,15 @@
 """Fill: out = a constant."""
 
 import dataclasses
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.kind import Array, Kind, Operand
+from morello.spec.kind import Array, Kind
+from morello.spec.operand import Operand
 
 FILL_VALUES = ("zero", "lowest")
 
@@ -17,7 +19,8 @@ class Fill(Kind):
     """Every element becomes zero, or the neutral element of max."""
 
     name: ClassVar[str] = "fill"
-    option_names: ClassVar[tuple[str, ...]] = ("value",)
+    example: ClassVar[str] = "fill:8x16:f32:value=lowest"
+    moves_data: ClassVar[bool] = True
     rank: int = 2
     value: str = "zero"
     """``zero``; or ``lowest``: -inf, or the least integer."""
@@ -28,6 +31,11 @@ class Fill(Kind):
                 f"fill has no value '{self.value}'", f"use {' or '.join(FILL_VALUES)}"
             )
 
+    @classmethod
+    def instances(cls) -> tuple["Fill", ...]:
+        """Of one to three dimensions, with each value."""
+        return (cls(1), cls(2, "lowest"), cls(3))
+
     @property
     def dims(self) -> tuple[str, ...]:
         """``d0``, ``d1``, …"""
@@ -36,13 +44,7 @@ class Fill(Kind):
     @property
     def operands(self) -> tuple[Operand, ...]:
         """out, over every dimension."""
-        every = tuple(range(self.rank))
-        return (Operand("out", every, is_read=False, is_written=True),)
-
-    @property
-    def options(self) -> dict[str, str]:
-        """``value=lowest``; zero goes without saying."""
-        return {} if self.value == "zero" else {"value": self.value}
+        return _operands(self.rank)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Every dtype can be filled."""
@@ -58,3 +60,9 @@ class Fill(Kind):
     def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
         """The constant, to be broadcast to the output."""
         return np.asarray(self.number(dtypes[0]), dtypes[0].numpy)
+
+
+@lru_cache
+def _operands(rank: int) -> tuple[Operand, ...]:
+    every = tuple(range(rank))
+    return (Operand("out", every, is_read=False, is_written=True),)

@@ -1,18 +1,21 @@
 """What a kind of Spec is: dimensions, operands, meaning, work and random inputs.
 
-Each kind is a frozen dataclass in a module of its own; `kinds.py` lists them.
+Each kind is a frozen dataclass in a module of its own; `kinds.py` lists them. The rest
+of the code never tests the class of a kind: it reads the traits that `Kind` has.
 """
 
 import dataclasses
 import itertools
 from abc import ABC, abstractmethod
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.operand import Operand
+from morello.spec.options import text_options, text_value
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -22,24 +25,16 @@ of two is exact, whatever its order, so kernels can be compared bit for bit."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Operand:
-    """One operand of a kind."""
-
-    name: str
-    dims: tuple[int, ...]
-    """Which dimensions of the Spec are its own, in its logical order."""
-    is_read: bool
-    is_written: bool
-
-
-@dataclasses.dataclass(frozen=True)
 class Kind(ABC):
     """One kind of Spec. Fields of a subclass are what the text form calls options."""
 
     name: ClassVar[str]
     """The name of the operation in the dialect and in the text form."""
-    option_names: ClassVar[tuple[str, ...]] = ()
-    """The options that the text form may give it."""
+    example: ClassVar[str]
+    """A small Spec of the kind, as text."""
+    moves_data: ClassVar[bool] = False
+    """Whether it copies or fills and computes nothing: bringing its operands to another
+    form first would be more work than the Spec is."""
 
     @property
     @abstractmethod
@@ -49,27 +44,105 @@ class Kind(ABC):
     @property
     @abstractmethod
     def operands(self) -> tuple[Operand, ...]:
-        """The operands, inputs first."""
+        """The operands: inputs first, then the outputs."""
+
+    @classmethod
+    def labels(cls) -> tuple[str, ...]:
+        """The names in the text form: one more if the kind can accumulate."""
+        accumulating = "accum" in {field.name for field in dataclasses.fields(cls)}
+        return (cls.name, f"{cls.name}_accum") if accumulating else (cls.name,)
+
+    @classmethod
+    def from_text(cls, label: str, rank: int, options: dict[str, str]) -> Self:
+        """The kind called ``label``; it takes its options out of ``options``.
+
+        Args:
+            rank: how many sizes there are.
+
+        Raises:
+            SpecError: an option has a value that the kind does not have.
+        """
+        given: dict[str, Any] = {"accum": label != cls.name, "rank": rank}
+        for field in dataclasses.fields(cls):
+            if field.name in cls.option_names() and field.name in options:
+                text = options.pop(field.name)
+                given[field.name] = text_value(field, text)
+        names = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in given.items() if name in names})
+
+    @classmethod
+    def instances(cls) -> tuple[Self, ...]:
+        """The kind with each of its options: what random tests draw from."""
+        return tuple(cls.from_text(label, 2, {}) for label in reversed(cls.labels()))
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """The options that the text form may give."""
+        names = (field.name for field in dataclasses.fields(cls))
+        return tuple(name for name in names if name not in ("accum", "rank"))
 
     @property
     def label(self) -> str:
         """The name in the text form."""
-        return self.name
+        return self.labels()[bool(getattr(self, "accum", False))]
 
     @property
     def options(self) -> dict[str, str]:
-        """Those of `option_names` that the text form must give, with their values."""
-        return {}
+        """The options that the text form must give, with their values."""
+        return text_options(self, self.option_names())
+
+    @cached_property
+    def _traits(self) -> "_Traits":
+        return _Traits.of(self.operands, len(self.dims))
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of the operands that are written."""
+        return self._traits.written
 
     @property
     def reductions(self) -> tuple[int, ...]:
         """The dimensions that no written operand has."""
-        return _reductions(self.operands, len(self.dims))
+        return self._traits.reductions
 
     @property
     def accumulates(self) -> bool:
-        """Whether the output is read: parts of a reduction can be added to it."""
-        return all(o.is_read for o in self.operands if o.is_written)
+        """Whether the outputs are read: parts of a reduction can be added to them."""
+        return self._traits.accumulates
+
+    @property
+    def accumulating(self) -> "Kind | None":
+        """The form of a reduction that adds to its output; None where there is none:
+        what is no reduction, what adds already, what has several outputs."""
+        plain = not getattr(self, "accum", True)
+        if not plain or not self.reductions or len(self.written) > 1:
+            return None
+        return dataclasses.replace(self, **{"accum": True})
+
+    @property
+    def neutral(self) -> str:
+        """The neutral element of the reduction: a value of `Fill`."""
+        return "zero"
+
+    @property
+    def copies(self) -> bool:
+        """Whether its output is its input, element by element."""
+        return self.moves_data and any(o.is_read for o in self.operands)
+
+    @property
+    def reuses_inputs(self) -> bool:
+        """Whether each element of every input is used several times: arithmetic then
+        hides loads."""
+        return self._traits.reuses_inputs
+
+    def rounded_terms(self, sizes: tuple[int, ...]) -> int:
+        """The terms of the sum that each element of a float output is; 0 where nothing
+        is rounded. A kind that rounds defines `in_f64`, too."""
+        return 0
+
+    def in_f64(self, arrays: tuple[Array, ...]) -> Array | tuple[Array, ...]:
+        """`evaluate` on f64 arrays, without rounding, of a kind that rounds."""
+        raise NotImplementedError(f"{self.label} rounds nothing")
 
     @property
     def optional_dims(self) -> int:
@@ -129,10 +202,13 @@ class Kind(ABC):
         """The arithmetic operations of the definition; 0 for data movement."""
 
     @abstractmethod
-    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
-        """The definition, in NumPy: the output for all operands in logical order.
+    def evaluate(
+        self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]
+    ) -> Array | tuple[Array, ...]:
+        """The definition, in NumPy: the output, or a tuple of several.
 
-        ``arrays`` holds the inputs and, where the kind reads its output, the output.
+        ``arrays`` holds, in logical order, every operand that is read: the inputs, and
+        the outputs that the kind adds to.
         """
 
     def random(
@@ -175,10 +251,32 @@ def _may_widen(
     return _is_legal(kind, (*dtypes[:operand], dtype, *dtypes[operand + 1 :]))
 
 
-@lru_cache(maxsize=256)
-def _reductions(operands: tuple[Operand, ...], dims: int) -> tuple[int, ...]:
-    kept = {d for o in operands if o.is_written for d in o.dims}
-    return tuple(i for i in range(dims) if i not in kept)
+@dataclasses.dataclass(frozen=True)
+class _Traits:
+    """What follows from the operands of a kind."""
+
+    written: tuple[int, ...]
+    reductions: tuple[int, ...]
+    accumulates: bool
+    reuses_inputs: bool
+
+    @classmethod
+    def of(cls, operands: tuple[Operand, ...], dims: int) -> "_Traits":
+        """The traits of a kind with these operands and so many dimensions."""
+        outputs = [o for o in operands if o.is_written]
+        inputs = [o for o in operands if not o.is_written]
+        kept = {d for o in outputs for d in o.dims}
+        return cls(
+            tuple(i for i, o in enumerate(operands) if o.is_written),
+            tuple(i for i in range(dims) if i not in kept),
+            all(o.is_read for o in outputs),
+            bool(inputs) and all(len(o.dims) < dims for o in inputs),
+        )
+
+
+def each(found: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+    """The outputs: what `Kind.evaluate` gives, as a tuple in any case."""
+    return found if isinstance(found, tuple) else (found,)
 
 
 def small_integers(

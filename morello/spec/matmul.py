@@ -7,7 +7,8 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.kind import Array, Kind, Operand, bit_patterns, small_integers
+from morello.spec.kind import Array, Kind, bit_patterns, small_integers
+from morello.spec.operand import Operand
 
 _OUTPUTS = (Dtype.F32, Dtype.S16, Dtype.S32)
 
@@ -38,16 +39,16 @@ class Matmul(Kind):
     """
 
     name: ClassVar[str] = "matmul"
-    option_names: ClassVar[tuple[str, ...]] = ("saturating",)
+    example: ClassVar[str] = "matmul:6x4x16:f32"
     accum: bool = False
     """Whether the product is added to what the output holds."""
     saturating: bool = dataclasses.field(default=False, metadata={"optional": True})
     """Whether pairs of products saturate, as the instruction ``vpmaddubsw`` has it."""
 
-    @property
-    def label(self) -> str:
-        """``matmul`` or ``matmul_accum``."""
-        return "matmul_accum" if self.accum else "matmul"
+    @classmethod
+    def instances(cls) -> tuple["Matmul", ...]:
+        """Accumulating or not, and saturating."""
+        return (cls(accum=True), cls(accum=False), cls(accum=True, saturating=True))
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -68,11 +69,6 @@ class Matmul(Kind):
     def wraps(self) -> bool:
         """Integers do, unless pairs of them saturate."""
         return not self.saturating
-
-    @property
-    def options(self) -> dict[str, str]:
-        """``saturating=true``."""
-        return {"saturating": "true"} if self.saturating else {}
 
     def grain(self, dim: int) -> int:
         """Pairs that saturate are not cut."""
@@ -101,6 +97,15 @@ class Matmul(Kind):
         """A multiplication and an addition for each (b, m, k, n)."""
         b, m, k, n = sizes
         return 2 * b * m * k * n
+
+    def rounded_terms(self, sizes: tuple[int, ...]) -> int:
+        """One for each k; adding to an initial output is one more."""
+        return sizes[2] + self.accum
+
+    def in_f64(self, arrays: tuple[Array, ...]) -> Array:
+        """The product, and what it is added to."""
+        lhs, rhs, *initial = arrays
+        return sum(initial, np.matmul(lhs, rhs))
 
     def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
         """The product in f64 or wrapping int64, rounded once to the output's dtype."""

@@ -7,7 +7,8 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.kind import Array, Kind, Operand, require_equal
+from morello.spec.kind import Array, Kind, require_equal
+from morello.spec.operand import Operand
 
 _OPERANDS = {
     accum: (
@@ -26,13 +27,9 @@ class Max(Kind):
     """
 
     name: ClassVar[str] = "max"
+    example: ClassVar[str] = "max:8x33:f32"
     accum: bool = False
     """Whether what the output holds takes part."""
-
-    @property
-    def label(self) -> str:
-        """``max`` or ``max_accum``."""
-        return "max_accum" if self.accum else "max"
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -43,6 +40,11 @@ class Max(Kind):
     def operands(self) -> tuple[Operand, ...]:
         """src [m,n], out [m]."""
         return _OPERANDS[self.accum]
+
+    @property
+    def neutral(self) -> str:
+        """-inf, or the least integer."""
+        return "lowest"
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Both operands have one dtype, f32 or s32."""

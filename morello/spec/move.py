@@ -1,13 +1,15 @@
 """Move: dst = src, element by element; layouts, levels and dtypes may differ."""
 
 import dataclasses
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
-from morello.spec.kind import Array, Kind, Operand, bit_patterns
+from morello.spec.kind import Array, Kind, bit_patterns
+from morello.spec.operand import Operand
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -22,7 +24,14 @@ class Move(Kind):
     """
 
     name: ClassVar[str] = "move"
+    example: ClassVar[str] = "move:8x16:f32:dst=[1,0]"
+    moves_data: ClassVar[bool] = True
     rank: int = 2
+
+    @classmethod
+    def instances(cls) -> tuple["Move", ...]:
+        """Of one to three dimensions."""
+        return (cls(1), cls(2), cls(3))
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -32,11 +41,7 @@ class Move(Kind):
     @property
     def operands(self) -> tuple[Operand, ...]:
         """src and dst, both over every dimension."""
-        every = tuple(range(self.rank))
-        return (
-            Operand("src", every, is_read=True, is_written=False),
-            Operand("dst", every, is_read=False, is_written=True),
-        )
+        return _operands(self.rank)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Both are floats, or both are integers; bytes in 16 bits come from bytes."""
@@ -81,6 +86,15 @@ class Move(Kind):
     ) -> tuple[Array, ...]:
         """Arbitrary bit patterns."""
         return (bit_patterns(rng, dtypes[0], shapes[0]),)
+
+
+@lru_cache
+def _operands(rank: int) -> tuple[Operand, ...]:
+    every = tuple(range(rank))
+    return (
+        Operand("src", every, is_read=True, is_written=False),
+        Operand("dst", every, is_read=False, is_written=True),
+    )
 
 
 def _wide(dtype: Dtype) -> tuple[Dtype, ...]:

@@ -9,9 +9,10 @@ import numpy as np
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
-from morello.spec.kind import Array, Kind
+from morello.spec.kind import Array, Kind, each
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
+from morello.spec.operand import Operand
 from morello.spec.tensor import Level, TensorSpec
 
 MAX_SIZE = 1 << 31
@@ -42,7 +43,7 @@ class SpecKey(HashedOnce):
 
     def operand_sizes(self, operand: int, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
         """The sizes of one operand (integers or arrays)."""
-        return tuple(sizes[d] for d in self.kind.operands[operand].dims)
+        return self.kind.operands[operand].sizes(sizes)
 
     def with_tensor(self, operand: int, tensor: TensorSpec) -> "SpecKey":
         """The key with another form of one operand."""
@@ -111,7 +112,7 @@ class Spec(HashedOnce):
 
     def shape(self, operand: int) -> tuple[int, ...]:
         """The logical shape of one operand."""
-        return tuple(self.sizes[d] for d in self.kind.operands[operand].dims)
+        return self.kind.operands[operand].sizes(self.sizes)
 
     def physical_shape(self, operand: int) -> tuple[int, ...]:
         """The shape of the array that holds one operand."""
@@ -138,11 +139,18 @@ class Spec(HashedOnce):
         shapes = tuple(self.shape(i) for i in range(len(self.tensors)))
         return self.kind.random(rng, self.dtypes, shapes)
 
-    def evaluate(self, *arrays: Array) -> Array:
-        """The definition: the output for arrays in logical order."""
-        out = self.kind.evaluate(self.dtypes, arrays)
-        return np.ascontiguousarray(
-            np.broadcast_to(out, self.shape(len(self.tensors) - 1))
+    def evaluate(self, *arrays: Array) -> Any:
+        """The definition, for arrays in logical order: the output, or a tuple of
+        several."""
+        found = self.outputs(*arrays)
+        return found[0] if len(found) == 1 else found
+
+    def outputs(self, *arrays: Array) -> tuple[Array, ...]:
+        """The definition, for arrays in logical order: every output."""
+        made = each(self.kind.evaluate(self.dtypes, arrays))
+        return tuple(
+            np.ascontiguousarray(np.broadcast_to(out, self.shape(operand)))
+            for operand, out in zip(self.kind.written, made, strict=True)
         )
 
     def __str__(self) -> str:
@@ -161,12 +169,24 @@ def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
         )
     kind.check_dtypes(tuple(t.dtype for t in tensors))
     for operand, tensor in zip(kind.operands, tensors, strict=True):
-        if tensor.rank != len(operand.dims):
+        if tensor.rank != operand.rank:
             raise SpecError(
-                f"operand '{operand.name}' of {kind.label} has {len(operand.dims)} "
+                f"operand '{operand.name}' of {kind.label} has {operand.rank} "
                 f"dimensions but its layout {tensor.layout} has {tensor.rank}",
-                f"for example {Layout.row_major(len(operand.dims))}",
+                f"for example {Layout.row_major(operand.rank)}",
             )
+        if not operand.is_plain:
+            _check_window(kind, operand, tensor)
+
+
+def _check_window(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:
+    """Refuse forms that an operand which is read through windows cannot have."""
+    if tensor.layout.is_packed or tensor.level is Level.VRF:
+        raise SpecError(
+            f"operand '{operand.name}' of {kind.label} is read through a window: "
+            f"windows overlap, so it cannot be {tensor}",
+            "use an unpacked layout, in memory or a cache",
+        )
 
 
 def argument_tensor(dtype: Dtype, layout: Layout) -> TensorSpec:

@@ -13,7 +13,7 @@ import re
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.kind import Kind
-from morello.spec.kinds import KINDS
+from morello.spec.kinds import labels
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.spec import Spec, argument_tensor
@@ -32,22 +32,23 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     if len(parts) < 2:
         raise SpecError(f"'{text}' is not a Spec", f"write {GRAMMAR}")
     label, size_text, *rest = parts
-    if label not in KINDS:
+    kinds = labels()
+    if label not in kinds:
         raise SpecError(
             f"unknown kind '{label}' in the Spec '{text}'",
-            f"use one of {', '.join(KINDS)}",
+            f"use one of {', '.join(kinds)}",
         )
     given = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
-    kind = KINDS[label](len(given), options)
+    kind = kinds[label].from_text(label, len(given), options)
     sizes = _complete_sizes(text, kind, given)
     tensors = _tensors(kind, kind.dtypes(dtypes), options)
     limits = _limits(limits, options)
     serial = _serial(options)
     if options:
         names = [*(o.name for o in kind.operands), "vrf", "l1", "l2", "serial"]
-        names += kind.option_names
+        names += kind.option_names()
         raise SpecError(
             f"unknown option '{next(iter(options))}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}",
@@ -143,7 +144,7 @@ def _tensors(
 ) -> tuple[TensorSpec, ...]:
     tensors = []
     for operand, dtype in zip(kind.operands, dtypes, strict=True):
-        value = options.pop(operand.name, str(Layout.row_major(len(operand.dims))))
+        value = options.pop(operand.name, str(Layout.row_major(operand.rank)))
         match = _FORM.fullmatch(value)
         if match is None:
             raise SpecError(

@@ -1,6 +1,7 @@
 """Operands in ``.npy`` files: read for a Spec's operand, written all or nothing."""
 
 import io
+from typing import Any
 
 import numpy as np
 
@@ -47,14 +48,21 @@ def logical_shapes(spec: Spec, operand: int) -> tuple[tuple[int, ...], ...]:
     return tuple(shape[n:] for n in left_out if all(s == 1 for s in shape[:n]))
 
 
-def write_operand(path: str, array: Array) -> None:
-    """Write an array as a ``.npy`` file, or to the standard output for ``-``.
+def write_operands(path: str, arrays: dict[str, Array]) -> None:
+    """Write an array as a ``.npy`` file, several by name as an ``.npz`` file.
+
+    For ``-`` to the standard output.
 
     Raises:
         UsageError: it cannot be written.
     """
     buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
+    first, *others = arrays.values()
+    if others:
+        named: Any = arrays
+        np.savez(buffer, **named)
+    else:
+        np.save(buffer, first, allow_pickle=False)
     write_output(path, buffer.getvalue())
 
 

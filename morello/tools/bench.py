@@ -92,12 +92,12 @@ def main(options: BenchOptions) -> int:
     threads = thread_count(options.threads, request.schedule)
     kernel = request.compile(threads)
     trial = trial.settled(kernel.spec)
-    output = trial.run(kernel)
-    verdict = trial.judge(output)
+    outputs = trial.run(kernel)
+    verdict = trial.judge(outputs)
     samples, core_peak = None, None
     if verdict.holds:
         with progress(f"timing {request.text}"):
-            samples, core_peak = _measure(trial, kernel, output, options.seconds)
+            samples, core_peak = _measure(trial, kernel, outputs, options.seconds)
     found = _measurement(kernel.text, kernel, threads, samples, core_peak)
     if options.count and found.search is not None:
         programs = count_and_note(request, kernel.spec, kernel.target)
@@ -115,12 +115,12 @@ def main(options: BenchOptions) -> int:
 
 
 def _measure(
-    trial: Trial, kernel: Kernel, output: Array, seconds: float
+    trial: Trial, kernel: Kernel, outputs: list[Array], seconds: float
 ) -> tuple[Samples, float | None]:
     """Samples of the kernel, and the peak of a core seen between them.
 
     Raises:
-        MorelloError: the calls end with another output than ``output``, the first.
+        MorelloError: the calls end with other outputs than ``outputs``, the first.
     """
     dtype = peak_dtype(kernel.spec)
     peaks: list[float] = []
@@ -133,7 +133,7 @@ def _measure(
     with pinned(kernel.threads == 1):
         measure_peak()  # compiles the loop, too
         samples = sample(kernel, arguments, measure_peak, seconds)
-    if not kernel.spec.kind.accumulates and not trial.agree(arguments[-1], output):
+    if not kernel.spec.kind.accumulates and not trial.agree(arguments, outputs):
         raise MorelloError(
             f"the kernel of {kernel.spec} gives another output after many calls",
             "please report it with the schedule that 'morello emit' prints",
@@ -149,7 +149,7 @@ def peak_dtype(spec: Spec) -> str | None:
     """
     if not spec.flops:
         return None
-    if spec.dtypes[-1] is Dtype.F32:
+    if all(spec.dtypes[out] is Dtype.F32 for out in spec.kind.written):
         return "f32"
     return "s32" if set(spec.dtypes) == {Dtype.S32} else None
 

@@ -5,7 +5,7 @@ import time
 
 from morello.errors import ArgumentError, MorelloError
 from morello.spec import Array, Spec
-from morello.tools.array_files import logical_shapes, read_operand, write_operand
+from morello.tools.array_files import logical_shapes, read_operand, write_operands
 from morello.tools.commands import RunOptions
 from morello.tools.input_output import check_output, write_output
 from morello.tools.request import Request
@@ -36,14 +36,14 @@ def main(options: RunOptions) -> int:
     start = time.perf_counter()
     kernel(*arguments)
     elapsed = time.perf_counter() - start
-    verdict = trial.judge(arguments[-1])
+    verdict = trial.judge(arguments)
     if not verdict.holds:
         raise MorelloError(
             f"the kernel of {request.text} is wrong: {verdict}",
             "please report it with the schedule that 'morello emit' prints",
         )
     if options.output is not None:
-        write_operand(options.output, _output(trial, given, arguments[-1]))
+        write_operands(options.output, _outputs(trial, given, arguments))
     summary = table(
         ("spec", f"{kernel.text} on {request.target.name}"),
         ("inputs", _sources(request.goal.spec, options)),
@@ -79,12 +79,18 @@ def _read_inputs(
     return found
 
 
-def _output(trial: Trial, given: dict[int, Array], output: Array) -> Array:
-    """The output in logical order; without a batch of 1, unless an input came so."""
+def _outputs(
+    trial: Trial, given: dict[int, Array], arguments: list[Array]
+) -> dict[str, Array]:
+    """The outputs in logical order; without a batch of 1, unless an input came so."""
     spec = trial.spec
     full = any(array.shape == spec.shape(i) for i, array in given.items())
-    shapes = logical_shapes(spec, len(spec.tensors) - 1)
-    return trial.logical(output).reshape(shapes[0 if full else -1])
+    return {
+        spec.kind.operands[out].name: array.reshape(
+            logical_shapes(spec, out)[0 if full else -1]
+        )
+        for out, array in zip(spec.kind.written, trial.outputs(arguments), strict=True)
+    }
 
 
 def _sources(spec: Spec, options: RunOptions) -> str:

@@ -1,7 +1,8 @@
-"""One use of a kernel: its inputs, its arguments, and the judgement of its output."""
+"""One use of a kernel: its inputs, its arguments, and the judgement of its outputs."""
 
 import dataclasses
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -47,42 +48,47 @@ class Trial:
         places = _read_operands(self.spec)
         filled = dict(zip(places, self.inputs, strict=True))
         return [
-            self.spec.to_physical(i, filled[i]) if i in filled else _poisoned(self.spec)
+            self.spec.to_physical(i, filled[i])
+            if i in filled
+            else _poisoned(self.spec, i)
             for i in range(len(self.spec.tensors))
         ]
 
-    def judge(self, output: Array) -> Verdict:
-        """Compare an output, as the kernel has left it, with the definition."""
-        return judge(self.spec, self.inputs, self.logical(output), self.exact)
+    def judge(self, arguments: Sequence[Array]) -> Verdict:
+        """Compare the outputs, as the kernel has left them, with the definition."""
+        return judge(self.spec, self.inputs, self.outputs(arguments), self.exact)
 
-    def agree(self, one: Array, other: Array) -> bool:
-        """Whether two outputs have the same bits, padding left out."""
-        return self.logical(one).tobytes() == self.logical(other).tobytes()
+    def agree(self, one: Sequence[Array], other: Sequence[Array]) -> bool:
+        """Whether two calls left outputs of the same bits, padding left out."""
+        pairs = zip(self.outputs(one), self.outputs(other), strict=True)
+        return all(a.tobytes() == b.tobytes() for a, b in pairs)
 
-    def logical(self, output: Array) -> Array:
-        """An output of the kernel in logical order."""
-        return self.spec.to_logical(len(self.spec.tensors) - 1, output)
+    def outputs(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs among the arguments of a call, in logical order."""
+        written = self.spec.kind.written
+        return tuple(self.spec.to_logical(i, arguments[i]) for i in written)
 
-    def run(self, kernel: Kernel) -> Array:
-        """Call the kernel on new arguments; the output as the kernel leaves it."""
+    def run(self, kernel: Kernel) -> list[Array]:
+        """Call the kernel on new arguments; they, as the kernel leaves them."""
         arguments = self.arguments()
         kernel(*arguments)
-        return arguments[-1]
+        return arguments
 
 
 def _read_operands(spec: Spec) -> list[int]:
     return [i for i, operand in enumerate(spec.kind.operands) if operand.is_read]
 
 
-def _poisoned(spec: Spec) -> Array:
-    out = np.empty(spec.physical_shape(len(spec.tensors) - 1), spec.dtypes[-1].numpy)
+def _poisoned(spec: Spec, operand: int) -> Array:
+    out = np.empty(spec.physical_shape(operand), spec.dtypes[operand].numpy)
     out.view(np.uint8).fill(_POISON)
     return out
 
 
 def _may_round(spec: Spec) -> bool:
     """Whether sums of random inputs are too long for f32 to hold them exactly."""
-    return rounds(spec) and (spec.sizes[2] + 1) * EXACT_BOUND**2 > 1 / UNIT_ROUNDOFF
+    terms = spec.kind.rounded_terms(spec.sizes)
+    return rounds(spec) and terms * EXACT_BOUND**2 > 1 / UNIT_ROUNDOFF
 
 
 def _check_memory(spec: Spec) -> None:

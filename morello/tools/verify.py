@@ -1,15 +1,16 @@
 """Whether what a kernel has computed is what its Spec says.
 
 `judge` is the entry point. Exact inputs demand the definition's output, bit for bit.
-For inputs of any kind the output of a float matmul may differ from the definition in
-f64 by a bound on the rounding errors of any order of summation; no other kind rounds.
+For other inputs a float output of a kind that rounds (`Kind.rounded_terms`) may differ
+from the definition in f64 by a bound on the rounding errors of any order of summation.
 """
 
 import dataclasses
 
 import numpy as np
 
-from morello.spec import Array, Dtype, Matmul, Move, Spec
+from morello.spec import Array, Spec
+from morello.spec.kind import each
 
 UNIT_ROUNDOFF = 2.0**-24
 """u of f32: the relative error of one rounding is at most this."""
@@ -60,72 +61,109 @@ class Verdict:
         )
 
 
-def judge(spec: Spec, inputs: tuple[Array, ...], got: Array, exact: bool) -> Verdict:
-    """Compare an output with the definition.
+def judge(
+    spec: Spec, inputs: tuple[Array, ...], got: Array | tuple[Array, ...], exact: bool
+) -> Verdict:
+    """Compare the outputs with the definition.
 
     Args:
         inputs: every operand that is read, in logical order, as before the call.
-        got: the output, in logical order.
+        got: the output, in logical order; or a tuple of several.
         exact: the inputs are such that nothing is ever rounded.
     """
-    expected = spec.evaluate(*inputs)
-    wrong = _differs(spec, expected, got)
+    expected = spec.outputs(*inputs)
+    found = [
+        _judge(_Output(spec, place, inputs), wanted, array, exact)
+        for place, (wanted, array) in enumerate(zip(expected, each(got), strict=True))
+    ]
+    wrong = next((verdict for verdict in found if not verdict.holds), None)
+    return wrong or _together(found)
+
+
+def rounds(spec: Spec) -> bool:
+    """Whether a right output may differ from the definition's in its last bits."""
+    floats = any(spec.dtypes[out].is_float for out in spec.kind.written)
+    return floats and spec.kind.rounded_terms(spec.sizes) > 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Output:
+    """One output of a Spec; ``place`` counts the outputs."""
+
+    spec: Spec
+    place: int
+    inputs: tuple[Array, ...]
+
+    @property
+    def operand(self) -> int:
+        """Which operand it is."""
+        return self.spec.kind.written[self.place]
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements are floats."""
+        return self.spec.dtypes[self.operand].is_float
+
+    def example(self, wrong: Array, expected: Array, got: Array) -> str:
+        """A sentence on the first wrong element."""
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        name = self.spec.kind.operands[self.operand].name
+        return (
+            f"{name}[{', '.join(map(str, at))}] is {got[at]}, the definition has "
+            f"{expected[at]}"
+        )
+
+    def reference(self) -> tuple[Array, Array]:
+        """The output in f64, and how far from it a right one may be."""
+        kind = self.spec.kind
+        wide = tuple(array.astype(np.float64) for array in self.inputs)
+        terms = kind.rounded_terms(self.spec.sizes)
+        growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
+        with np.errstate(all="ignore"):
+            reference = each(kind.in_f64(wide))[self.place]
+            size = each(kind.in_f64(tuple(map(np.abs, wide))))[self.place]
+            bound = growth * size + terms * _UNDERFLOW
+        # A sum that may leave the range of f32 on its way has no bound.
+        return reference, np.where(size > _LARGEST, np.inf, bound)
+
+
+def _judge(output: _Output, expected: Array, got: Array, exact: bool) -> Verdict:
+    wrong = _differs(output, expected, got)
     count = int(np.count_nonzero(wrong))
     if not count:
         return Verdict(got.size, 0)
-    if exact or not rounds(spec):
-        return Verdict(got.size, count, _example(spec, wrong, expected, got))
-    reference, bound = _reference(spec, inputs)
+    if exact or not (output.is_float and rounds(output.spec)):
+        return Verdict(got.size, count, output.example(wrong, expected, got))
+    reference, bound = output.reference()
     error, used = _errors(reference, bound, got)
-    worst = used == used.max()
     return Verdict(
         got.size,
         count,
-        _example(spec, worst, expected, got),
+        output.example(used == used.max(), expected, got),
         float(error.max()),
         float(used.max()),
     )
 
 
-def rounds(spec: Spec) -> bool:
-    """Whether a right output may differ from the definition's in its last bits."""
-    return isinstance(spec.kind, Matmul) and spec.dtypes[-1] is Dtype.F32
-
-
-def _differs(spec: Spec, expected: Array, got: Array) -> Array:
-    bits = np.dtype(f"u{expected.dtype.itemsize}")
-    wrong: Array = expected.view(bits) != np.ascontiguousarray(got).view(bits)
-    if spec.dtypes[-1].is_float and not isinstance(spec.kind, Move):
-        wrong &= ~(np.isnan(expected) & np.isnan(got))
-    return wrong
-
-
-def _example(spec: Spec, wrong: Array, expected: Array, got: Array) -> str:
-    at = tuple(int(i) for i in np.argwhere(wrong)[0])
-    name = spec.kind.operands[-1].name
-    return (
-        f"{name}[{', '.join(map(str, at))}] is {got[at]}, the definition has "
-        f"{expected[at]}"
+def _together(found: list[Verdict]) -> Verdict:
+    """What was found of several outputs, all right."""
+    if len(found) == 1:
+        return found[0]
+    bounded = [v for v in found if v.max_error is not None]
+    return Verdict(
+        sum(verdict.elements for verdict in found),
+        sum(verdict.differing for verdict in found),
+        max_error=max((v.max_error or 0.0 for v in bounded), default=None),
+        of_bound=max((v.of_bound or 0.0 for v in bounded), default=None),
     )
 
 
-def _reference(spec: Spec, inputs: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The output of a matmul in f64, and how far from it a right one may be.
-
-    Adding to an initial output is one more term of the sum.
-    """
-    wide = [array.astype(np.float64) for array in inputs]
-    terms = spec.sizes[2] + len(inputs) - 2
-    growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
-    with np.errstate(all="ignore"):
-        reference = np.matmul(wide[0], wide[1])
-        size = np.matmul(np.abs(wide[0]), np.abs(wide[1]))
-        for initial in wide[2:]:
-            reference = reference + initial
-            size = size + np.abs(initial)
-        bound = growth * size + terms * _UNDERFLOW
-    # A sum that may leave the range of f32 on its way has no bound.
-    return reference, np.where(size > _LARGEST, np.inf, bound)
+def _differs(output: _Output, expected: Array, got: Array) -> Array:
+    bits = np.dtype(f"u{expected.dtype.itemsize}")
+    wrong: Array = expected.view(bits) != np.ascontiguousarray(got).view(bits)
+    if output.is_float and not output.spec.kind.copies:
+        wrong &= ~(np.isnan(expected) & np.isnan(got))
+    return wrong
 
 
 def _errors(reference: Array, bound: Array, got: Array) -> tuple[Array, Array]:

@@ -75,8 +75,9 @@ def run_spec(spec: Spec, arrays: list[Array]) -> None:
         if operands[i].is_read
     ]
     with np.errstate(all="ignore"):
-        out = spec.evaluate(*inputs)
-    pack(arrays[-1], spec.tensors[-1], out)
+        outputs = spec.outputs(*inputs)
+    for place, out in zip(spec.kind.written, outputs, strict=True):
+        pack(arrays[place], spec.tensors[place], out)
 
 
 def run_function(

@@ -3,24 +3,29 @@
 import dataclasses
 import random
 
-from morello.actions import ACTIONS, Action, Move, Peel, Rewrite, Split, Tile
+from morello.actions import (
+    ACTIONS,
+    Action,
+    Move,
+    Peel,
+    Rewrite,
+    Split,
+    Tile,
+)
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import (
     Dtype,
-    Fill,
-    Kind,
     Layout,
     Level,
     Limits,
-    Matmul,
-    Max,
+    Operand,
     Spec,
     TensorSpec,
     argument_tensor,
 )
-from morello.spec import Move as MoveKind
-from tests.search.goals import PEELS
+from morello.spec.kinds import instances
+from tests.search.goals import PEELS, layouts, random_dtypes
 
 LAYOUTS = {
     1: ("[0]", "[0,0p4]"),
@@ -29,16 +34,8 @@ LAYOUTS = {
 }
 """By rank."""
 
-KINDS: tuple[Kind, ...] = (
-    Matmul(accum=False),
-    Matmul(accum=True),
-    Max(accum=False),
-    Max(accum=True),
-    MoveKind(2),
-    MoveKind(3),
-    Fill(1, "lowest"),
-    Fill(3),
-)
+KINDS = tuple(kind for kind in instances() if len(kind.dims) > 1)
+"""Kinds of one dimension have few actions."""
 
 SIZES = (1, 1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 20, 24, 32, 35)
 
@@ -46,11 +43,9 @@ SIZES = (1, 1, 2, 3, 4, 6, 8, 9, 12, 16, 17, 20, 24, 32, 35)
 def random_spec(rng: random.Random) -> Spec:
     """A Spec of any kind, in MEM or caches."""
     kind = rng.choice(KINDS)
-    dtypes = (rng.choice((Dtype.F32, Dtype.S32)),) * len(kind.operands)
-    if isinstance(kind, Matmul) and rng.random() < 0.3:
-        dtypes = (Dtype.U8, Dtype.S8, Dtype.S32)
+    dtypes = random_dtypes(rng, kind)
     tensors = tuple(
-        random_form(rng, dtype, len(o.dims))
+        random_form(rng, dtype, o)
         for o, dtype in zip(kind.operands, dtypes, strict=True)
     )
     sizes = tuple(rng.choice(SIZES) for _ in kind.dims)
@@ -58,9 +53,9 @@ def random_spec(rng: random.Random) -> Spec:
     return Spec(kind, sizes, tensors, limits)
 
 
-def random_form(rng: random.Random, dtype: Dtype, rank: int) -> TensorSpec:
+def random_form(rng: random.Random, dtype: Dtype, operand: Operand) -> TensorSpec:
     """A form in MEM or a cache; of gapless arrays, so that a function can take it."""
-    layout = Layout.parse(rng.choice(LAYOUTS[rank]))
+    layout = rng.choice(layouts(operand, LAYOUTS))
     level = rng.choice((Level.MEM, Level.L2, Level.L1, Level.L1))
     whole = argument_tensor(dtype, layout)
     contiguous = whole.contiguous and rng.random() < 0.7

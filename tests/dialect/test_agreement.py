@@ -29,7 +29,6 @@ from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import Dtype, Level, Spec, parse_spec
-from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -90,7 +89,7 @@ def recomputed(
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:
-                return allocs * units.loop_setup
+                return allocs * units.loop_setup + lines_waited_for(spec, action)
             return lines_brought(spec, spec_of(left[0][0]))
         case SpecializeRange():
             index = [o.name for o in spec.kind.operands].index(action.operand)
@@ -122,12 +121,26 @@ def lines_brought(before: Spec, after: Spec) -> int:
         line += sum(per_level("store", level) for level in passed)
     cost = source.lines(sizes) * line
     rows, size = source.runs(sizes), source.run_bytes(sizes)
-    copy = isinstance(before.kind, MoveKind)
+    copy = before.kind.copies
     if copy and size < 64:
         cost = rows * size * line // 64
     if rows > STREAMS:
         cost += rows * per_level("stream_start", Level.L2 if copy else source.level)
     return int(cost)
+
+
+def lines_waited_for(spec: Spec, action: Move) -> int:
+    """What the copy of a tile in L2, its first reader, waits for lines from beyond."""
+    index = [o.name for o in spec.kind.operands].index(action.operand)
+    operand, tensor = spec.kind.operands[index], spec.tensors[index]
+    uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
+    first = tensor.level is action.level is Level.L2 and not tensor.layout.is_packed
+    if not (first and operand.is_read and uses >= OVERLAPPED_USES[Level.MEM]):
+        return 0
+    demand, overlapped = (
+        per_level("line", Level.MEM, how) for how in ("demand", "overlapped")
+    )
+    return int(tensor.lines(spec.shape(index)) * max(demand - overlapped, 0))
 
 
 def read_price(spec: Spec, index: int, level: Level) -> int:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from morello.spec import Dtype, Matmul, Spec
+from morello.spec import Dtype, Spec
 from morello.spec.kind import Array
 from tests.quality.execution import RUNS, run
 from tests.quality.programs import Program
@@ -18,7 +18,7 @@ TESTER_RATIO = 16
 
 def is_bounded(spec: Spec) -> bool:
     """Whether the bound is for this Spec."""
-    return isinstance(spec.kind, Matmul) and spec.dtypes == (Dtype.F32,) * 3
+    return spec.kind.reuses_inputs and set(spec.dtypes) == {Dtype.F32}
 
 
 def normal_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:

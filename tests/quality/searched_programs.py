@@ -55,7 +55,7 @@ def searched(seed: int) -> Impl:
     if rng.random() < MATMULS:
         return _random_part(seed // GOAL_SEEDS, rng)
     spec = random_spec(rng)
-    while isinstance(spec.kind, Matmul):
+    while spec.kind.reuses_inputs:
         spec = random_spec(rng)
     return Solver(AVX2).solve(spec).impl
 
@@ -102,7 +102,7 @@ def _random_part(number: int, rng: random.Random) -> Impl:
     roots = [
         table
         for table in solved.tables
-        if isinstance(table.id.key.kind, Matmul)
+        if table.id.key.kind.reuses_inputs
         and all(t.level is Level.MEM for t in table.id.key.tensors)
         and table.costs.size
     ]

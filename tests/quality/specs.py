@@ -3,36 +3,12 @@
 import random
 
 from morello.machine import AVX2
-from morello.spec import (
-    Dtype,
-    Fill,
-    Kind,
-    Layout,
-    Matmul,
-    Max,
-    Move,
-    Spec,
-    TensorSpec,
-    argument_tensor,
-)
-from tests.search.goals import random_dtypes
+from morello.spec import Dtype, Kind, Operand, Spec, TensorSpec, argument_tensor
+from morello.spec.kinds import instances
+from tests.search.goals import layouts, random_dtypes
 
-KINDS: tuple[Kind, ...] = (
-    Matmul(accum=False),
-    Matmul(accum=False),
-    Matmul(accum=True),
-    Matmul(accum=True),
-    Matmul(accum=False, saturating=True),
-    Max(accum=False),
-    Max(accum=True),
-    Move(1),
-    Move(2),
-    Move(3),
-    Fill(1, "lowest"),
-    Fill(2),
-    Fill(3, "lowest"),
-)
-"""Matmul twice: its space is the largest."""
+KINDS = (*instances(), *(kind for kind in instances() if kind.reuses_inputs))
+"""Every kind; twice those that reuse their inputs, whose space is the largest."""
 
 LAYOUTS = {
     1: ("[0]", "[0,0p4]", "[0,0oe8]"),
@@ -57,23 +33,23 @@ def random_spec(rng: random.Random) -> Spec:
     kind = rng.choice(KINDS)
     dtypes = random_dtypes(rng, kind)
     tensors = tuple(
-        _random_form(rng, dtype, len(o.dims))
+        _random_form(rng, dtype, o)
         for o, dtype in zip(kind.operands, dtypes, strict=True)
     )
     return Spec(kind, _random_sizes(rng, kind), tensors, AVX2.limits)
 
 
-def _random_form(rng: random.Random, dtype: Dtype, rank: int) -> TensorSpec:
-    return argument_tensor(dtype, Layout.parse(rng.choice(LAYOUTS[rank])))
+def _random_form(rng: random.Random, dtype: Dtype, operand: Operand) -> TensorSpec:
+    return argument_tensor(dtype, rng.choice(layouts(operand, LAYOUTS)))
 
 
 def _random_sizes(rng: random.Random, kind: Kind) -> tuple[int, ...]:
     """Small, but for one dimension that may be long; the batch is 1 to 3."""
     sizes = [_random_size(rng) for _ in kind.dims]
-    if isinstance(kind, Matmul):
-        sizes[0] = rng.choice((1, 1, 1, 2, 3))
+    for batch in range(kind.optional_dims):
+        sizes[batch] = rng.choice((1, 1, 1, 2, 3))
     if rng.random() < 0.3:
-        longest = rng.randrange(1 if isinstance(kind, Matmul) else 0, len(sizes))
+        longest = rng.randrange(kind.optional_dims, len(sizes))
         sizes[longest] = rng.randint(48, 130)
     return tuple(sizes)
 

@@ -27,15 +27,17 @@ def goal_sizes(spec: Spec, threads: int) -> Axes:
     return tuple(
         ladder_sizes(size)
         if spec.serial or dim in spec.kind.reductions
-        else ladder_sizes(size, shares(size, threads, dim != neighbours(spec)))
+        else ladder_sizes(size, shares(size, threads, dim not in neighbours(spec)))
         for dim, size in enumerate(spec.sizes)
     )
 
 
-def neighbours(spec: Spec) -> int:
-    """The dimension that the output has last in memory."""
-    last = spec.tensors[-1].layout.dims[-1].dim
-    return spec.kind.operands[-1].dims[last]
+def neighbours(spec: Spec) -> set[int]:
+    """The dimensions that outputs have last in memory."""
+    outputs = [i for i, o in enumerate(spec.kind.operands) if o.is_written]
+    return {
+        spec.kind.operands[i].dims[spec.tensors[i].layout.dims[-1].dim] for i in outputs
+    }
 
 
 def shares(size: int, threads: int, even: bool = False) -> set[int]:

@@ -6,18 +6,16 @@ import random
 from morello.machine import AVX2
 from morello.spec import (
     Dtype,
-    Fill,
     Kind,
     Layout,
     Level,
     Limits,
-    Matmul,
-    Max,
-    Move,
+    Operand,
     Spec,
     TensorSpec,
     argument_tensor,
 )
+from morello.spec.kinds import instances
 
 PEELS = dataclasses.replace(AVX2, first_part=1)
 """The target of small goals: reductions are peeled however short they are."""
@@ -38,19 +36,8 @@ LAYOUTS = {
 }
 """By rank: row-major, column-major, packed panels, odd-even, panels of pairs."""
 
-KINDS: tuple[Kind, ...] = (
-    Matmul(accum=True),
-    Matmul(accum=False),
-    Matmul(accum=True, saturating=True),
-    Max(accum=True),
-    Max(accum=False),
-    Move(1),
-    Move(2),
-    Move(3),
-    Fill(1),
-    Fill(2, "lowest"),
-    Fill(3),
-)
+KINDS = instances()
+"""Every kind with each of its options."""
 
 LEVELS: tuple[tuple[Level, ...], ...] = (
     (Level.MEM,),
@@ -61,8 +48,11 @@ LEVELS: tuple[tuple[Level, ...], ...] = (
 )
 """What the operands of one goal may lie in."""
 
+FEW_DIMS = 4
+"""Kinds of so many dimensions have small sizes."""
+
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20)
-MATMUL_SIZES = (1, 1, 2, 3, 4, 5, 6, 7, 16)
+FEW_SIZES = (1, 1, 2, 3, 4, 5, 6, 7, 16)
 
 
 def random_limits(rng: random.Random) -> Limits:
@@ -75,21 +65,36 @@ def random_limits(rng: random.Random) -> Limits:
 
 
 def random_sizes(rng: random.Random, kind: Kind) -> tuple[int, ...]:
-    """Small sizes, odd ones too; the least for matmul, which has most dimensions."""
-    if isinstance(kind, Matmul):
-        rest = tuple(rng.choice(MATMUL_SIZES) for _ in range(3))
-        return (rng.choice((1, 1, 1, 2)), *rest)
-    return tuple(rng.choice(SIZES) for _ in kind.dims)
+    """Small sizes, odd ones too; the least for kinds of four dimensions and more."""
+    if len(kind.dims) < FEW_DIMS:
+        return tuple(rng.choice(SIZES) for _ in kind.dims)
+    rest = [rng.choice(FEW_SIZES) for _ in kind.dims[kind.optional_dims :]]
+    return (*(rng.choice((1, 1, 1, 2)) for _ in range(kind.optional_dims)), *rest)
+
+
+def goals_of(kind: Kind, few: int, many: int) -> int:
+    """How many goals of a kind a test takes: ``few`` of kinds of many dimensions, whose
+    sizes are small; fewer yet of three dimensions, whose sizes are not."""
+    if len(kind.dims) >= FEW_DIMS:
+        return few
+    return max(few // 3, 2) if len(kind.dims) == FEW_DIMS - 1 else many
+
+
+def layouts(operand: Operand, texts: dict[int, tuple[str, ...]]) -> list[Layout]:
+    """Those of the layouts of its rank that an operand may have."""
+    found = map(Layout.parse, texts[operand.rank])
+    return [layout for layout in found if operand.is_plain or not layout.is_packed]
 
 
 def random_form(
-    rng: random.Random, dtype: Dtype, rank: int, level: Level
+    rng: random.Random, dtype: Dtype, operand: Operand, level: Level
 ) -> TensorSpec:
     """A form at a level: of a gapless array or of a tile of one."""
+    rank = operand.rank
     if level is Level.VRF:
         width = AVX2.vector_width(dtype)
         return TensorSpec(dtype, level, Layout.row_major(rank), vector_width=width)
-    form = argument_tensor(dtype, Layout.parse(rng.choice(LAYOUTS[rank])))
+    form = argument_tensor(dtype, rng.choice(layouts(operand, LAYOUTS)))
     contiguous = form.contiguous and rng.random() < 0.7
     return dataclasses.replace(form, level=level, contiguous=contiguous)
 
@@ -106,9 +111,9 @@ def random_goal(rng: random.Random, kind: Kind) -> Spec:
     dtypes = random_dtypes(rng, kind)
     levels = [rng.choice(rng.choice(LEVELS)) for _ in kind.operands]
     if rng.random() < 0.15:
-        levels[-1] = Level.VRF
+        levels[kind.written[-1]] = Level.VRF
     forms = tuple(
-        random_form(rng, dtype, len(operand.dims), level)
+        random_form(rng, dtype, operand, level)
         for operand, dtype, level in zip(kind.operands, dtypes, levels, strict=True)
     )
     sizes, limits = random_sizes(rng, kind), random_limits(rng)

@@ -13,7 +13,7 @@ from morello.machine import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
-from morello.spec import Dtype, Form, Layout, Level, Matmul, SpecKey, parse_spec
+from morello.spec import Dtype, Form, Layout, Level, SpecKey, parse_spec
 from tests.search.goals import KINDS, random_goal
 
 
@@ -38,7 +38,7 @@ def moves(impl: Impl, operand: str) -> set[tuple[str, str]]:
         for node in nodes(impl)
         if isinstance(node.action, Move)
         and node.action.operand == operand
-        and isinstance(node.spec.kind, Matmul)
+        and node.spec.kind.reuses_inputs
         and node.action.level is not Level.VRF
     }
 

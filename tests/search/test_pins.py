@@ -12,10 +12,10 @@ from morello.search.queries.pins import Pin, Pins
 from morello.spec import Kind, Spec
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce, BudgetError
-from tests.search.goals import KINDS, PEELS, random_goal
+from tests.search.goals import KINDS, PEELS, goals_of, random_goal
 from tests.search.pinned import PinnedForce, random_program, spec_of
 
-GOALS = dict(zip(KINDS, (10, 8, 6, 20, 40, 30, 24, 4, 30, 24, 10), strict=True))
+GOALS = {kind: goals_of(kind, few=9, many=30) for kind in KINDS}
 BUDGET = 800
 
 

@@ -6,19 +6,17 @@ from hypothesis import strategies as st
 
 from morello.spec import (
     Dtype,
-    Fill,
     Kind,
     Layout,
     Level,
     Limits,
-    Matmul,
-    Max,
-    Move,
+    Operand,
     PhysicalDim,
     Spec,
     TensorSpec,
     argument_tensor,
 )
+from morello.spec.kinds import instances
 
 DTYPES = st.sampled_from(list(Dtype))
 PACKS = st.sampled_from([(2, False), (3, False), (4, True), (6, False), (16, False)])
@@ -66,33 +64,21 @@ LIMITS = st.builds(
 @st.composite
 def kinds(draw: st.DrawFn) -> tuple[Kind, tuple[Dtype, ...]]:
     """A kind, and dtypes that it has."""
-    rank = draw(st.integers(1, 4))
-    any_dtype = draw(DTYPES)
-    word = draw(st.sampled_from([Dtype.F32, Dtype.S32]))
-    products = [
-        (word, word, word),
-        (Dtype.BF16, Dtype.BF16, Dtype.F32),
-        (Dtype.F32, Dtype.BF16, Dtype.F32),
-        (Dtype.U8, Dtype.S8, Dtype.S16),
-        (Dtype.U8, Dtype.S8, Dtype.S32),
-    ]
-    return draw(
-        st.sampled_from(
-            [
-                (Matmul(draw(st.booleans())), draw(st.sampled_from(products))),
-                (Max(draw(st.booleans())), (word, word)),
-                (Move(rank), (any_dtype, any_dtype)),
-                (Fill(rank, draw(st.sampled_from(["zero", "lowest"]))), (any_dtype,)),
-            ]
-        )
-    )
+    kind = draw(st.sampled_from(instances()))
+    return kind, draw(st.sampled_from(kind.legal_dtypes()))
+
+
+def may_have(operand: Operand, tensor: TensorSpec) -> bool:
+    """Whether an operand may have a form: windows are neither packed nor registers."""
+    packed = tensor.layout.is_packed or tensor.level is Level.VRF
+    return operand.is_plain or not packed
 
 
 @st.composite
 def specs(draw: st.DrawFn) -> Spec:
     kind, dtypes = draw(kinds())
     forms = tuple(
-        draw(tensors(len(operand.dims), dtype))
+        draw(tensors(operand.rank, dtype).filter(lambda t, o=operand: may_have(o, t)))
         for operand, dtype in zip(kind.operands, dtypes, strict=True)
     )
     sizes = tuple(draw(st.integers(1, 40)) for _ in kind.dims)

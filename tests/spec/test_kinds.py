@@ -8,9 +8,20 @@ import numpy as np
 import pytest
 
 from morello.errors import SpecError
-from morello.spec import Array, Dtype, Fill, Kind, Limits, Matmul, Max, Move, Spec
+from morello.spec import (
+    Array,
+    Dtype,
+    Fill,
+    Kind,
+    Limits,
+    Matmul,
+    Max,
+    Move,
+    Spec,
+    parse_spec,
+)
 from morello.spec.kind import EXACT_BOUND, bit_patterns, small_integers
-from morello.spec.kinds import KINDS
+from morello.spec.kinds import KINDS, instances, labels
 from morello.spec.layout import Layout
 from morello.spec.spec import argument_tensor
 
@@ -179,10 +190,10 @@ def test_random_numbers_are_small_integers(dtype: Dtype) -> None:
     assert set(wide.ravel().tolist()) == set(range(low, low + 2 * EXACT_BOUND + 1))
 
 
-@pytest.mark.parametrize("label", KINDS)
+@pytest.mark.parametrize("label", labels())
 def test_random_rows_and_columns_differ(label: str) -> None:
     """So that an output that is indexed wrongly is another one."""
-    kind = KINDS[label](3, {})
+    kind = labels()[label].from_text(label, 3, {})
     goal = spec(kind, (16,) * len(kind.dims), (F32,) * len(kind.operands))
     for array in goal.random(np.random.default_rng(2)):
         rows = array.reshape(-1, 16) if array.ndim > 1 else array.reshape(-1, 1)
@@ -207,10 +218,18 @@ def test_what_kinds_say_of_themselves() -> None:
     assert [k.accumulates for k in (Matmul(True), Max(True))] == [True, True]
     plain: list[Kind] = [Matmul(False), Max(False), Move(2), Fill(2)]
     assert not any(k.accumulates for k in plain)
+    assert [k.accumulating for k in plain] == [Matmul(True), Max(True), None, None]
+    assert Matmul(False, True).accumulating == Matmul(True, True)
+    assert Matmul(True).accumulating is Max(True).accumulating is None
+    assert [k.neutral for k in plain[:2]] == ["zero", "lowest"]
+    assert [k.moves_data for k in plain] == [False, False, True, True]
+    assert [k.copies for k in plain] == [False, False, True, False]
+    assert [k.reuses_inputs for k in plain] == [True, False, False, False]
+    assert [k.written for k in plain] == [(2,), (1,), (1,), (0,)]
     assert Matmul().optional_dims == 1
     assert Max().optional_dims == 0
-    for label, make in KINDS.items():
-        assert make(2, {}).label == label
+    for label, kind_class in labels().items():
+        assert kind_class.from_text(label, 2, {}).label == label
     assert Fill(1, "lowest").number(S32) == -(2**31)
 
 
@@ -239,3 +258,49 @@ def test_dtypes_that_have_no_meaning(
 def test_a_fill_of_another_value() -> None:
     with pytest.raises(SpecError, match="no value 'one'; use zero or lowest"):
         Fill(2, "one")
+
+
+@pytest.mark.parametrize("kind", instances(), ids=str)
+def test_inputs_come_before_outputs_and_the_examples_are_of_the_kind(
+    kind: Kind,
+) -> None:
+    written = [operand.is_written for operand in kind.operands]
+    assert written == sorted(written)
+    assert len({operand.name for operand in kind.operands}) == len(written)
+    assert type(parse_spec(kind.example, Limits(16, 512, 16384)).kind) is type(kind)
+    assert any(type(kind) is listed for listed in KINDS)
+    if kind.accumulating is not None:
+        assert kind.accumulating.accumulates
+        assert kind.accumulating.dims == kind.dims
+
+
+@pytest.mark.parametrize("kind", instances(), ids=str)
+def test_a_fill_then_the_accumulating_form_is_the_reduction(kind: Kind) -> None:
+    if kind.accumulating is None:
+        return
+    sizes = tuple(range(3, 3 + len(kind.dims)))
+    dtypes = kind.legal_dtypes()[0]
+    goal = spec(kind, sizes, dtypes)
+    (out,) = kind.written
+    inputs = goal.random(np.random.default_rng(1))
+    fill = spec(
+        Fill(len(goal.shape(out)), kind.neutral), goal.shape(out), (dtypes[out],)
+    )
+    adding = spec(kind.accumulating, sizes, dtypes)
+    assert np.array_equal(
+        adding.evaluate(*inputs, fill.evaluate()), goal.evaluate(*inputs)
+    )
+
+
+ROUNDING = [kind for kind in instances() if kind.rounded_terms((1,) * len(kind.dims))]
+
+
+@pytest.mark.parametrize("kind", ROUNDING, ids=str)
+def test_the_definition_in_f64_is_the_definition(kind: Kind) -> None:
+    dtypes = (F32,) * len(kind.operands)
+    if dtypes not in kind.legal_dtypes():
+        return
+    goal = spec(kind, tuple(range(2, 2 + len(kind.dims))), dtypes)
+    inputs = goal.random(np.random.default_rng(1))
+    wide = kind.in_f64(tuple(array.astype(np.float64) for array in inputs))
+    assert np.array_equal(wide, goal.evaluate(*inputs))

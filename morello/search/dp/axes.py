@@ -29,22 +29,24 @@ Axis = tuple[int, ...]
 def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
     """The sizes of each dimension of a goal and of what is below it.
 
-    Two threads have no line of the output in common: shares of its innermost dimension
+    Two threads have no line of an output in common: shares of its innermost dimension
     are whole lines, others may be even.
     """
     kind, lines = spec.kind, _innermost(spec)
     return tuple(
         size_axis(size)
         if spec.serial or dim in kind.reductions
-        else size_axis(size, threads, dim != lines)
+        else size_axis(size, threads, dim not in lines)
         for dim, size in enumerate(spec.sizes)
     )
 
 
-def _innermost(spec: Spec) -> int:
-    """The dimension along which elements of the output are neighbours."""
-    output = spec.kind.operands[-1]
-    return output.dims[spec.tensors[-1].layout.innermost]
+def _innermost(spec: Spec) -> frozenset[int]:
+    """The dimensions along which elements of an output are neighbours."""
+    return frozenset(
+        spec.kind.operands[out].dims[spec.tensors[out].layout.innermost]
+        for out in spec.kind.written
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -186,14 +188,15 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
     for index, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        if dim in operand.dims and tensor.level is not Level.MEM:
+        plain = operand.is_plain  # of windows `lies` has the last word
+        if plain and dim in operand.dims and tensor.level is not Level.MEM:
             own = key.operand_sizes(index, sizes)
-            lying = _lying(tensor, own, operand.dims.index(dim), room[tensor.level])
+            lying = _lying(tensor, own, operand.axis(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
         if (
             dim in operand.dims
             and tensor.contiguous
-            and not tensor.stays_gapless(operand.dims.index(dim))
+            and not tensor.stays_gapless(operand.axis(dim))
         ):
             axis = _whole(axis, sizes[dim])
     return axis
@@ -220,7 +223,8 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
         fits = tensor.lines(own) <= room[tensor.level]
         if not tensor.layout.is_packed:  # a tile of a gapless array: see `_lying`
             gapless = dataclasses.replace(tensor, contiguous=True)
-            whole = [axis[-1] for axis in key.operand_sizes(index, sizes)]
+            full = tuple(axis[-1] for axis in sizes)
+            whole = list(key.operand_sizes(index, full))
             outermost = tensor.layout.dims[0].dim
             whole[outermost] = own[outermost]
             fits = fits | (gapless.lines(tuple(whole)) <= room[tensor.level])
