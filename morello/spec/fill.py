@@ -57,7 +57,12 @@ class Fill(Kind):
         """The constant, as ``dtype`` stores it."""
         return dtype.lowest if self.value == "lowest" else dtype.zero_point
 
-    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
+    def evaluate(
+        self,
+        sizes: tuple[int, ...],
+        dtypes: tuple[Dtype, ...],
+        arrays: tuple[Array, ...],
+    ) -> Array:
         """The constant, to be broadcast to the output."""
         return np.asarray(self.number(dtypes[0]), dtypes[0].numpy)
 

@@ -140,7 +140,9 @@ class Kind(ABC):
         is rounded. A kind that rounds defines `in_f64`, too."""
         return 0
 
-    def in_f64(self, arrays: tuple[Array, ...]) -> Array | tuple[Array, ...]:
+    def in_f64(
+        self, sizes: tuple[int, ...], arrays: tuple[Array, ...]
+    ) -> Array | tuple[Array, ...]:
         """`evaluate` on f64 arrays, without rounding, of a kind that rounds."""
         raise NotImplementedError(f"{self.label} rounds nothing")
 
@@ -203,7 +205,10 @@ class Kind(ABC):
 
     @abstractmethod
     def evaluate(
-        self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]
+        self,
+        sizes: tuple[int, ...],
+        dtypes: tuple[Dtype, ...],
+        arrays: tuple[Array, ...],
     ) -> Array | tuple[Array, ...]:
         """The definition, in NumPy: the output, or a tuple of several.
 

@@ -102,12 +102,17 @@ class Matmul(Kind):
         """One for each k; adding to an initial output is one more."""
         return sizes[2] + self.accum
 
-    def in_f64(self, arrays: tuple[Array, ...]) -> Array:
+    def in_f64(self, sizes: tuple[int, ...], arrays: tuple[Array, ...]) -> Array:
         """The product, and what it is added to."""
         lhs, rhs, *initial = arrays
         return sum(initial, np.matmul(lhs, rhs))
 
-    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
+    def evaluate(
+        self,
+        sizes: tuple[int, ...],
+        dtypes: tuple[Dtype, ...],
+        arrays: tuple[Array, ...],
+    ) -> Array:
         """The product in f64 or wrapping int64, rounded once to the output's dtype."""
         if self.saturating:
             return _saturating_sum(arrays)

@@ -56,7 +56,12 @@ class Max(Kind):
         """A comparison for each element."""
         return sizes[0] * sizes[1]
 
-    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
+    def evaluate(
+        self,
+        sizes: tuple[int, ...],
+        dtypes: tuple[Dtype, ...],
+        arrays: tuple[Array, ...],
+    ) -> Array:
         """The maximum of each row; zeros are compared by sign."""
         rows = arrays[0]
         if self.accum:

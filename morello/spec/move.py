@@ -66,7 +66,12 @@ class Move(Kind):
         """None."""
         return 0
 
-    def evaluate(self, dtypes: tuple[Dtype, ...], arrays: tuple[Array, ...]) -> Array:
+    def evaluate(
+        self,
+        sizes: tuple[int, ...],
+        dtypes: tuple[Dtype, ...],
+        arrays: tuple[Array, ...],
+    ) -> Array:
         """src as the dtype of dst."""
         src, dst = dtypes
         if (src, dst) == (Dtype.F32, Dtype.BF16):

@@ -115,13 +115,13 @@ class _Output:
 
     def reference(self) -> tuple[Array, Array]:
         """The output in f64, and how far from it a right one may be."""
-        kind = self.spec.kind
+        kind, sizes = self.spec.kind, self.spec.sizes
         wide = tuple(array.astype(np.float64) for array in self.inputs)
-        terms = kind.rounded_terms(self.spec.sizes)
+        terms = kind.rounded_terms(sizes)
         growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
         with np.errstate(all="ignore"):
-            reference = each(kind.in_f64(wide))[self.place]
-            size = each(kind.in_f64(tuple(map(np.abs, wide))))[self.place]
+            reference = each(kind.in_f64(sizes, wide))[self.place]
+            size = each(kind.in_f64(sizes, tuple(map(np.abs, wide))))[self.place]
             bound = growth * size + terms * _UNDERFLOW
         # A sum that may leave the range of f32 on its way has no bound.
         return reference, np.where(size > _LARGEST, np.inf, bound)

@@ -302,5 +302,5 @@ def test_the_definition_in_f64_is_the_definition(kind: Kind) -> None:
         return
     goal = spec(kind, tuple(range(2, 2 + len(kind.dims))), dtypes)
     inputs = goal.random(np.random.default_rng(1))
-    wide = kind.in_f64(tuple(array.astype(np.float64) for array in inputs))
+    wide = kind.in_f64(goal.sizes, tuple(array.astype(np.float64) for array in inputs))
     assert np.array_equal(wide, goal.evaluate(*inputs))

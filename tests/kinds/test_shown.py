@@ -1,0 +1,33 @@
+"""Kinds with several outputs, windows and options of any type go all the way: the
+dialect, the search, kernels, verification, the tools."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kinds.checks import CHECKS
+from tests.kinds.shown import TARGET
+
+pytestmark = pytest.mark.quick
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", [check.__name__ for check in CHECKS])
+def test_a_kind_that_is_registered_goes_all_the_way(name: str, tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.kinds.checks", name],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "MORELLO_TARGET": TARGET.name,
+            "MORELLO_DB": str(tmp_path / "db.sqlite"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
