@@ -121,4 +121,4 @@ def test_a_key_is_everything_but_sizes_and_limits() -> None:
 
 def test_the_long_form() -> None:
     spec = parse_spec("fill:4x5:s32:l1=7", LIMITS)
-    assert str(spec) == "fill:4x5 s32@MEM[0,1]! vrf=16,l1=7,l2=8192"
+    assert str(spec) == "fill:4x5 s32@MEM[0,1]! vrf=16,l1=7,l2=16384"
