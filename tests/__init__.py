@@ -1,1 +1,1 @@
-"""The tests; those of a part of `morello/` are in the folder of its name."""
+"""The tests. A package of `morello/` has its tests in the folder of its name."""

@@ -1,5 +1,5 @@
-"""Tests keep out of the user's home, and off all but one processor, and are for one
-target whatever the machine is, unless they ask."""
+"""Tests use no database of the user, one thread and one target on every machine, unless
+they say otherwise."""
 
 import gc
 import os
@@ -22,26 +22,26 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Only the process that prints reports progress: a worker of xdist does not."""
+    """Report progress from the process that prints; workers of xdist do not print."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config), "progress")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files whose tests are quick come last, so that two workers end together."""
+    """Run quick files last, so that the workers end at the same time."""
     items.sort(key=lambda item: item.get_closest_marker("quick") is not None)
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay until the end: to look through them for garbage again and
-    again takes 3 to 5 % of the time of searches."""
+    """Exempt modules and tests, which stay until the end, from garbage collection: it
+    takes 3 to 5 % of the time of searches."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.fixture(scope="session")
 def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all processes of a run."""
+    """The path of a database that all processes of a run share."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # each worker has a folder of its own below it
@@ -50,8 +50,8 @@ def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def one_database(shared_database: Path) -> Iterator[None]:
-    """For modules that compile the same Specs again, or those of others: each is
-    searched once."""
+    """Compile with the database of the run, in which each Spec is searched once: for
+    modules that are not about searching."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MORELLO_DB", str(shared_database))
         yield

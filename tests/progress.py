@@ -1,4 +1,4 @@
-"""How far a run of the tests is, and which tests failed, while it runs.
+"""Progress of a test run, and the names of failed tests, while it runs.
 
 A line every half a minute says how many tests have ended; a failure is named as soon as
 it is known. Both are whole lines, so that a log without a terminal shows them as well,

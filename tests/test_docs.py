@@ -1,4 +1,4 @@
-"""What the docs say is what the tools do."""
+"""The docs agree with the tools."""
 
 import os
 import re
@@ -24,7 +24,7 @@ Environment = dict[str, str]
 
 @pytest.fixture(scope="module")
 def user(shared_database: Path) -> Environment:
-    """Of someone who tries one example after another, with a database."""
+    """The environment of a user who tries one example after another."""
     tools = Path(sys.executable).parent
     return {
         **os.environ,

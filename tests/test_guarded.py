@@ -1,4 +1,4 @@
-"""The guards themselves: every fault is seen, named, and outlived."""
+"""`tests/guarded.py`: every fault is seen, named, and survived."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""The shape of the repository: where things are, and which way imports point."""
+"""The layout of the repository, and the directions of imports."""
 
 import ast
 import fnmatch
@@ -97,7 +97,7 @@ def _package(name: str) -> str:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """The second part of every ``morello.…`` that a module imports, anywhere."""
+    """The packages of morello that a module imports, anywhere."""
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):

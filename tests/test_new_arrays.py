@@ -1,4 +1,4 @@
-"""New arrays: their shape, what they hold, and where they begin."""
+"""New arrays: their shape, contents and alignment."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,4 @@
-"""The package as it says it is; `.ci/run` builds it and runs what is installed."""
+"""The metadata of the package; `.ci/run` builds it and runs the installed tools."""
 
 import importlib
 import importlib.metadata

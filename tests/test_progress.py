@@ -1,4 +1,4 @@
-"""What a run of the tests prints while it runs, with workers and without."""
+"""The progress of a test run, with workers and without."""
 
 from pathlib import Path
 

@@ -24,7 +24,7 @@ STRICT = ("-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
-    """What a command prints; it must succeed. It finds the tools of this Python."""
+    """The output of a command, which must succeed; tools of this Python are in PATH."""
     tools = Path(sys.executable).parent
     done = subprocess.run(
         [str(word) for word in command],
@@ -67,7 +67,7 @@ class Linked:
         return start + -start % 64
 
     def supported(self) -> int:
-        """What the function of that name says."""
+        """The answer of ``<name>_supported``."""
         return int(self._native[f"{self._library.name}_supported"]())
 
     def pointers(self, *arrays: np.ndarray[Any, Any]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The question of a kernel to its CPU, beside what LLVM knows of it."""
+"""The CPU check of a kernel, compared with LLVM's knowledge of the CPU."""
 
 import ctypes
 import itertools

@@ -80,7 +80,7 @@ def test_the_same_kernel_gives_the_same_files() -> None:
 
 
 def refused(linked: Linked, pointers: list[int], output: Any) -> int:
-    """The answer to pointers that are refused; nothing is written."""
+    """The status of a refused call, after which the output is unchanged."""
     before = output.copy()
     status = linked.raw(*pointers)
     assert output.tobytes() == before.tobytes()

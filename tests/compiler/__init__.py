@@ -1,1 +1,1 @@
-"""`morello.compile` and what stands behind it: schedules, threads, packing, pins."""
+"""Tests of `morello.compile`: schedules, threads, packing, pins."""

@@ -1,4 +1,4 @@
-"""`morello.compile` and the kernels that it gives."""
+"""`morello.compile` and the kernels that it returns."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Kernels that add denormal numbers are right in threads that take those for zero."""
+"""Kernels compute with denormal numbers even if the caller's thread flushes them to
+zero."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Layouts that the search chooses for constant operands, and arrays packed in them."""
+"""Layouts that the search chooses for constant operands, and packed arrays."""
 
 import dataclasses
 
@@ -42,8 +42,8 @@ def test_packed_weights_are_used_again_and_again() -> None:
     rhs = rng.integers(-4, 5, (160, 400)).astype(np.float32)
     packed = kernel.pack(rhs)
     assert packed.flags.c_contiguous
-    for turned in (np.asfortranarray(rhs), rhs[None]):
-        assert kernel.pack(turned).tobytes() == packed.tobytes()
+    for transposed in (np.asfortranarray(rhs), rhs[None]):
+        assert kernel.pack(transposed).tobytes() == packed.tobytes()
     for _ in range(2):
         lhs = rng.integers(-4, 5, (16, 160)).astype(np.float32)
         assert np.array_equal(kernel(lhs, packed), lhs @ rhs)
@@ -89,7 +89,7 @@ def test_wrong_operands_to_pack_are_refused(
 
 
 def test_columns_are_a_layout_for_packing_beforehand_alone() -> None:
-    """Of bf16 in DRAM, which a Zen 3 reads faster by columns than by rows or panels."""
+    """A Zen 3 reads bf16 in DRAM faster by columns than by rows or panels."""
     text = "matmul:1x2048x16384:bf16,bf16,f32"
     goal = parse_open_spec(f"{text}:rhs=any", AVX2_ZEN3.limits)
     spec, found = best_settled(goal, AVX2_ZEN3)

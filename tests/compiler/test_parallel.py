@@ -174,7 +174,7 @@ def test_the_runtime_is_found_and_loaded() -> None:
 
 
 def in_new_process(code: str, **environment: str) -> str:
-    """What a program of Python prints."""
+    """The output of a Python program in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         check=False,
@@ -200,7 +200,7 @@ def test_idle_threads_soon_leave_the_processor_to_others() -> None:
     assert in_new_process(SPIN, KMP_BLOCKTIME="30") == "30\n"
 
 
-APART = """
+AFFINITY = """
 import os
 import numpy as np
 import morello
@@ -232,7 +232,7 @@ print(os.sched_getaffinity(worker) == every)
     len(os.sched_getaffinity(0)) < 2, reason="there is no other processor to go to"
 )
 def test_threads_leave_the_processor_of_the_one_that_calls() -> None:
-    code = APART.replace("TARGET", CHEAP_FORK_TEXT)
+    code = AFFINITY.replace("TARGET", CHEAP_FORK_TEXT)
     left, everywhere = in_new_process(code, KMP_BLOCKTIME="infinite").split()
     assert int(left) >= 20  # of 40: others use the processors, too
     assert everywhere == "True"

@@ -1,4 +1,4 @@
-"""Schedules that are begun by hand: the search fills what they leave."""
+"""Schedules that are begun by hand: the search fills the holes."""
 
 import dataclasses
 from pathlib import Path

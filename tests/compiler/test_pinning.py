@@ -1,4 +1,4 @@
-"""Pinning from Python: what is compiled with a database does as its pins say."""
+"""Pinning from Python: a compilation with a database follows its pins."""
 
 from collections.abc import Iterator
 from pathlib import Path

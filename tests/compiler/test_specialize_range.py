@@ -1,4 +1,4 @@
-"""Products of bytes whose program looks at their values: exact whatever these are."""
+"""Products of bytes whose program checks the range of rhs: exact for any values."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SIZES = {"64x256x64": (64, 256, 64), "30x50x70": (30, 50, 70), "9x13x33": (9, 13
 
 
 def drawn(rng: np.random.Generator, sizes: tuple[int, int, int]) -> tuple[Array, Array]:
-    """A lhs of any bytes, and a rhs of 7 bits whose bounds are both there."""
+    """A lhs of any bytes, and a rhs of 7 bits that has both its bounds."""
     m, k, n = sizes
     rhs = rng.integers(-64, 64, (k, n), np.int8)
     rhs.flat[0], rhs.flat[-1] = -64, 63

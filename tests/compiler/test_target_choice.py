@@ -1,4 +1,4 @@
-"""Which target is meant: argument, then schedule, then environment, then machine."""
+"""The choice of a target: argument, then schedule, then environment, then machine."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many threads a kernel may use, and who says so."""
+"""The number of threads of a kernel: argument, schedule, environment, affinity."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a call accepts and refuses, for each argument."""
+"""The arguments that a call accepts and refuses."""
 
 from collections.abc import Callable
 from typing import Any

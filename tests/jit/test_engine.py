@@ -79,7 +79,7 @@ def test_loops_are_not_vectorised_behind_the_schedule() -> None:
 
 
 def test_loops_stay_loops_behind_the_schedule() -> None:
-    """A copy element by element is priced as that, and calls no ``memcpy``."""
+    """A copy loop stays a loop, as its cost assumes; it does not become ``memcpy``."""
     compiled = compile_object(loop("").replace("%y", "%x"), cpu="haswell")
     assert compiled.calls == ()
     assert "no-builtins" not in compiled.llvm

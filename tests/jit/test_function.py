@@ -73,7 +73,7 @@ def function(engine: Engine) -> NativeFunction:
 
 @pytest.fixture(scope="module", params=["Python", "machine code"])
 def add(function: NativeFunction, request: pytest.FixtureRequest) -> Call:
-    """The function, its arguments checked by each of the two."""
+    """The function, with its arguments checked in machine code and in Python."""
     return function if request.param == "Python" else function.checked()
 
 
@@ -203,7 +203,7 @@ WORDS = (
 
 
 def meet(call: Call, count: int) -> set[int]:
-    """The workspaces of so many calls that all run at the same time."""
+    """The workspaces of ``count`` calls that run at the same time."""
     here, wanted = np.zeros(1, np.int64), np.full(1, count)
     found = np.zeros((count, 1), np.int64)
 

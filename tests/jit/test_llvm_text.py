@@ -258,7 +258,7 @@ exit:
 
 
 def test_bf16_that_lives_beyond_a_block_is_moved_by_bits() -> None:
-    """A signalling NaN stays one; nothing is called."""
+    """A signalling NaN stays signalling; no function is called."""
     text = bf16_as_bits(MOVED)
     assert "bfloat" not in text
     engine = compile_llvm(text, cpu="x86-64-v3")

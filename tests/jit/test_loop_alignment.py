@@ -1,4 +1,4 @@
-"""Where the code of loops begins."""
+"""The alignment of loops in machine code."""
 
 import re
 

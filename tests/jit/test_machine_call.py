@@ -1,4 +1,4 @@
-"""Calls through machine code: what passes, what goes the slow way, what is kept."""
+"""Calls through machine code: fast checks, the fallback in Python, lifetimes."""
 
 import gc
 import sys
@@ -50,7 +50,7 @@ def copy(engine: Engine) -> NativeFunction:
 
 
 class Slow:
-    """A slow way that keeps what it is called with."""
+    """A fallback that records its arguments."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -61,7 +61,7 @@ class Slow:
 
 
 def quick(engine: Engine, slow: Callable[..., Any]) -> Callable[..., Any]:
-    """The checked function with another slow way."""
+    """The checked function with another fallback."""
     table = CallTable(engine.address("copy"), PARAMETERS, 8)
     return call_code(2, True, False).checked(table, slow)
 
@@ -111,7 +111,7 @@ UNUSUAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "other bytes": ((A.astype(">f4"), A.copy()), {}),
     "longer": ((other_shape((3,)), A.copy()), {}),
     "more axes": ((other_shape((1, 1, 1, 2)), A.copy()), {}),
-    "turned": ((other_shape((2, 1)), A.copy()), {}),
+    "transposed": ((other_shape((2, 1)), A.copy()), {}),
     "empty": ((other_shape((0,)), A.copy()), {}),
     "backwards": ((A[::-1], A.copy()), {}),
     "itself": ((A, A), {}),

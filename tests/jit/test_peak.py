@@ -1,4 +1,4 @@
-"""The measured peak."""
+"""The measured peak of multiply-adds a second."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Functions with threads of their own, called one at a time and many at once."""
+"""Parallel functions, called one at a time and many at once."""
 
 import ctypes
 import os
@@ -64,7 +64,7 @@ Call = Callable[..., Any]
 
 
 def function(processors: int) -> NativeFunction:
-    """The function, as if the process had so many processors."""
+    """The function in a process that seems to have ``processors`` processors."""
     assert openmp_library()
     made = NativeFunction(
         compile_llvm(REGION, cpu="haswell"), "f", PARAMETERS, threads=2
@@ -112,7 +112,7 @@ def together(call: Call, count: int) -> list[int]:
 def test_calls_share_the_processors(
     way: str, processors: int, calls: int, teams: list[int]
 ) -> None:
-    """A call that is alone has all its threads; others what is left, or one."""
+    """A lone call has all threads; concurrent calls share them, at least one each."""
 
     def child() -> None:
         call = ways(function(processors))[way]
@@ -137,7 +137,7 @@ def test_two_functions_share_the_processors() -> None:
 
 
 def test_settings_of_the_caller_stay() -> None:
-    """The regions of the program that calls are as parallel as it wants them."""
+    """Parallel regions of the caller keep their number of threads."""
 
     def child() -> None:
         library = ctypes.CDLL(openmp_library())

@@ -1,4 +1,4 @@
-"""`morello-apply-schedule`: its option, and how upstream's failures are read."""
+"""`morello-apply-schedule`: its option, and failures of upstream's interpreter."""
 
 from collections.abc import Iterator
 

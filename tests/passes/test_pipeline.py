@@ -1,4 +1,4 @@
-"""Pipelines: what they mean, that they print back, and every message."""
+"""Pipelines: parsing, printing, running, and every message."""
 
 import dataclasses
 import subprocess

@@ -1,4 +1,4 @@
-"""`morello-plan-memory`: who shares memory, what is refused, and that the code runs."""
+"""`morello-plan-memory`: buffers that share memory, refusals, and running code."""
 
 import ctypes
 import itertools

@@ -1,1 +1,1 @@
-"""End to end: from Specs by every way to machine code, against independent oracles."""
+"""End to end: Specs to machine code by every way, against independent oracles."""

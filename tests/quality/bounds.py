@@ -1,4 +1,4 @@
-"""The oracle for real data: how far rounding may carry a matmul in f32."""
+"""The oracle for real data: the rounding error allowed to a matmul in f32."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def check_bound(program: Program, rng: np.random.Generator) -> None:
 
 
 def check_product(spec: Spec, inputs: list[Array], found: Array) -> None:
-    """The same of a product that is there."""
+    """Check a product that was computed before."""
     wide = [array.astype(np.float64) for array in inputs]
     exact = np.matmul(wide[0], wide[1])
     size = np.matmul(np.abs(wide[0]), np.abs(wide[1]))

@@ -1,4 +1,4 @@
-"""Runs programs where every byte too many is seen, and compares all bits.
+"""Runs programs between guard pages, and compares all bits.
 
 One run of a program on one side of its pages shows that: the output has the bits of the
 definition; no byte outside of an argument or the workspace is touched, since each ends

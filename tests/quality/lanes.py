@@ -1,4 +1,4 @@
-"""What MLIR's casts and integer instructions do to scalars and vectors, in NumPy."""
+"""MLIR's casts and integer instructions on scalars and vectors, in NumPy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -90,9 +90,9 @@ INTRINSICS = {
 
 
 def run_of(array: Array, at: tuple[int, ...], width: int) -> Array:
-    """So many elements from a place on, as a view: over the packs at the end too."""
+    """A view of ``width`` elements from a position on, across packs at the end too."""
     inner = array.shape[-1]
-    while at[-1] + width > inner:  # the dimension around has to be without gaps
+    while at[-1] + width > inner:  # the outer dimension has to be contiguous
         *outer, rows, columns = array.shape
         assert array.strides[-2] == columns * array.strides[-1], "a vector leaves a row"
         array = array.reshape(*outer, rows * columns)

@@ -1,4 +1,4 @@
-"""Reads assembly: the loops of a function, and what is in them."""
+"""Reads assembly: the loops of a function and their instructions."""
 
 import dataclasses
 import re
@@ -24,7 +24,7 @@ class Loop:
 
     @property
     def scalar_products(self) -> int:
-        """The same of single elements."""
+        """Multiply-adds, or multiplications, of single elements."""
         return sum(
             bool(re.match(r"vfn?madd\w+ss|vmulss|imull", line)) for line in self.lines
         )

@@ -24,17 +24,17 @@ def check_random_programs(seeds: Sequence[int], schedules: int = SCHEDULES) -> i
     """
     specs = [random_spec(random.Random(seed)) for seed in seeds]
     count = 0
-    for turn in range(schedules):
+    for number in range(schedules):
         known: dict[Spec, Impl] = {}
         impls = [
-            random_program(spec, random.Random(f"{seed} {turn}"), known)
+            random_program(spec, random.Random(f"{seed} {number}"), known)
             for seed, spec in zip(seeds, specs, strict=True)
         ]
         labels = [
             reproducer(seed, spec) for seed, spec in zip(seeds, specs, strict=True)
         ]
         programs = build_programs(impls, labels)
-        check_all(programs, seed=turn)
+        check_all(programs, seed=number)
         count += len(programs)
     return count
 

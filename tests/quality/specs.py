@@ -25,7 +25,7 @@ LAYOUTS = {
         "[0,2,1,2p16,1p2]",
     ),
 }
-"""By rank; row-major is what is asked for most."""
+"""By rank; row-major twice, since most arguments are."""
 
 
 def random_spec(rng: random.Random) -> Spec:

@@ -30,7 +30,7 @@ def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
 
 @functools.cache
 def fifty() -> tuple[Program, ...]:
-    """Programs that no other test has."""
+    """Programs of seeds that no other test uses."""
     impls = [random_impl(seed) for seed in range(2000, 2000 + KERNELS)]
     return tuple(build_programs(impls, [str(impl.spec) for impl in impls]))
 

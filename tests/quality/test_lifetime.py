@@ -59,7 +59,7 @@ def arguments(kernel: Kernel, rng: np.random.Generator) -> list[Array]:
 
 
 def is_right(kernel: Kernel, arrays: list[Array]) -> bool:
-    """Whether a call gives what the definition says; the output is overwritten."""
+    """Whether a call gives the output of the definition."""
     wanted = expected(kernel, arrays)
     kernel(*arrays)
     last = len(arrays) - 1

@@ -1,4 +1,4 @@
-"""What must hold between kernels, whatever the numbers: no reference is needed.
+"""Relations between the outputs of kernels, which need no reference.
 
 Where two programs add up in different orders data are whole numbers, so that nothing is
 rounded; else they are from N(0, 1). All bits agree.

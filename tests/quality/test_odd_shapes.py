@@ -1,7 +1,6 @@
 """Shapes that no tile divides: exact, in vectors, replayed to the same bytes.
 
-All tests that take a kernel of a searched matmul are in this file, so that one process
-searches each once.
+All tests of searched matmuls are in this file, so that one process searches each once.
 """
 
 import math
@@ -45,7 +44,8 @@ def work(impl: Impl, times: int = 1) -> list[tuple[str, int, int]]:
 
 @pytest.mark.parametrize("text", ODD)
 def test_lanes_are_in_use(text: str) -> None:
-    """Nearly as many as when only the last vector of a row is not full."""
+    """At least 0.9 of the lanes that are in use if only the last vector of a row has
+    idle ones."""
     made = kernel(text)
     assert made.impl is not None
     leaves = work(made.impl)

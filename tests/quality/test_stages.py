@@ -1,4 +1,4 @@
-"""A4: 100 modules, right after each pass."""
+"""A4: 100 modules compute their Specs after each pass."""
 
 import random
 import re
@@ -27,7 +27,7 @@ def test_each_pass_keeps_the_meaning(first: int) -> None:
 
 
 def test_the_stages_are_those_of_the_compiler() -> None:
-    """Up to where loops become branches."""
+    """Up to the pass that makes branches of loops."""
     lowering = Pipeline.parse("builtin.module(morello-lower-to-llvm)")
     names = [n for n in STAGES if n not in LOWER]
     assert ",".join(STAGES[: len(STAGES) - len(names)]) in LOWER

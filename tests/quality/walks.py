@@ -136,7 +136,7 @@ def random_actions(spec: Spec, rng: random.Random) -> Iterator[Action]:
 
 
 def _candidates(kind: type[Action], spec: Spec, rng: random.Random) -> list[Action]:
-    """What the search would try, at arbitrary sizes and more layouts."""
+    """The candidates of the search, at arbitrary sizes and in more layouts."""
     axes = tuple(_some_sizes(size, rng) for size in spec.sizes)
     found = list(kind.candidates(spec.key, axes, PEELS))
     if kind is Move:

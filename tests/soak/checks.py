@@ -1,4 +1,4 @@
-"""The checks that can be run for as long as wanted.
+"""Checks that can run for any time.
 
 Each takes the seeds of a batch and gives how many things it checked; a failure is an
 `AssertionError` that begins with the command that shows it again.

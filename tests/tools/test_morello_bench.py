@@ -1,4 +1,4 @@
-"""``morello bench``: what it prints, how it times, what it refuses."""
+"""``morello bench``: output, timing, refusals."""
 
 import json
 import os

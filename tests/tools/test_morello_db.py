@@ -1,4 +1,4 @@
-"""``morello db``: what it prints, what it refuses, and what is in the files after."""
+"""``morello db``: output, refusals, and the files that it leaves."""
 
 import json
 import math

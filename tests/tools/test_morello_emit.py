@@ -1,4 +1,4 @@
-"""``morello emit``: every stage, files, and that stages lead to each other."""
+"""``morello emit``: every stage, as text and in files; a stage leads to the next."""
 
 from pathlib import Path
 

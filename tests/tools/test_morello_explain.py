@@ -1,4 +1,4 @@
-"""``morello explain``: text, HTML and JSON, and what is refused."""
+"""``morello explain``: text, HTML and JSON, and refusals."""
 
 import json
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""A program whose address space is full but for pages far from each other.
+"""A program whose free address space is fragmented.
 
-`test_crowded.py` runs it in a process of its own: what it maps stays mapped. It loads
-code that calls functions of others, and code that does not, where no two free pages are
-within 2 GiB, or where there are few small gaps.
+`test_fragmented_memory.py` runs it in a process of its own, since its mappings stay.
+It loads code with and without calls where no two free pages are within 2 GiB, and
+where only small gaps are free.
 """
 
 import ctypes
