@@ -8,7 +8,7 @@ from morello.compiler.kernel import Kernel
 from morello.dialect import load
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import parse_spec
+from morello.spec import Spec, parse_spec
 from tests.quality.programs import Program, scheduled_module
 from tests.quality.walks import random_program
 
@@ -26,9 +26,9 @@ ODD = (
 
 
 @functools.cache
-def unsearched(text: str, seed: int = 0) -> Kernel:
+def unsearched(of: str | Spec, seed: int = 0) -> Kernel:
     """A kernel of a random program: for tests of everything but its speed."""
-    spec = parse_spec(text, AVX2.limits)
+    spec = parse_spec(of, AVX2.limits) if isinstance(of, str) else of
     impl = random_program(spec, random.Random(seed))
     with ir.Context() as context, ir.Location.unknown():
         load(context)

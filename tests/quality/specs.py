@@ -3,7 +3,7 @@
 import random
 
 from morello.machine import AVX2
-from morello.spec import Dtype, Kind, Operand, Spec, TensorSpec, argument_tensor
+from morello.spec import Dtype, Kind, Layout, Operand, Spec, TensorSpec, argument_tensor
 from morello.spec.kinds import instances
 from tests.search.goals import layouts, random_dtypes
 
@@ -26,6 +26,20 @@ LAYOUTS = {
     ),
 }
 """By rank; row-major twice, since most arguments are."""
+
+
+SMALL = (5, 3, 7, 4)
+"""Sizes of a small Spec: no operand has two alike."""
+
+
+def small_spec(kind: Kind) -> Spec:
+    """Of a few elements, row-major, of the first dtypes that the kind has."""
+    sizes = ((1,) * kind.optional_dims + SMALL)[: len(kind.dims)]
+    tensors = tuple(
+        argument_tensor(dtype, Layout.row_major(operand.rank))
+        for operand, dtype in zip(kind.operands, kind.legal_dtypes()[0], strict=True)
+    )
+    return Spec(kind, sizes, tensors, AVX2.limits)
 
 
 def random_spec(rng: random.Random) -> Spec:
