@@ -137,8 +137,7 @@ def _code(match: "re.Match[str]") -> str:
 def _kernels() -> str:
     rows = ["| kernel | what it is |", "|---|---|"]
     for name, kernel in KERNELS.items():
-        summary = (type(kernel).__doc__ or "").strip().split("\n\n")[0]
-        text = " ".join(summary.split()).replace("|", "\\|").replace("``", "`")
+        text = kernel.summary.replace("|", "\\|")
         rows.append(f"| `{name}` | {text} |")
     return "\n".join(rows)
 

@@ -14,7 +14,7 @@ from morello.machine.isa import AVX2
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.denormals import keep_denormals
-from morello.passes.parts.emission import emit_kernel, emit_within
+from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
@@ -116,6 +116,6 @@ class LowerKernels(Pass):
             leaf.op.erase()
         for op in looks:
             tensor, sizes, part = read_range_check(op)
-            value = emit_within(op.operands[0], tensor, sizes, part, AVX2, op)
+            value = emit_range_check(op.operands[0], tensor, sizes, part, AVX2, op)
             op.results[0].replace_all_uses_with(value)
             op.erase()

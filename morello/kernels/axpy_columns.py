@@ -10,11 +10,11 @@ over rhs once for a few columns of out that are in registers all the while;
 import dataclasses
 from collections.abc import Sequence
 
-from morello.kernels.ahead import Ahead, Ask, Part, along, over
-from morello.kernels.apart import apart
+from morello.kernels.deinterleave import interleave
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.halves import interleave
-from morello.kernels.steps import run_steps, trip
+from morello.kernels.prefetch import Ahead, Ask, Part, along, over
+from morello.kernels.streams import apart
+from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame

@@ -12,8 +12,8 @@ import numpy as np
 from morello.cost.counts import Op, Ops, Phase, add, times
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import is_interleaved, size_is_one, within_pack
-from morello.kernels.steps import run_steps, trip
+from morello.kernels.predicates import is_interleaved, size_is_one, within_pack
+from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Matmul, Spec, SpecKey

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from morello.kernels.ahead import Ahead, Ask, Part, along, over
+from morello.kernels.deinterleave import part
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.halves import part
-from morello.kernels.lane_sums import lane_sums
+from morello.kernels.horizontal_sum import horizontal_sums
+from morello.kernels.prefetch import Ahead, Ask, Part, along, over
 from morello.kernels.vectors import parts
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Spec
@@ -123,7 +123,7 @@ class DotBlock:
             half = len(found) // 2
             pairs = zip(found[:half], found[half:], strict=True)
             found = [emitter.add(a, b) for a, b in pairs]
-        self.add(rows, lane_sums(emitter, found))
+        self.add(rows, horizontal_sums(emitter, found))
 
     def rest(self, start: int) -> list[tuple[int, int]]:
         """Where the products after the loop start, and how many elements they have."""

@@ -3,18 +3,17 @@
 import dataclasses
 from collections.abc import Sequence
 from itertools import product as every
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     in_l1,
     in_registers,
     others,
     within_block,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     overlapping,
     overlapping_count,
@@ -38,8 +37,6 @@ def _value(spec: Spec) -> float | int:
 @dataclasses.dataclass(frozen=True)
 class FillRows(Kernel):
     """out in L1 = a constant, along its innermost dimension."""
-
-    name: ClassVar[str] = "fill_rows"
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtype, any layout."""
@@ -93,8 +90,6 @@ class FillRows(Kernel):
 @dataclasses.dataclass(frozen=True)
 class FillRegisters(Kernel):
     """out in registers = a constant, in every lane."""
-
-    name: ClassVar[str] = "fill_registers"
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtype, in registers."""

@@ -18,14 +18,14 @@ from morello.kernels.axpy_columns import (
     Columns,
     room_to_prefetch,
 )
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
     size_is_one,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
@@ -56,7 +56,6 @@ class MatmulAxpy(Kernel):
     loaded where it is used. Columns that are no full vector are read with masks.
     """
 
-    name: ClassVar[str] = "matmul_axpy"
     rows: ClassVar[int] = ROWS
     """Rows of rhs that are read side by side."""
     asks: ClassVar[bool] = True
@@ -143,7 +142,6 @@ class MatmulAxpyFour(MatmulAxpy):
     It is for rows that are prefetched. Others are taken 4 at a time by splitting k.
     """
 
-    name: ClassVar[str] = "matmul_axpy_four"
     rows: ClassVar[int] = 4
 
     def accepts(self, key: SpecKey) -> bool:

@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.axpy_columns import VECTORS, Columns
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_axpy import MatmulAxpy
+from morello.kernels.prefetch import AHEAD, ROWS, long_rows
 from morello.spec import Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
@@ -22,7 +22,6 @@ class MatmulAxpyAhead(MatmulAxpy):
     To ask for a line costs nothing: it is used where `matmul_axpy` would wait.
     """
 
-    name: ClassVar[str] = "matmul_axpy_ahead"
     rows: ClassVar[int] = ROWS
 
     def accepts(self, key: SpecKey) -> bool:

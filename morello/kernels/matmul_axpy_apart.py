@@ -3,9 +3,9 @@
 import dataclasses
 from typing import ClassVar
 
-from morello.kernels.apart import RUNS
 from morello.kernels.axpy_columns import Columns
 from morello.kernels.matmul_axpy import MatmulAxpy
+from morello.kernels.streams import RUNS
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
 
@@ -14,7 +14,6 @@ from morello.spec.frame import Condition, Frame
 class MatmulAxpyApart(MatmulAxpy):
     """`matmul_axpy` of one row by 5 rows of rhs far from each other, none asked for."""
 
-    name: ClassVar[str] = "matmul_axpy_apart"
     rows: ClassVar[int] = RUNS
     asks: ClassVar[bool] = False
 

@@ -13,10 +13,10 @@ from morello.kernels.axpy_columns import (
     HalvesColumns,
     room_to_prefetch,
 )
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import in_l1, is_interleaved, size_is_one
-from morello.kernels.rules import within_pack as packs
+from morello.kernels.predicates import in_l1, is_interleaved, size_is_one
+from morello.kernels.predicates import within_pack as packs
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
@@ -47,7 +47,6 @@ class MatmulAxpyBf16(Kernel):
     `ROWS` rows are read side by side; a panel is read from end to end.
     """
 
-    name: ClassVar[str] = "matmul_axpy_bf16"
     panel: ClassVar[Layout] = PANEL
     """The packed layout that it reads rhs in."""
 

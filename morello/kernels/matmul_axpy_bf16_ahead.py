@@ -7,14 +7,13 @@ from panel to panel.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_axpy_bf16 import COLUMNS, MatmulAxpyBf16, widened_counts
-from morello.kernels.rules import size_is_one
-from morello.kernels.rules import within_pack as packs
+from morello.kernels.predicates import size_is_one
+from morello.kernels.predicates import within_pack as packs
 from morello.spec import Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
@@ -31,8 +30,6 @@ class MatmulAxpyBf16Ahead(MatmulAxpyBf16):
     Panel after panel, as `matmul_axpy_bf16` computes one, from end to end. Nothing
     behind the operand is asked for.
     """
-
-    name: ClassVar[str] = "matmul_axpy_bf16_ahead"
 
     def accepts(self, key: SpecKey) -> bool:
         """bf16 or f32 times panels of bf16 that are not known to be in a cache."""

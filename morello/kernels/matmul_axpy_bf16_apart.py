@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.apart import RUNS, WIDENED, apart, calls_of
 from morello.kernels.axpy_columns import Columns, HalvesColumns
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16, widened_counts
-from morello.kernels.rules import size_is_one
-from morello.kernels.rules import within_pack as packs
+from morello.kernels.predicates import size_is_one
+from morello.kernels.predicates import within_pack as packs
+from morello.kernels.streams import RUNS, WIDENED, apart, calls_of
 from morello.kernels.vectors import vectors_of
 from morello.spec import Layout, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -30,7 +30,6 @@ class MatmulAxpyBf16Apart(MatmulAxpyBf16):
     their own lines a little before.
     """
 
-    name: ClassVar[str] = "matmul_axpy_bf16_apart"
     panel: ClassVar[Layout] = Layout.parse(f"[0,2,1,2p{COLUMNS}]")
 
     def accepts(self, key: SpecKey) -> bool:

@@ -2,12 +2,10 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase
-from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import (
     BroadcastLoop,
     lies_well,
@@ -16,7 +14,8 @@ from morello.kernels.broadcast_loop import (
     registers_beside,
 )
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, within_pack
+from morello.kernels.predicates import in_l1, is_interleaved, within_pack
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import piece_count, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Matmul, Spec, SpecKey
@@ -35,8 +34,6 @@ class MatmulBlock(Kernel):
     zero, and out is added to them once they are done. So it need not be near before.
     What is added begins at -0, which changes no number, not even -0.
     """
-
-    name: ClassVar[str] = "matmul_block"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 sums; k unpacked, n innermost in rhs and out."""

@@ -2,10 +2,8 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.base import Kernel, asks
 from morello.kernels.broadcast_loop import (
     BroadcastLoop,
     lies_well,
@@ -14,7 +12,8 @@ from morello.kernels.broadcast_loop import (
     registers_beside,
 )
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import in_l1, in_registers, is_interleaved
+from morello.kernels.predicates import in_l1, in_registers, is_interleaved
+from morello.kernels.template import Kernel, asks
 from morello.kernels.vectors import vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
@@ -40,8 +39,6 @@ class MatmulBroadcast(Kernel):
     A width that is not a multiple of 8 reads the last columns of rhs with a mask.
     Factors that are narrower than out are cast as they are loaded.
     """
-
-    name: ClassVar[str] = "matmul_broadcast"
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtypes; k unpacked, n innermost in rhs, out in registers."""

@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.dot_block import AHEAD, CHAINS, DotBlock, chains_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.lane_sums import lane_sums_ops
-from morello.kernels.rules import size_is_one
+from morello.kernels.horizontal_sum import horizontal_sums_ops
+from morello.kernels.predicates import size_is_one
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import (
@@ -54,7 +54,6 @@ class MatmulDot(Kernel):
     once. k is innermost in both operands: rhs is column-major, or a single column.
     """
 
-    name: ClassVar[str] = "matmul_dot"
     asks: ClassVar[bool] = True
     """Whether the rows after those that are read are asked for, beyond L2."""
 
@@ -120,7 +119,7 @@ class MatmulDot(Kernel):
         side = self.rows(frame.key, few)
         rest, blocks = many % side, ceil_div(many, side)
         sums = add(
-            lane_sums_ops(few * side),
+            horizontal_sums_ops(few * side),
             times({"shuffle": 1, "store": 1, "load": 1}, few * side),
         )
         phases = (

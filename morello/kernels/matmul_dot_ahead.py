@@ -1,14 +1,13 @@
 """Dot products with rows that ask for their own lines, into L1."""
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 
-from morello.kernels.ahead import AHEAD, ROWS, long_rows
 from morello.kernels.dot_block import DotBlock, chains_of, step_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_dot import MatmulDot
+from morello.kernels.prefetch import AHEAD, ROWS, long_rows
 from morello.spec import Form, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -22,8 +21,6 @@ class MatmulDotAhead(MatmulDot):
 
     To ask for a line costs nothing: it is used where `matmul_dot` would wait.
     """
-
-    name: ClassVar[str] = "matmul_dot_ahead"
 
     def accepts(self, key: SpecKey) -> bool:
         """The same, with both operands beyond L2 or the long one alone."""

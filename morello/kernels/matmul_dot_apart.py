@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.kernels.apart import RUNS, WIDENED, apart
 from morello.kernels.dot_block import DotBlock
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.matmul_dot import COLUMNS, MatmulDot
+from morello.kernels.streams import RUNS, WIDENED, apart
 from morello.spec import Dtype, Form, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -17,7 +17,6 @@ from morello.spec.frame import Condition, Frame, Ints
 class MatmulDotApart(MatmulDot):
     """`matmul_dot` of one row or column, by 5 of the others far from each other."""
 
-    name: ClassVar[str] = "matmul_dot_apart"
     asks: ClassVar[bool] = False
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:

@@ -7,15 +7,14 @@ even elements before odd ones, too: it is brought there once for many columns.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Phase, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
-from morello.kernels.lane_sums import lane_sums, lane_sums_ops
-from morello.kernels.rules import in_l1, size_is_one
+from morello.kernels.horizontal_sum import horizontal_sums, horizontal_sums_ops
+from morello.kernels.predicates import in_l1, size_is_one
+from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
@@ -39,8 +38,6 @@ class MatmulDotHalves(Kernel):
 
     lhs is f32 in odd-even packs of 16, rhs column-major bf16.
     """
-
-    name: ClassVar[str] = "matmul_dot_halves"
 
     def accepts(self, key: SpecKey) -> bool:
         """Its layouts and dtypes; everything in L1."""
@@ -85,7 +82,7 @@ class MatmulDotHalves(Kernel):
             (
                 step,
                 Phase({"load": short, "shuffle": 2 * short}),
-                Phase(add(lane_sums_ops(m * n), ends)),
+                Phase(add(horizontal_sums_ops(m * n), ends)),
             ),
             kernels=1,
         )
@@ -109,7 +106,7 @@ class MatmulDotHalves(Kernel):
             sums = step(0, sums)
         if rest:
             sums = step(whole, sums, rest)
-        totals, lanes = lane_sums(emitter, sums), self.isa.lanes(Dtype.F32)
+        totals, lanes = horizontal_sums(emitter, sums), self.isa.lanes(Dtype.F32)
         for place in range(m * n):
             at = (0, place // n, place % n)
             total = emitter.extract(totals[place // lanes], place % lanes)

@@ -6,17 +6,16 @@ only soon enough if it was asked for; rows that are written in turn are slower.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Phase
-from morello.kernels.ahead import Ask, along, long_rows, over
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
     size_is_one,
 )
+from morello.kernels.prefetch import Ask, along, long_rows, over
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -40,8 +39,6 @@ class MatmulOuter(Kernel):
 
     The factors of a row of out are in registers; rows of rhs are read for each.
     """
-
-    name: ClassVar[str] = "matmul_outer"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; nothing packed, n innermost in rhs and out."""

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from morello.cost.counts import OpCounts, Phase
-from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     GROUPS,
     PAIR,
     grouped,
@@ -21,7 +20,8 @@ from morello.kernels.rules import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.steps import run_steps, trip
+from morello.kernels.template import Kernel, asks
+from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -49,7 +49,6 @@ class MatmulPairs(Kernel):
     odd number of k is a pair with zero; k = 1 has no pair.
     """
 
-    name: ClassVar[str] = "matmul_pairs"
     kind: ClassVar[Matmul] = Matmul(accum=True)
     group: ClassVar[int] = PAIR
     """Neighbours along k that one instruction takes together."""

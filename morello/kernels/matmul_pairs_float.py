@@ -17,9 +17,9 @@ from typing import ClassVar
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
-from morello.kernels.base import Kernel, asks
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.rules import PAIR, in_l1, paired, size_is_one
+from morello.kernels.predicates import PAIR, in_l1, paired, size_is_one
+from morello.kernels.template import Kernel, asks
 from morello.kernels.vectors import parts, vectors_of
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -56,7 +56,6 @@ class MatmulPairsFloat(Kernel):
     rows; what a row of lhs takes off is computed once for all of them.
     """
 
-    name: ClassVar[str] = "matmul_pairs_float"
     needs_denormals: ClassVar[bool] = True
     dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8W, Dtype.S8Z, Dtype.S32)
     asked: ClassVar[dict[int, tuple[Form, ...]]] = {

@@ -8,16 +8,15 @@ them. They are known a tile before, when nothing else is wanted from beyond L2.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Phase
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.matmul_block import block_phases, write_block
-from morello.kernels.rules import in_l1, size_is_one
-from morello.kernels.steps import TOGETHER
+from morello.kernels.predicates import in_l1, size_is_one
+from morello.kernels.template import Kernel
+from morello.kernels.unroll import TOGETHER
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -39,8 +38,6 @@ class MatmulPanels(Kernel):
     ``m`` rows of lhs that come next, for a line in each trip of the loop, which costs
     nothing beside its products. Behind the last row of lhs they ask in vain.
     """
-
-    name: ClassVar[str] = "matmul_panels"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32; lhs and out row-major; rhs in panels of 16 or 24 columns."""

@@ -4,10 +4,10 @@ import dataclasses
 from typing import ClassVar
 
 from morello.cost.counts import OpCounts, Phase
-from morello.kernels.base import asks
 from morello.kernels.emitter import Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, takes_lhs
-from morello.kernels.rules import QUAD
+from morello.kernels.predicates import QUAD
+from morello.kernels.template import asks
 from morello.kernels.vectors import vectors_of
 from morello.spec import Dtype, Form, Layout, SpecKey
 from morello.spec.frame import Frame
@@ -23,7 +23,6 @@ class MatmulQuads(MatmulPairs):
     number of k that is no multiple of 4 is filled with zeros.
     """
 
-    name: ClassVar[str] = "matmul_quads"
     dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8, Dtype.S7, Dtype.S32)
     group: ClassVar[int] = QUAD
     beside: ClassVar[int] = 3

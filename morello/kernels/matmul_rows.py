@@ -2,16 +2,15 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Phase
-from morello.kernels.base import Kernel
 from morello.kernels.broadcast_loop import loop_conditions
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.matmul_block import block_phases, part, write_block
-from morello.kernels.rules import in_l1, is_interleaved
+from morello.kernels.predicates import in_l1, is_interleaved
+from morello.kernels.template import Kernel
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -38,8 +37,6 @@ class MatmulRows(Kernel):
     what it loads, so that the core asks for lines of rhs in L2 long before their use:
     that spares to pack rhs, whose rows may lie too far apart to stay in L1.
     """
-
-    name: ClassVar[str] = "matmul_rows"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32; lhs unpacked along k; rhs and out row-major."""

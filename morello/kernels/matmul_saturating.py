@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.matmul_pairs import MatmulPairs, pair_forms
-from morello.kernels.rules import PAIR, in_l1
+from morello.kernels.predicates import PAIR, in_l1
+from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
@@ -23,7 +23,6 @@ class MatmulSaturatingPairs(MatmulPairs):
     One instruction multiplies and adds the pairs, and cuts the sums off.
     """
 
-    name: ClassVar[str] = "matmul_saturating_pairs"
     kind: ClassVar[Matmul] = Matmul(accum=True, saturating=True)
     dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8, Dtype.S8, Dtype.S16)
     asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
@@ -43,7 +42,6 @@ class MatmulSaturatingPairsWide(MatmulSaturatingPairs):
     18 instructions on three ports for 8 vectors of products, those of 6x32 30 for 12.
     """
 
-    name: ClassVar[str] = "matmul_saturating_pairs_wide"
     asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
         Dtype.U8, Dtype.S8, (_WIDE,)
     )
@@ -56,8 +54,6 @@ class MatmulSaturatingPairsWide(MatmulSaturatingPairs):
 @dataclasses.dataclass(frozen=True)
 class MatmulSaturatingScalar(Kernel):
     """out += lhs · rhs, one pair along k or a single one, in L1, in any layout."""
-
-    name: ClassVar[str] = "matmul_saturating_scalar"
 
     def accepts(self, key: SpecKey) -> bool:
         """The saturating kind, everything in L1."""

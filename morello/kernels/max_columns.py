@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts, Phase
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, maximum_ops, within_pack
+from morello.kernels.predicates import in_l1, is_interleaved, maximum_ops, within_pack
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     overlapping,
     overlapping_count,
@@ -23,8 +22,6 @@ VECTORS = 8
 @dataclasses.dataclass(frozen=True)
 class MaxColumns(Kernel):
     """out[m] = max(out[m], src[m,n]) in L1, m innermost in both, over all of n."""
-
-    name: ClassVar[str] = "max_columns"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; m innermost in src and n unpacked; out one run."""

@@ -2,14 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Phase
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import in_l1, is_interleaved, maximum_ops, within_pack
+from morello.kernels.predicates import in_l1, is_interleaved, maximum_ops, within_pack
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     tail_of,
     vectors_of,
@@ -35,8 +34,6 @@ class MaxRows(Kernel):
     does not change a maximum. Rows shorter than a vector are read with a mask, and the
     lanes after them hold the neutral element.
     """
-
-    name: ClassVar[str] = "max_rows"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; n innermost in src; nothing interleaved."""

@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import all_one, in_l1
+from morello.kernels.predicates import all_one, in_l1
+from morello.kernels.template import Kernel
 from morello.spec import Max, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
@@ -15,8 +14,6 @@ from morello.spec.frame import Condition, Frame
 @dataclasses.dataclass(frozen=True)
 class MaxScalar(Kernel):
     """out = max(out, src), one element each, in L1, in any layout."""
-
-    name: ClassVar[str] = "max_scalar"
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32, everything in L1."""

@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     GROUPS,
     PAIR,
     QUAD,
@@ -20,6 +19,7 @@ from morello.kernels.rules import (
     within_block,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     overlapping,
     overlapping_count,
@@ -37,7 +37,6 @@ class MoveInterleave(Kernel):
     vectors that overlap.
     """
 
-    name: ClassVar[str] = "move_interleave"
     group: ClassVar[int] = PAIR
     """Rows that become one of neighbours: a power of two."""
     bytes: ClassVar[int] = 2
@@ -128,7 +127,6 @@ class MoveInterleave(Kernel):
 class MoveInterleaveQuads(MoveInterleave):
     """`move_interleave` of bytes, four by four, into panels that end in quads."""
 
-    name: ClassVar[str] = "move_interleave_quads"
     group: ClassVar[int] = QUAD
     bytes: ClassVar[int] = 1
 

@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
-from morello.kernels.rules import in_l1, is_interleaved, others
+from morello.kernels.predicates import in_l1, is_interleaved, others
+from morello.kernels.template import Kernel
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import PhysicalDim, ceil_div
@@ -25,8 +24,6 @@ class MoveOddEven(Kernel):
     16 neighbours of bf16 are 8 words: shifted they are the even elements as f32, masked
     the odd ones. Of a row that ends within a pack, the rest is for other kernels.
     """
-
-    name: ClassVar[str] = "move_odd_even"
 
     def accepts(self, key: SpecKey) -> bool:
         """dst of f32 that ends in odd-even packs of 16; src in rows of the same."""

@@ -2,15 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     PAIR,
     in_l1,
     is_interleaved,
@@ -18,6 +16,7 @@ from morello.kernels.rules import (
     paired,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.transpose import columns_of, shuffle_count
 from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Dtype, Move, Spec, SpecKey
@@ -34,8 +33,6 @@ class MovePairTranspose(Kernel):
     As `move_transpose`, with pairs of neighbours for elements: in dst the rows of a
     panel stand side by side, each with a pair.
     """
-
-    name: ClassVar[str] = "move_pair_transpose"
 
     def accepts(self, key: SpecKey) -> bool:
         """dst of at most 2 bytes, src no wider; rows of src have pairs together."""

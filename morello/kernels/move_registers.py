@@ -3,15 +3,13 @@
 import dataclasses
 from collections.abc import Sequence
 from itertools import product as every
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     in_l1,
     in_registers,
     is_interleaved,
@@ -19,6 +17,7 @@ from morello.kernels.rules import (
     within_block,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     parts,
     piece_count,
@@ -56,8 +55,6 @@ def _conditions(frame: Frame, memory: int, isa: Isa) -> tuple[Condition, ...]:
 @dataclasses.dataclass(frozen=True)
 class MoveLoad(Kernel):
     """dst in registers = src in L1; the lanes after a short row become zero."""
-
-    name: ClassVar[str] = "move_load"
 
     def accepts(self, key: SpecKey) -> bool:
         """src with its last dimension innermost, in a dtype no wider than dst's."""
@@ -99,8 +96,6 @@ class MoveLoad(Kernel):
 @dataclasses.dataclass(frozen=True)
 class MoveStore(Kernel):
     """dst in L1 = src in registers; a short end of a row is stored in pieces."""
-
-    name: ClassVar[str] = "move_store"
 
     def accepts(self, key: SpecKey) -> bool:
         """dst with its last dimension innermost, in a dtype no wider than src's."""

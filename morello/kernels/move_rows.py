@@ -3,19 +3,18 @@
 import dataclasses
 from collections.abc import Sequence
 from itertools import product as every
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_lanes, cast_ops
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
     others,
     within_block,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     overlapping,
     overlapping_count,
@@ -32,8 +31,6 @@ class MoveRows(Kernel):
     Straight-line code. The end of a row that is not a whole vector is copied by a
     vector that overlaps the one before, or by smaller ones.
     """
-
-    name: ClassVar[str] = "move_rows"
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtypes; one innermost dimension; nothing interleaved."""

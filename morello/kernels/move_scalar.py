@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.rules import all_one, in_l1
+from morello.kernels.predicates import all_one, in_l1
+from morello.kernels.template import Kernel
 from morello.spec import Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
@@ -15,8 +14,6 @@ from morello.spec.frame import Condition, Frame
 @dataclasses.dataclass(frozen=True)
 class MoveScalar(Kernel):
     """dst = src, one element, in L1."""
-
-    name: ClassVar[str] = "move_scalar"
 
     def accepts(self, key: SpecKey) -> bool:
         """Both in L1; any dtypes, any layouts."""

@@ -2,20 +2,19 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.base import Kernel
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Index
-from morello.kernels.rules import (
+from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
     others,
     within_pack,
 )
+from morello.kernels.template import Kernel
 from morello.kernels.transpose import columns_of, shuffle_count
 from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Move, Spec, SpecKey
@@ -32,8 +31,6 @@ class MoveTranspose(Kernel):
     Rows are runs of src, columns are runs of dst: rows go in by 8, 4, 2 and 1, and each
     such group becomes, for every column, one store of as many elements.
     """
-
-    name: ClassVar[str] = "move_transpose"
 
     def accepts(self, key: SpecKey) -> bool:
         """dst of 4 bytes; different innermost dimensions; nothing interleaved."""

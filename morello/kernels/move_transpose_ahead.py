@@ -8,13 +8,12 @@ many lines as a block has columns, more than hardware prefetchers foresee.
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.move_transpose import SIDE, turn
-from morello.kernels.rules import others
+from morello.kernels.predicates import others
+from morello.kernels.template import Kernel
 from morello.kernels.transpose import shuffle_count
 from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Level, Move, Spec, SpecKey
@@ -34,8 +33,6 @@ class MoveTransposeAhead(Kernel):
 
     Rows are runs of src, columns are runs of dst, of 4 bytes in dst.
     """
-
-    name: ClassVar[str] = "move_transpose_ahead"
 
     def accepts(self, key: SpecKey) -> bool:
         """Into memory; different innermost dimensions; nothing packed."""

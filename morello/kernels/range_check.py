@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from morello.cost.counts import OpCounts, Phase
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.rules import product
+from morello.kernels.predicates import product
 from morello.kernels.vectors import overlapping, overlapping_count
 from morello.machine.isa import Isa
 from morello.spec import Dtype, TensorSpec

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.range_check import write_range_check
+from morello.kernels.template import Kernel
 from morello.kernels.vectors import pieces
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
@@ -492,7 +492,7 @@ def emit_kernel(
         kernel.emit(MlirEmitter(before, kernel.isa), spec, buffers)
 
 
-def emit_within(
+def emit_range_check(
     value: ir.Value,
     tensor: TensorSpec,
     sizes: tuple[int, ...],

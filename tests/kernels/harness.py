@@ -17,7 +17,7 @@ from morello.dialect.memrefs import tile_extent
 from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
-from morello.kernels.base import Kernel
+from morello.kernels.template import Kernel
 from morello.machine import Target
 from morello.machine.avx2 import AVX2
 from morello.mlir import dialect, ir

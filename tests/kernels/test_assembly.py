@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from morello.kernels.steps import TOGETHER, TOGETHER_INT
+from morello.kernels.unroll import TOGETHER, TOGETHER_INT
 from morello.spec import Matmul, Max, Move, Spec
 from tests.kernels.harness import Case, compiled, legal, spec
 

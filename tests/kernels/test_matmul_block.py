@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from morello.kernels import KERNELS
-from morello.kernels.steps import TOGETHER
+from morello.kernels.unroll import TOGETHER
 from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame

@@ -7,8 +7,8 @@ that go on from unit to unit at several far places are fetched beside each other
 
 from collections.abc import Callable, Sequence
 
-from morello.kernels.ahead import Ahead
 from morello.kernels.emitter import Emitter, Value
+from morello.kernels.prefetch import Ahead
 from morello.spec.frame import Ints
 from morello.spec.layout import ceil_div
 

@@ -19,7 +19,7 @@ _STAGES = (
 pairs, exchange halves."""
 
 
-def lane_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
+def horizontal_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
     """Vectors whose lanes, in order, are the sums over the lanes of the given ones.
 
     What the lanes after the last sum hold means nothing.
@@ -39,6 +39,6 @@ def lane_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
     return found
 
 
-def lane_sums_ops(count: Ints) -> Ops:
-    """The instructions of `lane_sums` of ``count`` vectors, at most."""
+def horizontal_sums_ops(count: Ints) -> Ops:
+    """The instructions of `horizontal_sums` of ``count`` vectors, at most."""
     return times({"vector_op": 7, "shuffle": 14}, ceil_div(count, LANES))

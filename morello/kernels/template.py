@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.machine.isa import AVX2, Isa
+from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 class Kernel(ABC):
     """A leaf of a program."""
 
-    isa: Isa = AVX2
-    """What its code is written in: its vectors are that wide."""
-    name: ClassVar[str]
+    name: str
     """Its name in schedules and in the IR."""
+    isa: Isa
+    """What its code is written in: its vectors are that wide."""
+    summary: str
+    """What it computes, in a sentence for the reference."""
     needs_denormals: ClassVar[bool] = False
     """Whether it is right only where f32 adds denormal numbers as IEEE 754 has it:
     functions that hold it set the control register so while they run."""

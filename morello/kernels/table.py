@@ -1,0 +1,277 @@
+"""The kernels as rows: a name, a template, its parameters."""
+
+from collections.abc import Iterable
+
+from morello.kernels.fill import FillRegisters, FillRows
+from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
+from morello.kernels.matmul_axpy_ahead import MatmulAxpyAhead
+from morello.kernels.matmul_axpy_apart import MatmulAxpyApart
+from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
+from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
+from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
+from morello.kernels.matmul_block import MatmulBlock
+from morello.kernels.matmul_broadcast import MatmulBroadcast
+from morello.kernels.matmul_dot import MatmulDot
+from morello.kernels.matmul_dot_ahead import MatmulDotAhead
+from morello.kernels.matmul_dot_apart import MatmulDotApart
+from morello.kernels.matmul_dot_halves import MatmulDotHalves
+from morello.kernels.matmul_outer import MatmulOuter
+from morello.kernels.matmul_pairs import MatmulPairs
+from morello.kernels.matmul_pairs_float import MatmulPairsFloat
+from morello.kernels.matmul_panels import MatmulPanels
+from morello.kernels.matmul_quads import MatmulQuads
+from morello.kernels.matmul_rows import MatmulRows
+from morello.kernels.matmul_saturating import (
+    MatmulSaturatingPairs,
+    MatmulSaturatingPairsWide,
+    MatmulSaturatingScalar,
+)
+from morello.kernels.matmul_scalar import MatmulScalar
+from morello.kernels.max_columns import MaxColumns
+from morello.kernels.max_rows import MaxRows
+from morello.kernels.max_scalar import MaxScalar
+from morello.kernels.move_interleave import MoveInterleave, MoveInterleaveQuads
+from morello.kernels.move_odd_even import MoveOddEven
+from morello.kernels.move_pair_transpose import MovePairTranspose
+from morello.kernels.move_registers import MoveLoad, MoveStore
+from morello.kernels.move_rows import MoveRows
+from morello.kernels.move_scalar import MoveScalar
+from morello.kernels.move_transpose import MoveTranspose
+from morello.kernels.move_transpose_ahead import MoveTransposeAhead
+from morello.kernels.template import Kernel
+from morello.machine.isa import AVX2, Isa
+
+
+def rows(isa: Isa) -> tuple[Kernel, ...]:
+    """The kernels that an instruction set has, in its vectors."""
+    return (
+        MatmulBroadcast(
+            "matmul_broadcast",
+            isa,
+            "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.",
+        ),
+        MatmulBlock(
+            "matmul_block",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.",
+        ),
+        MatmulRows(
+            "matmul_rows",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in "
+            "L2.",
+        ),
+        MatmulPanels(
+            "matmul_panels",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels "
+            "in L2.",
+        ),
+        MatmulAxpy(
+            "matmul_axpy",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.",
+        ),
+        MatmulAxpyFour(
+            "matmul_axpy_four",
+            isa,
+            "`matmul_axpy` by 4 rows of rhs at a time, beside rows of out in the "
+            "same sets.",
+        ),
+        MatmulAxpyAhead(
+            "matmul_axpy_ahead",
+            isa,
+            "`matmul_axpy` where rows of rhs ask for what comes soon, not for other "
+            "rows.",
+        ),
+        MatmulAxpyApart(
+            "matmul_axpy_apart",
+            isa,
+            "`matmul_axpy` of one row by 5 rows of rhs far from each other, none "
+            "asked for.",
+        ),
+        MatmulAxpyBf16(
+            "matmul_axpy_bf16",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], in f32, of rhs in bf16 "
+            "from anywhere.",
+        ),
+        MatmulAxpyBf16Ahead(
+            "matmul_axpy_bf16_ahead",
+            isa,
+            "out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels "
+            "in memory.",
+        ),
+        MatmulAxpyBf16Apart(
+            "matmul_axpy_bf16_apart",
+            isa,
+            "`matmul_axpy_bf16` of one row, by 5 rows or panels far from each other.",
+        ),
+        MatmulOuter(
+            "matmul_outer",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], of few k in L1; out beyond "
+            "L2.",
+        ),
+        MatmulDot(
+            "matmul_dot",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
+            "memory.",
+        ),
+        MatmulDotAhead(
+            "matmul_dot_ahead",
+            isa,
+            "`matmul_dot` where rows ask for what comes soon, not for other rows.",
+        ),
+        MatmulDotApart(
+            "matmul_dot_apart",
+            isa,
+            "`matmul_dot` of one row or column, by 5 of the others far from each "
+            "other.",
+        ),
+        MatmulScalar(
+            "matmul_scalar",
+            isa,
+            "out += lhs · rhs, one element each, in L1, in any layout.",
+        ),
+        MatmulDotHalves(
+            "matmul_dot_halves",
+            isa,
+            "out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at "
+            "a time.",
+        ),
+        MatmulPairs(
+            "matmul_pairs",
+            isa,
+            "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of s16 into "
+            "s32.",
+        ),
+        MatmulPairsFloat(
+            "matmul_pairs_float",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in "
+            "16 bits.",
+        ),
+        MatmulQuads(
+            "matmul_quads",
+            isa,
+            "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s7 "
+            "into s32.",
+        ),
+        MatmulSaturatingPairs(
+            "matmul_saturating_pairs",
+            isa,
+            "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1; pairs "
+            "saturate to s16.",
+        ),
+        MatmulSaturatingPairsWide(
+            "matmul_saturating_pairs_wide",
+            isa,
+            "`matmul_saturating_pairs` in panels of 64 columns: few pairs of lhs to "
+            "spread.",
+        ),
+        MatmulSaturatingScalar(
+            "matmul_saturating_scalar",
+            isa,
+            "out += lhs · rhs, one pair along k or a single one, in L1, in any layout.",
+        ),
+        MoveRows(
+            "move_rows",
+            isa,
+            "dst = src in L1, where both have the same dimension innermost.",
+        ),
+        MoveTranspose(
+            "move_transpose",
+            isa,
+            "dst = src in L1, a block of up to 8 x 8 elements, of 4 bytes in dst.",
+        ),
+        MoveTransposeAhead(
+            "move_transpose_ahead",
+            isa,
+            "dst = src, to memory from anywhere, 8 or 16 columns of src of any length.",
+        ),
+        MoveInterleave(
+            "move_interleave",
+            isa,
+            "dst = src in L1, from rows into panels that end in pairs of rows.",
+        ),
+        MoveInterleaveQuads(
+            "move_interleave_quads",
+            isa,
+            "`move_interleave` of bytes, four by four, into panels that end in quads.",
+        ),
+        MovePairTranspose(
+            "move_pair_transpose",
+            isa,
+            "dst = src in L1, a block of up to 8 rows of 16 elements, transposed by "
+            "pairs.",
+        ),
+        MoveOddEven(
+            "move_odd_even",
+            isa,
+            "dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of "
+            "f32.",
+        ),
+        MoveLoad(
+            "move_load",
+            isa,
+            "dst in registers = src in L1; the lanes after a short row become zero.",
+        ),
+        MoveStore(
+            "move_store",
+            isa,
+            "dst in L1 = src in registers; a short end of a row is stored in pieces.",
+        ),
+        MoveScalar(
+            "move_scalar",
+            isa,
+            "dst = src, one element, in L1.",
+        ),
+        FillRows(
+            "fill_rows",
+            isa,
+            "out in L1 = a constant, along its innermost dimension.",
+        ),
+        FillRegisters(
+            "fill_registers",
+            isa,
+            "out in registers = a constant, in every lane.",
+        ),
+        MaxRows(
+            "max_rows",
+            isa,
+            "out[m] = max(out[m], src[m,n]) in L1, n innermost, over all of n.",
+        ),
+        MaxColumns(
+            "max_columns",
+            isa,
+            "out[m] = max(out[m], src[m,n]) in L1, m innermost in both, over all of n.",
+        ),
+        MaxScalar(
+            "max_scalar",
+            isa,
+            "out = max(out, src), one element each, in L1, in any layout.",
+        ),
+    )
+
+
+def by_name(kernels: Iterable[Kernel]) -> dict[str, Kernel]:
+    """Name → kernel.
+
+    Raises:
+        ValueError: two kernels share a name.
+    """
+    found: dict[str, Kernel] = {}
+    for kernel in kernels:
+        if kernel.name in found:
+            raise ValueError(
+                f"two kernels are called '{kernel.name}': "
+                f"{type(found[kernel.name]).__name__} and {type(kernel).__name__}"
+            )
+        found[kernel.name] = kernel
+    return found
+
+
+KERNELS: dict[str, Kernel] = by_name(rows(AVX2))
+"""Every kernel, by its name in schedules and in the IR."""
