@@ -3,24 +3,22 @@
 from collections.abc import Iterable
 
 from morello.kernels.fill import FillRegisters, FillRows
+from morello.kernels.gemm import GemmRegisters, GemmTile
+from morello.kernels.gemm_outer import GemmOuter
+from morello.kernels.gemm_sweep import GemmPanels, GemmRows
 from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
 from morello.kernels.matmul_axpy_ahead import MatmulAxpyAhead
 from morello.kernels.matmul_axpy_apart import MatmulAxpyApart
 from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
 from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
 from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
-from morello.kernels.matmul_block import MatmulBlock
-from morello.kernels.matmul_broadcast import MatmulBroadcast
 from morello.kernels.matmul_dot import MatmulDot
 from morello.kernels.matmul_dot_ahead import MatmulDotAhead
 from morello.kernels.matmul_dot_apart import MatmulDotApart
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
-from morello.kernels.matmul_outer import MatmulOuter
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
-from morello.kernels.matmul_panels import MatmulPanels
 from morello.kernels.matmul_quads import MatmulQuads
-from morello.kernels.matmul_rows import MatmulRows
 from morello.kernels.matmul_saturating import (
     MatmulSaturatingPairs,
     MatmulSaturatingPairsWide,
@@ -40,32 +38,40 @@ from morello.kernels.move_transpose import MoveTranspose
 from morello.kernels.move_transpose_ahead import MoveTransposeAhead
 from morello.kernels.template import Kernel
 from morello.machine.isa import AVX2, Isa
+from morello.spec.layout import LINE_BYTES
 
 
 def rows(isa: Isa) -> tuple[Kernel, ...]:
     """The kernels that an instruction set has, in its vectors."""
     return (
-        MatmulBroadcast(
+        GemmRegisters(
             "matmul_broadcast",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.",
+            rows=(4, 6),
+            columns=(2, 3),
         ),
-        MatmulBlock(
+        GemmTile(
             "matmul_block",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.",
         ),
-        MatmulRows(
+        GemmRows(
             "matmul_rows",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in "
             "L2.",
+            most_rows=6,
+            most_lines=64 * 4096 // LINE_BYTES,
+            alias_bytes=4096,
+            ways=8,
         ),
-        MatmulPanels(
+        GemmPanels(
             "matmul_panels",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels "
             "in L2.",
+            panels=(2, 3),
         ),
         MatmulAxpy(
             "matmul_axpy",
@@ -107,11 +113,13 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "`matmul_axpy_bf16` of one row, by 5 rows or panels far from each other.",
         ),
-        MatmulOuter(
+        GemmOuter(
             "matmul_outer",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], of few k in L1; out beyond "
             "L2.",
+            most_k=6,
+            distance=16,
         ),
         MatmulDot(
             "matmul_dot",

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Mapping
 
 from morello.spec import Dtype
+from morello.spec.layout import LINE_BYTES
 
 
 class Op(enum.Enum):
@@ -47,6 +48,11 @@ class Isa:
     def block(self) -> int:
         """The most vectors that straight-line code copies, fills, loads or stores."""
         return self.registers
+
+    @property
+    def line_vectors(self) -> int:
+        """Vectors of a cache line, at least 1."""
+        return max(LINE_BYTES // self.vector_bytes, 1)
 
     def lanes(self, dtype: Dtype) -> int:
         """Elements of ``dtype`` in a vector register."""

@@ -104,7 +104,7 @@ def loop_phase(frame: Frame, isa: Isa, beside: Ops | None = None) -> Phase:
 
 
 @dataclasses.dataclass(frozen=True)
-class BroadcastLoop:
+class GemmLoop:
     """The code of the loop for one Spec."""
 
     emitter: Emitter

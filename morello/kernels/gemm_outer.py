@@ -1,7 +1,7 @@
-"""Matmul of few k: rows of out one after another, whose lines are asked for before.
+"""GEMM of few k: rows of out one after another, whose lines are prefetched.
 
-What such a product takes is to write out. A line that is written is brought first, and
-only soon enough if it was asked for; rows that are written in turn are slower.
+Such a product takes as long as writing out does. A line that is written is loaded
+first (write-allocate), and arrives in time only where it was prefetched.
 """
 
 import dataclasses
@@ -19,26 +19,23 @@ from morello.kernels.template import Kernel
 from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-
-_MOST_K = 6
-"""Rows of rhs: of more, arithmetic takes longer than a line of out."""
-
-_VECTORS = 2
-"""Vectors of a trip: a cache line."""
-
-_AHEAD = 16
-"""Lines of out from what is written to what is asked for: 8 to 64 are alike."""
+from morello.spec.layout import LINE_BYTES
 
 _N = 3
 """Of the dimensions of the product."""
 
 
-@dataclasses.dataclass(frozen=True)
-class MatmulOuter(Kernel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GemmOuter(Kernel):
     """out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], of few k in L1; out beyond L2.
 
     The factors of a row of out are in registers; rows of rhs are read for each.
     """
+
+    most_k: int
+    """Rows of rhs: of more, arithmetic takes longer than a line of out."""
+    distance: int
+    """Lines of out from what is written to what is prefetched."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; nothing packed, n innermost in rhs and out."""
@@ -59,14 +56,14 @@ class MatmulOuter(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few k, several rows, all of them long; registers for factors and sums."""
         _, m, k, _ = frame.sizes
-        lanes = self.isa.lanes(frame.key.dtypes[2])
+        line = LINE_BYTES // frame.key.dtypes[2].itemsize
         return (
             size_is_one(frame, 0),
-            Condition(k <= _MOST_K, f"takes at most {_MOST_K} k: split k"),
+            Condition(k <= self.most_k, f"takes at most {self.most_k} k: split k"),
             Condition(m >= 2, "takes two rows or more: use matmul_axpy"),
-            long_rows(frame, _N, _AHEAD * _VECTORS * lanes),
+            long_rows(frame, _N, self.distance * line),
             Condition(
-                frame.limits.vrf >= _MOST_K + 2 * _VECTORS,
+                frame.limits.vrf >= self.most_k + 2 * self.isa.line_vectors,
                 "needs free registers for factors and sums: take fewer",
             ),
         )
@@ -96,7 +93,7 @@ class MatmulOuter(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over rows; the last one has none after it to ask for."""
-        row = _Row(emitter, spec, operands)
+        row = _Row(emitter, spec, operands, self.distance)
         last = spec.sizes[1] - 1
 
         def before(at: Value, carried: Sequence[Value]) -> list[Value]:
@@ -114,6 +111,8 @@ class _Row:
     emitter: Emitter
     spec: Spec
     operands: Sequence[Buffer]
+    distance: int
+    """Lines from what is written to what is prefetched."""
 
     @property
     def lanes(self) -> int:
@@ -124,7 +123,7 @@ class _Row:
         """Lines in a loop, then what is left; ``following``: rows to the next, or 0."""
         emitter, out = self.emitter, self.operands[2]
         _, _, k, n = self.spec.sizes
-        step = _VECTORS * self.lanes
+        step = emitter.isa.line_vectors * self.lanes
         whole = n // step * step
         factors = [self._factor(row, i) for i in range(k)]
 
@@ -140,7 +139,7 @@ class _Row:
             self._add(row, start, step, factors)
             return ()
 
-        places = along(emitter, step, _AHEAD * step, following, whole, ask)
+        places = along(emitter, step, self.distance * step, following, whole, ask)
         over(emitter, step, places, (), body)
         if n > whole:
             self._add(row, whole, n - whole, factors)

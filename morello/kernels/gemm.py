@@ -1,0 +1,259 @@
+"""Register-tile GEMM: all sums of a tile of out are in registers for all of k.
+
+For each k the loop (`gemm_loop.py`) loads a row of rhs, broadcasts one element of lhs
+after another, and multiplies and adds. `GemmRegisters` has out in registers already;
+`GemmTile` has it in memory. `gemm_sweep.py` goes over all columns of a large rhs so.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from morello.cost.counts import OpCounts, Ops, Phase
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.gemm_loop import (
+    GemmLoop,
+    lies_well,
+    loop_conditions,
+    loop_phase,
+    registers_beside,
+)
+from morello.kernels.predicates import (
+    in_l1,
+    in_registers,
+    is_interleaved,
+    within_pack,
+)
+from morello.kernels.template import Kernel, asks
+from morello.kernels.vectors import piece_count, tail_of, vectors_of
+from morello.machine.isa import Isa
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import LINE_BYTES, ceil_div
+
+_LINE = LINE_BYTES // Dtype.F32.itemsize
+"""Elements of a cache line."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GemmRegisters(Kernel):
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.
+
+    Each of the m · ceil(n/8) accumulators is one register for the whole loop over k.
+    A width that is not a multiple of 8 reads the last columns of rhs with a mask.
+    Factors that are narrower than out are cast as they are loaded.
+    """
+
+    rows: tuple[int, ...]
+    """Rows of the panels that it asks for lhs in."""
+    columns: tuple[int, ...]
+    """Vectors of the panels that it asks for rhs in."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Any dtypes; k unpacked, n innermost in rhs, out in registers."""
+        if not isinstance(key.kind, Matmul) or not key.kind.accum:
+            return False
+        lhs, rhs, out = key.tensors
+        return in_l1(lhs, rhs) and in_registers(out, self.isa) and lies_well(key)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Everything that lives in the loop has a register; panels are not crossed."""
+        return (
+            *loop_conditions(frame, self.isa),
+            Condition(
+                frame.limits.vrf >= registers_beside(frame, self.isa),
+                "needs free registers for a row of rhs and a factor beside out: "
+                "take fewer for out",
+            ),
+        )
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The loop."""
+        return OpCounts((loop_phase(frame, self.isa),), kernels=1)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over k that carries the accumulators; written out for a short one."""
+        lhs, rhs, out = operands
+        loop = GemmLoop(emitter, spec, lhs, rhs)
+        vectors = vectors_of(spec.sizes[3], self.isa.lanes(spec.dtypes[2]))
+        places = [(0, i, j) for i in range(spec.sizes[1]) for j in range(vectors)]
+        sums = loop.run([emitter.load_register(out, at) for at in places])
+        for total, place in zip(sums, places, strict=True):
+            emitter.store_register(total, out, place)
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Panels: rows of lhs, columns of rhs, so that the loop reads on and on.
+
+        Narrower floats become f32 there. Those of lhs do in plain rows too; those of
+        rhs are cast as they are loaded as well as in a copy that is no better to read.
+        """
+        if not isinstance(key.kind, Matmul):
+            return ()
+        out = key.tensors[2].dtype
+        if out is Dtype.F32:
+            forms = asks(key, operand, self._panels(out), _unpacked_in_k)
+            narrow = operand == 1 and key.tensors[1].dtype is not out
+            return tuple(f for f in forms if f.layout.is_packed or not narrow)
+        if set(key.dtypes) == {Dtype.S32}:
+            return asks(key, operand, self._panels(out), _unpacked_in_k)
+        return ()
+
+    def register_operands(self, key: SpecKey) -> tuple[int, ...]:
+        """out."""
+        return (2,) if isinstance(key.kind, Matmul) else ()
+
+    def _panels(self, dtype: Dtype) -> dict[int, tuple[Form, ...]]:
+        """Row-major and panels of each factor."""
+        return gemm_forms(dtype, self.rows, self.columns, self.isa)
+
+
+@dataclasses.dataclass(frozen=True)
+class GemmTile(Kernel):
+    """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.
+
+    The lines of out are asked for at the beginning and used at the end: sums begin at
+    zero, and out is added to them once they are done. So it need not be near before.
+    What is added begins at -0, which changes no number, not even -0.
+    """
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32 sums; k unpacked, n innermost in rhs and out."""
+        if not isinstance(key.kind, Matmul) or key.dtypes[2] is not Dtype.F32:
+            return False
+        out = key.tensors[2].layout
+        return (
+            in_l1(*key.tensors)
+            and lies_well(key)
+            and out.innermost == 2
+            and not is_interleaved(out)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Registers for all that lives in the loop; panels are not crossed."""
+        _, m, _, n = frame.sizes
+        sums = m * vectors_of(n, self.isa.lanes(Dtype.F32))
+        return (
+            *loop_conditions(frame, self.isa),
+            *within_pack(frame, 2, 1),
+            *within_pack(frame, 2, 2),
+            Condition(
+                frame.limits.vrf >= sums + registers_beside(frame, self.isa),
+                "needs free registers for m * ceil(n / 8) sums, a row of rhs and a "
+                "factor: tile m or n smaller",
+            ),
+        )
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The block; the last sums are waited for."""
+        last = Phase(chain={"fma": 2})
+        return OpCounts((tile_phase(frame, self.isa), last), kernels=1)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Prefetches, the loop, then out row by row."""
+        write_tile(emitter, spec, operands)
+
+
+def tile_phase(frame: Frame, isa: Isa) -> Phase:
+    """A block among others, which begin while its rows are stored: nothing of the loop
+    waits for out."""
+    _, m, _, n = frame.sizes
+    lanes = isa.lanes(Dtype.F32)
+    tail = tail_of(n, lanes)
+    stores = piece_count(n % lanes, lanes)
+    beside: Ops = {
+        "store": m * (n // lanes + stores),
+        "shuffle": m * (stores - tail),
+    }
+    if _adds(frame.key):
+        loads = m * (n // lanes + _lines(n))
+        added: Ops = {
+            "fma": m * (n // lanes + tail),
+            "load": loads,
+            "masked_load": m * tail,
+        }
+        beside = {**beside, **added}
+    return loop_phase(frame, isa, beside)
+
+
+def tile_phases(frame: Frame, width: Ints, isa: Isa) -> tuple[Phase, ...]:
+    """Blocks of ``width`` columns, and the columns that are left."""
+    n = frame.sizes[3]
+    whole, rest = n // width, n % width
+    return (
+        dataclasses.replace(tile_phase(part(frame, width), isa), times=whole),
+        dataclasses.replace(
+            tile_phase(part(frame, np.maximum(rest, 1)), isa), times=rest > 0
+        ),
+    )
+
+
+def part(frame: Frame, columns: Ints) -> Frame:
+    """The same with so many columns."""
+    return Frame(frame.key, (*frame.sizes[:3], columns), frame.limits)
+
+
+def write_tile(
+    emitter: Emitter,
+    spec: Spec,
+    operands: Sequence[Buffer],
+    column: Value = 0,
+    beside: Callable[[Value], None] | None = None,
+) -> None:
+    """Prefetches, the loop, then out row by row.
+
+    Args:
+        spec: the block: as many columns as its sums have.
+        operands: those of the block, or of a Spec with more columns.
+        column: where it begins in rhs and out.
+        beside: what each trip of the loop does besides, given its first step.
+    """
+    lhs, rhs, out = operands
+    _, m, _, n = spec.sizes
+    lanes = emitter.isa.lanes(Dtype.F32)
+    adds = _adds(spec.key)
+    if adds:
+        for i in range(m):
+            for start in (*range(0, n - 1, _LINE), n - 1):
+                place = emitter.offset(column, start)
+                emitter.prefetch(out, (0, i, place), to_l1=True)
+    loop = GemmLoop(emitter, spec, lhs, rhs, column, beside)
+    zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
+    sums = loop.run_to_stores([zero] * len(loop.places))
+    for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
+        index = (0, i, emitter.offset(column, start))
+        if adds:
+            total = emitter.add(total, emitter.load(out, index, lanes, count))
+        emitter.store(total, out, index, count)
+
+
+def _adds(key: SpecKey) -> bool:
+    return isinstance(key.kind, Matmul) and key.kind.accum
+
+
+def _lines(n: Ints) -> Ints:
+    """Prefetches of a row: a line each, and the last element's, wherever they begin."""
+    return ceil_div(n - 1, _LINE) + 1
+
+
+@functools.cache
+def gemm_forms(
+    dtype: Dtype, rows: tuple[int, ...], columns: tuple[int, ...], isa: Isa
+) -> dict[int, tuple[Form, ...]]:
+    """lhs and rhs row-major, or in panels of so many rows, and vectors of columns."""
+    lanes = isa.lanes(dtype)
+    panels = {
+        0: [f"[0,1,2,1p{count}]" for count in rows],
+        1: [f"[0,2,1,2p{count * lanes}]" for count in columns],
+    }
+    plain = Layout.row_major(3)
+    return {
+        operand: tuple(Form(dtype, x) for x in (plain, *map(Layout.parse, texts)))
+        for operand, texts in panels.items()
+    }
+
+
+def _unpacked_in_k(operand: int, tensor: TensorSpec) -> bool:
+    layout = tensor.layout
+    return layout.pack(2 - operand) == 1 and not is_interleaved(layout)

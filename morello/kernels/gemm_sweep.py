@@ -1,0 +1,242 @@
+"""GEMM of a few rows by all of rhs, which is in L2: register tiles side by side.
+
+Each tile is computed as `GemmTile` does it. Nothing in its loop waits for what it
+loads, so that the core loads lines of rhs from L2 long before their use.
+"""
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from morello.cost.counts import Access, Lines, OpCounts, Phase
+from morello.kernels.emitter import Buffer, Emitter, Pack, Value
+from morello.kernels.gemm import part, tile_phases, write_tile
+from morello.kernels.gemm_loop import loop_conditions
+from morello.kernels.predicates import in_l1, is_interleaved, size_is_one
+from morello.kernels.template import Kernel
+from morello.kernels.unroll import TOGETHER
+from morello.machine.isa import Isa
+from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import ceil_div
+
+_ROW_MAJOR = Layout.row_major(3)
+
+
+@dataclasses.dataclass(frozen=True)
+class GemmSweep(Kernel):
+    """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], f32, over all of k; rhs in L2."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """f32; lhs unpacked along k; out row-major; rhs in L2."""
+        if not isinstance(key.kind, Matmul) or set(key.dtypes) != {Dtype.F32}:
+            return False
+        lhs, rhs, out = key.tensors
+        return (
+            in_l1(lhs, out)
+            and rhs.level is Level.L2
+            and out.layout == _ROW_MAJOR
+            and lhs.layout.pack(2) == 1
+            and not is_interleaved(lhs.layout)
+            and self.takes_layouts(key)
+        )
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """The tiles, and lines of rhs that arrive meanwhile."""
+        _, _, k, n = frame.sizes
+        width = self.width(frame)
+        lines = frame.key.tensors[1].lines((1, k, n))
+        packed = frame.key.tensors[1].layout.is_packed
+        arriving = (
+            Lines(1, lines, Access.SEQUENTIAL)
+            if packed
+            else Lines(1, lines, Access.OVERLAPPED, rows=k)
+        )
+        phases = (
+            *tile_phases(frame, width, self.isa),
+            Phase(chain={"fma": 2}),
+            Phase(lines=(arriving,)),
+        )
+        loops = 2 if packed else 1
+        return OpCounts(phases, kernels=1, loops=loops, trips=n // width)
+
+    @abstractmethod
+    def takes_layouts(self, key: SpecKey) -> bool:
+        """Whether rhs, and lhs beside it, lie as it reads them."""
+
+    @abstractmethod
+    def width(self, frame: Frame) -> Ints:
+        """Columns of a tile."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GemmRows(GemmSweep):
+    """rhs is row-major, without gaps: it need not be packed for that.
+
+    Its rows may lie too far apart to stay in L1. The loop goes through all of them for
+    each tile, so that they have to be within reach of address translation.
+    """
+
+    most_rows: int
+    """Rows of lhs: with more, too few vectors of columns have sums."""
+    most_lines: int
+    """Lines of rhs that the first level of the TLB reaches."""
+    alias_bytes: int
+    """Bytes between rows of rhs that fall into the same set of L1."""
+    ways: int
+    """Rows that such a set holds."""
+
+    def takes_layouts(self, key: SpecKey) -> bool:
+        """rhs row-major, one run of memory."""
+        rhs = key.tensors[1]
+        return rhs.contiguous and rhs.layout == _ROW_MAJOR
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Few rows; rhs within reach; registers."""
+        _, m, k, n = frame.sizes
+        width = self.width(frame)
+        last = part(frame, np.where(n % width, n % width, width))
+        aliased = self.alias_bytes // Dtype.F32.itemsize
+        return (
+            Condition(
+                m <= self.most_rows,
+                f"takes at most {self.most_rows} rows: tile m smaller",
+            ),
+            Condition(
+                frame.key.tensors[1].lines((1, k, n)) <= self.most_lines,
+                f"takes at most {self.most_lines} lines of rhs: tile n smaller, or "
+                "split k",
+            ),
+            Condition(
+                (n % aliased != 0) | (k <= self.ways),
+                "takes few rows of rhs where they push each other out: pack it",
+            ),
+            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
+            *loop_conditions(last, self.isa),
+        )
+
+    def width(self, frame: Frame) -> Ints:
+        """What registers hold sums, a row of rhs and a factor for."""
+        few = np.minimum(frame.sizes[1], self.most_rows)
+        vectors = (self.isa.registers - 1) // (few + 1)
+        return vectors * self.isa.lanes(Dtype.F32)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over tiles, and the columns that are left."""
+        n, width = spec.sizes[3], int(self.width(Frame.of(spec)))
+        whole = n // width * width
+
+        def write(column: Value, carried: Sequence[Value]) -> list[Value]:
+            write_tile(emitter, _columns(spec, width), operands, column)
+            return []
+
+        if whole > width:
+            emitter.loop(0, whole, width, (), write)
+        elif whole:
+            write(0, ())
+        if n > whole:
+            write_tile(emitter, _columns(spec, n - whole), operands, whole)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GemmPanels(GemmSweep):
+    """rhs is in panels: of fewer than four rows several panels make a tile.
+
+    Where there are as many panels as rows, the first ones prefetch the ``m`` rows of
+    lhs that come next, a line in each trip of the loop, which costs nothing beside its
+    products: the lines of a tile are first used one after another, which the hardware
+    prefetcher is late for. Behind the last row of lhs the prefetch is in vain.
+    """
+
+    panels: tuple[int, ...]
+    """Vectors of a panel."""
+
+    def takes_layouts(self, key: SpecKey) -> bool:
+        """lhs row-major; rhs in panels."""
+        lhs, rhs, _ = key.tensors
+        return lhs.layout == _ROW_MAJOR and rhs.layout in self._layouts
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Registers for the sums of a panel."""
+        most = self._sums // (_panel(frame.key) // self.isa.lanes(Dtype.F32))
+        return (
+            size_is_one(frame, 0),
+            Condition(
+                frame.sizes[1] <= most, f"takes at most {most} rows: tile m smaller"
+            ),
+            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
+        )
+
+    def width(self, frame: Frame) -> Ints:
+        """As many panels as have sums enough."""
+        panel = _panel(frame.key)
+        return panel * _together(frame.sizes[1], panel, self._sums, self.isa)
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Tiles that prefetch rows, the other ones, and the last columns."""
+        _, m, _, n = spec.sizes
+        panel = _panel(spec.key)
+        group = int(_together(m, panel, self._sums, self.isa))
+        whole = n // (group * panel) * group
+        # A trip prefetches one line: the next one where rows follow each other without
+        # gaps, so that a panel prefetches as many rows as a trip has steps.
+        each = TOGETHER if spec.key.tensors[0].contiguous else 1
+        panels = ceil_div(m, each)
+        prefetching = ceil_div(panels, group) * group if m <= whole else 0
+
+        def prefetch(number: Value) -> Callable[[Value], None]:
+            def beside(at: Value) -> None:
+                for further in range(min(group, panels)):
+                    row = emitter.offset(Pack(number, each), m + further * each)
+                    emitter.prefetch(operands[0], (0, row, Pack(at, each)))
+
+            return beside
+
+        def write(number: Value, columns: int, prefetches: bool = False) -> None:
+            tile = _columns(spec, columns)
+            beside = prefetch(number) if prefetches else None
+            write_tile(emitter, tile, operands, Pack(number, panel), beside)
+
+        def run(start: int, end: int, prefetches: bool) -> None:
+            def body(number: Value, carried: Sequence[Value]) -> list[Value]:
+                write(number, group * panel, prefetches)
+                return []
+
+            if end > start + group:
+                emitter.loop(start, end, group, (), body)
+            elif end > start:
+                body(start, ())
+
+        run(0, prefetching, True)
+        run(prefetching, whole, False)
+        if n > whole * panel:
+            write(whole, n - whole * panel)
+
+    @property
+    def _sums(self) -> int:
+        """Registers of sums: what three vectors of rhs and a factor, or three factors
+        and a vector, leave."""
+        return self.isa.registers - 4
+
+    @property
+    def _layouts(self) -> tuple[Layout, ...]:
+        """Those of rhs."""
+        lanes = self.isa.lanes(Dtype.F32)
+        return tuple(Layout.parse(f"[0,2,1,2p{v * lanes}]") for v in self.panels)
+
+
+def _columns(spec: Spec, columns: int) -> Spec:
+    """The Spec of a tile."""
+    return dataclasses.replace(spec, sizes=(*spec.sizes[:3], columns))
+
+
+def _panel(key: SpecKey) -> int:
+    """Columns of a panel."""
+    return key.tensors[1].layout.pack(2)
+
+
+def _together(m: Ints, panel: int, sums: int, isa: Isa) -> Ints:
+    """Panels that ``m`` rows are multiplied by at a time, for enough sums."""
+    return np.maximum(sums * isa.lanes(Dtype.F32) // panel // np.maximum(m, 1), 1)
