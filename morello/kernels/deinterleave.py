@@ -1,4 +1,4 @@
-"""Vectors whose even and odd lanes are apart: how bf16 becomes f32 without shuffles."""
+"""Even and odd lanes in vectors of their own: how bf16 becomes f32 without shuffles."""
 
 from morello.kernels.emitter import Emitter, Value
 
@@ -14,7 +14,7 @@ def interleave(emitter: Emitter, even: Value, odd: Value) -> tuple[Value, Value]
     return emitter.shuffle(low, high, _FIRST), emitter.shuffle(low, high, _SECOND)
 
 
-def part(emitter: Emitter, first: Value, second: Value) -> tuple[Value, Value]:
+def deinterleave(emitter: Emitter, first: Value, second: Value) -> tuple[Value, Value]:
     """The reverse of `interleave`."""
     even = emitter.shuffle(first, second, _EVEN)
     return even, emitter.shuffle(first, second, _ODD)

@@ -14,7 +14,7 @@ from morello.kernels.predicates import (
     is_interleaved,
     size_is_one,
 )
-from morello.kernels.prefetch import Ask, along, long_rows, over
+from morello.kernels.prefetch import Prefetcher, long_rows, own_rows, run_parts
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
@@ -127,20 +127,20 @@ class _Row:
         whole = n // step * step
         factors = [self._factor(row, i) for i in range(k)]
 
-        def ask(after: int, start: Value) -> None:
+        def own(after: int, start: Value) -> None:
             place = (0, emitter.offset(row, after), start)
             emitter.prefetch(out, place, to_l1=True)
 
         def body(
-            start: Value, carried: Sequence[Value], ask: Ask | None
+            start: Value, carried: Sequence[Value], prefetch: Prefetcher | None
         ) -> Sequence[Value]:
-            if ask:
-                ask(start)
+            if prefetch:
+                prefetch(start)
             self._add(row, start, step, factors)
             return ()
 
-        places = along(emitter, step, self.distance * step, following, whole, ask)
-        over(emitter, step, places, (), body)
+        places = own_rows(emitter, step, self.distance * step, following, whole, own)
+        run_parts(emitter, step, places, (), body)
         if n > whole:
             self._add(row, whole, n - whole, factors)
 

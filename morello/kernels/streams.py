@@ -1,52 +1,41 @@
-"""Units of an operand far from each other, which a kernel takes side by side.
+"""Units of an operand that a kernel reads side by side, far from each other.
 
-One run of memory that is read from end to end keeps too few lines on their way: what
-fetches lines by itself stops at pages of 4 KiB, and has learned each page anew. Runs
-that go on from unit to unit at several far places are fetched beside each other.
+One run of memory that is read from end to end keeps too few lines on their way: the
+hardware prefetcher stops at pages of 4 KiB, and has to learn each page anew. Several
+streams that go on from unit to unit at places far from each other are fetched beside
+each other.
 """
 
 from collections.abc import Callable, Sequence
 
 from morello.kernels.emitter import Emitter, Value
-from morello.kernels.prefetch import Ahead
-from morello.spec.frame import Ints
-from morello.spec.layout import ceil_div
-
-RUNS = 5
-"""Runs that are read side by side. From memory a Zen 3 reads one with 0.75 of the
-bandwidth that four to eight have; of five, places are hardly ever a power of two apart.
-"""
-
-WIDENED = Ahead(lines=16 * RUNS, to_l1=False)
-"""Of rows in bf16: to widen them takes so many instructions that a core sees some 20
-lines ahead, and a Zen 3 does not fetch enough by itself. Rows of f32 lose by it
-(docs/internals/kernels.md)."""
 
 Units = Callable[[Sequence[Value], int], None]
 """Takes units side by side, and how many units after them the next ones are, if any."""
 
 
-def apart(
+def run_streams(
     emitter: Emitter,
+    streams: int,
     count: int,
     body: Units,
     first: Units | None = None,
-    asks: bool = False,
+    prefetches: bool = False,
 ) -> None:
-    """Call ``body`` with the numbers of `RUNS` units at a time, then with those left.
+    """Call ``body`` with the numbers of ``streams`` units, then with those left.
 
     Of ``count`` units; each is in one call, in a loop or after it. ``first`` is called
     instead the first time, if it is given.
 
     Args:
-        asks: whether units ask for what comes next in their runs: the last of each have
-            a call apart then, and 0 after them, as all have if not.
+        prefetches: whether units prefetch what comes next in their streams: then the
+            last of each have a call of their own, with 0 after them; all have 0 if not.
     """
-    each = count // RUNS
-    after = int(asks)
+    each = count // streams
+    after = int(prefetches)
 
     def places(at: Value) -> list[Value]:
-        return [emitter.offset(at, run * each) for run in range(RUNS)]
+        return [emitter.offset(at, stream * each) for stream in range(streams)]
 
     def side_by_side(at: Value, carried: Sequence[Value]) -> list[Value]:
         body(places(at), after)
@@ -62,11 +51,6 @@ def apart(
         side_by_side(begin, ())
     if each > max(begin, end):
         body(places(each - 1), 0)
-    rest = range(each * RUNS, count)
+    rest = range(each * streams, count)
     if rest:
         (body if each or not first else first)(rest, 0)
-
-
-def calls_of(count: Ints) -> Ints:
-    """How often `apart` goes over units (integers or arrays)."""
-    return ceil_div(count, RUNS)

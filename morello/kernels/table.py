@@ -6,15 +6,13 @@ from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.gemm import GemmRegisters, GemmTile
 from morello.kernels.gemm_outer import GemmOuter
 from morello.kernels.gemm_sweep import GemmPanels, GemmRows
-from morello.kernels.matmul_axpy import MatmulAxpy, MatmulAxpyFour
-from morello.kernels.matmul_axpy_ahead import MatmulAxpyAhead
-from morello.kernels.matmul_axpy_apart import MatmulAxpyApart
-from morello.kernels.matmul_axpy_bf16 import MatmulAxpyBf16
-from morello.kernels.matmul_axpy_bf16_ahead import MatmulAxpyBf16Ahead
-from morello.kernels.matmul_axpy_bf16_apart import MatmulAxpyBf16Apart
-from morello.kernels.matmul_dot import MatmulDot
-from morello.kernels.matmul_dot_ahead import MatmulDotAhead
-from morello.kernels.matmul_dot_apart import MatmulDotApart
+from morello.kernels.gemv_axpy import GemvAxpy
+from morello.kernels.gemv_axpy_bf16 import (
+    GemvAxpyBf16,
+    GemvAxpyBf16Panels,
+    GemvAxpyBf16Streams,
+)
+from morello.kernels.gemv_dot import GemvDot
 from morello.kernels.matmul_dot_halves import MatmulDotHalves
 from morello.kernels.matmul_pairs import MatmulPairs
 from morello.kernels.matmul_pairs_float import MatmulPairsFloat
@@ -36,6 +34,7 @@ from morello.kernels.move_rows import MoveRows
 from morello.kernels.move_scalar import MoveScalar
 from morello.kernels.move_transpose import MoveTranspose
 from morello.kernels.move_transpose_ahead import MoveTransposeAhead
+from morello.kernels.prefetch import NextRows, OwnRows
 from morello.kernels.template import Kernel
 from morello.machine.isa import AVX2, Isa
 from morello.spec.layout import LINE_BYTES
@@ -73,45 +72,64 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "in L2.",
             panels=(2, 3),
         ),
-        MatmulAxpy(
+        GemvAxpy(
             "matmul_axpy",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.",
+            streams=8,
+            prefetch=NextRows(),
+            far=False,
         ),
-        MatmulAxpyFour(
+        GemvAxpy(
             "matmul_axpy_four",
             isa,
             "`matmul_axpy` by 4 rows of rhs at a time, beside rows of out in the "
             "same sets.",
+            streams=4,
+            prefetch=NextRows(),
+            rows=(2, 6),
         ),
-        MatmulAxpyAhead(
+        GemvAxpy(
             "matmul_axpy_ahead",
             isa,
             "`matmul_axpy` where rows of rhs ask for what comes soon, not for other "
             "rows.",
+            streams=4,
+            prefetch=OwnRows(lines=128, to_l1=True),
         ),
-        MatmulAxpyApart(
+        GemvAxpy(
             "matmul_axpy_apart",
             isa,
             "`matmul_axpy` of one row by 5 rows of rhs far from each other, none "
             "asked for.",
+            streams=5,
+            prefetch=None,
+            rows=(1, 1),
+            scattered=True,
         ),
-        MatmulAxpyBf16(
+        GemvAxpyBf16(
             "matmul_axpy_bf16",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], in f32, of rhs in bf16 "
             "from anywhere.",
+            panel=4,
+            streams=8,
         ),
-        MatmulAxpyBf16Ahead(
+        GemvAxpyBf16Panels(
             "matmul_axpy_bf16_ahead",
             isa,
             "out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels "
             "in memory.",
+            panel=4,
+            distance=48,
         ),
-        MatmulAxpyBf16Apart(
+        GemvAxpyBf16Streams(
             "matmul_axpy_bf16_apart",
             isa,
             "`matmul_axpy_bf16` of one row, by 5 rows or panels far from each other.",
+            panel=1,
+            streams=5,
+            prefetch=OwnRows(lines=80, to_l1=False),
         ),
         GemmOuter(
             "matmul_outer",
@@ -121,22 +139,30 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             most_k=6,
             distance=16,
         ),
-        MatmulDot(
+        GemvDot(
             "matmul_dot",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
             "memory.",
+            streams=8,
+            prefetch=NextRows(),
+            far=False,
         ),
-        MatmulDotAhead(
+        GemvDot(
             "matmul_dot_ahead",
             isa,
             "`matmul_dot` where rows ask for what comes soon, not for other rows.",
+            streams=4,
+            prefetch=OwnRows(lines=128, to_l1=True),
         ),
-        MatmulDotApart(
+        GemvDot(
             "matmul_dot_apart",
             isa,
             "`matmul_dot` of one row or column, by 5 of the others far from each "
             "other.",
+            streams=5,
+            prefetch=OwnRows(lines=80, to_l1=False),
+            scattered=True,
         ),
         MatmulScalar(
             "matmul_scalar",

@@ -1,39 +1,40 @@
-"""Matmul by dot products: both operands go by along k, eight at a time.
+"""GEMV in its dot form: both operands are read along k, a vector at a time.
 
-For few rows of one operand against many of the other. Of the many, as many run side by
-side as there are registers for their sums, and those that follow are prefetched.
+For few rows of one operand against many of the other. As many of the longer side run
+side by side as there are registers for their sums. `gemv_block.py` has the code of
+such a block.
 """
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
-from morello.kernels.dot_block import AHEAD, CHAINS, DotBlock, chains_of, unit_of
 from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.gemv_block import (
+    CHAINS,
+    NEXT,
+    GemvBlock,
+    chains_of,
+    step_of,
+    unit_of,
+)
 from morello.kernels.horizontal_sum import horizontal_sums_ops
 from morello.kernels.predicates import size_is_one
+from morello.kernels.prefetch import OwnRows, Prefetch, long_rows
+from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
-from morello.spec import (
-    Dtype,
-    Form,
-    Layout,
-    Level,
-    Matmul,
-    Spec,
-    SpecKey,
-)
+from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
 MANY = (0, 8, 5, 3, 2)
 """How many rows of the one operand run side by side, by the rows of the other."""
 
-MANY_HALVES = (0, 4, 2)
+MANY_WIDENED = (0, 4, 2)
 """The same where an operand is widened: a row takes two registers."""
 
 _K = 2
@@ -46,24 +47,37 @@ _BESIDE = 2
 """Registers beside the sums and the few rows."""
 
 
-@dataclasses.dataclass(frozen=True)
-class MatmulDot(Kernel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GemvDot(Kernel):
     """out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any memory.
 
     The smaller of m and n is at most 4; the operand that has the other one is read
     once. k is innermost in both operands: rhs is column-major, or a single column.
     """
 
-    asks: ClassVar[bool] = True
-    """Whether the rows after those that are read are asked for, beyond L2."""
+    streams: int
+    """Rows of the longer side that are read side by side, at most."""
+    prefetch: Prefetch
+    """What is prefetched of the longer side, where it is beyond L2."""
+    far: bool = True
+    """Whether an operand has to be beyond L2."""
+    scattered: bool = False
+    """Whether the rows that are read side by side are far from each other, and all
+    ``streams`` of them read on to their neighbours, beside one row of the shorter side.
+    Then only rows that are widened prefetch: others arrive in time by themselves."""
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:
         """How many rows of the longer side run side by side, for any ``few``."""
+        if self.scattered:
+            return self.streams
         many = _many(key, self.isa)
-        return np.asarray(many)[np.minimum(few, len(many) - 1)]
+        rows = np.asarray(many)[np.minimum(few, len(many) - 1)]
+        return np.minimum(rows, self.streams)
 
     def runs(self, frame: Frame, operand: int) -> Ints:
         """How often an operand is begun to be read anew."""
+        if self.scattered:
+            return self.streams
         return frame.key.tensors[operand].runs(frame.operand_sizes(operand))
 
     def accepts(self, key: SpecKey) -> bool:
@@ -78,6 +92,7 @@ class MatmulDot(Kernel):
             and not any(t.layout.is_packed for t in key.tensors)
             and lhs.layout.innermost == _K
             and (rhs.layout.innermost == 1 or rhs.contiguous)
+            and (Level.MEM in (lhs.level, rhs.level) or not self.far)
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
@@ -87,13 +102,13 @@ class MatmulDot(Kernel):
         rows = np.minimum(self.rows(frame.key, few), np.maximum(m, n))
         column = frame.key.tensors[1].layout.innermost == 1
         sums = np.maximum(few * rows, CHAINS)
-        halves = 1 if _many(frame.key, self.isa) is MANY else 2
+        widened = _is_widened(frame.key, self.isa)
+        most = len(_many(frame.key, self.isa)) - 1
         return (
             size_is_one(frame, 0),
             Condition(
-                few < len(_many(frame.key, self.isa)),
-                f"takes at most {len(_many(frame.key, self.isa)) - 1} rows or columns: "
-                "tile m or n smaller",
+                few <= most,
+                f"takes at most {most} rows or columns: tile m or n smaller",
             ),
             *(
                 []
@@ -103,8 +118,48 @@ class MatmulDot(Kernel):
                 ]
             ),
             Condition(
-                frame.limits.vrf >= sums + few * halves + _BESIDE,
+                frame.limits.vrf >= sums + few * (2 if widened else 1) + _BESIDE,
                 "needs free registers for its sums: take fewer",
+            ),
+            *(self._scattered(frame) if self.scattered else self._own_rows(frame)),
+        )
+
+    def _own_rows(self, frame: Frame) -> tuple[Condition, ...]:
+        """Long rows beyond L2, twice as many of them as are read side by side, where
+        they prefetch their own lines."""
+        if not isinstance(self.prefetch, OwnRows):
+            return ()
+        _, m, _, n = frame.sizes
+        few, many = np.minimum(m, n), np.maximum(m, n)
+        side = self.rows(frame.key, few)
+        lhs, rhs, out = frame.key.tensors
+        far = np.where(m >= n, lhs.level is Level.MEM, rhs.level is Level.MEM)
+        unit = unit_of(frame.key.dtypes, self.isa)
+        chains = chains_of(few * side, unit // self.isa.lanes(out.dtype))
+        step = step_of(chains, unit)
+        distance = np.where(
+            m >= n,
+            self.prefetch.distance(side, lhs.dtype.itemsize, step),
+            self.prefetch.distance(side, rhs.dtype.itemsize, step),
+        )
+        return (
+            Condition(far, "needs the longer side beyond L2: use gemv_dot"),
+            long_rows(frame, _K, distance),
+            Condition(
+                many >= 2 * side,
+                "takes twice the rows that it reads side by side: use gemv_dot",
+            ),
+        )
+
+    def _scattered(self, frame: Frame) -> tuple[Condition, ...]:
+        """One row or column, and more of the others than are read side by side."""
+        _, m, _, n = frame.sizes
+        least = 2 * self.streams
+        return (
+            Condition(np.minimum(m, n) == 1, "takes one row or column: use gemv_dot"),
+            Condition(
+                np.maximum(m, n) >= least,
+                f"takes at least {least} of the others: use gemv_dot",
             ),
         )
 
@@ -151,28 +206,26 @@ class MatmulDot(Kernel):
         lhs, rhs, out = operands
         if rhs.tensor.layout.innermost != 1:
             rhs = emitter.as_column_major(rhs)
-        self.write(self.block(emitter, spec, lhs, rhs, out))
+        longer = lhs if spec.sizes[1] >= spec.sizes[3] else rhs
+        own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
+        if self.scattered and longer.tensor.dtype is not Dtype.BF16:
+            own = None
+        block = GemvBlock(emitter, spec, lhs, rhs, out, own)
+        if self.scattered:
+            many, prefetches = max(spec.sizes[1], spec.sizes[3]), own is not None
+            run_streams(emitter, self.streams, many, block.write, prefetches=prefetches)
+        else:
+            self._blocks(block, longer.tensor.level is Level.MEM)
 
-    def block(
-        self, emitter: Emitter, spec: Spec, lhs: Buffer, rhs: Buffer, out: Buffer
-    ) -> DotBlock:
-        """What writes its code."""
-        return DotBlock(emitter, spec, lhs, rhs, out)
-
-    def followed(self, many: int, side: int) -> int:
-        """How many rows of the longer side have others that are asked for meanwhile."""
-        return int(_followed(many, side))
-
-    def write(self, block: DotBlock) -> None:
-        """The loops over blocks."""
+    def _blocks(self, block: GemvBlock, far: bool) -> None:
+        """The loops over blocks: the last ones have none after them to prefetch."""
         _, m, _, n = block.spec.sizes
         few, many = min(m, n), max(m, n)
         side = int(self.rows(block.spec.key, few))
-        far = (block.lhs if m >= n else block.rhs).tensor.level is Level.MEM
         whole = many // side * side
-        followed = self.followed(many, side) if far else 0
+        followed = self._followed(many, side) if far else 0
 
-        def ahead(at: Value, carried: Sequence[Value]) -> list[Value]:
+        def prefetching(at: Value, carried: Sequence[Value]) -> list[Value]:
             block.write(block.neighbours(at, side), following=side)
             return []
 
@@ -180,7 +233,7 @@ class MatmulDot(Kernel):
             block.write(block.neighbours(at, side))
             return []
 
-        for start, end, body in ((0, followed, ahead), (followed, whole, alone)):
+        for start, end, body in ((0, followed, prefetching), (followed, whole, alone)):
             if end > start + side:
                 block.emitter.loop(start, end, side, (), body)
             elif end > start:
@@ -188,12 +241,18 @@ class MatmulDot(Kernel):
         if many > whole:
             block.write(block.neighbours(whole, many - whole))
 
+    def _followed(self, many: int, side: int) -> int:
+        """Rows of the longer side that have others to prefetch meanwhile."""
+        if isinstance(self.prefetch, OwnRows):
+            return (many // side - 1) * side
+        return max(many - NEXT, 0) // side * side
+
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """A column-major rhs, of f32, in a cache: few columns then waste no lanes.
 
         Where rhs is in memory no program of least cost was seen to bring it that far.
         """
-        if operand != 1 or not isinstance(key.kind, Matmul):
+        if self.far or operand != 1 or not isinstance(key.kind, Matmul):
             return ()
         lhs, rhs, out = key.tensors
         fits = (
@@ -205,6 +264,13 @@ class MatmulDot(Kernel):
         )
         return (Form(rhs.dtype, COLUMNS),) if fits else ()
 
+    def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Columns of bf16: scattered streams of them are faster than rows."""
+        if not self.scattered or operand != 1 or not isinstance(key.kind, Matmul):
+            return ()
+        fits = key.dtypes[1:] == (Dtype.BF16, Dtype.F32)
+        return (Form(Dtype.BF16, COLUMNS),) if fits else ()
+
 
 def _takes(dtypes: tuple[Dtype, ...]) -> bool:
     """Whether the kernel has products of these dtypes."""
@@ -214,14 +280,13 @@ def _takes(dtypes: tuple[Dtype, ...]) -> bool:
     return lhs is rhs is out is Dtype.S32
 
 
+def _is_widened(key: SpecKey, isa: Isa) -> bool:
+    """Whether an operand is narrower than the sums."""
+    return unit_of(key.dtypes, isa) != isa.lanes(key.dtypes[2])
+
+
 def _many(key: SpecKey, isa: Isa) -> tuple[int, ...]:
-    return MANY if unit_of(key.dtypes, isa) == isa.lanes(key.dtypes[2]) else MANY_HALVES
-
-
-def _followed(many: Ints, side: Ints) -> Ints:
-    """How many rows of the longer side have others that are prefetched meanwhile."""
-    followed: Ints = np.maximum(many - AHEAD, 0) // side * side
-    return followed
+    return MANY_WIDENED if _is_widened(key, isa) else MANY
 
 
 def _block(

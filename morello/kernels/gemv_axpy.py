@@ -1,39 +1,31 @@
-"""Matmul of a few rows: rows of rhs go by once, and each is added to out, scaled.
+"""GEMV in its axpy form: rows of rhs are read once, and each is added to out, scaled.
 
-For each 8 or 4 rows of rhs the kernel passes over out once, so that it reads as many
-long runs side by side, which is what brings memory to its bandwidth, and loads and
-stores out once for all of them. The rows after those are prefetched meanwhile.
+For a few rows of rhs the kernel passes over out once: it reads as many streams side by
+side, which brings memory to its bandwidth, and loads and stores out once for all of
+them. Lines that come next are prefetched meanwhile.
 """
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase
-from morello.kernels.axpy_columns import (
-    ROWS,
-    VECTORS,
-    Columns,
-    room_to_prefetch,
-)
 from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.gemv_columns import Columns, room_to_prefetch
 from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
     size_is_one,
     within_pack,
 )
+from morello.kernels.prefetch import NextRows, OwnRows, Prefetch, long_rows
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
-
-MOST_M = 6
-"""Rows of lhs: each takes `VECTORS` registers."""
+from morello.spec.layout import LINE_BYTES, ceil_div
 
 _UNSPILLED = 5
 """Rows of lhs with which LLVM keeps all sums in registers."""
@@ -48,18 +40,29 @@ _IN_FLIGHT = 16
 """Steps of a chain that out-of-order execution overlaps with what precedes them."""
 
 
-@dataclasses.dataclass(frozen=True)
-class MatmulAxpy(Kernel):
+_N = 3
+"""Of the dimensions of the product."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GemvAxpy(Kernel):
     """out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.
 
-    A single row of lhs has its 8 factors in registers; of more rows each factor is
-    loaded where it is used. Columns that are no full vector are read with masks.
+    A single row of lhs has its factors in registers; of more rows each factor is loaded
+    where it is used. Columns that are no full vector are read with masks.
     """
 
-    rows: ClassVar[int] = ROWS
+    streams: int
     """Rows of rhs that are read side by side."""
-    asks: ClassVar[bool] = True
-    """Whether the rows after those are asked for, where they are beyond L2."""
+    prefetch: Prefetch
+    """What is prefetched of rhs, where it is beyond L2."""
+    rows: tuple[int, int] = (1, 6)
+    """The fewest and the most rows of lhs: each takes a line in registers."""
+    far: bool = True
+    """Whether rhs has to be beyond L2, with two blocks of rows or more."""
+    scattered: bool = False
+    """Whether the rows that are read side by side are far from each other: they are
+    read on to their neighbours, so that rhs has no gaps."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 or s32; k unpacked, n unpacked and innermost in rhs and out."""
@@ -75,90 +78,93 @@ class MatmulAxpy(Kernel):
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (rhs, out))
             and not (rhs.layout.is_packed or out.layout.is_packed)
+            and (rhs.level is Level.MEM or not self.far)
+            and (rhs.contiguous or not self.scattered)
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Few rows, registers for the sums, and room for the rows that come next."""
+        """Few rows, registers for the sums, and room for what is prefetched."""
         m = frame.sizes[1]
-        needed = VECTORS * m + np.where(m == 1, self.rows, VECTORS + 1)
+        line = self.isa.line_vectors
+        needed = line * m + np.where(m == 1, self.streams, line + 1)
+        fewest, most = self.rows
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
-            Condition(m <= MOST_M, f"takes at most {MOST_M} rows: tile m smaller"),
+            Condition(
+                m <= most,
+                f"takes at most {most} rows: tile m smaller"
+                if most > 1
+                else "takes one row: tile m to 1",
+            ),
             Condition(
                 frame.limits.vrf >= needed,
                 "needs free registers for sums and factors: take fewer",
             ),
-            *(self.room(frame) if self.asks else ()),
+            *self._room(frame),
+            *(
+                [Condition(m >= fewest, "takes more than one row: use gemv_axpy")]
+                if fewest > 1
+                else []
+            ),
+            *self._two_blocks(frame),
         )
 
-    def room(self, frame: Frame) -> tuple[Condition, ...]:
-        """Room for the rows that are asked for."""
-        return room_to_prefetch(frame, self.rows)
+    def _room(self, frame: Frame) -> tuple[Condition, ...]:
+        """Room for the next rows, or rows long enough to prefetch their own lines."""
+        match self.prefetch:
+            case NextRows():
+                return room_to_prefetch(frame, self.streams)
+            case OwnRows() as own:
+                itemsize = frame.key.tensors[1].dtype.itemsize
+                step = LINE_BYTES // itemsize
+                return (
+                    long_rows(frame, _N, own.distance(self.streams, itemsize, step)),
+                )
+        return ()
+
+    def _two_blocks(self, frame: Frame) -> tuple[Condition, ...]:
+        """Twice the rows of rhs that are read side by side, where it is far."""
+        least = 2 * self.streams
+        return (
+            (
+                Condition(
+                    frame.sizes[2] >= least,
+                    f"takes at least {least} rows of rhs: use gemv_axpy",
+                ),
+            )
+            if self.far
+            else ()
+        )
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Columns in passes over out, or once over all of k; those left once."""
         n = frame.sizes[3]
-        step = VECTORS * self.isa.lanes(frame.key.tensors[1].dtype)
+        step = self.isa.line_vectors * self.isa.lanes(frame.key.tensors[1].dtype)
         steps = n // step
-        passes = _passes(frame, np.maximum(steps, 2), self.isa, self.rows)
+        passes = _passes(frame, np.maximum(steps, 2), self.isa, self.streams)
         parts = (
             *(dataclasses.replace(p, times=p.times * (steps > 1)) for p in passes),
             *_once(frame, step, self.isa, steps == 1),
             *_once(frame, n % step, self.isa, n % step > 0),
         )
         loops = (steps == 1) * 1 + (n % step > 0)
-        loops = loops + (steps > 1) * ceil_div(frame.sizes[2], self.rows)
+        loops = loops + (steps > 1) * ceil_div(frame.sizes[2], self.streams)
         return OpCounts(parts, kernels=1, loops=loops)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Whole steps of columns in passes over out; the others once, over all of k."""
-        columns = self.columns(emitter, spec, operands)
+        """Whole lines of columns in passes over out; the others once, over all of k."""
+        own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
+        columns = Columns(emitter, spec, operands, self.streams, own)
         n = spec.sizes[3]
         step = columns.step
         whole = n // step * step
         if whole > step:
-            self.passes(columns, whole)
+            (columns.passes_far if self.scattered else columns.passes)(whole)
         elif whole:
             columns.once(0, whole)
         if n > whole:
             columns.once(whole, n - whole)
-
-    def columns(
-        self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]
-    ) -> Columns:
-        """What writes its code."""
-        return Columns(emitter, spec, operands, self.rows)
-
-    def passes(self, columns: Columns, count: int) -> None:
-        """Write the passes over the first ``count`` columns."""
-        columns.passes(count)
-
-
-@dataclasses.dataclass(frozen=True)
-class MatmulAxpyFour(MatmulAxpy):
-    """`matmul_axpy` by 4 rows of rhs at a time, beside rows of out in the same sets.
-
-    It is for rows that are prefetched. Others are taken 4 at a time by splitting k.
-    """
-
-    rows: ClassVar[int] = 4
-
-    def accepts(self, key: SpecKey) -> bool:
-        """The same, with rhs beyond L2."""
-        return super().accepts(key) and key.tensors[1].level is Level.MEM
-
-    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """More rows of out than one, and of rhs than it reads at a time."""
-        _, m, k, _ = frame.sizes
-        return (
-            *super().conditions(frame),
-            Condition(m > 1, "takes more than one row: use matmul_axpy"),
-            Condition(
-                k >= 2 * self.rows,
-                f"takes at least {2 * self.rows} rows of rhs: use matmul_axpy",
-            ),
-        )
 
 
 def multiply_add_of(dtype: Dtype) -> Op:
@@ -175,7 +181,7 @@ def _passes(frame: Frame, steps: Ints, isa: Isa, rows: int) -> tuple[Phase, ...]
     _, m, k, _ = frame.sizes
     op = multiply_add_of(frame.key.dtypes[2])
     passes = ceil_div(k, rows)
-    vectors = steps * VECTORS
+    vectors = steps * isa.line_vectors
     fetched = passes if frame.key.kind.accumulates else passes - 1
     kept = k // rows * _kept(m, rows, isa) + _kept(m, k % rows, isa)
     # Sums that do not stay in registers go to the stack and come back.
@@ -207,7 +213,7 @@ def _kept(m: Ints, rows: Ints, isa: Isa) -> Ints:
 
     Beside them are sums, a row of rhs, and zeros or a factor that comes from there.
     """
-    return np.maximum(m * rows - (isa.registers - VECTORS * (m + 1) - 1), 0)
+    return np.maximum(m * rows - (isa.registers - isa.line_vectors * (m + 1) - 1), 0)
 
 
 def _once(frame: Frame, columns: Ints, isa: Isa, times: Ints) -> tuple[Phase, ...]:

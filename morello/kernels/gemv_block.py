@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from morello.kernels.deinterleave import part
+from morello.kernels.deinterleave import deinterleave
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.horizontal_sum import horizontal_sums
-from morello.kernels.prefetch import Ahead, Ask, Part, along, over
+from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
 from morello.kernels.vectors import parts
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Spec
 from morello.spec.layout import LINE_BYTES
 
-AHEAD = 8
-"""How many rows ahead of those that are read the next are prefetched."""
+NEXT = 8
+"""How many rows after those that are read the prefetched ones are."""
 
 CHAINS = 8
 """Sums that are under way at a time: fewer rows have several each."""
@@ -45,7 +45,7 @@ def unit_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class DotBlock:
+class GemvBlock:
     """Some rows of the longer side against all of the shorter."""
 
     emitter: Emitter
@@ -53,8 +53,8 @@ class DotBlock:
     lhs: Buffer
     rhs: Buffer
     out: Buffer
-    ahead: Ahead | None = None
-    """How rows ask for their own lines; if nothing, for lines of the rows to come."""
+    own: OwnRows | None = None
+    """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
         """The rows from ``at`` on."""
@@ -100,10 +100,10 @@ class DotBlock:
         step = int(step_of(chains, self.unit))
 
         def along(
-            start: Value, carried: Sequence[Value], ask: Ask | None
+            start: Value, carried: Sequence[Value], prefetch: Prefetcher | None
         ) -> Sequence[Value]:
-            if ask:
-                ask(start)
+            if prefetch:
+                prefetch(start)
             found = list(carried)
             for v, (s, count) in enumerate(parts(step, self.unit)):
                 chain = v % chains * sums
@@ -114,8 +114,8 @@ class DotBlock:
             return found
 
         whole = k // step * step
-        parts_of_k = self.asking(rows, whole, step, following)
-        totals = over(emitter, step, parts_of_k, totals, along)
+        parts_of_k = self.prefetching(rows, whole, step, following)
+        totals = run_parts(emitter, step, parts_of_k, totals, along)
         found = list(totals)
         for start, count in self.rest(whole):
             found[:sums] = self.products(rows, start, count, found[:sums])
@@ -158,7 +158,7 @@ class DotBlock:
     def load(
         self, buffer: Buffer, index: tuple[Value, ...], count: int
     ) -> tuple[Value, ...]:
-        """Elements along k, as out has them; even and odd ones apart of a wide unit."""
+        """Elements along k, as out has them; of a wide unit even and odd ones each."""
         emitter, dtype = self.emitter, buffer.tensor.dtype
         if count < self.unit or self.unit == self.lanes:
             loaded = emitter.load(buffer, index, self.lanes, count)
@@ -168,38 +168,38 @@ class DotBlock:
         along = buffer.tensor.layout.innermost
         second = emitter.offset(index[along], self.lanes)
         next_index = (*index[:along], second, *index[along + 1 :])
-        return part(
+        return deinterleave(
             emitter,
             emitter.load(buffer, index, self.lanes),
             emitter.load(buffer, next_index, self.lanes),
         )
 
-    def asking(
+    def prefetching(
         self, rows: Sequence[Value], whole: int, step: int, following: int
     ) -> list[Part]:
-        """Parts of k, and what is asked for meanwhile, if anything.
+        """Parts of k, and what is prefetched meanwhile, if anything.
 
-        `along` the rows, or in all of k the same places of rows after these.
+        `own_rows`, or in all of k the same places of rows after these.
         """
-        if self.ahead:
+        if self.own:
 
-            def ask_own(after: int, start: Value) -> None:
+            def own(after: int, start: Value) -> None:
                 self.prefetch(rows, after, start, step)
 
             itemsize = self.many(0, 0)[0].tensor.dtype.itemsize
-            ahead = int(self.ahead.elements(len(rows), itemsize, step))
-            return along(self.emitter, step, ahead, following, whole, ask_own)
+            distance = int(self.own.distance(len(rows), itemsize, step))
+            return own_rows(self.emitter, step, distance, following, whole, own)
 
-        def ask(start: Value) -> None:
-            self.prefetch(rows, AHEAD, start, step)
+        def next_rows(start: Value) -> None:
+            self.prefetch(rows, NEXT, start, step)
 
-        return [(0, whole, ask if following else None)]
+        return [(0, whole, next_rows if following else None)]
 
     def prefetch(
         self, rows: Sequence[Value], after: int, start: Value, step: int
     ) -> None:
         """The places of a trip of the rows so many after these, a line apart."""
-        to_l1 = self.ahead is not None and self.ahead.to_l1
+        to_l1 = self.own is not None and self.own.to_l1
         line = LINE_BYTES // self.many(0, 0)[0].tensor.dtype.itemsize
         for at in rows:
             row = self.emitter.offset(at, after)

@@ -1,10 +1,10 @@
-"""The code of kernels that add scaled rows of rhs to out.
+"""The code of GEMV in its axpy form: scaled rows of rhs are added to out.
 
-`Columns.passes` goes over out once for some `ROWS` rows of rhs: that many long runs are
-read side by side, which is what brings memory to its bandwidth, and more so where they
-go on from row to row (`Columns.passes_apart`). `Columns.once` goes
-over rhs once for a few columns of out that are in registers all the while;
-`Columns.beside` does so for columns that need not be neighbours.
+`Columns.passes` goes over out once for a few rows of rhs: that many streams are read
+side by side, which brings memory to its bandwidth, and more so where they go on from
+row to row (`Columns.passes_far`). `Columns.once` goes over rhs once for a few columns
+of out that are in registers all the while; `Columns.beside` does so for columns that
+need not be neighbours.
 """
 
 import dataclasses
@@ -12,22 +12,16 @@ from collections.abc import Sequence
 
 from morello.kernels.deinterleave import interleave
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.prefetch import Ahead, Ask, Part, along, over
-from morello.kernels.streams import apart
+from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
+from morello.kernels.streams import run_streams
 from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts
 from morello.spec import Level, Spec
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
-ROWS = 8
-"""Rows of rhs that are read side by side."""
 
-VECTORS = 2
-"""Vectors of each row of out that are in registers at a time: a cache line."""
-
-
-def room_to_prefetch(frame: Frame, rows: int = ROWS) -> tuple[Condition, ...]:
+def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:
     """That L2 keeps the rows that are read and the next; nothing if not prefetched."""
     rhs = frame.key.tensors[1]
     if rhs.level is not Level.MEM:
@@ -48,10 +42,10 @@ class Columns:
     emitter: Emitter
     spec: Spec
     operands: Sequence[Buffer]
-    rows: int = ROWS
+    streams: int
     """Rows of rhs that `passes` reads side by side."""
-    ahead: Ahead | None = None
-    """How rows ask for their own lines; if nothing, for lines of the rows to come."""
+    own: OwnRows | None = None
+    """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
 
     @property
     def lhs(self) -> Buffer:
@@ -81,18 +75,18 @@ class Columns:
     @property
     def step(self) -> int:
         """Columns that a pass takes at a time."""
-        return VECTORS * self.lanes
+        return self.emitter.isa.line_vectors * self.lanes
 
     def passes(self, columns: int) -> None:
         """A loop over blocks of rows; the last is apart, for nothing follows it."""
-        k, rows = self.spec.sizes[2], self.rows
+        k, rows = self.spec.sizes[2], self.streams
         far = self.rhs.tensor.level is Level.MEM
         last = max(k // rows - 1, 0) * rows if far else k // rows * rows
         first = 0
         if not self.held:
             first = min(rows, k)
-            asked = rows if far and last else 0
-            self.block(self.neighbours(0, first), columns, asked, held=False)
+            following = rows if far and last else 0
+            self.block(self.neighbours(0, first), columns, following, held=False)
 
         def block(at: Value, carried: Sequence[Value]) -> list[Value]:
             self.block(self.neighbours(at, rows), columns, rows if far else 0)
@@ -105,8 +99,8 @@ class Columns:
         for at in range(max(first, last), k, rows):
             self.block(self.neighbours(at, min(rows, k - at)), columns)
 
-    def passes_apart(self, columns: int) -> None:
-        """The same of rows that are far from each other, and ask for no others."""
+    def passes_far(self, columns: int) -> None:
+        """The same of rows that are far from each other, and prefetch no others."""
 
         def first(rows: Sequence[Value], after: int) -> None:
             self.block(rows, columns, after, self.held)
@@ -114,29 +108,29 @@ class Columns:
         def others(rows: Sequence[Value], after: int) -> None:
             self.block(rows, columns, after)
 
-        asks = self.ahead is not None
-        apart(self.emitter, self.spec.sizes[2], others, first, asks)
+        count, prefetches = self.spec.sizes[2], self.own is not None
+        run_streams(self.emitter, self.streams, count, others, first, prefetches)
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
         """The rows from ``at`` on."""
         return [self.emitter.offset(at, i) for i in range(rows)]
 
     def block(
-        self, rows: Sequence[Value], columns: int, asked: int = 0, held: bool = True
+        self, rows: Sequence[Value], columns: int, following: int = 0, held: bool = True
     ) -> None:
         """What some rows add to the first columns of out.
 
-        The rows ``asked`` rows after them are asked for, if any. Nothing is added to
-        where out holds nothing yet.
+        The rows ``following`` rows after them are prefetched, if any. Nothing is added
+        to where out holds nothing yet.
         """
         alone = self.spec.sizes[1] == 1
         factors = [self.factor(0, row) for row in rows] if alone else []
 
         def write(
-            start: Value, carried: Sequence[Value], ask: Ask | None
+            start: Value, carried: Sequence[Value], prefetch: Prefetcher | None
         ) -> Sequence[Value]:
-            if ask:
-                ask(start)
+            if prefetch:
+                prefetch(start)
             places = self.places(start, self.step)
             sums = self.load_sums(places, held)
             for i, row in enumerate(rows):
@@ -144,66 +138,74 @@ class Columns:
             self.store_sums(places, sums, held)
             return ()
 
-        over(self.emitter, self.step, self.asking(rows, columns, asked), (), write)
+        places = self.prefetching(rows, columns, following)
+        run_parts(self.emitter, self.step, places, (), write)
 
-    def asking(self, rows: Sequence[Value], columns: int, asked: int) -> list[Part]:
-        """Parts of the columns, and what is asked for meanwhile, if anything.
+    def prefetching(
+        self, rows: Sequence[Value], columns: int, following: int
+    ) -> list[Part]:
+        """Parts of the columns, and what is prefetched meanwhile, if anything.
 
-        `along` the rows, or in all of them the same of the rows ``asked`` rows on.
+        `own_rows`, or in all of them the same of the rows ``following`` rows on.
         """
-        if self.ahead:
+        if self.own:
             itemsize = self.rhs.tensor.dtype.itemsize
-            ahead = self.ahead.elements(len(rows), itemsize, self.step)
+            distance = self.own.distance(len(rows), itemsize, self.step)
 
-            def ask_own(after: int, start: Value) -> None:
-                self._ask([self.emitter.offset(row, after) for row in rows], start)
+            def own(after: int, start: Value) -> None:
+                places = [self.emitter.offset(row, after) for row in rows]
+                self._prefetch(places, start)
 
             step = self.step
-            return along(self.emitter, step, int(ahead), asked, columns, ask_own)
-        if not asked:
+            ahead = int(distance)
+            return own_rows(self.emitter, step, ahead, following, columns, own)
+        if not following:
             return [(0, columns, None)]
-        following = [self.emitter.offset(row, asked) for row in rows]
+        next_rows = [self.emitter.offset(row, following) for row in rows]
 
-        def ask(start: Value) -> None:
-            self._ask(following, start)
+        def prefetch(start: Value) -> None:
+            self._prefetch(next_rows, start)
 
-        return [(0, columns, ask)]
+        return [(0, columns, prefetch)]
 
-    def _ask(self, rows: Sequence[Value], start: Value) -> None:
-        """Ask for a line of each row."""
-        to_l1 = self.ahead is not None and self.ahead.to_l1
+    def _prefetch(self, rows: Sequence[Value], start: Value) -> None:
+        """Prefetch a line of each row."""
+        to_l1 = self.own is not None and self.own.to_l1
         for row in rows:
             self.emitter.prefetch(self.rhs, (0, row, start), to_l1=to_l1)
 
-    def once(self, start: Value, columns: int, ahead: int = 0, asking: int = 0) -> None:
+    def once(
+        self, start: Value, columns: int, distance: int = 0, prefetching: int = 0
+    ) -> None:
         """Up to a step of columns, their sums in registers over all of k.
 
-        The first ``asking`` rows ask for the lines of the row ``ahead`` of them.
+        The first ``prefetching`` rows prefetch the lines of the row ``distance`` rows
+        after them.
         """
         places = self.places(start, columns)
 
         def add(at: Value, carried: Sequence[Value]) -> list[Value]:
             return self.add_row(at, places, carried, ())
 
-        def ask(at: Value, carried: Sequence[Value]) -> list[Value]:
+        def prefetch(at: Value, carried: Sequence[Value]) -> list[Value]:
             for first in range(
                 0, columns, LINE_BYTES // self.rhs.tensor.dtype.itemsize
             ):
                 place = (
-                    self.emitter.offset(at, ahead),
+                    self.emitter.offset(at, distance),
                     self.emitter.offset(start, first),
                 )
                 self.emitter.prefetch(self.rhs, (0, *place), to_l1=True)
             return add(at, carried)
 
         def later(at: Value, carried: Sequence[Value]) -> list[Value]:
-            return add(self.emitter.offset(at, asking), carried)
+            return add(self.emitter.offset(at, prefetching), carried)
 
         _, m, k, _ = self.spec.sizes
         sums: Sequence[Value] = self.load_sums(places, self.held)
         together = trip(self.spec.dtypes[2], m, len(places))
-        sums = run_steps(self.emitter, asking, sums, ask, together)
-        sums = run_steps(self.emitter, k - asking, sums, later, together)
+        sums = run_steps(self.emitter, prefetching, sums, prefetch, together)
+        sums = run_steps(self.emitter, k - prefetching, sums, later, together)
         self.store_sums(places, sums, self.held)
 
     def beside(
@@ -211,7 +213,7 @@ class Columns:
     ) -> None:
         """A vector at each place, their sums in registers over all of k.
 
-        Two rows a trip, which are the line that it asks for. Nothing is known of where
+        Two rows a trip, which are the line that it prefetches. Nothing is known of where
         the places after the last ones are: these have none ``following``.
         """
         emitter, k = self.emitter, self.spec.sizes[2]
@@ -219,9 +221,11 @@ class Columns:
         step = LINE_BYTES // nbytes
         whole = k // step * step
 
-        def add(at: Value, carried: Sequence[Value], ask: Ask | None) -> list[Value]:
-            if ask:
-                ask(at)
+        def add(
+            at: Value, carried: Sequence[Value], prefetch: Prefetcher | None
+        ) -> list[Value]:
+            if prefetch:
+                prefetch(at)
             found = list(carried)
             each = len(found) // len(places)
             # Place by place: row by row, LLVM moves sums out of registers.
@@ -232,17 +236,17 @@ class Columns:
                     found[own] = self.add_row(row, [place], found[own], ())
             return found
 
-        def ask(after: int, at: Value) -> None:
+        def own(after: int, at: Value) -> None:
             for start in following if after else [start for start, _ in places]:
                 emitter.prefetch(self.rhs, (0, at, start))
 
         parts_of_k: list[Part] = [(0, whole, None)]
-        if self.ahead:
-            ahead = int(self.ahead.elements(len(places), nbytes, step))
+        if self.own:
+            distance = int(self.own.distance(len(places), nbytes, step))
             after = int(bool(following))
-            parts_of_k = along(emitter, step, ahead, after, whole, ask)
+            parts_of_k = own_rows(emitter, step, distance, after, whole, own)
         sums = self.load_sums(places, self.held)
-        found = over(emitter, step, parts_of_k, sums, add)
+        found = run_parts(emitter, step, parts_of_k, sums, add)
         for at in range(whole, k):
             found = self.add_row(at, places, found, ())
         self.store_sums(places, found, self.held)
@@ -311,7 +315,7 @@ class Columns:
 
 
 @dataclasses.dataclass(frozen=True)
-class HalvesColumns(Columns):
+class WidenedColumns(Columns):
     """The same for rhs in bf16, 16 columns of it in a register.
 
     Even and odd columns make vectors of their own, which are sums from zero on: when
