@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morello.machine.isa import Isa
+from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, TensorSpec
 
 Value = Any
@@ -164,15 +164,11 @@ class Emitter(ABC):
         """``a + b``, wrapping for integers."""
 
     @abstractmethod
-    def multiply_pairs(self, a: Value, b: Value) -> Value:
-        """Neighbouring lanes of s16 multiplied, and each two added, as s32: wrapping.
+    def dot(self, op: Op, a: Value, b: Value) -> Value:
+        """Neighbouring lanes multiplied and added, as `Op.DOT2` and its like say.
 
-        Only two pairs of -32768 are too large; they give -2^31.
+        Of `Op.DOT2` only two pairs of -32768 are too large; they give -2^31.
         """
-
-    @abstractmethod
-    def multiply_pairs_saturating(self, a: Value, b: Value) -> Value:
-        """Neighbours of u8 (a), s8 (b) multiplied, each two added as s16, cut off."""
 
     @abstractmethod
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:

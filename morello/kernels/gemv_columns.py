@@ -213,8 +213,8 @@ class Columns:
     ) -> None:
         """A vector at each place, their sums in registers over all of k.
 
-        Two rows a trip, which are the line that it prefetches. Nothing is known of where
-        the places after the last ones are: these have none ``following``.
+        Two rows a trip, which are the line that it prefetches. Nothing is known of
+        where the places after the last ones are: these have none ``following``.
         """
         emitter, k = self.emitter, self.spec.sizes[2]
         nbytes = self.rhs.tensor.dtype.itemsize * places[0][1]

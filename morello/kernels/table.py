@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.gemm import GemmRegisters, GemmTile
+from morello.kernels.gemm_dot_bf16 import GemmDotBf16
 from morello.kernels.gemm_outer import GemmOuter
 from morello.kernels.gemm_sweep import GemmPanels, GemmRows
 from morello.kernels.gemv_axpy import GemvAxpy
@@ -13,15 +14,8 @@ from morello.kernels.gemv_axpy_bf16 import (
     GemvAxpyBf16Streams,
 )
 from morello.kernels.gemv_dot import GemvDot
-from morello.kernels.matmul_dot_halves import MatmulDotHalves
-from morello.kernels.matmul_pairs import MatmulPairs
-from morello.kernels.matmul_pairs_float import MatmulPairsFloat
-from morello.kernels.matmul_quads import MatmulQuads
-from morello.kernels.matmul_saturating import (
-    MatmulSaturatingPairs,
-    MatmulSaturatingPairsWide,
-    MatmulSaturatingScalar,
-)
+from morello.kernels.int_dot import IntDot
+from morello.kernels.int_dot_float import IntDotFloat
 from morello.kernels.matmul_scalar import MatmulScalar
 from morello.kernels.max_columns import MaxColumns
 from morello.kernels.max_rows import MaxRows
@@ -35,8 +29,10 @@ from morello.kernels.move_scalar import MoveScalar
 from morello.kernels.move_transpose import MoveTranspose
 from morello.kernels.move_transpose_ahead import MoveTransposeAhead
 from morello.kernels.prefetch import NextRows, OwnRows
+from morello.kernels.saturating_scalar import MatmulSaturatingScalar
 from morello.kernels.template import Kernel
-from morello.machine.isa import AVX2, Isa
+from morello.machine.isa import AVX2, Isa, Op
+from morello.spec import Dtype
 from morello.spec.layout import LINE_BYTES
 
 
@@ -169,41 +165,63 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out += lhs · rhs, one element each, in L1, in any layout.",
         ),
-        MatmulDotHalves(
+        GemmDotBf16(
             "matmul_dot_halves",
             isa,
             "out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at "
             "a time.",
         ),
-        MatmulPairs(
+        IntDot(
             "matmul_pairs",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of s16 into "
             "s32.",
+            dtypes=(Dtype.S16, Dtype.S16, Dtype.S32),
+            group=2,
+            instructions=(Op.DOT2,),
+            columns=(2,),
+            rows=(4, 6),
         ),
-        MatmulPairsFloat(
+        IntDotFloat(
             "matmul_pairs_float",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in "
             "16 bits.",
         ),
-        MatmulQuads(
+        IntDot(
             "matmul_quads",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s7 "
             "into s32.",
+            dtypes=(Dtype.U8, Dtype.S7, Dtype.S32),
+            group=4,
+            instructions=(Op.DOT2_SATURATING, Op.DOT2),
+            columns=(2,),
         ),
-        MatmulSaturatingPairs(
+        IntDot(
             "matmul_saturating_pairs",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1; pairs "
             "saturate to s16.",
+            dtypes=(Dtype.U8, Dtype.S8, Dtype.S16),
+            group=2,
+            instructions=(Op.DOT2_SATURATING,),
+            columns=(1, 2),
+            rows=(4, 6),
+            saturating=True,
         ),
-        MatmulSaturatingPairsWide(
+        IntDot(
             "matmul_saturating_pairs_wide",
             isa,
             "`matmul_saturating_pairs` in panels of 64 columns: few pairs of lhs to "
             "spread.",
+            dtypes=(Dtype.U8, Dtype.S8, Dtype.S16),
+            group=2,
+            instructions=(Op.DOT2_SATURATING,),
+            columns=(4,),
+            rows=(4, 6),
+            saturating=True,
+            alone=True,
         ),
         MatmulSaturatingScalar(
             "matmul_saturating_scalar",

@@ -24,6 +24,9 @@ memref = dialect("memref")
 scf = dialect("scf")
 vector = dialect("vector")
 
+_DOTS = {Op.DOT2: Dtype.S32, Op.DOT2_SATURATING: Dtype.S16}
+"""The dtype of the sums of each instruction that adds products of neighbours."""
+
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
 
@@ -365,14 +368,9 @@ class MlirEmitter(Emitter):
         integer = isinstance(_element(a), ir.IntegerType)
         return (arith.AddIOp if integer else arith.AddFOp)(a, b).result
 
-    def multiply_pairs(self, a: Value, b: Value) -> Value:
-        """`Emitter.multiply_pairs`: `Op.DOT2`."""
-        return _intrinsic(self.isa.instructions[Op.DOT2], Dtype.S32, a, b)
-
-    def multiply_pairs_saturating(self, a: Value, b: Value) -> Value:
-        """`Emitter.multiply_pairs_saturating`: `Op.DOT2_SATURATING`."""
-        name = self.isa.instructions[Op.DOT2_SATURATING]
-        return _intrinsic(name, Dtype.S16, a, b)
+    def dot(self, op: Op, a: Value, b: Value) -> Value:
+        """`Emitter.dot`: one instruction."""
+        return _intrinsic(self.isa.instructions[op], _DOTS[op], a, b)
 
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """`Emitter.together`: assembly without a line, through which all pass."""

@@ -1,18 +1,17 @@
-"""Matmul of small integers on registers: products of pairs, added as they are made.
+"""Integer GEMM on registers: products of groups of neighbours along k.
 
-Both factors have neighbours along k together, two by two: one instruction multiplies a
-pair of lhs, in every lane, with pairs of rhs and adds each two products.
+Both factors have neighbours along k together, in twos or fours: one instruction
+multiplies a group of lhs, in every lane, with groups of rhs and adds the products of
+each group.
 """
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts, Phase
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
     GROUPS,
-    PAIR,
     grouped,
     in_l1,
     in_registers,
@@ -23,59 +22,57 @@ from morello.kernels.predicates import (
 from morello.kernels.template import Kernel, asks
 from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, vectors_of
+from morello.machine.isa import Op
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
+from morello.spec.layout import ceil_div
 
 _WORD = 4
 
 
-def pair_forms(
-    lhs: Dtype, rhs: Dtype, columns: tuple[int, ...]
-) -> dict[int, tuple[Form, ...]]:
-    """The panels of pairs that are asked for: 4 or 6 rows of lhs, columns of rhs."""
-    rows = (Layout.parse(f"[0,1,2,1p{r},2p{PAIR}]") for r in (4, 6))
-    panels = (Layout.parse(f"[0,2,1,2p{c},1p{PAIR}]") for c in columns)
-    return {
-        0: tuple(Form(lhs, layout) for layout in rows),
-        1: tuple(Form(rhs, layout) for layout in panels),
-    }
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class IntDot(Kernel):
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of small integers.
 
-
-@dataclasses.dataclass(frozen=True)
-class MatmulPairs(Kernel):
-    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of s16 into s32.
-
-    Products of two s16 are exact, their sums wrap as the Spec has it. The last of an
-    odd number of k is a pair with zero; k = 1 has no pair.
+    Sums wrap as the Spec has it. The last of a number of k that is no multiple of the
+    group is filled with zeros.
     """
 
-    kind: ClassVar[Matmul] = Matmul(accum=True)
-    group: ClassVar[int] = PAIR
-    """Neighbours along k that one instruction takes together."""
-    beside: ClassVar[int] = 2
-    """Registers beside sums and a row of rhs: a pair of lhs, and a product."""
-    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.S16, Dtype.S16, Dtype.S32)
-    asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
-        Dtype.S16, Dtype.S16, (16,)
-    )
+    dtypes: tuple[Dtype, Dtype, Dtype]
+    """Those of lhs, rhs and out."""
+    group: int
+    """Neighbours along k that are taken together."""
+    instructions: tuple[Op, ...]
+    """What multiplies and adds the elements of a group: the first takes both factors,
+    each other one adds neighbours by multiplying with ones."""
+    columns: tuple[int, ...]
+    """Vectors of sums of the panels that it asks for rhs in."""
+    rows: tuple[int, ...] = ()
+    """Rows of the panels that it asks for lhs in; if none, lhs is read as it lies."""
+    saturating: bool = False
+    """Whether the sum of a group is saturated to the dtype of out."""
+    alone: bool = False
+    """Whether it takes no panels of rhs but those that it asks for."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """Its kind and dtypes; rhs in panels of pairs, pairs of lhs together."""
-        if key.kind != self.kind or key.dtypes != self.dtypes:
+        """Its kind and dtypes; rhs in panels of groups, groups of lhs together."""
+        kind = Matmul(accum=True, saturating=self.saturating)
+        if key.kind != kind or key.dtypes != self.dtypes:
             return False
         lhs, rhs, out = key.tensors
         return (
             in_l1(lhs, rhs)
             and in_registers(out, self.isa)
-            and takes_lhs(lhs.layout, self.group)
+            and _takes_lhs(lhs.layout, self.group)
             and grouped(rhs.layout, self.group) == (1, 2)
+            and (not self.alone or rhs.layout.pack(2) in self._widths)
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Everything that lives in the loop has a register; panels are not crossed."""
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
-        beside = vectors + self.beside
+        beside = vectors + self._beside
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
@@ -86,30 +83,35 @@ class MatmulPairs(Kernel):
             ),
             Condition(
                 m * vectors + beside <= self.isa.registers,
-                f"needs registers for its sums, a row of rhs and {self.beside} more, "
+                f"needs registers for its sums, a row of rhs and {self._beside} more, "
                 f"in all {self.isa.registers}: tile m or n smaller",
             ),
             Condition(
                 frame.limits.vrf >= beside,
-                f"needs free registers for a row of rhs and {self.beside} more beside "
+                f"needs free registers for a row of rhs and {self._beside} more beside "
                 "out: take fewer for out",
             ),
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """For each pair products, sums and loads.
+        """For each group products, sums and loads.
 
-        The sums are not in the multiplier's chain. Pairs narrower than a word are
+        The sums are not in the multiplier's chain. Groups narrower than a word are
         spread by a shuffle each.
         """
         _, m, k, n = frame.sizes
-        products = m * vectors_of(n, self.isa.lanes(self.dtypes[2]))
-        spread = m if PAIR * self.dtypes[0].itemsize < _WORD else 0
-        loads = m + vectors_of(n, self.isa.lanes(self.dtypes[2]))
+        vectors = vectors_of(n, self._lanes)
+        products = m * vectors
+        spread = m if self.group * self.dtypes[0].itemsize < _WORD else 0
         step = Phase(
-            {"fma": products, "vector_op": products, "shuffle": spread, "load": loads},
+            {
+                "fma": len(self.instructions) * products,
+                "vector_op": products,
+                "shuffle": spread,
+                "load": m + vectors,
+            },
             {"multiply_add_int": 1},
-            times=(k + 1) // PAIR,
+            times=ceil_div(k, self.group),
         )
         return OpCounts((step,), kernels=1)
 
@@ -117,7 +119,7 @@ class MatmulPairs(Kernel):
         """A loop over groups that carries the accumulators; written out for a few."""
         out = operands[2]
         _, m, k, n = spec.sizes
-        runs = parts(n, self.isa.lanes(self.dtypes[2]))
+        runs = parts(n, self._lanes)
         places = [(0, i, j) for i in range(m) for j in range(len(runs))]
 
         group = self.group
@@ -146,7 +148,7 @@ class MatmulPairs(Kernel):
     ) -> list[Value]:
         """Add the products of group ``at``, of which ``count`` elements are there."""
         lhs, rhs, _ = operands
-        width = self.group * self.isa.lanes(self.dtypes[2])
+        width = self.group * self._lanes
         k = Pack(at, self.group)
         row = [
             emitter.load_groups(rhs, (0, k, start), 2, self.group, width, length)
@@ -154,14 +156,14 @@ class MatmulPairs(Kernel):
         ]
         sums: list[Value] = []
         rows = len(carried) // len(runs)
-        for first in range(0, rows, self.rows_beside(len(runs))):
+        for first in range(0, rows, self._rows_beside(len(runs))):
             factors = [
                 emitter.load_group(lhs, (0, i, k), self.group, count, width)
-                for i in range(first, min(first + self.rows_beside(len(runs)), rows))
+                for i in range(first, min(first + self._rows_beside(len(runs)), rows))
             ]
             # Products of a row before their sums, which share the multipliers' ports.
             products: Sequence[Value] = [
-                self.product(emitter, factor, column)
+                self._product(emitter, factor, column)
                 for factor in factors
                 for column in row
             ]
@@ -174,27 +176,66 @@ class MatmulPairs(Kernel):
             ]
         return sums
 
-    def rows_beside(self, vectors: int) -> int:
-        """Rows of so many vectors whose products are all done before their sums."""
-        return 1
-
-    def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
+    def _product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
         """The products of a group, added: a lane of a sum each."""
-        return emitter.multiply_pairs(lhs, rhs)
+        first, *others = self.instructions
+        product = emitter.dot(first, lhs, rhs)
+        for op in others:
+            ones = emitter.constant(Dtype.S16, 1, self.isa.lanes(Dtype.S16))
+            product = emitter.dot(op, product, ones)
+        return product
+
+    def _rows_beside(self, vectors: int) -> int:
+        """Rows of so many vectors whose products are all done before their sums.
+
+        Of two instructions a product, a sum after each takes a multiplier's port.
+        """
+        return 2 if vectors == 1 and len(self.instructions) > 1 else 1
+
+    @property
+    def _beside(self) -> int:
+        """Registers beside sums and a row of rhs: a group of lhs, a product, and the
+        ones that products are multiplied by."""
+        return 1 + len(self.instructions)
+
+    @property
+    def _lanes(self) -> int:
+        """Sums of a register."""
+        return self.isa.lanes(self.dtypes[2])
+
+    @property
+    def _widths(self) -> tuple[int, ...]:
+        """Columns of the panels that it asks for."""
+        return tuple(vectors * self._lanes for vectors in self.columns)
+
+    @property
+    def _forms(self) -> dict[int, tuple[Form, ...]]:
+        """The panels of groups that it asks for."""
+        group = self.group
+        rows = (Layout.parse(f"[0,1,2,1p{r},2p{group}]") for r in self.rows)
+        panels = (Layout.parse(f"[0,2,1,2p{c},1p{group}]") for c in self._widths)
+        lhs, rhs, _ = self.dtypes
+        found = {1: tuple(Form(rhs, layout) for layout in panels)}
+        if self.rows:
+            found[0] = tuple(Form(lhs, layout) for layout in rows)
+        return found
 
     def _computes(self, key: SpecKey) -> bool:
         """Whether it is a product of its kind, or becomes one that accumulates."""
         kind = key.kind
-        return isinstance(kind, Matmul) and kind.saturating is self.kind.saturating
+        return isinstance(kind, Matmul) and kind.saturating is self.saturating
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
-        """Panels of pairs, where the output is or can be in its dtype."""
+        """Panels of groups, where the other operands are, or can be, what it takes."""
         if not self._computes(key):
             return ()
-        out = key.tensors[2].dtype
-        if out is not self.dtypes[2] and not out.widens_to(self.dtypes[2]):
-            return ()
-        return asks(key, operand, self.asked)
+        lhs, _, out = key.tensors
+        if self.rows:
+            fits = out.dtype is self.dtypes[2] or out.dtype.widens_to(self.dtypes[2])
+        else:
+            fits = (lhs.dtype, out.dtype) == self.dtypes[::2]
+            fits = fits and _takes_lhs(lhs.layout, self.group)
+        return asks(key, operand, self._forms) if fits else ()
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
         """out."""
@@ -205,7 +246,7 @@ class MatmulPairs(Kernel):
         return self.dtypes[operand]
 
 
-def takes_lhs(layout: Layout, group: int) -> bool:
+def _takes_lhs(layout: Layout, group: int) -> bool:
     """Groups along k are together: packed so, or because k is innermost."""
     if is_interleaved(layout):
         return False

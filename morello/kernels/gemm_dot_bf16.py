@@ -33,7 +33,7 @@ _RHS = Layout.parse("[0,2,1]")
 
 
 @dataclasses.dataclass(frozen=True)
-class MatmulDotHalves(Kernel):
+class GemmDotBf16(Kernel):
     """out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at a time.
 
     lhs is f32 in odd-even packs of 16, rhs column-major bf16.

@@ -2,53 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from morello.cost.counts import OpCounts
-from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.matmul_pairs import MatmulPairs, pair_forms
+from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.predicates import PAIR, in_l1
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-
-_WIDE = 64
-"""Columns of a wide panel."""
-
-
-@dataclasses.dataclass(frozen=True)
-class MatmulSaturatingPairs(MatmulPairs):
-    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1; pairs saturate to s16.
-
-    One instruction multiplies and adds the pairs, and cuts the sums off.
-    """
-
-    kind: ClassVar[Matmul] = Matmul(accum=True, saturating=True)
-    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8, Dtype.S8, Dtype.S16)
-    asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
-        Dtype.U8, Dtype.S8, (16, 32)
-    )
-
-    def product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
-        """The products of pairs, each two added and cut off."""
-        return emitter.multiply_pairs_saturating(lhs, rhs)
-
-
-@dataclasses.dataclass(frozen=True)
-class MatmulSaturatingPairsWide(MatmulSaturatingPairs):
-    """`matmul_saturating_pairs` in panels of 64 columns: few pairs of lhs to spread.
-
-    For cores that spread a pair of bytes on a port that sums want: tiles of 2x64 take
-    18 instructions on three ports for 8 vectors of products, those of 6x32 30 for 12.
-    """
-
-    asked: ClassVar[dict[int, tuple[Form, ...]]] = pair_forms(
-        Dtype.U8, Dtype.S8, (_WIDE,)
-    )
-
-    def accepts(self, key: SpecKey) -> bool:
-        """The same, of panels so wide."""
-        return super().accepts(key) and key.tensors[1].layout.pack(2) == _WIDE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +17,7 @@ class MatmulSaturatingScalar(Kernel):
 
     def accepts(self, key: SpecKey) -> bool:
         """The saturating kind, everything in L1."""
-        return key.kind == MatmulSaturatingPairs.kind and in_l1(*key.tensors)
+        return key.kind == Matmul(accum=True, saturating=True) and in_l1(*key.tensors)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Row-major, where no loop gets down to pairs because packs cut them."""

@@ -1,8 +1,8 @@
-"""Matmul of bytes on the adders of floats: products of pairs that are never negative.
+"""GEMM of bytes on the adders of floats: products of pairs that are never negative.
 
 An f32 whose bits are an integer below 2^24 is that integer times 2^-149: a denormal
 number, or one of the binade above, which has the same last place. So the sum of two is
-the sum of their bits, exactly. The products of pairs that `matmul_pairs` adds by
+the sum of their bits, exactly. The products of pairs that `IntDot` adds by
 ``vpaddd`` share ports with those additions; ``vaddps`` has ports of its own, so that
 products and sums go on at full speed side by side.
 
@@ -21,6 +21,7 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import PAIR, in_l1, paired, size_is_one
 from morello.kernels.template import Kernel, asks
 from morello.kernels.vectors import parts, vectors_of
+from morello.machine.isa import Op
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
@@ -47,7 +48,7 @@ row goes, and another product."""
 
 
 @dataclasses.dataclass(frozen=True)
-class MatmulPairsFloat(Kernel):
+class IntDotFloat(Kernel):
     """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in 16 bits.
 
     Exact for all bytes, and wrapping in out, as the Spec has it. The last of an odd
@@ -248,7 +249,7 @@ class MatmulPairsFloat(Kernel):
         if k % self._wide:
             sums = step(whole, sums, k % self._wide)
         factor = emitter.constant(Dtype.S16, -Dtype.S8Z.zero_point, self._wide)
-        total = emitter.multiply_pairs(sums[0], factor)
+        total = emitter.dot(Op.DOT2, sums[0], factor)
         for distance in (4, 2, 1):
             turned = [lane ^ distance for lane in range(self._lanes)]
             total = emitter.add(total, emitter.shuffle(total, total, turned))
@@ -284,7 +285,7 @@ def _step(
         factor = emitter.load_group(lhs, (0, i, k), PAIR, count, wide)
         chains = carried[i * len(runs) : (i + 1) * len(runs)]
         products = emitter.together(
-            [emitter.multiply_pairs(factor, column) for column in row]
+            [emitter.dot(Op.DOT2, factor, column) for column in row]
         )
         sums += [
             emitter.add(chain, emitter.reinterpret(product, Dtype.F32))
