@@ -29,14 +29,8 @@ from morello.spec.layout import ceil_div
 PART = 256
 """As many k add up exactly: products of two bytes are at most 255^2, 2^24 / 258."""
 
-RUN = 16
-"""Columns whose sums are in registers at a time."""
-
-MOST_K = 2048
-"""As many bytes are added up in 16 lanes of 16 bits. Parts of k are written out."""
-
-MOST_FAR_K = 512
-"""Where rhs is in L2: a panel that passes through L1 leaves rows of lhs there."""
+_LANE_BYTES = 128
+"""As many bytes are added up in a lane of 16 bits. Parts of k are written out."""
 
 _FEW = 8
 """So many sums have a loop of two pairs, whose counters are then a twelfth of its
@@ -47,7 +41,7 @@ _BESIDE = 2
 row goes, and another product."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class IntDotFloat(Kernel):
     """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in 16 bits.
 
@@ -59,10 +53,14 @@ class IntDotFloat(Kernel):
 
     needs_denormals: ClassVar[bool] = True
     dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8W, Dtype.S8Z, Dtype.S32)
-    asked: ClassVar[dict[int, tuple[Form, ...]]] = {
-        0: (Form(Dtype.U8W, Layout.row_major(3)),),
-        1: (Form(Dtype.S8Z, Layout.parse(f"[0,2,1,2p{RUN},1p{PAIR}]")),),
-    }
+
+    most_far_k: int
+    """k where rhs is in L2: a panel that passes through L1 leaves rows of lhs there."""
+
+    @property
+    def _columns(self) -> int:
+        """Columns whose sums are in registers at a time: a line of rhs."""
+        return self.isa.line_vectors * self._lanes
 
     @property
     def _lanes(self) -> int:
@@ -86,7 +84,7 @@ class IntDotFloat(Kernel):
             and not lhs.is_packed
             and lhs.innermost == 2
             and paired(panels) == (1, 2)
-            and panels.pack(2) == RUN
+            and panels.pack(2) == self._columns
             and not out.is_packed
             and out.innermost == 2
         )
@@ -95,8 +93,8 @@ class IntDotFloat(Kernel):
         """Exact sums; registers for all that lives in the loop; a bound of the code."""
         _, m, k, n = frame.sizes
         rhs = frame.key.tensors[1]
-        most = MOST_K if in_l1(rhs) else MOST_FAR_K
-        vectors = vectors_of(np.minimum(n, RUN), self._lanes)
+        most = _LANE_BYTES * self._wide if in_l1(rhs) else self.most_far_k
+        vectors = vectors_of(np.minimum(n, self._columns), self._lanes)
         beside = vectors + _BESIDE
         return (
             size_is_one(frame, 0),
@@ -104,8 +102,8 @@ class IntDotFloat(Kernel):
             Condition(k <= most, f"takes at most {most} k: tile k smaller"),
             Condition(
                 frame.limits.vrf >= m * vectors + beside,
-                "needs free registers for the sums of 16 columns, a row of rhs, a pair "
-                f"of lhs and a product, of {self.isa.registers}: tile m smaller",
+                "needs free registers for the sums of a panel, a row of rhs, a pair of "
+                f"lhs and a product, of {self.isa.registers}: tile m smaller",
             ),
         )
 
@@ -116,7 +114,7 @@ class IntDotFloat(Kernel):
         time.
         """
         _, m, k, n = frame.sizes
-        vectors, runs = vectors_of(n, self._lanes), ceil_div(n, RUN)
+        vectors, runs = vectors_of(n, self._lanes), ceil_div(n, self._columns)
         steps = ceil_div(k, PAIR)
         loop = Phase(
             {
@@ -142,12 +140,12 @@ class IntDotFloat(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """What rows of lhs take off, for all runs of columns; then run after run."""
-        n = spec.sizes[3]
-        whole, rest = n // RUN, n % RUN
-        taken = () if n <= RUN else self._taken(emitter, spec, operands[0])
+        n, columns = spec.sizes[3], self._columns
+        whole, rest = n // columns, n % columns
+        taken = () if n <= columns else self._taken(emitter, spec, operands[0])
 
-        def run(number: Value, width: int = RUN) -> None:
-            self._run(emitter, spec, operands, Pack(number, RUN), width, taken)
+        def run(number: Value, width: int = columns) -> None:
+            self._run(emitter, spec, operands, Pack(number, columns), width, taken)
 
         def next_run(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
             run(number)
@@ -259,7 +257,12 @@ class IntDotFloat(Kernel):
         """Bytes in 16 bits, where out is s32."""
         if not self._computes(key) or key.tensors[2].dtype is not self.dtypes[2]:
             return ()
-        return asks(key, operand, self.asked)
+        panels = Layout.parse(f"[0,2,1,2p{self._columns},1p{PAIR}]")
+        forms: dict[int, tuple[Form, ...]] = {
+            0: (Form(self.dtypes[0], Layout.row_major(3)),),
+            1: (Form(self.dtypes[1], panels),),
+        }
+        return asks(key, operand, forms)
 
     def _computes(self, key: SpecKey) -> bool:
         return isinstance(key.kind, Matmul) and not key.kind.saturating

@@ -187,6 +187,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in "
             "16 bits.",
+            most_far_k=512,
         ),
         IntDot(
             "matmul_quads",

@@ -190,7 +190,7 @@ def test_what_bytes_by_float_need_is_said() -> None:
     for sizes, said in (
         ((1, 2, 1, 8), ["takes pairs along k: k = 1 has none"]),
         ((1, 2, 2049, 8), ["takes at most 2048 k"]),
-        ((1, 7, 16, 16), ["needs free registers for the sums of 16 columns"]),
+        ((1, 7, 16, 16), ["needs free registers for the sums of a panel"]),
         ((1, 6, 513, 64), ["takes at most 512 k"]),
     ):
         given = spec(MATMUL, sizes, *(FAR_BYTES if sizes[3] > 16 else BYTES))
