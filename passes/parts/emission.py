@@ -16,6 +16,19 @@ from morello.kernels.template import Kernel
 from morello.kernels.vectors import pieces
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
+from morello.passes.parts.vector_ops import (
+    constant_of,
+    dot,
+    element_of,
+    element_type,
+    ieee_maximum,
+    opaque,
+    plus,
+    round_to_bf16,
+    shaped,
+    splat,
+    widen_bf16,
+)
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
 arith = dialect("arith")
@@ -29,114 +42,6 @@ _DOTS = {Op.DOT2: Dtype.S32, Op.DOT2_SATURATING: Dtype.S16}
 
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
-
-
-def element_type(dtype: Dtype) -> ir.Type:
-    """The MLIR type of an element."""
-    return ir.Type.parse(dtype.mlir)
-
-
-def _number(element: ir.Type, number: float | int) -> ir.Attribute:
-    if isinstance(element, ir.IntegerType):
-        bits = element.width
-        wrapped = (int(number) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
-        return ir.IntegerAttr.get(element, wrapped)
-    return ir.FloatAttr.get(element, number)
-
-
-def _element(value: Value) -> ir.Type:
-    """The element type of a vector, or the type of a scalar."""
-    kind = value.type
-    return kind.element_type if isinstance(kind, ir.VectorType) else kind
-
-
-def _ieee_maximum(a: Value, b: Value) -> Value:
-    """IEEE ``maximum`` of f32 in five plain instructions, none of them a branch.
-
-    MAXPS gives its second operand where the two are unordered or equal. Both ways round
-    they differ for zeros, whose conjunction is +0 unless both are -0, and for NaN,
-    where all bits are set. (`arith.maximumf` takes three blends, and for scalars LLVM
-    makes a branch of it.)
-    """
-    one = arith.SelectOp(arith.CmpFOp(arith.CmpFPredicate.OGT, a, b), a, b).result
-    other = arith.SelectOp(arith.CmpFOp(arith.CmpFPredicate.OGT, b, a), b, a).result
-    word = ir.IntegerType.get_signless(32)
-    kind = a.type
-    integers = (
-        ir.VectorType.get(kind.shape, word) if isinstance(kind, ir.VectorType) else word
-    )
-    bits = [arith.BitcastOp(integers, v).result for v in (one, other)]
-    unordered = arith.CmpFOp(arith.CmpFPredicate.UNO, a, b).result
-    nan = arith.ExtSIOp(integers, unordered).result
-    greatest = arith.OrIOp(arith.AndIOp(*bits).result, nan).result
-    return arith.BitcastOp(kind, greatest).result
-
-
-def _shaped(like: Value, element: ir.Type) -> ir.Type:
-    """The type of a scalar or of a vector as long as another, of other elements."""
-    kind = like.type
-    return (
-        ir.VectorType.get(kind.shape, element)
-        if isinstance(kind, ir.VectorType)
-        else element
-    )
-
-
-def _splat(kind: ir.Type, number: int) -> Value:
-    """An integer as a constant scalar, or in every lane."""
-    if isinstance(kind, ir.VectorType):
-        value: ir.Attribute = ir.DenseElementsAttr.get_splat(
-            kind, _number(kind.element_type, number)
-        )
-    else:
-        value = _number(kind, number)
-    return arith.ConstantOp(kind, value).result
-
-
-def _widen_bf16(value: Value) -> Value:
-    """The bits of bf16 as the upper half of f32: a shift."""
-    half, word = (_shaped(value, ir.IntegerType.get_signless(b)) for b in (16, 32))
-    bits = arith.ExtUIOp(word, arith.BitcastOp(half, value).result).result
-    upper = arith.ShLIOp(bits, _splat(word, 16)).result
-    return arith.BitcastOp(_shaped(value, ir.F32Type.get()), upper).result
-
-
-def _round_to_bf16(value: Value) -> Value:
-    """To the nearest, ties to even; NaN becomes quiet. As `morello.spec.Move` says."""
-    half, word = (_shaped(value, ir.IntegerType.get_signless(b)) for b in (16, 32))
-    bits = arith.BitcastOp(word, value).result
-    upper = arith.ShRUIOp(bits, _splat(word, 16)).result
-    odd = arith.AndIOp(upper, _splat(word, 1)).result
-    step = arith.AddIOp(odd, _splat(word, 0x7FFF)).result
-    moved = arith.AddIOp(bits, step).result
-    nearest = arith.ShRUIOp(moved, _splat(word, 16)).result
-    quiet = arith.OrIOp(upper, _splat(word, 0x40)).result
-    nan = arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result
-    chosen = arith.SelectOp(nan, quiet, nearest).result
-    cut = arith.TruncIOp(half, chosen).result
-    return arith.BitcastOp(_shaped(value, ir.BF16Type.get()), cut).result
-
-
-def _plus(value: Value, number: int) -> Value:
-    """A number added to an integer or to each lane, wrapping."""
-    return arith.AddIOp(value, _splat(value.type, number)).result
-
-
-def _intrinsic(name: str, dtype: Dtype, a: Value, b: Value) -> Value:
-    """A vector as wide as two others, made from them by an instruction."""
-    lanes = a.type.shape[0] * a.type.element_type.width // (8 * dtype.itemsize)
-    kind = ir.VectorType.get([lanes], element_type(dtype))
-    call = ir.Operation.create(
-        "llvm.call_intrinsic",
-        results=[kind],
-        operands=[a, b],
-        attributes={
-            "intrin": ir.StringAttr.get(name),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
-        },
-    )
-    return call.results[0]
 
 
 class MlirEmitter(Emitter):
@@ -232,7 +137,7 @@ class MlirEmitter(Emitter):
             vector.StoreOp(value, buffer.value, self._physical(buffer, index))
             return
         for start, length in pieces(count):
-            kind = ir.VectorType.get([length], _element(value))
+            kind = ir.VectorType.get([length], element_of(value))
             piece = vector.ExtractStridedSliceOp(kind, value, [start], [length], [1])
             where = self._physical(buffer, self._along(buffer, index, start))
             vector.StoreOp(piece, buffer.value, where)
@@ -320,7 +225,7 @@ class MlirEmitter(Emitter):
         key = dtype, str(number), width  # 0.0 == -0.0, but not as text
         if key not in self._numbers:
             kind = element_type(dtype)
-            value = _number(kind, number)
+            value = constant_of(kind, number)
             if width:
                 kind = ir.VectorType.get([width], kind)
                 value = ir.DenseElementsAttr.get_splat(kind, value)
@@ -338,66 +243,45 @@ class MlirEmitter(Emitter):
         if source is dest:
             return value
         if source.is_float:
-            return _widen_bf16(value) if dest is Dtype.F32 else _round_to_bf16(value)
+            return widen_bf16(value) if dest is Dtype.F32 else round_to_bf16(value)
         if dest.byte and dest.zero_point:  # in 8 bits: the sign changes, and is none
-            value = _plus(value, dest.zero_point)
-        kind = _shaped(value, element_type(dest))
+            value = plus(value, dest.zero_point)
+        kind = shaped(value, element_type(dest))
         if dest.itemsize < source.itemsize:
             value = arith.TruncIOp(kind, value).result
         elif dest.itemsize > source.itemsize:
             is_plain = source.is_signed and not source.byte and not dest.byte
             extend = arith.ExtSIOp if is_plain else arith.ExtUIOp
             value = extend(kind, value).result
-        return _plus(value, -source.zero_point) if source.zero_point else value
+        return plus(value, -source.zero_point) if source.zero_point else value
 
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """`Emitter.multiply_add`."""
-        if isinstance(_element(a), ir.IntegerType):
+        if isinstance(element_of(a), ir.IntegerType):
             return arith.AddIOp(arith.MulIOp(a, b).result, c).result
         return math.FmaOp(a, b, c).result
 
     def split_bf16(self, value: Value) -> tuple[Value, Value]:
         """`Emitter.split_bf16`."""
         words = self.reinterpret(value, Dtype.U32)
-        even = arith.ShLIOp(words, _splat(words.type, 16)).result
-        odd = arith.AndIOp(words, _splat(words.type, 0xFFFF0000)).result
+        even = arith.ShLIOp(words, splat(words.type, 16)).result
+        odd = arith.AndIOp(words, splat(words.type, 0xFFFF0000)).result
         return self.reinterpret(even, Dtype.F32), self.reinterpret(odd, Dtype.F32)
 
     def add(self, a: Value, b: Value) -> Value:
         """`Emitter.add`."""
-        integer = isinstance(_element(a), ir.IntegerType)
+        integer = isinstance(element_of(a), ir.IntegerType)
         return (arith.AddIOp if integer else arith.AddFOp)(a, b).result
 
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """`Emitter.dot`: one instruction."""
-        return _intrinsic(self.isa.instructions[op], _DOTS[op], a, b)
+        return dot(self.isa.instructions[op], _DOTS[op], a, b)
 
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """`Emitter.together`: assembly without a line, through which all pass."""
         if len(vectors) < 2:
             return vectors
-        kinds = [vector.type for vector in vectors]
-        places = [str(place) for place in range(len(kinds))]
-        passed = ir.Operation.create(
-            "llvm.inline_asm",
-            results=[ir.Type.parse(f"!llvm.struct<({', '.join(map(str, kinds))})>")],
-            operands=list(vectors),
-            attributes={
-                "asm_string": ir.StringAttr.get(""),
-                "constraints": ir.StringAttr.get(
-                    ",".join([f"={self.isa.asm_register}"] * len(kinds) + places)
-                ),
-            },
-        ).results[0]
-        return [
-            ir.Operation.create(
-                "llvm.extractvalue",
-                results=[kind],
-                operands=[passed],
-                attributes={"position": ir.DenseI64ArrayAttr.get([place])},
-            ).results[0]
-            for place, kind in enumerate(kinds)
-        ]
+        return opaque(vectors, self.isa.asm_register)
 
     def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.minimum`."""
@@ -417,7 +301,7 @@ class MlirEmitter(Emitter):
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.maximum`."""
         if dtype.is_float:
-            return _ieee_maximum(a, b)
+            return ieee_maximum(a, b)
         return (arith.MaxSIOp if dtype.is_signed else arith.MaxUIOp)(a, b).result
 
     def reduce_maximum(self, dtype: Dtype, value: Value) -> Value:
@@ -448,15 +332,7 @@ class MlirEmitter(Emitter):
         """`Emitter.again`: assembly without a line, through which it passes."""
         number = ir.IntegerType.get_signless(64)
         given = arith.IndexCastOp(number, self._index(index)).result
-        passed = ir.Operation.create(
-            "llvm.inline_asm",
-            results=[number],
-            operands=[given],
-            attributes={
-                "asm_string": ir.StringAttr.get(""),
-                "constraints": ir.StringAttr.get("=r,0"),
-            },
-        ).results[0]
+        (passed,) = opaque([given], "r")
         return arith.IndexCastOp(ir.IndexType.get(), passed).result
 
     def loop(

@@ -21,7 +21,8 @@ from morello.kernels.template import Kernel
 from morello.machine import Target
 from morello.machine.avx2 import AVX2
 from morello.mlir import dialect, ir
-from morello.passes.parts.emission import element_type, emit_kernel
+from morello.passes.parts.emission import emit_kernel
+from morello.passes.parts.vector_ops import element_type
 from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
