@@ -26,7 +26,7 @@ from morello.kernels.predicates import (
     is_interleaved,
     within_pack,
 )
-from morello.kernels.template import Kernel, asks
+from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.vectors import piece_count, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
@@ -93,11 +93,11 @@ class GemmRegisters(Kernel):
             return ()
         out = key.tensors[2].dtype
         if out is Dtype.F32:
-            forms = asks(key, operand, self._panels(out), _unpacked_in_k)
+            forms = wanted_forms(key, operand, self._panels(out), _unpacked_in_k)
             narrow = operand == 1 and key.tensors[1].dtype is not out
             return tuple(f for f in forms if f.layout.is_packed or not narrow)
         if set(key.dtypes) == {Dtype.S32}:
-            return asks(key, operand, self._panels(out), _unpacked_in_k)
+            return wanted_forms(key, operand, self._panels(out), _unpacked_in_k)
         return ()
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:

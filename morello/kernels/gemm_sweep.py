@@ -16,7 +16,7 @@ from morello.kernels.gemm import part, tile_phases, write_tile
 from morello.kernels.gemm_loop import loop_conditions
 from morello.kernels.predicates import in_l1, is_interleaved, size_is_one
 from morello.kernels.template import Kernel
-from morello.kernels.unroll import TOGETHER
+from morello.kernels.unroll import UNROLL
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -182,7 +182,7 @@ class GemmPanels(GemmSweep):
         whole = n // (group * panel) * group
         # A trip prefetches one line: the next one where rows follow each other without
         # gaps, so that a panel prefetches as many rows as a trip has steps.
-        each = TOGETHER if spec.key.tensors[0].contiguous else 1
+        each = UNROLL if spec.key.tensors[0].contiguous else 1
         panels = ceil_div(m, each)
         prefetching = ceil_div(panels, group) * group if m <= whole else 0
 

@@ -19,7 +19,7 @@ from morello.kernels.predicates import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.template import Kernel, asks
+from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
@@ -235,7 +235,7 @@ class IntDot(Kernel):
         else:
             fits = (lhs.dtype, out.dtype) == self.dtypes[::2]
             fits = fits and _takes_lhs(lhs.layout, self.group)
-        return asks(key, operand, self._forms) if fits else ()
+        return wanted_forms(key, operand, self._forms) if fits else ()
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
         """out."""

@@ -19,7 +19,7 @@ import numpy as np
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import PAIR, in_l1, paired, size_is_one
-from morello.kernels.template import Kernel, asks
+from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
@@ -262,7 +262,7 @@ class IntDotFloat(Kernel):
             0: (Form(self.dtypes[0], Layout.row_major(3)),),
             1: (Form(self.dtypes[1], panels),),
         }
-        return asks(key, operand, forms)
+        return wanted_forms(key, operand, forms)
 
     def _computes(self, key: SpecKey) -> bool:
         return isinstance(key.kind, Matmul) and not key.kind.saturating

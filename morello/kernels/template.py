@@ -66,7 +66,7 @@ class Kernel(ABC):
         it by a move, where a Spec with it means the same (`Kind.may_widen`). The other
         operands may be in any form still: answer () where one is in a dtype or packed
         layout that the kernel neither takes nor asks for, since every form that is
-        answered makes tables. `asks` says the usual thing.
+        answered makes tables. `wanted_forms` says the usual thing.
         """
         return ()
 
@@ -108,7 +108,7 @@ def may_become(tensor: TensorSpec, forms: tuple[Form, ...]) -> bool:
     )
 
 
-def asks(
+def wanted_forms(
     key: SpecKey,
     operand: int,
     forms: dict[int, tuple[Form, ...]],

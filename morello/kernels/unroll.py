@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from morello.kernels.emitter import Body, Emitter, Value
 from morello.spec import Dtype
 
-TOGETHER = 4
+UNROLL = 4
 """Steps of a trip. To count and to jump takes 3 instructions, beside the 20 of a step
 of 6 rows and 16 columns. A core that computes alone has room for them; where another
 thread shares what begins instructions, products take 0.91 to 0.98 of the time so."""
 
-TOGETHER_INT = 2
+UNROLL_INT = 2
 """The same of integers. Their products are in registers before they are added: of more
 steps LLVM begins so many that sums have to leave theirs."""
 
@@ -22,8 +22,8 @@ of more, LLVM loads the factors of several steps first, and sums leave registers
 def trip(out: Dtype, rows: int, vectors: int) -> int:
     """Steps of a trip, for ``rows`` x ``vectors`` sums of a dtype in registers."""
     if not out.is_float:
-        return TOGETHER_INT
-    return 1 if min(rows, vectors) == 1 and rows * vectors > _FEW else TOGETHER
+        return UNROLL_INT
+    return 1 if min(rows, vectors) == 1 and rows * vectors > _FEW else UNROLL
 
 
 def run_steps(

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from morello.kernels.unroll import TOGETHER, TOGETHER_INT
+from morello.kernels.unroll import UNROLL, UNROLL_INT
 from morello.spec import Matmul, Max, Move, Spec
 from tests.kernels.harness import Case, compiled, legal, spec
 
@@ -65,13 +65,13 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
     body = loop(lines)
     found = opcodes(body)
     assert m * n // 8 == 12
-    assert found["vfmadd231ps"] == 12 * TOGETHER
-    assert found["vbroadcastss"] == m * TOGETHER
-    assert found["vmovups"] == n // 8 * TOGETHER
+    assert found["vfmadd231ps"] == 12 * UNROLL
+    assert found["vbroadcastss"] == m * UNROLL
+    assert found["vmovups"] == n // 8 * UNROLL
     assert all(re.search(r"%ymm\d+, %ymm\d+, %ymm\d+$", s) for s in body if "vfm" in s)
     assert not touches_stack(lines)
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
-    assert len(body) - (12 + m + n // 8) * TOGETHER <= 4
+    assert len(body) - (12 + m + n // 8) * UNROLL <= 4
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
     lines = assembly("matmul_panels", spec(Matmul(False), sizes, *forms))
     assert opcodes(lines)["prefetcht1"] == asks
     for body in loops(lines):
-        assert opcodes(body)["vfmadd231ps"] == 12 * TOGETHER
+        assert opcodes(body)["vfmadd231ps"] == 12 * UNROLL
         assert not touches_stack(body)
 
 
@@ -247,22 +247,22 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
     lines = assembly(name, spec(kind, (1, 6, 256, n), *forms))
     body = loop(lines)
     found = opcodes(body)
-    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12 * TOGETHER_INT
-    assert found[load] == 6 * TOGETHER_INT
-    assert found["vmovdqu"] == 2 * TOGETHER_INT
+    assert found[product] == found["vpaddd"] + found["vpaddw"] == 12 * UNROLL_INT
+    assert found[load] == 6 * UNROLL_INT
+    assert found["vmovdqu"] == 2 * UNROLL_INT
     # Two products before their sums: sums would take the multipliers' turns.
     order = [line.split()[0] for line in body]
     assert sum(a == b == product for a, b in itertools.pairwise(order)) >= 4
     assert not touches_stack(body)
     # Beside these: two pointers or counters, a comparison, a jump.
-    assert len(body) - (12 + 12 + 6 + 2) * TOGETHER_INT <= 4
+    assert len(body) - (12 + 12 + 6 + 2) * UNROLL_INT <= 4
 
 
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))
     found = opcodes(loop(lines))
-    assert found["vpmulld"] == found["vpaddd"] == 10 * TOGETHER_INT
+    assert found["vpmulld"] == found["vpaddd"] == 10 * UNROLL_INT
     assert found["vmovdqa"] == 0
     assert not touches_stack(lines)
 
@@ -270,7 +270,7 @@ def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
 def test_a_narrow_end_is_one_masked_load() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
     lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 6, 256, 13), *forms))
-    assert opcodes(loop(lines))["vmaskmovps"] == TOGETHER
+    assert opcodes(loop(lines))["vmaskmovps"] == UNROLL
     assert not touches_stack(lines)
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from morello.kernels import KERNELS
-from morello.kernels.unroll import TOGETHER
+from morello.kernels.unroll import UNROLL
 from morello.machine.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
@@ -57,11 +57,11 @@ def test_the_loop_has_the_sums_and_nothing_of_out(accum: bool, m: int, n: int) -
     body = loop(lines)
     found = opcodes(body)
     assert m * n // 8 == 12
-    assert found["vfmadd231ps"] == 12 * TOGETHER
-    assert found["vbroadcastss"] == m * TOGETHER
-    assert found["vmovups"] == n // 8 * TOGETHER
+    assert found["vfmadd231ps"] == 12 * UNROLL
+    assert found["vbroadcastss"] == m * UNROLL
+    assert found["vmovups"] == n // 8 * UNROLL
     # Beside the products and loads: two pointers or counters, a comparison, a jump.
-    assert len(body) - (12 + m + n // 8) * TOGETHER <= 4
+    assert len(body) - (12 + m + n // 8) * UNROLL <= 4
     assert not touches_stack(body)
     # A line at each 16 columns and at the last one, before the loop.
     asked = opcodes(lines)["prefetcht0"]
