@@ -15,8 +15,8 @@ import numpy as np
 from morello.cost.counts import OpCounts
 from morello.errors import SpecError
 from morello.kernels import KERNELS
-from morello.kernels.base import Kernel
 from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.template import Kernel
 from morello.machine import AVX2
 from morello.machine.text import TARGETS
 from morello.spec import Array, Dtype, Kind, Level, Operand, Spec, SpecKey, Window
@@ -137,8 +137,6 @@ def _near(key: SpecKey) -> bool:
 class ExtentRow(Kernel):
     """The least and the greatest element of one row in L1, in any layout."""
 
-    name: ClassVar[str] = "extent_row"
-
     def accepts(self, key: SpecKey) -> bool:
         """Everything in L1, columns unpacked."""
         return isinstance(key.kind, Extent) and (
@@ -175,8 +173,6 @@ class ExtentRow(Kernel):
 class SlideScalar(Kernel):
     """out = out + src, one element each, in L1."""
 
-    name: ClassVar[str] = "slide_scalar"
-
     def accepts(self, key: SpecKey) -> bool:
         """Everything in L1."""
         return isinstance(key.kind, Slide) and key.kind.accum and _near(key)
@@ -199,6 +195,12 @@ class SlideScalar(Kernel):
 
 SHOWN: tuple[type[Kind], ...] = (Extent, Slide)
 
+ROWS = (
+    ExtentRow("extent_row", AVX2.isa, "The extent of one row."),
+    SlideScalar("slide_scalar", AVX2.isa, "One element of a slide."),
+)
+"""Their kernels."""
+
 TARGET = dataclasses.replace(
     AVX2, name="shown", kernels=(*AVX2.kernels, "extent_row", "slide_scalar")
 )
@@ -207,5 +209,5 @@ TARGET = dataclasses.replace(
 def register() -> None:
     """Add all of it to the registries of this process."""
     KINDS.extend(SHOWN)
-    KERNELS.update({kernel.name: kernel for kernel in (ExtentRow(), SlideScalar())})
+    KERNELS.update({kernel.name: kernel for kernel in ROWS})
     TARGETS[TARGET.name] = TARGET
