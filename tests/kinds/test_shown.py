@@ -11,12 +11,18 @@ import pytest
 from tests.kinds.checks import CHECKS
 from tests.kinds.shown import TARGET
 
-pytestmark = pytest.mark.quick
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", [check.__name__ for check in CHECKS])
+QUICK = ("text", "wrong")
+
+NAMES = [
+    pytest.param(name, marks=pytest.mark.quick) if name in QUICK else name
+    for name in (check.__name__ for check in CHECKS)
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_kind_that_is_registered_goes_all_the_way(name: str, tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "tests.kinds.checks", name],
