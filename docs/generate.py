@@ -25,7 +25,9 @@ from morello.machine import find_target
 from morello.passes.pipelines.options import options_of
 from morello.passes.registry import PASSES
 from morello.search import Impl, best_program
-from morello.spec import parse_spec
+from morello.spec import Kind, Window, parse_spec
+from morello.spec.kinds import KINDS
+from morello.spec.operand import Axis
 from morello.tools.commands import COMMANDS
 
 DOCS = Path(__file__).resolve().parent
@@ -134,6 +136,39 @@ def _code(match: "re.Match[str]") -> str:
     return f":\n\n~~~\n{block}\n~~~\n\n"
 
 
+def _kinds() -> str:
+    return "\n\n".join(map(_kind, KINDS))
+
+
+def _kind(cls: type[Kind]) -> str:
+    """A kind: its labels, operands, options and what it means."""
+    kind = cls.instances()[-1]
+    names = " and ".join(f"`{label}`" for label in cls.labels())
+    operands = ", ".join(
+        f"`{operand.name}[{','.join(_axis(kind, axis) for axis in operand.axes)}]`"
+        for operand in kind.operands
+    )
+    options = ", ".join(f"`{name}`" for name in cls.option_names()) or "none"
+    parts = (
+        f"### {names}",
+        inspect.cleandoc(sys.modules[cls.__module__].__doc__ or ""),
+        inspect.cleandoc(cls.__doc__ or ""),
+        f"Operands: {operands}. Options: {options}. For example `{cls.example}`.",
+    )
+    return "\n\n".join(parts).replace("``", "`")
+
+
+def _axis(kind: Kind, axis: Axis) -> str:
+    """How an operand is indexed along an axis: ``m``; a window ``2*oh+kh``."""
+    if not isinstance(axis, Window):
+        return kind.dims[axis]
+    terms = (
+        f"{step}*{kind.dims[dim]}" if step > 1 else kind.dims[dim]
+        for dim, step in axis.terms
+    )
+    return "+".join(terms) or "0"
+
+
 def _kernels() -> str:
     rows = ["| kernel | what it is |", "|---|---|"]
     for name, kernel in KERNELS.items():
@@ -176,6 +211,7 @@ PIECES: dict[str, Callable[[], str]] = {
     "loops": lambda: _fenced(_skeleton(), "text"),
     "passes": _passes,
     "actions": _actions,
+    "kinds": _kinds,
     "kernels": _kernels,
     "commands": _commands,
     "explanation": _explanation,

@@ -32,12 +32,12 @@ class Dtype(enum.Enum):
         """The dtype called ``text``.
 
         Raises:
-            SpecError: no dtype has this name.
+            SpecError: no dtype has this name. The message lists those of arguments.
         """
         try:
             return cls(text)
         except ValueError:
-            names = ", ".join(d.value for d in cls)
+            names = ", ".join(d.value for d in cls if d.is_given)
             raise SpecError(f"unknown dtype '{text}'", f"use one of {names}") from None
 
     @property
