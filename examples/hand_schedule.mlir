@@ -64,7 +64,7 @@ module attributes {morello.target = "avx2", transform.with_named_sequence} {
     %near:3 = "morello_transform.move"(%lhs#1) {operand = "out", level = "L1", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     %out:3 = "morello_transform.move"(%near#1) {operand = "out", level = "VRF", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     %load = "morello_transform.select"(%out#0) {kernel = "move_load"} : (!transform.any_op) -> !transform.any_op
-    %fma = "morello_transform.select"(%out#1) {kernel = "matmul_broadcast"} : (!transform.any_op) -> !transform.any_op
+    %fma = "morello_transform.select"(%out#1) {kernel = "gemm_registers"} : (!transform.any_op) -> !transform.any_op
     %store = "morello_transform.select"(%out#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
     transform.yield
   }

@@ -63,7 +63,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
-  // expected-error@+1 {{unknown kernel 'move_fast'; use one of matmul_broadcast,}}
+  // expected-error@+1 {{unknown kernel 'move_fast'; use one of gemm_registers,}}
   "morello.kernel"(%a, %b) {kernel = "move_fast", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
   return
 }

@@ -9,7 +9,7 @@
 // CHECK: memref.subview %[[PANELS]]
 // CHECK: %[[TILE:.*]] = memref.alloca() : memref<1x6x2xvector<8xf32>>
 // CHECK-NEXT: "morello.kernel"({{.*}}, %[[TILE]]) {kernel = "move_load"
-// CHECK-NEXT: "morello.kernel"({{.*}}, %[[TILE]]) {kernel = "matmul_broadcast"
+// CHECK-NEXT: "morello.kernel"({{.*}}, %[[TILE]]) {kernel = "gemm_registers"
 // CHECK-NEXT: "morello.kernel"(%[[TILE]], {{.*}}) {kernel = "move_store"
 // CHECK: memref.alloca() : memref<1x4x2xvector<8xf32>>
 // CHECK: memref.alloca() : memref<1x6x1xvector<8xf32>>

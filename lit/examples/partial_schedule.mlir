@@ -25,6 +25,6 @@
 
 // APPLIED-NOT: "morello.matmul"
 // APPLIED-NOT: "morello.move"
-// APPLIED: kernel = "matmul_broadcast"
+// APPLIED: kernel = "gemm_registers"
 
 // LEFT: error: 'morello.move' op has no program: its schedule leaves

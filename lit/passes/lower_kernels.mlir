@@ -29,7 +29,7 @@
 // CHECK-NOT: morello.kernel
 func.func @matmul(%lhs: memref<1x1x8x6xf32>, %rhs: memref<1x1x8x16xf32>,
                   %out: memref<1x2x2xvector<8xf32>>) {
-  "morello.kernel"(%lhs, %rhs, %out) {kernel = "matmul_broadcast", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {accum = true}, serial = true, sizes = array<i64: 1, 2, 8, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2,1p6]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>]} : (memref<1x1x8x6xf32>, memref<1x1x8x16xf32>, memref<1x2x2xvector<8xf32>>) -> ()
+  "morello.kernel"(%lhs, %rhs, %out) {kernel = "gemm_registers", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {accum = true}, serial = true, sizes = array<i64: 1, 2, 8, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2,1p6]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>]} : (memref<1x1x8x6xf32>, memref<1x1x8x16xf32>, memref<1x2x2xvector<8xf32>>) -> ()
   return
 }
 

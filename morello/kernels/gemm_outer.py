@@ -60,7 +60,7 @@ class GemmOuter(Kernel):
         return (
             size_is_one(frame, 0),
             Condition(k <= self.most_k, f"takes at most {self.most_k} k: split k"),
-            Condition(m >= 2, "takes two rows or more: use matmul_axpy"),
+            Condition(m >= 2, "takes two rows or more: use gemv_axpy"),
             long_rows(frame, _N, self.distance * line),
             Condition(
                 frame.limits.vrf >= self.most_k + 2 * self.isa.line_vectors,

@@ -40,19 +40,19 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
     """The kernels that an instruction set has, in its vectors."""
     return (
         GemmRegisters(
-            "matmul_broadcast",
+            "gemm_registers",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.",
             rows=(4, 6),
             columns=(2, 3),
         ),
         GemmTile(
-            "matmul_block",
+            "gemm_tile",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.",
         ),
         GemmRows(
-            "matmul_rows",
+            "gemm_rows",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in "
             "L2.",
@@ -62,14 +62,14 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             ways=8,
         ),
         GemmPanels(
-            "matmul_panels",
+            "gemm_panels",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels "
             "in L2.",
             panels=(2, 3),
         ),
         GemvAxpy(
-            "matmul_axpy",
+            "gemv_axpy",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.",
             streams=8,
@@ -77,26 +77,26 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             far=False,
         ),
         GemvAxpy(
-            "matmul_axpy_four",
+            "gemv_axpy_4",
             isa,
-            "`matmul_axpy` by 4 rows of rhs at a time, beside rows of out in the "
+            "`gemv_axpy` by 4 rows of rhs at a time, beside rows of out in the "
             "same sets.",
             streams=4,
             prefetch=NextRows(),
             rows=(2, 6),
         ),
         GemvAxpy(
-            "matmul_axpy_ahead",
+            "gemv_axpy_prefetch",
             isa,
-            "`matmul_axpy` where rows of rhs ask for what comes soon, not for other "
+            "`gemv_axpy` where rows of rhs ask for what comes soon, not for other "
             "rows.",
             streams=4,
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
         GemvAxpy(
-            "matmul_axpy_apart",
+            "gemv_axpy_streams",
             isa,
-            "`matmul_axpy` of one row by 5 rows of rhs far from each other, none "
+            "`gemv_axpy` of one row by 5 rows of rhs far from each other, none "
             "asked for.",
             streams=5,
             prefetch=None,
@@ -104,7 +104,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             scattered=True,
         ),
         GemvAxpyBf16(
-            "matmul_axpy_bf16",
+            "gemv_axpy_bf16",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], in f32, of rhs in bf16 "
             "from anywhere.",
@@ -112,7 +112,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             streams=8,
         ),
         GemvAxpyBf16Panels(
-            "matmul_axpy_bf16_ahead",
+            "gemv_axpy_bf16_prefetch",
             isa,
             "out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels "
             "in memory.",
@@ -120,15 +120,15 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             distance=48,
         ),
         GemvAxpyBf16Streams(
-            "matmul_axpy_bf16_apart",
+            "gemv_axpy_bf16_streams",
             isa,
-            "`matmul_axpy_bf16` of one row, by 5 rows or panels far from each other.",
+            "`gemv_axpy_bf16` of one row, by 5 rows or panels far from each other.",
             panel=1,
             streams=5,
             prefetch=OwnRows(lines=80, to_l1=False),
         ),
         GemmOuter(
-            "matmul_outer",
+            "gemm_outer",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], of few k in L1; out beyond "
             "L2.",
@@ -136,7 +136,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             distance=16,
         ),
         GemvDot(
-            "matmul_dot",
+            "gemv_dot",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
             "memory.",
@@ -145,17 +145,16 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             far=False,
         ),
         GemvDot(
-            "matmul_dot_ahead",
+            "gemv_dot_prefetch",
             isa,
-            "`matmul_dot` where rows ask for what comes soon, not for other rows.",
+            "`gemv_dot` where rows ask for what comes soon, not for other rows.",
             streams=4,
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
         GemvDot(
-            "matmul_dot_apart",
+            "gemv_dot_streams",
             isa,
-            "`matmul_dot` of one row or column, by 5 of the others far from each "
-            "other.",
+            "`gemv_dot` of one row or column, by 5 of the others far from each other.",
             streams=5,
             prefetch=OwnRows(lines=80, to_l1=False),
             scattered=True,
@@ -166,13 +165,13 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out += lhs · rhs, one element each, in L1, in any layout.",
         ),
         GemmDotBf16(
-            "matmul_dot_halves",
+            "gemm_dot_bf16",
             isa,
             "out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at "
             "a time.",
         ),
         IntDot(
-            "matmul_pairs",
+            "int_dot2",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of s16 into "
             "s32.",
@@ -183,14 +182,14 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             rows=(4, 6),
         ),
         IntDotFloat(
-            "matmul_pairs_float",
+            "int_dot2_float",
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in "
             "16 bits.",
             most_far_k=512,
         ),
         IntDot(
-            "matmul_quads",
+            "int_dot4",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s7 "
             "into s32.",
@@ -200,7 +199,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             columns=(2,),
         ),
         IntDot(
-            "matmul_saturating_pairs",
+            "int_dot2_saturating",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1; pairs "
             "saturate to s16.",
@@ -212,9 +211,9 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             saturating=True,
         ),
         IntDot(
-            "matmul_saturating_pairs_wide",
+            "int_dot2_saturating_wide",
             isa,
-            "`matmul_saturating_pairs` in panels of 64 columns: few pairs of lhs to "
+            "`int_dot2_saturating` in panels of 64 columns: few pairs of lhs to "
             "spread.",
             dtypes=(Dtype.U8, Dtype.S8, Dtype.S16),
             group=2,

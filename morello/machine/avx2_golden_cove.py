@@ -21,12 +21,12 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     **shipped("avx2-golden-cove"),
     kernels=(
         *AVX2.kernels,
-        "matmul_panels",
-        "matmul_axpy_ahead",
-        "matmul_outer",
-        "matmul_axpy_bf16_ahead",
-        "matmul_dot_ahead",
-        "matmul_saturating_pairs_wide",
+        "gemm_panels",
+        "gemv_axpy_prefetch",
+        "gemm_outer",
+        "gemv_axpy_bf16_prefetch",
+        "gemv_dot_prefetch",
+        "int_dot2_saturating_wide",
         "move_transpose_ahead",
     ),
 )

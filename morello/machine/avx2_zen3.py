@@ -2,7 +2,7 @@
 
 L2 has 512 KiB, where 384 KiB of operands are taken to stay from call to call.
 ``vaddps`` has ports 2 and 3, of which ``vpmaddwd`` needs the latter: sums of bytes on
-the adders of floats take longer here than those of `matmul_pairs`, so this target does
+the adders of floats take longer here than those of `int_dot2`, so this target does
 not have that kernel.
 """
 
@@ -17,9 +17,9 @@ AVX2_ZEN3 = dataclasses.replace(
     l2_lines=1 << 13,
     **shipped("avx2-zen3"),
     kernels=(
-        *(kernel for kernel in AVX2.kernels if kernel != "matmul_pairs_float"),
-        "matmul_axpy_apart",
-        "matmul_axpy_bf16_apart",
-        "matmul_dot_apart",
+        *(kernel for kernel in AVX2.kernels if kernel != "int_dot2_float"),
+        "gemv_axpy_streams",
+        "gemv_axpy_bf16_streams",
+        "gemv_dot_streams",
     ),
 )

@@ -94,7 +94,7 @@ def test_columns_are_a_layout_for_packing_beforehand_alone() -> None:
     goal = parse_open_spec(f"{text}:rhs=any", AVX2_ZEN3.limits)
     spec, found = best_settled(goal, AVX2_ZEN3)
     assert spec == parse_spec(f"{text}:rhs=[0,2,1]", AVX2_ZEN3.limits)
-    assert "matmul_dot_apart" in str(found.impl)
+    assert "gemv_dot_streams" in str(found.impl)
     forms = asked_forms(goal.spec.key, 1, AVX2_ZEN3)
     assert forms
     assert Layout.parse("[0,2,1]") not in {form.layout for form in forms}

@@ -53,8 +53,8 @@ def test_the_search_has_a_program_for_7_bits_and_one_for_any() -> None:
     in_range, general = (
         {str(i.action) for i in branch.impl.walk()} for branch in choice.branches
     )
-    assert "select(matmul_quads)" in in_range
-    assert "select(matmul_quads)" not in general
+    assert "select(int_dot4)" in in_range
+    assert "select(int_dot4)" not in general
     again = morello.compile(
         "matmul:64x256x64:u8,s8,s32", schedule=kernel.schedule, threads=1
     )

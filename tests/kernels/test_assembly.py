@@ -61,7 +61,7 @@ def test_the_matmul_loop_keeps_its_sums_in_registers(
 ) -> None:
     rhs = rhs.replace("2p16", f"2p{n}")
     forms = f"f32@L1{lhs}", f"f32@L1{rhs}", "f32@VRF[0,1,2]v8"
-    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, m, 256, n), *forms))
+    lines = assembly("gemm_registers", spec(Matmul(True), (1, m, 256, n), *forms))
     body = loop(lines)
     found = opcodes(body)
     assert m * n // 8 == 12
@@ -87,7 +87,7 @@ def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
     sizes: tuple[int, ...], gapless: str, asks: int
 ) -> None:
     forms = f"f32@L1[0,1,2]{gapless}", "f32@L2[0,2,1,2p16]", "f32@L1[0,1,2]"
-    lines = assembly("matmul_panels", spec(Matmul(False), sizes, *forms))
+    lines = assembly("gemm_panels", spec(Matmul(False), sizes, *forms))
     assert opcodes(lines)["prefetcht1"] == asks
     for body in loops(lines):
         assert opcodes(body)["vfmadd231ps"] == 12 * UNROLL
@@ -102,7 +102,7 @@ def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -
     forms = f"{lhs}@L1[0,1,2]", f"{rhs}@L1[0,1,2]", f"{out}@VRF[0,1,2]v8"
     sizes = itertools.product(range(1, 15), (5, 8, 13, 16, 20, 24, 32, 48, 64, 96))
     given = [spec(Matmul(True), (1, m, 64, n), *forms) for m, n in sizes]
-    cases = [Case("matmul_broadcast", one) for one in given]
+    cases = [Case("gemm_registers", one) for one in given]
     cases = [case for case in cases if legal(case.kernel, case.spec)]
     assert len(cases) > 30
     # Their functions, in order, are f0, f1, ...
@@ -120,7 +120,7 @@ def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -
 def test_the_first_rows_of_a_block_are_done_before_the_last(m: int, n: int) -> None:
     """Behind the loop two rows have their last products, and are stored, at a time."""
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@L1[0,1,2]"
-    lines = assembly("matmul_block", spec(Matmul(False), (1, m, 64, n), *forms))
+    lines = assembly("gemm_tile", spec(Matmul(False), (1, m, 64, n), *forms))
     (body,) = (b for b in loops(lines) if opcodes(b)["vfmadd231ps"])
     rest = lines[lines.index(body[-1]) + 1 :]
     vectors = n // 8
@@ -137,22 +137,22 @@ def test_the_first_rows_of_a_block_are_done_before_the_last(m: int, n: int) -> N
 @pytest.mark.parametrize(
     ("name", "out", "k"),
     [
-        ("matmul_block", "f32@L1[0,1,2]", 512),
-        ("matmul_broadcast", "f32@VRF[0,1,2]v8", 64),
+        ("gemm_tile", "f32@L1[0,1,2]", 512),
+        ("gemm_registers", "f32@VRF[0,1,2]v8", 64),
     ],
 )
 def test_a_long_sum_or_one_that_is_not_stored_ends_as_it_began(
     name: str, out: str, k: int
 ) -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", out
-    lines = assembly(name, spec(Matmul(name != "matmul_block"), (1, 6, k, 16), *forms))
+    lines = assembly(name, spec(Matmul(name != "gemm_tile"), (1, 6, k, 16), *forms))
     (body,) = (b for b in loops(lines) if opcodes(b)["vfmadd231ps"])
     assert opcodes(lines)["vfmadd231ps"] == opcodes(body)["vfmadd231ps"] == 48
 
 
 def test_a_single_row_multiplies_straight_from_memory() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
-    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 1, 256, 96), *forms))
+    lines = assembly("gemm_registers", spec(Matmul(True), (1, 1, 256, 96), *forms))
     found = opcodes(loop(lines))
     assert found["vfmadd231ps"] == 12 * found["vbroadcastss"]
     assert found["vmovups"] == 0
@@ -162,7 +162,7 @@ def test_a_single_row_multiplies_straight_from_memory() -> None:
 @pytest.mark.parametrize(("m", "n"), [(4, 16), (5, 16), (8, 8), (12, 8)])
 def test_quads_take_three_instructions_for_32_products(m: int, n: int) -> None:
     forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
-    lines = assembly("matmul_quads", spec(Matmul(True), (1, m, 256, n), *forms))
+    lines = assembly("int_dot4", spec(Matmul(True), (1, m, 256, n), *forms))
     body = loop(lines)
     found = opcodes(body)
     products = 2 * m * n // 8
@@ -176,7 +176,7 @@ def test_quads_take_three_instructions_for_32_products(m: int, n: int) -> None:
 def test_quads_of_two_rows_of_a_vector_come_before_their_sums(m: int) -> None:
     """Sums between them would take the multipliers' turns."""
     forms = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
-    lines = assembly("matmul_quads", spec(Matmul(True), (1, m, 256, 8), *forms))
+    lines = assembly("int_dot4", spec(Matmul(True), (1, m, 256, 8), *forms))
     products = sums = 0
     for op in (line.split()[0] for line in loop(lines)):
         products += op == "vpmaddwd"
@@ -203,7 +203,7 @@ def test_bytes_by_float_keep_their_sums_in_registers(
     m: int, steps: int, n: int
 ) -> None:
     forms = "u8w@L1[0,1,2]", "s8z@L2[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
-    lines = assembly("matmul_pairs_float", spec(Matmul(True), (1, m, 256, n), *forms))
+    lines = assembly("int_dot2_float", spec(Matmul(True), (1, m, 256, n), *forms))
     body = next(b for b in loops(lines) if any("vaddps" in line for line in b))
     found = opcodes(body)
     assert found["vpmaddwd"] == found["vaddps"] == 2 * m * steps
@@ -224,7 +224,7 @@ def test_bytes_by_float_keep_their_sums_in_registers(
     ("name", "kind", "forms", "n", "product", "load"),
     [
         (
-            "matmul_pairs",
+            "int_dot2",
             Matmul(True),
             ("s16@L1[0,1,2,1p6,2p2]", "s16@L1[0,2,1,2p16,1p2]", "s32@VRF[0,1,2]v8"),
             16,
@@ -232,7 +232,7 @@ def test_bytes_by_float_keep_their_sums_in_registers(
             "vpbroadcastd",
         ),
         (
-            "matmul_saturating_pairs",
+            "int_dot2_saturating",
             Matmul(True, True),
             ("u8@L1[0,1,2,1p6,2p2]", "s8@L1[0,2,1,2p32,1p2]", "s16@VRF[0,1,2]v16"),
             32,
@@ -260,7 +260,7 @@ def test_the_loop_over_pairs_keeps_its_sums_in_registers(
 
 def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
     forms = "s32@L1[0,1,2,1p6]", "s32@L1[0,2,1,2p16]", "s32@VRF[0,1,2]v8"
-    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 5, 256, 16), *forms))
+    lines = assembly("gemm_registers", spec(Matmul(True), (1, 5, 256, 16), *forms))
     found = opcodes(loop(lines))
     assert found["vpmulld"] == found["vpaddd"] == 10 * UNROLL_INT
     assert found["vmovdqa"] == 0
@@ -269,7 +269,7 @@ def test_the_integer_matmul_loop_keeps_its_sums_in_registers() -> None:
 
 def test_a_narrow_end_is_one_masked_load() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v8"
-    lines = assembly("matmul_broadcast", spec(Matmul(True), (1, 6, 256, 13), *forms))
+    lines = assembly("gemm_registers", spec(Matmul(True), (1, 6, 256, 13), *forms))
     assert opcodes(loop(lines))["vmaskmovps"] == UNROLL
     assert not touches_stack(lines)
 

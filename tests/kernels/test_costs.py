@@ -126,14 +126,14 @@ def test_more_chains_cost_less_a_product() -> None:
         frame = Frame.of(
             Spec(PANELS.kind, (1, m, 256, 16), PANELS.tensors, AVX2.limits)
         )
-        total: int = price("matmul_broadcast", frame)
+        total: int = price("gemm_registers", frame)
         return total / m
 
     assert cost(6) <= cost(4) < cost(2)
 
 
 def test_panels_are_offered_to_the_search() -> None:
-    kernel = KERNELS["matmul_broadcast"]
+    kernel = KERNELS["gemm_registers"]
     offered = {i: list(map(str, kernel.layouts(PANELS, i))) for i in range(3)}
     assert offered == {
         0: ["[0,1,2,1p4]", "[0,1,2,1p6]"],

@@ -31,7 +31,7 @@ def edges(dtype: str, lhs: str, rhs: str) -> list[Spec]:
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_every_edge_size_is_exact(dtype: str) -> None:
     given = edges(dtype, LHS[0], RHS[0])
-    check_random(legal_cases("matmul_broadcast", tuple(given)))
+    check_random(legal_cases("gemm_registers", tuple(given)))
 
 
 def test_every_layout_is_exact() -> None:
@@ -41,7 +41,7 @@ def test_every_layout_is_exact() -> None:
         for s, dtype in zip(sizes, itertools.cycle(["f32", "s32"]), strict=False)
         for lhs, rhs in itertools.product(LHS, RHS)
     ]
-    check_random(legal_cases("matmul_broadcast", tuple(given)))
+    check_random(legal_cases("gemm_registers", tuple(given)))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
@@ -79,5 +79,5 @@ def test_what_does_not_fit_says_why(
 ) -> None:
     given = matmul(sizes, "f32", "[0,1,2,1p4]", "[0,2,1,2p16]")
     given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
-    conditions = KERNELS["matmul_broadcast"].conditions(Frame.of(given))
+    conditions = KERNELS["gemm_registers"].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)

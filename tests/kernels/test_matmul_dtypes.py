@@ -51,12 +51,12 @@ def edges() -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("dtypes", PRODUCTS, ids=",".join)
 def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> None:
     given = [product(s, dtypes, "[0,1,2]", "[0,1,2]") for s in edges()]
-    check_random(legal_cases("matmul_broadcast", tuple(given)))
+    check_random(legal_cases("gemm_registers", tuple(given)))
     few = [(1, 6, 7, 16), (1, 3, 5, 9), (1, 1, 4, 1)]
     panels = ("[0,2,1]", "[0,1,2,1p6]"), ("[0,2,1,2p16]", "[0,1,2]")
     check_random(
         legal_cases(
-            "matmul_broadcast",
+            "gemm_registers",
             tuple(
                 product(s, dtypes, *p) for s in few for p in itertools.product(*panels)
             ),
@@ -68,7 +68,7 @@ def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> No
 def test_pairs_at_every_edge_size(lhs: str) -> None:
     rhs = "[0,2,1,2p16,1p2]"
     given = [product(s, ("s16", "s16", "s32"), lhs, rhs) for s in edges()]
-    cases = legal_cases("matmul_pairs", tuple(given))
+    cases = legal_cases("int_dot2", tuple(given))
     assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
     check_random(cases)
 
@@ -76,7 +76,7 @@ def test_pairs_at_every_edge_size(lhs: str) -> None:
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_saturating_pairs_at_every_edge_size(lhs: str) -> None:
     given = [product(s, ("u8", "s8", "s16"), lhs, "[0,2,1,2p32,1p2]") for s in edges()]
-    cases = legal_cases("matmul_saturating_pairs", tuple(given))
+    cases = legal_cases("int_dot2_saturating", tuple(given))
     assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
     check_random(cases)
 
@@ -105,9 +105,7 @@ def test_halves_at_every_edge_size() -> None:
     forms = "f32@L1[0,1,2,2oe16]", "bf16@L1[0,2,1]", "f32@L1[0,1,2]"
     sizes = [(1, 1, k, n) for k in EDGE for n in (1, 3, 8)]
     sizes += [(1, m, k, n) for m in range(1, 6) for n in range(1, 9) for k in (16, 33)]
-    cases = legal_cases(
-        "matmul_dot_halves", tuple(spec(MATMUL, s, *forms) for s in sizes)
-    )
+    cases = legal_cases("gemm_dot_bf16", tuple(spec(MATMUL, s, *forms) for s in sizes))
     assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
     assert {c.spec.sizes[1] for c in cases} == {1, 2, 3, 4}
     check_random(cases)
@@ -122,8 +120,8 @@ def test_all_products_of_u8_and_s8() -> None:
     saturating = product((1, 4, 2, 16), ("u8", "s8", "s16"), *forms)
     exact = product((1, 4, 2, 16), ("s16", "s16", "s32"), *forms)
     cases = [
-        Case("matmul_saturating_pairs", saturating),
-        Case("matmul_pairs", exact),
+        Case("int_dot2_saturating", saturating),
+        Case("int_dot2", exact),
     ]
     engine = compiled(cases)
 
@@ -151,7 +149,7 @@ FAR_BYTES = BYTES[0], BYTES[1].replace("L1", "L2"), BYTES[2]
 
 def test_bytes_by_float_at_every_edge_size() -> None:
     given = [spec(MATMUL, s, *BYTES) for s in edges()]
-    cases = legal_cases("matmul_pairs_float", tuple(given))
+    cases = legal_cases("int_dot2_float", tuple(given))
     assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
     check_random(cases)
 
@@ -160,9 +158,7 @@ def test_bytes_by_float_at_every_edge_size() -> None:
 def test_bytes_by_float_of_panels_in_l2_are_exact(accum: bool) -> None:
     sizes = [(1, m, 5, n) for m in (1, 5, 6) for n in (*EDGE, 112, 113, 130)]
     sizes += [(1, 6, k, n) for k in (2, 9, 256, 257, 511, 512) for n in (17, 48, 60)]
-    cases = [
-        Case("matmul_pairs_float", spec(Matmul(accum), s, *FAR_BYTES)) for s in sizes
-    ]
+    cases = [Case("int_dot2_float", spec(Matmul(accum), s, *FAR_BYTES)) for s in sizes]
     check_random(cases)
 
 
@@ -170,7 +166,7 @@ def test_the_greatest_bytes_add_up_exactly_by_float() -> None:
     """Sums of parts just below 2^24, rows of lhs at the most that 16 bits hold."""
     sizes = [(1, 3, k, 9) for k in (2, 255, 256, 257, 258, 511, 512, 1024, 2047, 2048)]
     sizes += [(1, 6, 256, n) for n in (16, 17, 33, 64, 128)]
-    cases = [Case("matmul_pairs_float", spec(MATMUL, s, *BYTES)) for s in sizes]
+    cases = [Case("int_dot2_float", spec(MATMUL, s, *BYTES)) for s in sizes]
     engine = compiled(cases)
 
     def everything() -> int:
@@ -194,7 +190,7 @@ def test_what_bytes_by_float_need_is_said() -> None:
         ((1, 6, 513, 64), ["takes at most 512 k"]),
     ):
         given = spec(MATMUL, sizes, *(FAR_BYTES if sizes[3] > 16 else BYTES))
-        conditions = KERNELS["matmul_pairs_float"].conditions(Frame.of(given))
+        conditions = KERNELS["int_dot2_float"].conditions(Frame.of(given))
         found = [c.text for c in conditions if not c.holds]
         assert len(found) == len(said)
         assert found[0].startswith(said[0])
@@ -202,7 +198,7 @@ def test_what_bytes_by_float_need_is_said() -> None:
 
 def test_what_pairs_need_is_said() -> None:
     given = product((1, 2, 1, 8), ("s16", "s16", "s32"), "[0,1,2]", "[0,2,1,2p16,1p2]")
-    conditions = KERNELS["matmul_pairs"].conditions(Frame.of(given))
+    conditions = KERNELS["int_dot2"].conditions(Frame.of(given))
     assert [c.text for c in conditions if not c.holds] == [
         "takes pairs along k: k < 2 has none"
     ]
@@ -214,14 +210,14 @@ QUADS = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
 def test_quads_at_every_edge_size() -> None:
     given = [spec(MATMUL, s, *QUADS) for s in edges()]
     given += [spec(MATMUL, (1, m, k, 8), *QUADS) for m in (7, 12) for k in (4, 6, 9)]
-    cases = legal_cases("matmul_quads", tuple(given))
+    cases = legal_cases("int_dot4", tuple(given))
     assert {c.spec.sizes[2] for c in cases} >= set(EDGE) - {1, 2, 3}
     assert {c.spec.sizes[1] for c in cases} >= {1, 5, 12}
     check_random(cases)
 
 
 def test_pairs_of_the_greatest_bytes_are_not_cut_off_in_quads() -> None:
-    cases = [Case("matmul_quads", spec(MATMUL, (1, 3, k, 9), *QUADS)) for k in (4, 67)]
+    cases = [Case("int_dot4", spec(MATMUL, (1, 3, k, 9), *QUADS)) for k in (4, 67)]
     engine = compiled(cases)
 
     def everything() -> int:

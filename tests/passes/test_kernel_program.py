@@ -61,7 +61,7 @@ LEAVES: dict[str, tuple[str, Kind, tuple[int, ...], tuple[str, ...]]] = {
     "test.pack": ("move_transpose", Move(3), (1, 6, 8), (ROWS, PANEL)),
     "test.load": ("move_load", Move(3), (1, 6, 16), (ROWS, SUMS)),
     "test.matmul": (
-        "matmul_broadcast",
+        "gemm_registers",
         Matmul(True),
         (1, 6, 32, 16),
         (PANEL, ROWS, SUMS),

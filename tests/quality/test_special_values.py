@@ -72,9 +72,9 @@ def distinct(values: Array) -> Array:
 
 
 def in_order(text: str) -> Iterator[morello.Kernel]:
-    """Random programs that do not add up along k in lanes (`matmul_dot`)."""
+    """Random programs that do not add up along k in lanes (`gemv_dot`)."""
     every = (unsearched(text, seed) for seed in itertools.count())
-    ordered = (kernel for kernel in every if "matmul_dot" not in str(kernel.schedule))
+    ordered = (kernel for kernel in every if "gemv_dot" not in str(kernel.schedule))
     return itertools.islice(ordered, len(PROGRAMS))
 
 

@@ -58,7 +58,7 @@ def _lowered(spec: Spec) -> Iterator[ir.Module]:
     """Random programs of a product by broadcasts, before their types are LLVM's."""
     for seed in range(100):
         impl = random_program(spec, random.Random(seed))
-        if impl and "matmul_broadcast" in str(impl):
+        if impl and "gemm_registers" in str(impl):
             module = scheduled_module([impl])
             Pipeline.parse(LOWER).run(module.operation)
             Pipeline.parse("builtin.module(canonicalize)").run(module.operation)

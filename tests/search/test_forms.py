@@ -43,7 +43,7 @@ def moves(impl: Impl, operand: str) -> set[tuple[str, str]]:
     }
 
 
-BROADCASTS = {"matmul_broadcast", "matmul_block"}
+BROADCASTS = {"gemm_registers", "gemm_tile"}
 """The kernels of one loop over k that broadcasts elements of lhs."""
 
 
@@ -77,14 +77,14 @@ def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
         text = "matmul:1x256x1000:bf16,bf16,f32:rhs=[0,2,1,2p64]"
         spec = parse_spec(text, target.limits)
         impl = Solver(target.at(spec)).solve(spec).impl
-        assert ("matmul_axpy_bf16_ahead" in kernels(impl)) is asks, target.name
+        assert ("gemv_axpy_bf16_prefetch" in kernels(impl)) is asks, target.name
 
 
 def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
     for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
         spec = parse_spec("matmul:1000x3x1000:f32", target.limits)
         found = kernels(Solver(target.at(spec)).solve(spec).impl)
-        assert ("matmul_outer" in found) is asks, target.name
+        assert ("gemm_outer" in found) is asks, target.name
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_vectors_ask_soon_before_they_read_where_that_pays(
 @pytest.mark.parametrize(
     ("text", "kernel"),
     [
-        ("1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]", "matmul_axpy_bf16_apart"),
-        ("1x1024x1024:f32", "matmul_axpy_apart"),
-        ("1024x1024x1:f32", "matmul_dot_apart"),
+        ("1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]", "gemv_axpy_bf16_streams"),
+        ("1x1024x1024:f32", "gemv_axpy_streams"),
+        ("1024x1024x1:f32", "gemv_dot_streams"),
     ],
 )
 def test_vectors_read_matrices_apart_where_that_pays(text: str, kernel: str) -> None:
@@ -125,21 +125,21 @@ def test_bf16_is_widened_as_it_is_packed() -> None:
 def test_few_columns_are_multiplied_along_k() -> None:
     impl = program("matmul:48x128x4:f32")
     assert ("[0,2,1]", "") in moves(impl, "rhs")
-    assert kernels(impl) == {"move_transpose", "matmul_dot"}
+    assert kernels(impl) == {"move_transpose", "gemv_dot"}
 
 
 def test_u8_and_s8_are_widened_to_pairs_without_a_sign() -> None:
     impl = program("matmul:48x67x64:u8,s8,s32")
     assert ("[0,1,2]", "u8w") in moves(impl, "lhs")
     assert ("[0,2,1,2p16,1p2]", "s8z") in moves(impl, "rhs")
-    assert {"matmul_pairs_float", "move_interleave"} <= kernels(impl)
+    assert {"int_dot2_float", "move_interleave"} <= kernels(impl)
 
 
 @pytest.mark.parametrize(("dtypes", "out"), [("s8,s8", "s32"), ("u8,s8", "s16")])
 def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
     impl = program(f"matmul:48x67x64:{dtypes},{out}")
     assert ("[0,2,1,2p16,1p2]", "s16") in moves(impl, "rhs")
-    assert {"matmul_pairs", "move_interleave"} <= kernels(impl)
+    assert {"int_dot2", "move_interleave"} <= kernels(impl)
     casts = {
         n.action.dtype
         for n in nodes(impl)
@@ -160,13 +160,13 @@ def test_packs_that_cut_pairs_leave_a_program(lhs: str, rhs: str) -> None:
     )
     spec = dataclasses.replace(spec, tensors=(*tensors, spec.tensors[2]))
     impl = Solver(AVX2).solve(spec).impl
-    assert kernels(impl) & {"matmul_saturating_scalar", "matmul_saturating_pairs"}
+    assert kernels(impl) & {"matmul_saturating_scalar", "int_dot2_saturating"}
 
 
 def test_saturating_pairs_keep_their_dtypes() -> None:
     impl = program("matmul:48x67x64:u8,s8,s16:saturating=true")
     assert ("[0,2,1,2p32,1p2]", "") in moves(impl, "rhs")
-    assert "matmul_saturating_pairs" in kernels(impl)
+    assert "int_dot2_saturating" in kernels(impl)
     assert all(not dtype for _, dtype in moves(impl, "rhs") | moves(impl, "lhs"))
 
 
@@ -174,7 +174,7 @@ def test_rows_of_bf16_are_split_into_odd_and_even_ones() -> None:
     """Columns of rhs lie along k: each word holds an even and an odd element."""
     impl = program("matmul:4x512x64:bf16,bf16,f32:rhs=[0,2,1]")
     assert ("[0,1,2,2oe16]", "f32") in moves(impl, "lhs")
-    assert {"matmul_dot_halves", "move_odd_even"} <= kernels(impl)
+    assert {"gemm_dot_bf16", "move_odd_even"} <= kernels(impl)
 
 
 def test_a_column_major_operand_is_brought_to_panels() -> None:
@@ -249,4 +249,4 @@ def test_kernels_ask_only_for_what_can_still_be() -> None:
         Form(Dtype.S16, Layout.parse("[0,2,1,2p16,1p2]")),
     )
     wide = parse_spec("matmul:4x4x4:s32,s8,s32", AVX2.limits).key
-    assert KERNELS["matmul_pairs"].forms(wide, 1) == ()
+    assert KERNELS["int_dot2"].forms(wide, 1) == ()

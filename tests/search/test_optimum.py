@@ -80,7 +80,7 @@ def test_no_transpose_is_better(rows: int) -> None:
 )
 def test_first_parts_are_peeled_again(text: str, peeled: list[int]) -> None:
     """Without a fill and with at most 8 rows of rhs at a time, nothing else is left."""
-    target = dataclasses.replace(PEELS, kernels=("matmul_block",))
+    target = dataclasses.replace(PEELS, kernels=("gemm_tile",))
     spec = parse_spec(text, target.limits)
     found, solver = Agreement(), Solver(target)
     compare(spec, solver, BruteForce(target), found)

@@ -1,4 +1,4 @@
-"""matmul_block: exact at every edge size, in every layout; its loop; its reasons."""
+"""gemm_tile: exact at every edge size, in every layout; its loop; its reasons."""
 
 import itertools
 
@@ -34,7 +34,7 @@ def test_every_edge_size_is_exact(accum: bool) -> None:
     sizes += [(1, 1, 9, n) for n in range(90, 113)]
     sizes += [(1, m, k, n) for k in EDGE for m, n in ((3, 11), (6, 16))]
     given = [block(accum, s) for s in dict.fromkeys(sizes)]
-    check_random(legal_cases("matmul_block", tuple(given)))
+    check_random(legal_cases("gemm_tile", tuple(given)))
 
 
 def test_every_layout_and_narrower_factors_are_exact() -> None:
@@ -46,14 +46,14 @@ def test_every_layout_and_narrower_factors_are_exact() -> None:
         for forms in itertools.product(LHS, RHS, OUT)
         for accum, pair in itertools.product((True, False), dtypes)
     ]
-    check_random(legal_cases("matmul_block", tuple(given)))
+    check_random(legal_cases("gemm_tile", tuple(given)))
 
 
 @pytest.mark.parametrize("accum", [True, False])
 @pytest.mark.parametrize(("m", "n"), [(6, 16), (4, 24)])
 def test_the_loop_has_the_sums_and_nothing_of_out(accum: bool, m: int, n: int) -> None:
     forms = f"[0,1,2,1p{m}]", f"[0,2,1,2p{n}]", "[0,1,2]"
-    lines = assembly("matmul_block", block(accum, (1, m, 256, n), forms))
+    lines = assembly("gemm_tile", block(accum, (1, m, 256, n), forms))
     body = loop(lines)
     found = opcodes(body)
     assert m * n // 8 == 12
@@ -73,7 +73,7 @@ def test_the_way_out_costs_little_beside_the_loop() -> None:
 
     def cost(k: int) -> int:
         frame = Frame.of(block(True, (1, 6, k, 16)))
-        return int(price("matmul_block", frame))
+        return int(price("gemm_tile", frame))
 
     assert cost(512) - cost(256) == 256 * 12 * AVX2.ops.fma
     assert cost(256) < 1.02 * (cost(512) - cost(256))
@@ -97,5 +97,5 @@ def test_what_does_not_fit_says_why(
 ) -> None:
     given = block(True, sizes, ("[0,1,2,1p4]", "[0,2,1,2p16]", "[0,2,1,2p24]"))
     given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
-    conditions = KERNELS["matmul_block"].conditions(Frame.of(given))
+    conditions = KERNELS["gemm_tile"].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)

@@ -1,4 +1,4 @@
-"""matmul_rows: exact at every edge size; where it applies; what it costs."""
+"""gemm_rows: exact at every edge size; where it applies; what it costs."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_every_edge_size_is_exact(accum: bool) -> None:
     sizes = [(1, m, 5, n) for m in range(1, 7) for n in EDGE]
     sizes += [(1, m, k, n) for k in EDGE for m, n in ((3, 51), (4, 48), (6, 40))]
     given = [rows(accum, s) for s in dict.fromkeys(sizes)]
-    cases = legal_cases("matmul_rows", tuple(given))
+    cases = legal_cases("gemm_rows", tuple(given))
     assert len(cases) > 100
     check_random(cases)
 
@@ -28,7 +28,7 @@ def test_every_edge_size_is_exact(accum: bool) -> None:
 def test_every_layout_of_lhs_is_exact(lhs: str) -> None:
     sizes = [(1, m, 7, n) for m in (1, 2, 6) for n in (64, 67)]
     given = tuple(rows(accum, s, lhs) for s in sizes for accum in (True, False))
-    check_random(legal_cases("matmul_rows", given))
+    check_random(legal_cases("gemm_rows", given))
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_what_does_not_fit_says_why(
 ) -> None:
     given = rows(True, sizes)
     given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
-    conditions = KERNELS["matmul_rows"].conditions(Frame.of(given))
+    conditions = KERNELS["gemm_rows"].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
 
 
 def test_rows_with_gaps_or_in_l1_are_not_its_own() -> None:
     for rhs in ("f32@L2[0,1,2]", "f32@L1[0,1,2]!", "f32@MEM[0,1,2]!"):
         forms = "f32@L1[0,1,2]", rhs, "f32@L1[0,1,2]"
-        assert not legal("matmul_rows", spec(Matmul(True), (1, 6, 9, 64), *forms))
+        assert not legal("gemm_rows", spec(Matmul(True), (1, 6, 9, 64), *forms))
 
 
 def test_it_costs_its_blocks_and_lines_that_come_meanwhile() -> None:
@@ -65,7 +65,7 @@ def test_it_costs_its_blocks_and_lines_that_come_meanwhile() -> None:
         return int(price(name, Frame.of(given)))
 
     near = ("f32@L1[0,1,2]",) * 3
-    block = cost("matmul_block", spec(Matmul(False), (1, 6, 128, 16), *near))
-    all_rows = cost("matmul_rows", rows(False, (1, 6, 128, 128)))
+    block = cost("gemm_tile", spec(Matmul(False), (1, 6, 128, 16), *near))
+    all_rows = cost("gemm_rows", rows(False, (1, 6, 128, 128)))
     lines = 128 * 128 * 4 // 64 * AVX2.coefficients.line_l2_overlapped
     assert 7.9 * block < all_rows - lines < 8 * block

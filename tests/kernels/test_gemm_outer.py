@@ -1,4 +1,4 @@
-"""matmul_outer: exact at edges; where it applies; what it asks for."""
+"""gemm_outer: exact at edges; where it applies; what it asks for."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from morello.spec.frame import Frame
 from tests.kernels.harness import check_random, legal_cases, price, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
 
-NAME = "matmul_outer"
+NAME = "gemm_outer"
 
 
 def outer(
@@ -36,7 +36,7 @@ def test_it_is_exact_at_edges(dtype: str, accum: bool) -> None:
     ("sizes", "vrf", "reason"),
     [
         ((2, 2, 1, 512), 16, "needs b = 1"),
-        ((1, 1, 1, 512), 16, "takes two rows or more: use matmul_axpy"),
+        ((1, 1, 1, 512), 16, "takes two rows or more: use gemv_axpy"),
         ((1, 2, 7, 512), 16, "takes at most 6 k"),
         ((1, 2, 1, 511), 16, "takes rows twice as long as what is asked for"),
         ((1, 2, 1, 512), 9, "needs free registers for factors and sums"),

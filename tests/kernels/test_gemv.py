@@ -40,21 +40,21 @@ def test_axpy_is_exact_at_every_edge_size(dtype: str) -> None:
     sizes += [(1, m, 9, n) for m in (1, 4) for n in EDGE]
     sizes += [(1, m, k, 19) for m in (1, 3) for k in EDGE]
     given = [axpy(s, dtype) for s in dict.fromkeys(sizes)]
-    cases = legal_cases("matmul_axpy", tuple(given))
+    cases = legal_cases("gemv_axpy", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
 
 
 def test_axpy_is_exact_where_it_prefetches() -> None:
     sizes = itertools.product((1,), (1, 2, 6), (1, 8, 15, 16, 17, 40), (5, 16, 50))
-    check_random(Case("matmul_axpy", axpy(s, rhs="MEM")) for s in sizes)
+    check_random(Case("gemv_axpy", axpy(s, rhs="MEM")) for s in sizes)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
     sizes = itertools.product((1,), (2, 5, 6), (8, 11, 12, 17, 40), (5, 16, 50))
     given = [axpy(s, dtype, "MEM", accum) for s in sizes for accum in (True, False)]
-    check_random(Case("matmul_axpy_four", s) for s in given)
+    check_random(Case("gemv_axpy_4", s) for s in given)
 
 
 @pytest.mark.parametrize("accum", [True, False])
@@ -63,7 +63,7 @@ def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, m, k, 1024) for m in (1, 2, 6) for k in (8, 11, 12)]
     sizes += [(1, m, 9, n) for m in (1, 3) for n in (1025, 1032, 1040, 1100, 2053)]
     given = [axpy(s, dtype, "MEM", accum) for s in sizes]
-    cases = legal_cases("matmul_axpy_ahead", tuple(given))
+    cases = legal_cases("gemv_axpy_prefetch", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
 
@@ -74,7 +74,7 @@ def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, 1, k, 50) for k in (10, 11, 14, 15, 31)]
     sizes += [(1, 1, 16, n) for n in (*EDGE, 96)]
     given = [whole_rhs(axpy(s, dtype, "MEM", accum)) for s in sizes]
-    check_random(Case("matmul_axpy_apart", s) for s in given)
+    check_random(Case("gemv_axpy_streams", s) for s in given)
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
@@ -82,14 +82,14 @@ def test_axpy_of_bf16_rows_apart_is_exact(lhs: str, accum: bool) -> None:
     sizes = [(1, 1, 13, n) for n in (*EDGE, 64, 75, 96)]
     sizes += [(1, 1, k, 70) for k in (10, 11, 14, 15, 31)]
     given = [whole_rhs(mixed(s, lhs, accum=accum)) for s in sizes]
-    check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
+    check_random(Case("gemv_axpy_bf16_streams", s) for s in given)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
     sizes = itertools.product((1,), (1, 6), (1, 3, 8, 9, 16, 17, 40), (5, 16, 32, 50))
     given = [axpy(s, dtype, "MEM", accum=False) for s in sizes]
-    check_random(Case("matmul_axpy", s) for s in given)
+    check_random(Case("gemv_axpy", s) for s in given)
 
 
 @pytest.mark.parametrize("accum", [False, True])
@@ -100,7 +100,7 @@ def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
     sizes += [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (1, 1))]
     sizes += [(1, m, 9, n) for e in EDGE for m, n in ((1, e), (e, 1))]
     given = [dot(s, dtype, accum) for s in dict.fromkeys(sizes)]
-    cases = legal_cases("matmul_dot", tuple(given))
+    cases = legal_cases("gemv_dot", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
 
@@ -108,7 +108,7 @@ def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
 def test_dot_is_exact_where_it_prefetches() -> None:
     sides = ((1, 8), (1, 17), (40, 1), (2, 13), (9, 3), (4, 12))
     sizes = [(1, m, k, n) for m, n in sides for k in (1, 16, 33, 100)]
-    check_random(Case("matmul_dot", dot(s, level="MEM")) for s in sizes)
+    check_random(Case("gemv_dot", dot(s, level="MEM")) for s in sizes)
 
 
 @pytest.mark.parametrize("accum", [True, False])
@@ -118,7 +118,7 @@ def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, m, k, n) for m, n in sides for k in (2048, 2055)]
     sizes += [(1, 8, k, 1) for k in (1024, 1025, 1033, 1040, 1070)]
     given = [dot(s, dtype, accum, level="MEM") for s in sizes]
-    cases = legal_cases("matmul_dot_ahead", tuple(given))
+    cases = legal_cases("gemv_dot_prefetch", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
 
@@ -127,7 +127,7 @@ def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
 def test_dot_of_bf16_that_asks_ahead_is_exact(lhs: str) -> None:
     sizes = [(1, m, k, n) for m, n in ((1, 8), (1, 11), (2, 9)) for k in (4096, 4121)]
     given = [mixed(s, lhs, f"MEM{COLUMNS}") for s in sizes]
-    check_random(Case("matmul_dot_ahead", s) for s in given)
+    check_random(Case("gemv_dot_prefetch", s) for s in given)
 
 
 @pytest.mark.parametrize("accum", [True, False])
@@ -136,7 +136,7 @@ def test_dot_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, 1, k, n) for n in (10, 14, 31) for k in (1, 19, 40)]
     sizes += [(1, 12, k, 1) for k in EDGE] + [(1, m, 19, 1) for m in (10, 14, 50)]
     given = [dot(s, dtype, accum, level="MEM") for s in sizes]
-    check_random(Case("matmul_dot_apart", s) for s in given)
+    check_random(Case("gemv_dot_streams", s) for s in given)
 
 
 def mixed(
@@ -149,9 +149,9 @@ def mixed(
 def test_axpy_of_bf16_is_exact_at_every_edge_size(lhs: str) -> None:
     sizes = [(1, m, 9, n) for m in (1, 2) for n in EDGE]
     sizes += [(1, m, k, n) for k in EDGE for m, n in ((1, 75), (2, 32))]
-    check_random(Case("matmul_axpy_bf16", mixed(s, lhs)) for s in dict.fromkeys(sizes))
+    check_random(Case("gemv_axpy_bf16", mixed(s, lhs)) for s in dict.fromkeys(sizes))
     over = itertools.product((1,), (1, 2), (1, 8, 9, 16, 24), (5, 32, 64, 75))
-    check_random(Case("matmul_axpy_bf16", mixed(s, lhs, accum=False)) for s in over)
+    check_random(Case("gemv_axpy_bf16", mixed(s, lhs, accum=False)) for s in over)
 
 
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
@@ -161,7 +161,7 @@ def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
     some = (1, 31, 32, 33, 64)
     sizes += [(1, m, k, n) for m in (1, 2) for k in (1, 40) for n in some]
     given = tuple(mixed(s, lhs, panel) for s in sizes)
-    cases = legal_cases("matmul_axpy_bf16", given)
+    cases = legal_cases("gemv_axpy_bf16", given)
     assert len(cases) == 64 + 32 + 2 * (5 + 3)
     check_random(cases)
 
@@ -174,19 +174,19 @@ def test_axpy_of_bf16_panels_that_asks_ahead_is_exact(lhs: str, accum: bool) -> 
     sizes = [(1, 1, 50, n) for n in (*EDGE, 192, 200)]
     sizes += [(1, 1, k, 160) for k in (48, 49, 51, 52, 96, 131)]
     given = [mixed(s, lhs, PANELS, accum) for s in sizes]
-    check_random(Case("matmul_axpy_bf16_ahead", s) for s in given)
+    check_random(Case("gemv_axpy_bf16_prefetch", s) for s in given)
 
 
 @pytest.mark.parametrize(("k", "n", "lines"), [(48, 64, 0), (52, 64, 8), (48, 40, 0)])
 def test_the_last_panel_asks_for_nothing_behind_it(k: int, n: int, lines: int) -> None:
     given = mixed((1, 1, k, n), "f32", PANELS)
-    found = opcodes(assembly("matmul_axpy_bf16_ahead", given))
+    found = opcodes(assembly("gemv_axpy_bf16_prefetch", given))
     assert found["prefetcht0"] == lines
 
 
 def test_few_rows_do_not_ask_ahead() -> None:
     given = mixed((1, 1, 47, 64), "f32", PANELS)
-    assert not legal_cases("matmul_axpy_bf16_ahead", (given,))
+    assert not legal_cases("gemv_axpy_bf16_prefetch", (given,))
 
 
 SPECIALIZE_RANGE = "MEM[0,2,1,2p16]"
@@ -197,14 +197,14 @@ def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
     sizes = [(1, 1, 10, n) for n in (*EDGE, 96, 97, 111, 112, 200, 300)]
     sizes += [(1, 1, k, 230) for k in EDGE if k >= 10]
     given = [mixed(s, lhs, SPECIALIZE_RANGE, accum) for s in dict.fromkeys(sizes)]
-    check_random(Case("matmul_axpy_bf16_apart", s) for s in given)
+    check_random(Case("gemv_axpy_bf16_streams", s) for s in given)
 
 
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_dot_of_bf16_rows_apart_is_exact(lhs: str) -> None:
     sizes = [(1, 1, k, 13) for k in EDGE] + [(1, 1, 40, n) for n in (10, 14, 31)]
     given = [mixed(s, lhs, f"MEM{COLUMNS}") for s in sizes]
-    check_random(Case("matmul_dot_apart", s) for s in given)
+    check_random(Case("gemv_dot_streams", s) for s in given)
 
 
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
@@ -213,7 +213,7 @@ def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     sizes = [(1, m, k, n) for k in EDGE for m, n in ((1, 9), (7, 2), (2, 17))]
     sizes += [(1, m, 33, n) for e in EDGE for m, n in ((1, e), (e, 1), (2, e))]
     given = [mixed(s, lhs, columns, accum) for s in dict.fromkeys(sizes)]
-    check_random(Case("matmul_dot", s) for s in given)
+    check_random(Case("gemv_dot", s) for s in given)
 
 
 def whole_rhs(given: Spec) -> Spec:
@@ -225,33 +225,33 @@ def whole_rhs(given: Spec) -> Spec:
 
 def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
     given = dot((1, 5, 40, 1), rhs=ROWS)
-    assert not KERNELS["matmul_dot"].accepts(given.key)
-    assert KERNELS["matmul_dot"].accepts(whole_rhs(given).key)
+    assert not KERNELS["gemv_dot"].accepts(given.key)
+    assert KERNELS["gemv_dot"].accepts(whole_rhs(given).key)
     two = Frame.of(whole_rhs(dot((1, 5, 40, 2), rhs=ROWS)))
-    reasons = [c.text for c in KERNELS["matmul_dot"].conditions(two) if not c.holds]
+    reasons = [c.text for c in KERNELS["gemv_dot"].conditions(two) if not c.holds]
     assert reasons == ["needs n = 1 where rhs is row-major: tile n to 1"]
 
 
 @pytest.mark.parametrize(
     ("name", "sizes", "vrf", "reason"),
     [
-        ("matmul_axpy", (2, 1, 8, 16), 16, "needs b = 1"),
-        ("matmul_axpy", (1, 7, 8, 16), 16, "takes at most 6 rows"),
-        ("matmul_axpy", (1, 6, 8, 16), 14, "needs free registers for sums and factors"),
-        ("matmul_axpy", (1, 1, 8, 1 << 20), 16, "needs room in L2 for twice 8 rows"),
-        ("matmul_axpy_four", (1, 1, 8, 16), 16, "takes more than one row"),
-        ("matmul_axpy_apart", (1, 2, 64, 16), 16, "takes one row"),
-        ("matmul_axpy_apart", (1, 1, 9, 16), 16, "takes at least 10 rows of rhs"),
-        ("matmul_axpy_four", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
-        ("matmul_axpy_ahead", (1, 1, 7, 4096), 16, "takes at least 8 rows of rhs"),
-        ("matmul_axpy_ahead", (1, 1, 8, 1023), 16, "do not split n"),
-        ("matmul_dot_ahead", (1, 1, 1023, 8), 16, "do not split k"),
-        ("matmul_dot_ahead", (1, 1, 4096, 7), 16, "takes twice the rows"),
-        ("matmul_dot", (2, 1, 8, 16), 16, "needs b = 1"),
-        ("matmul_dot_apart", (1, 2, 8, 16), 16, "takes one row or column"),
-        ("matmul_dot_apart", (1, 1, 8, 9), 16, "takes at least 10 of the others"),
-        ("matmul_dot", (1, 5, 8, 5), 16, "takes at most 4 rows or columns"),
-        ("matmul_dot", (1, 1, 8, 16), 10, "needs free registers for its sums"),
+        ("gemv_axpy", (2, 1, 8, 16), 16, "needs b = 1"),
+        ("gemv_axpy", (1, 7, 8, 16), 16, "takes at most 6 rows"),
+        ("gemv_axpy", (1, 6, 8, 16), 14, "needs free registers for sums and factors"),
+        ("gemv_axpy", (1, 1, 8, 1 << 20), 16, "needs room in L2 for twice 8 rows"),
+        ("gemv_axpy_4", (1, 1, 8, 16), 16, "takes more than one row"),
+        ("gemv_axpy_streams", (1, 2, 64, 16), 16, "takes one row"),
+        ("gemv_axpy_streams", (1, 1, 9, 16), 16, "takes at least 10 rows of rhs"),
+        ("gemv_axpy_4", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
+        ("gemv_axpy_prefetch", (1, 1, 7, 4096), 16, "takes at least 8 rows of rhs"),
+        ("gemv_axpy_prefetch", (1, 1, 8, 1023), 16, "do not split n"),
+        ("gemv_dot_prefetch", (1, 1, 1023, 8), 16, "do not split k"),
+        ("gemv_dot_prefetch", (1, 1, 4096, 7), 16, "takes twice the rows"),
+        ("gemv_dot", (2, 1, 8, 16), 16, "needs b = 1"),
+        ("gemv_dot_streams", (1, 2, 8, 16), 16, "takes one row or column"),
+        ("gemv_dot_streams", (1, 1, 8, 9), 16, "takes at least 10 of the others"),
+        ("gemv_dot", (1, 5, 8, 5), 16, "takes at most 4 rows or columns"),
+        ("gemv_dot", (1, 1, 8, 16), 10, "needs free registers for its sums"),
     ],
 )
 def test_what_does_not_fit_says_why(
@@ -269,7 +269,7 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
 
     def cost(level: str) -> int:
         frame = Frame.of(axpy((1, 6, 512, 512), rhs=level))
-        total: int = price("matmul_axpy", frame)
+        total: int = price("gemv_axpy", frame)
         return total
 
     for level, line in (
@@ -282,10 +282,10 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
 def test_factors_that_registers_do_not_hold_cost_loads() -> None:
     def cost(m: int) -> float:
         frame = Frame.of(axpy((1, m, 3, 1008), accum=False))
-        return int(price("matmul_axpy", frame)) / m
+        return int(price("gemv_axpy", frame)) / m
 
     def on_stack(m: int) -> int:
-        lines = assembly("matmul_axpy", axpy((1, m, 3, 1008), accum=False))
+        lines = assembly("gemv_axpy", axpy((1, m, 3, 1008), accum=False))
         return sum("(%rsp)" in line for line in max(loops(lines), key=len))
 
     assert on_stack(2) == 0 < on_stack(4) < on_stack(6)
@@ -303,7 +303,7 @@ def products_of(found: Counter[str]) -> int:
 
 
 def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
-    body, found = hot_loop("matmul_axpy", axpy((1, 1, 64, 512), rhs="MEM"))
+    body, found = hot_loop("gemv_axpy", axpy((1, 1, 64, 512), rhs="MEM"))
     assert products_of(found) == 16
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 4
@@ -313,14 +313,14 @@ def test_axpy_loads_and_stores_out_once_for_eight_rows() -> None:
 def test_rows_that_ask_ahead_ask_for_as_many_lines_as_they_read() -> None:
     """Of themselves, and at their end of the next rows; the last ones for nothing."""
     for name, given, products in (
-        ("matmul_axpy_ahead", axpy((1, 1, 64, 2048), rhs="MEM"), 8),
-        ("matmul_axpy_ahead", axpy((1, 4, 64, 2048), rhs="MEM"), 32),
-        ("matmul_dot_ahead", dot((1, 64, 2048, 1), level="MEM"), 8),
+        ("gemv_axpy_prefetch", axpy((1, 1, 64, 2048), rhs="MEM"), 8),
+        ("gemv_axpy_prefetch", axpy((1, 4, 64, 2048), rhs="MEM"), 32),
+        ("gemv_dot_prefetch", dot((1, 64, 2048, 1), level="MEM"), 8),
     ):
         body, found = hot_loop(name, given)
         assert found["prefetcht0"] == 4, name
         assert products_of(found) == products
-        # Of several rows some factors are on the stack, as those of `matmul_axpy`.
+        # Of several rows some factors are on the stack, as those of `gemv_axpy`.
         assert not touches_stack(body) or given.sizes[1] == 4
         asking = [
             Counter(opcodes(loop))["prefetcht0"]
@@ -331,8 +331,8 @@ def test_rows_that_ask_ahead_ask_for_as_many_lines_as_they_read() -> None:
 
 def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:
     for name, given, rows in (
-        ("matmul_axpy_bf16", mixed((1, 1, 64, 512), "f32"), 8),
-        ("matmul_dot", mixed((1, 1, 512, 64), "bf16", f"MEM{COLUMNS}"), 4),
+        ("gemv_axpy_bf16", mixed((1, 1, 64, 512), "f32"), 8),
+        ("gemv_dot", mixed((1, 1, 512, 64), "bf16", f"MEM{COLUMNS}"), 4),
     ):
         body, found = hot_loop(name, given)
         assert found["vpslld"] >= 2 * rows
@@ -343,7 +343,7 @@ def test_bf16_is_widened_by_a_shift_and_a_mask() -> None:
 
 def test_panels_ask_for_as_many_lines_as_they_read() -> None:
     given = mixed((1, 1, 512, 192), "f32", PANELS)
-    body, found = hot_loop("matmul_axpy_bf16_ahead", given)
+    body, found = hot_loop("gemv_axpy_bf16_prefetch", given)
     assert found["prefetcht0"] == 8
     assert found["vbroadcastss"] == 4
     assert found["vmovdqu"] == 16
@@ -352,24 +352,24 @@ def test_panels_ask_for_as_many_lines_as_they_read() -> None:
 
 def test_runs_apart_are_read_side_by_side() -> None:
     given = mixed((1, 1, 512, 960), "f32", SPECIALIZE_RANGE)
-    body, found = hot_loop("matmul_axpy_bf16_apart", given)
+    body, found = hot_loop("gemv_axpy_bf16_streams", given)
     assert found["vbroadcastss"] == 2
     assert found["vmovdqu"] == found["vpslld"] == 2 * 5
     assert found["prefetcht1"] == 5
     assert products_of(found) == 2 * 10
     assert not touches_stack(body)
     given = mixed((1, 1, 512, 60), "bf16", f"MEM{COLUMNS}")
-    body, found = hot_loop("matmul_dot_apart", given)
+    body, found = hot_loop("gemv_dot_streams", given)
     assert found["vmovdqu"] == found["vpslld"] == 2 * 6
     assert found["prefetcht1"] == 5
     assert products_of(found) == 2 * 10
     assert not touches_stack(body)
     given = whole_rhs(axpy((1, 1, 512, 960), rhs="MEM"))
-    body, found = hot_loop("matmul_axpy_apart", given)
+    body, found = hot_loop("gemv_axpy_streams", given)
     assert products_of(found) == 10
     assert found["vmovups"] == 4
     assert not touches_stack(body)
-    body, found = hot_loop("matmul_dot_apart", dot((1, 60, 512, 1), level="MEM"))
+    body, found = hot_loop("gemv_dot_streams", dot((1, 60, 512, 1), level="MEM"))
     assert found["vfmadd231ps"] == 10
     assert found["vmovups"] == 2
     assert found["prefetcht1"] == 0
@@ -379,9 +379,9 @@ def test_runs_apart_are_read_side_by_side() -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("matmul_axpy_bf16_apart", whole_rhs(mixed((1, 1, 15, 2048), "f32"))),
-        ("matmul_axpy_bf16_apart", mixed((1, 1, 512, 240), "f32", SPECIALIZE_RANGE)),
-        ("matmul_dot_apart", mixed((1, 1, 2048, 15), "f32", f"MEM{COLUMNS}")),
+        ("gemv_axpy_bf16_streams", whole_rhs(mixed((1, 1, 15, 2048), "f32"))),
+        ("gemv_axpy_bf16_streams", mixed((1, 1, 512, 240), "f32", SPECIALIZE_RANGE)),
+        ("gemv_dot_streams", mixed((1, 1, 2048, 15), "f32", f"MEM{COLUMNS}")),
     ],
     ids=["rows", "panels", "columns"],
 )
@@ -396,7 +396,7 @@ def test_the_last_of_runs_apart_ask_for_nothing_behind_them(
 
 
 def test_dot_multiplies_straight_from_memory() -> None:
-    body, found = hot_loop("matmul_dot", dot((1, 64, 512, 1), level="MEM"))
+    body, found = hot_loop("gemv_dot", dot((1, 64, 512, 1), level="MEM"))
     assert found["vfmadd231ps"] == 16
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 2

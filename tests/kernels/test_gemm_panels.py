@@ -1,4 +1,4 @@
-"""matmul_panels: exact at every edge size; where it applies; what it costs."""
+"""gemm_panels: exact at every edge size; where it applies; what it costs."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import EDGE, check_random, legal, legal_cases, price, spec
 
-NAME = "matmul_panels"
+NAME = "gemm_panels"
 
 
 def panels(
