@@ -50,6 +50,14 @@ IN_MEM = (
     "matmul:1000x3x1000:f32",
     "matmul:2048x16x2048:f32",
     "matmul:2048x64x2048:f32",
+    "matmul:24x384x2048:f32",  # 16 to 127 rows by a wide rhs, rows 8 KiB apart
+    "matmul:16x1024x4096:f32",
+    "matmul:100x512x3072:f32",
+    "matmul:80x640x1024:f32",  # 4 KiB
+    "matmul:40x1536x1536:f32",
+    "matmul:127x1536x512:f32",  # 2 KiB
+    "matmul:48x1024x512:f32",
+    "matmul:64x1000x1000:f32",  # no power of two
     "move:1024x1024:f32",
     "move:2048x2048:f32",
     "move:1000x1000:f32:dst=[1,0]",

@@ -294,7 +294,7 @@ class Stopwatch:
         It is the median of the samples in which the clock was steady and nothing else
         ran on the core; where there are none, the least of all.
         Programs of one Spec that follow each other work on the same memory: which pages
-        it has makes some of the time, the same for all of them.
+        it has makes some of the time, the same for all of them (`place_anew`).
         """
         if self._memory is None or self._memory[0] != spec:
             self._memory = spec, Arguments(spec)
@@ -320,6 +320,10 @@ class Stopwatch:
             return Time(seconds, seconds / min(s.cycle for s in samples), False)
         median = sorted(good, key=lambda sample: sample.cycles)[(len(good) - 1) // 2]
         return Time(median.seconds, median.cycles, True)
+
+    def place_anew(self) -> None:
+        """Let the next program work on other pages."""
+        self._memory = None
 
     def cycles_of(self, spec: Spec, impl: Impl, target: Target) -> float:
         """Cycles of a call of a program.

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import math
 import os
+import statistics
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,8 +25,8 @@ _TOGETHER = 40
 _TURN = 15.0
 """Seconds after which another measurement may go on."""
 
-_PASSES = 2
-"""How often every program is timed: what disturbs one pass may spare the other."""
+_PASSES = 3
+"""Placements of pages that every program is timed on."""
 
 _MORE = 3
 """How many times as many rounds are made at most, for times that nothing disturbed."""
@@ -52,7 +53,7 @@ def cycles_of_all(
     watch: Stopwatch,
     lock: Path | None = None,
 ) -> list[float]:
-    """The cycles of a call of each program: the least of some that are good, if any.
+    """The cycles of a call of each program: the mean over placements of pages.
 
     Args:
         lock: a file that is locked while programs are timed; None for no lock.
@@ -67,7 +68,7 @@ def cycles_of_all(
         rounds = in_rounds(spec, part, target, watch, _PASSES, lock)
         for times in zip(*rounds, strict=True):
             good = [one.cycles for one in times if one.is_good]
-            found.append(min(good or [one.cycles for one in times]))
+            found.append(statistics.geometric_mean(good or [t.cycles for t in times]))
     return found
 
 
@@ -116,12 +117,15 @@ def _fewest_good(rounds: Sequence[Sequence[Time]]) -> int:
 def one_round(
     spec: Spec, programs: Sequence[Code], watch: Stopwatch, lock: Path | None
 ) -> list[Time]:
-    """Times of a call of each program on the operands of a Spec.
+    """Times of a call of each program on the operands of a Spec, on pages of their own.
+
+    Which pages operands have decides which lines meet in a set of L2.
 
     Raises:
         OSError: the lock cannot be taken.
     """
     found: list[Time] = []
+    watch.place_anew()
     while len(found) < len(programs):
         with one_core(), turn(lock):
             _settle(spec, programs[0], watch)

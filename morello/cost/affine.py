@@ -25,7 +25,7 @@ from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.model import CostModel
 from morello.machine.target import Target
-from morello.spec import Level, TensorSpec
+from morello.spec import Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 
@@ -94,10 +94,12 @@ class AffineCostModel(CostModel):
         return cost + self._starts(frame, operand)
 
     def buffer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
-        """A loop's setup; lines that the copy, their first reader, waits for; and
-        passes over a buffer too large to stay in the last-level cache."""
+        """A loop's setup; rows that the copy goes on in; lines that it waits for as
+        their first reader; and passes over a buffer too large to stay in the
+        last-level cache."""
         first = self._first_reader(frame, operand, dest)
-        return self._prices.loop_setup + first + self._passes(frame, operand, dest)
+        again = self._passes(frame, operand, dest)
+        return self._prices.loop_setup + self._rows(frame, operand) + first + again
 
     def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
         """Setups, trips, and the phases one after another."""
@@ -127,18 +129,28 @@ class AffineCostModel(CostModel):
         return cost + np.where(uses(frame, operand) >= often, quick, slow)
 
     def _starts(self, frame: Frame, operand: int) -> Ints:
-        """The rows of a tile that begin a stream each: all, where they are many.
+        """What streams cost that begin in a tile of more rows than are followed.
 
-        A copy computes nothing, so that it has many misses in flight: a row costs it
-        the page alone.
+        Where a reduction goes across rows, it reads a strip, a line a row, and every
+        line begins a stream: nothing prefetched it. Other rows are read along.
         """
+        source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
+        if frame.key.kind.copies:
+            runs = source.runs(sizes)
+            nearer = source.level in (Level.MEM, Level.L2)
+            return nearer * runs * (runs > STREAMS) * self._prices.stream_start_l2
+        if source.level is not Level.MEM or not _is_read_across(frame.key, operand):
+            return 0
+        many = source.runs(sizes) > STREAMS
+        return source.lines(sizes) * many * self._prices.stream_start_mem
+
+    def _rows(self, frame: Frame, operand: int) -> Ints:
+        """The rows of a tile that a copy goes through: each begins a stream."""
         source = frame.key.tensors[operand]
         if source.level not in (Level.MEM, Level.L2):
             return 0
         runs = source.runs(frame.operand_sizes(operand))
-        copies = frame.key.kind.copies
-        level = Level.L2 if copies else source.level
-        return runs * (runs > STREAMS) * self._price("stream_start", level)
+        return runs * (runs > STREAMS) * self._price("stream_start", source.level)
 
     def _first_reader(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """What a copy in L2 of a tile there waits for lines, which came to L2 at the
@@ -206,3 +218,11 @@ class AffineCostModel(CostModel):
         suffix = "mem" if level is Level.MEM else "l2"
         name = f"{what}_{suffix}_{how}" if how else f"{what}_{suffix}"
         return int(getattr(self._prices, name))
+
+
+def _is_read_across(key: SpecKey, operand: int) -> bool:
+    """Whether a reduction goes from row to row of an operand, not along them."""
+    dims, tensor = key.kind.operands[operand].dims, key.tensors[operand]
+    reductions = [dim for dim in key.kind.reductions if dim in dims]
+    along = dims[tensor.layout.streamed]
+    return bool(reductions) and along not in reductions

@@ -43,7 +43,7 @@ class CacheConflicts:
         # The rows of a strip are more than a tile of it has: where a loop splits
         # them, the others come by before these are used again.
         strip = (runs > 1) & (source.lines(sizes) <= _SHORT * runs)
-        many = runs >= self.target.l1_ways
+        many = 2 * runs > self.target.l1_ways
         return (strip | many) * self._l1
 
     def of_rows(self, frame: Frame, operand: int, rows: Ints) -> Ints:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from benchmarks.cost_model.__main__ import SPECS
+from morello.calibration.specs import ALL
 from morello.cost.coefficients import Coefficients, OpCosts, names
 from morello.errors import TargetError
 from morello.machine import TARGETS, Target, find_target
@@ -39,3 +41,7 @@ def test_a_file_that_lacks_a_number_is_refused(monkeypatch: pytest.MonkeyPatch) 
     )
     with pytest.raises(TargetError, match="lack or have too much"):
         shipped("avx2")
+
+
+def test_specs_that_are_fitted_to_are_not_those_that_test_the_fit() -> None:
+    assert not set(ALL) & set(SPECS)

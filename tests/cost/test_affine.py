@@ -1,0 +1,154 @@
+"""The terms of the affine cost model, each by the coefficient that it is made of."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from morello.actions import Move
+from morello.cost.affine import STREAMS
+from morello.cost.counts import Access, Lines, OpCounts, Phase
+from morello.cost.operand_context import OperandContext
+from morello.machine import AVX2, Target
+from morello.spec import Layout, Level, parse_spec
+from morello.spec.frame import Frame
+
+pytestmark = pytest.mark.quick
+
+C, OPS = AVX2.coefficients, AVX2.ops
+ROWS = Layout.row_major(3)
+PANELS = Layout.parse("[0,2,1,2p16]")
+ALIASED = AVX2.in_context(
+    OperandContext(aliased=("lhs", "rhs", "out"), row_distance=64)
+)
+
+
+def cost(text: str, operand: str, level: Level, target: Target = AVX2) -> int:
+    """What it costs that an operand of a Spec comes to a cache as it is."""
+    spec = parse_spec(text, target.limits)
+    index = [o.name for o in spec.kind.operands].index(operand)
+    layout = spec.tensors[index].layout
+    return Move(operand, level, layout).apply(spec, target).cost
+
+
+def kernel(counts: OpCounts, text: str = "matmul:6x16x16:f32") -> int:
+    """What a kernel costs beside its setup."""
+    spec = parse_spec(text, AVX2.limits)
+    setup = counts.kernels * C.kernel_setup
+    return int(AVX2.model.kernel(Frame.of(spec), counts)) - setup
+
+
+def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
+    busy = Phase({"fma": 100, "load": 10, "store": 1})
+    assert kernel(OpCounts((busy,))) == 100 * OPS.fma
+    assert kernel(OpCounts((busy, busy))) == 200 * OPS.fma
+    chained = Phase({"fma": 1}, {"fma": 50})
+    assert kernel(OpCounts((chained,))) == 50 * OPS.fma_latency
+    twice = dataclasses.replace(chained, times=2)
+    assert kernel(OpCounts((twice,))) == 100 * OPS.fma_latency
+
+
+def test_loads_of_both_kinds_share_a_unit() -> None:
+    both = Phase({"load": 10, "masked_load": 10})
+    assert kernel(OpCounts((both,))) == 10 * (OPS.load + OPS.masked_load)
+
+
+def test_setups_and_trips_of_a_kernel() -> None:
+    counts = OpCounts((), loops=2, trips=3)
+    control = 2 * C.loop_setup + 3 * C.loop_trip
+    assert kernel(counts) == control
+
+
+@pytest.mark.parametrize("access", [Access.DEMAND, Access.OVERLAPPED])
+def test_lines_that_a_kernel_reads_come_through_each_level(access: Access) -> None:
+    near = getattr(C, f"line_l2_{access.value}")
+    far = near + getattr(C, f"line_mem_{access.value}")
+    read = OpCounts((Phase(lines=(Lines(1, 8, access),)),))
+    form = "matmul:6x16x16:f32:rhs=[0,1,2]@{}"
+    assert kernel(read, form.format("L1")) == 0
+    assert kernel(read, form.format("L2")) == 8 * near
+    assert kernel(read, form.format("MEM")) == 8 * far
+
+
+def test_lines_that_are_not_hidden_add() -> None:
+    lines = Lines(1, 8, Access.DEMAND, starts=2, hidden=False)
+    counts = OpCounts((Phase({"fma": 1000}, lines=(lines,)),))
+    arriving = 8 * (C.line_mem_demand + C.line_l2_demand) + 2 * C.stream_start_mem
+    assert kernel(counts) == 1000 * OPS.fma + arriving
+
+
+def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
+    """A few rows are followed; rows that are read along are."""
+    text = "matmul:64x{}x64:f32:rhs=[0,1,2]/strided"
+    line = C.line_mem_overlapped
+    assert cost(text.format(STREAMS), "rhs", Level.L2) == 4 * STREAMS * line
+    strip = 4 * 9 * (line + C.stream_start_mem)
+    assert cost(text.format(9), "rhs", Level.L2) == strip
+    rows = "matmul:9x64x64:f32:lhs=[0,1,2]/strided"
+    assert cost(rows, "lhs", Level.L2) == 4 * 9 * line
+
+
+def test_a_copy_goes_on_in_rows() -> None:
+    text, panels = "matmul:64x{}x16:f32:rhs=[0,1,2]/strided", PANELS
+
+    def copied(k: int) -> int:
+        spec = parse_spec(text.format(k), AVX2.limits)
+        return Move("rhs", Level.L1, panels).apply(spec, AVX2).cost
+
+    assert copied(8) == C.loop_setup
+    assert copied(9) == C.loop_setup + 9 * C.stream_start_mem
+
+
+def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
+    text = "matmul_accum:6x{}x{}:f32:rhs=[0,1,2]@L2/strided"
+    for k, n, lines in ((8, 16, 8), (2, 16, 2), (4, 32, 8)):
+        given = text.format(k, n)
+        more = cost(given, "rhs", Level.L1, ALIASED) - cost(given, "rhs", Level.L1)
+        assert more == lines * C.conflict_l1
+    row = text.format(1, 512)
+    assert cost(row, "rhs", Level.L1, ALIASED) == cost(row, "rhs", Level.L1)
+    half = AVX2.in_context(
+        dataclasses.replace(ALIASED.operand_context, row_distance=32)
+    )
+    given = text.format(8, 16)
+    more = cost(given, "rhs", Level.L1, half) - cost(given, "rhs", Level.L1)
+    assert more == 8 * (C.conflict_l1 // 2)
+
+
+def test_more_aliased_rows_than_l2_holds_come_again_in_each_pass() -> None:
+    text = "matmul:{}x16x{}:f32:lhs=[0,1,2]/strided"
+
+    def more(m: int, n: int) -> int:
+        given = text.format(m, n)
+        aliased = cost(given, "lhs", Level.L2, ALIASED)
+        return aliased - cost(given, "lhs", Level.L2)
+
+    assert ALIASED.l2_rows == 128
+    assert more(128, 64) == 0
+    assert more(129, 16) == 129 * C.conflict_l2
+    assert more(129, 64) == 4 * 129 * C.conflict_l2
+
+
+def test_buffers_are_not_aliased() -> None:
+    text = "matmul:8x64x1600:f32:rhs=[0,2,1,2p16]"
+    assert cost(text, "rhs", Level.L2, ALIASED) == cost(text, "rhs", Level.L2)
+
+
+def test_lines_of_panels_are_sequential() -> None:
+    text = "matmul:{}x16x32:f32:rhs=[0,2,1,2p16]"
+    both = C.line_mem_sequential + C.line_l2_sequential
+    assert cost(text.format(2), "rhs", Level.L1) == 32 * both
+    own = AVX2.in_context(OperandContext(far=True, packed=("rhs",)))
+    line = C.line_dram_overlapped + C.line_l2_overlapped
+    assert cost(text.format(16), "rhs", Level.L1, own) == 32 * line
+
+
+def test_arrays_cost_what_single_specs_cost() -> None:
+    spec = parse_spec("matmul:64x64x64:f32:rhs=[0,1,2]/strided", AVX2.limits)
+    sizes = np.arange(1, 40)
+    move = Move("rhs", Level.L2, ROWS)
+    frame = Frame(spec.key, (1, 64, sizes, 64), spec.limits)
+    found = np.broadcast_to(move.expand(frame, ALIASED).cost, sizes.shape)
+    for k, price in zip(sizes.tolist(), found.tolist(), strict=True):
+        one = Frame(spec.key, (1, 64, k, 64), spec.limits)
+        assert int(move.expand(one, ALIASED).cost) == price
