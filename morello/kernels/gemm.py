@@ -51,6 +51,11 @@ class GemmRegisters(Kernel):
     columns: tuple[int, ...]
     """Vectors of the panels that it asks for rhs in."""
 
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Bytes, which are cast as they are loaded."""
+        return ((Dtype.U8, Dtype.S8, Dtype.S32),)
+
     def accepts(self, key: SpecKey) -> bool:
         """Any dtypes; k unpacked, n innermost in rhs, out in registers."""
         if not isinstance(key.kind, Matmul) or not key.kind.accum:

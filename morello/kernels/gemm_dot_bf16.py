@@ -39,6 +39,11 @@ class GemmDotBf16(Kernel):
     lhs is f32 in odd-even packs of 16, rhs column-major bf16.
     """
 
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Its own."""
+        return ((Dtype.F32, Dtype.BF16, Dtype.F32),)
+
     def accepts(self, key: SpecKey) -> bool:
         """Its layouts and dtypes; everything in L1."""
         if key.kind != Matmul(accum=True) or not in_l1(*key.tensors):

@@ -54,6 +54,11 @@ class GemvBf16(Kernel):
         """Such panels: one run of memory that is read from end to end."""
         return Layout.parse(f"[0,2,1,2p{self.columns}]")
 
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """bf16 or f32 times bf16."""
+        return tuple((lhs, Dtype.BF16, Dtype.F32) for lhs in (Dtype.F32, Dtype.BF16))
+
     def accepts(self, key: SpecKey) -> bool:
         """bf16 or f32 times bf16; n innermost, rhs unpacked or in panels."""
         if not isinstance(key.kind, Matmul):

@@ -54,6 +54,11 @@ class IntDot(Kernel):
     alone: bool = False
     """Whether it takes no panels of rhs but those that it asks for."""
 
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Its own."""
+        return (self.dtypes,)
+
     def accepts(self, key: SpecKey) -> bool:
         """Its kind and dtypes; rhs in panels of groups, groups of lhs together."""
         kind = Matmul(accum=True, saturating=self.saturating)

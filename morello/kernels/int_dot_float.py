@@ -72,6 +72,11 @@ class IntDotFloat(Kernel):
         """Elements of a factor in a register."""
         return self.isa.lanes(self.dtypes[0])
 
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Its own."""
+        return (self.dtypes,)
+
     def accepts(self, key: SpecKey) -> bool:
         """k innermost in lhs, rhs in panels of pairs, n innermost in out."""
         if not self._computes(key) or key.dtypes != self.dtypes:

@@ -58,6 +58,12 @@ class Kernel(ABC):
         one that the kernel accepts and whose conditions hold.
         """
 
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Dtypes of its operands that it is made for, beside f32 or s32 alone: tests of
+        all kernels try them."""
+        return ()
+
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """The forms in which it asks for an operand, for the search to try.
 

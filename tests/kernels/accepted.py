@@ -1,8 +1,8 @@
 """Specs that a kernel takes, found by asking it: what tests of every kernel run on.
 
 Operands are tried in the layouts that some kernel asks for, in the levels that kernels
-read, and in the dtypes of products and casts; so a new kernel, and a layout that it
-asks for, are among them without being named here.
+read, and in the dtypes that kernels are made for (`Kernel.mixes`); so a new kind or
+kernel, and a layout that it asks for, are among them without being named here.
 """
 
 import functools
@@ -11,22 +11,19 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.machine.avx2 import AVX2
 from morello.spec import (
     Dtype,
-    Fill,
     Kind,
     Layout,
     Level,
     Matmul,
-    Max,
-    Move,
     Spec,
     SpecKey,
     TensorSpec,
 )
+from morello.spec.kinds import instances
 from tests.kernels.harness import EDGE, legal
 
 KEYS = 4
@@ -35,23 +32,6 @@ KEYS = 4
 SPECS = 10
 """How many Specs of each."""
 
-PRODUCTS = (
-    "f32,f32,f32",
-    "s32,s32,s32",
-    "bf16,bf16,f32",
-    "f32,bf16,f32",
-    "u8,s8,s32",
-    "u8,s8,s16",
-    "s16,s16,s32",
-    "u8w,s8z,s32",
-    "u8,s7,s32",
-)
-CASTS = (
-    *("f32,f32", "bf16,bf16", "s16,s16", "u8,u8", "s7,s7", "s8z,s8z"),
-    *("bf16,f32", "f32,bf16", "u8,s16", "u8,u8w", "s8,s8z"),
-)
-ONE = ("f32", "s32")
-
 _LEVELS = {
     3: ("L1 L1 L1", "L1 L1 VRF", "L1 L1 MEM", "L1 MEM L1", "MEM L1 L1", "L1 L2 L1"),
     2: ("L1 L1", "L1 VRF", "VRF L1", "L1 MEM", "MEM MEM"),
@@ -59,12 +39,22 @@ _LEVELS = {
 }
 """By the number of operands; one in registers is row-major."""
 
-_KINDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
-    *((Matmul(a, s), PRODUCTS) for a, s in itertools.product((True, False), repeat=2)),
-    (Max(accum=True), tuple(f"{d},{d}" for d in ONE)),
-    *((Move(rank), CASTS) for rank in (2, 3)),
-    (Fill(2), ONE),
-)
+PLAIN = (Dtype.F32, Dtype.S32)
+
+
+@functools.cache
+def mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
+    """f32 or s32 alone, and what kernels are made for, where the kind means something.
+
+    Of one or two operands, every mix of the dtypes that occur there.
+    """
+    given = {mix for kernel in KERNELS.values() for mix in kernel.mixes}
+    count = len(kind.operands)
+    if count < 3:
+        seen = {*PLAIN, *itertools.chain(*given)}
+        return tuple(m for m in kind.legal_dtypes() if seen.issuperset(m))
+    wanted = {*((dtype,) * count for dtype in PLAIN), *given}
+    return tuple(m for m in kind.legal_dtypes() if m in wanted)
 
 
 def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
@@ -76,8 +66,8 @@ def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
         packed = layouts(Matmul(accum=True), 0) + layouts(Matmul(accum=True), 1)
         return tuple(dict.fromkeys([*plain, *packed] if rank == 3 else plain))
     found = [Layout.row_major(3), Layout.parse("[0,2,1]")]
-    for dtypes in PRODUCTS:
-        tensors = tuple(map(_row_major, dtypes.split(",")))
+    for mix in mixes(kind):
+        tensors = tuple(map(_row_major, mix))
         for rhs in found[:2]:
             across = TensorSpec(tensors[1].dtype, Level.L1, rhs)
             key = SpecKey(kind, (tensors[0], across, tensors[2]))
@@ -86,32 +76,21 @@ def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _row_major(dtype: str) -> TensorSpec:
-    return TensorSpec(Dtype.parse(dtype), Level.L1, Layout.row_major(3))
+def _row_major(dtype: Dtype) -> TensorSpec:
+    return TensorSpec(dtype, Level.L1, Layout.row_major(3))
 
 
 def _keys() -> Iterator[SpecKey]:
-    for kind, products in _KINDS:
+    for kind in instances():
         pools = [layouts(kind, i) for i in range(len(kind.operands))]
-        legal_products = [p for p in products if _means(kind, p)]
-        for dtypes, levels in itertools.product(legal_products, _LEVELS[len(pools)]):
+        for mix, levels in itertools.product(mixes(kind), _LEVELS[len(pools)]):
             forms = [
-                tuple(_forms(Dtype.parse(dtype), Level.parse(level), pool))
-                for dtype, level, pool in zip(
-                    dtypes.split(","), levels.split(), pools, strict=True
-                )
+                tuple(_forms(dtype, Level.parse(level), pool))
+                for dtype, level, pool in zip(mix, levels.split(), pools, strict=True)
             ]
             for tensors in itertools.product(*forms):
-                yield SpecKey(kind, tensors)
-
-
-def _means(kind: Kind, dtypes: str) -> bool:
-    """Whether a kind has a meaning on some dtypes."""
-    try:
-        kind.check_dtypes(tuple(map(Dtype.parse, dtypes.split(","))))
-    except SpecError:
-        return False
-    return True
+                if len(tensors) == 3 or any(not t.layout.is_packed for t in tensors):
+                    yield SpecKey(kind, tensors)
 
 
 def _forms(
