@@ -1,4 +1,8 @@
-"""The kernels as rows: a name, a template, its parameters."""
+"""The kernels as rows: a name, a template, its parameters.
+
+A number that suits some CPUs is a parameter here, never a constant of a template;
+which kernels a CPU uses, its target says (`morello.machine`).
+"""
 
 from collections.abc import Iterable
 
@@ -57,6 +61,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in "
             "L2.",
             most_rows=6,
+            # Pages of the first level of the TLB, of 4 KiB.
             most_lines=64 * 4096 // LINE_BYTES,
             alias_bytes=4096,
             ways=8,
@@ -88,16 +93,19 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
         GemvAxpy(
             "gemv_axpy_prefetch",
             isa,
-            "`gemv_axpy` where rows of rhs ask for what comes soon, not for other "
+            "`gemv_axpy` where rows of rhs prefetch their own lines, not the next "
             "rows.",
             streams=4,
+            # Golden Cove has 48 lines on their way from beyond L2 at a time.
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
         GemvAxpy(
             "gemv_axpy_streams",
             isa,
-            "`gemv_axpy` of one row by 5 rows of rhs far from each other, none "
-            "asked for.",
+            "`gemv_axpy` of one row by 5 rows of rhs far from each other, without "
+            "prefetch.",
+            # Zen 3 reads one stream with 0.75 of the bandwidth of four to eight; of
+            # five, places are hardly ever a power of two apart.
             streams=5,
             prefetch=None,
             rows=(1, 1),
@@ -117,6 +125,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels "
             "in memory.",
             panel=4,
+            # Two lines a row: what memory brings in some 200 ns.
             distance=48,
         ),
         GemvAxpyBf16Streams(
@@ -125,6 +134,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "`gemv_axpy_bf16` of one row, by 5 rows or panels far from each other.",
             panel=1,
             streams=5,
+            # Widening takes so many instructions that Zen 3 sees 20 lines ahead.
             prefetch=OwnRows(lines=80, to_l1=False),
         ),
         GemmOuter(
@@ -133,6 +143,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], of few k in L1; out beyond "
             "L2.",
             most_k=6,
+            # 8 to 64 lines are alike.
             distance=16,
         ),
         GemvDot(
@@ -147,7 +158,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
         GemvDot(
             "gemv_dot_prefetch",
             isa,
-            "`gemv_dot` where rows ask for what comes soon, not for other rows.",
+            "`gemv_dot` where rows prefetch their own lines, not the next rows.",
             streams=4,
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
