@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure
-from morello.passes.parts.apart import keep_apart
+from morello.passes.parts.thread_affinity import spread_threads
 
 arith = dialect("arith")
 
@@ -33,8 +33,8 @@ class Parallelize(Pass):
     Before: ``scf.parallel`` in one dimension, without reductions, not nested, after
     ``morello-plan-memory``: every ``memref.alloca`` stands at its start. After:
     ``omp.parallel``, ``omp.wsloop`` and ``omp.loop_nest`` in their places, which
-    ``morello-lower-to-llvm`` lowers; threads keep off the processor where their team
-    was begun (`keep_apart`). Without this pass the loops run serially. Refuses: other
+    ``morello-lower-to-llvm`` lowers; threads leave the processor where their team
+    began (`spread_threads`). Without this pass the loops run serially. Refuses: other
     parallel loops.
     """
 
@@ -60,7 +60,7 @@ class Parallelize(Pass):
         for loop in found:
             with loop.context, loop.location:
                 teams.append(_rewrite(loop))
-        keep_apart(teams)
+        spread_threads(teams)
 
 
 def _check(loop: ir.Operation) -> None:

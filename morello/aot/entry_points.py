@@ -56,7 +56,7 @@ def _pointers(arguments: Sequence[str], alignments: Sequence[int]) -> list[str]:
     return blocks
 
 
-def _apart(one: str, size: int, other: str, other_size: int) -> list[str]:
+def _no_overlap(one: str, size: int, other: str, other_size: int) -> list[str]:
     """Blocks that refuse two arrays that share bytes."""
     pair = f"{one}.{other}"
     blocks = [
@@ -66,7 +66,7 @@ def _apart(one: str, size: int, other: str, other_size: int) -> list[str]:
         f"  %{pair}.within = icmp ult ptr %{other}, %{pair}.end",
         f"  %{pair}.both = and i1 %{pair}.before, %{pair}.within",
     ]
-    _refuse(f"{pair}.apart", f"%{pair}.both", Status.OVERLAP, blocks)
+    _refuse(f"{pair}.disjoint", f"%{pair}.both", Status.OVERLAP, blocks)
     return blocks
 
 
@@ -99,7 +99,7 @@ def entry_points(
     blocks = _pointers(arguments, alignments)
     for i in written:
         for j in range(i):
-            blocks += _apart(arguments[i], sizes[i], arguments[j], sizes[j])
+            blocks += _no_overlap(arguments[i], sizes[i], arguments[j], sizes[j])
     given = ", ".join(f"ptr %{argument}" for argument in arguments)
     refusals = "\n".join(
         f"{status.name}:\n  ret i32 {status.value}"

@@ -78,7 +78,7 @@ class ArgumentChecker:
         )
         self._sizes = tuple(parameter.nbytes for parameter in parameters)
         # An output is compared with every parameter before it: inputs, other outputs.
-        self._apart = tuple(
+        self._disjoint = tuple(
             (output, other, self._sizes[output], self._sizes[other])
             for output, parameter in enumerate(parameters)
             if parameter.is_output
@@ -107,7 +107,7 @@ class ArgumentChecker:
                 addresses = [pointer(array) for array in arrays]
                 break
             addresses.append(pointer(array))
-        for one, other, size, other_size in self._apart:
+        for one, other, size, other_size in self._disjoint:
             first, second = addresses[one], addresses[other]
             if first < second + other_size and second < first + size:
                 raise self._overlap(one, other)

@@ -146,8 +146,8 @@ name:
   %known = icmp eq ptr %given, %out
   br i1 %known, label %check0, label %slow
 {checks}
-apart:
-{apart}
+disjoint:
+{disjoint}
 run:
   %native = call ptr @field(ptr %table, i64 {native})
 {take}
@@ -225,19 +225,19 @@ def _checks(arrays: int) -> str:
             dtype=array_layout.DTYPE,
             flags=array_layout.FLAGS,
             data=array_layout.DATA,
-            after=f"check{i + 1}" if i + 1 < arrays else "apart",
+            after=f"check{i + 1}" if i + 1 < arrays else "disjoint",
         )
         for i in range(arrays)
     )
 
 
-def _apart(arrays: int) -> str:
+def _disjoint(arrays: int) -> str:
     """Blocks that let only an output pass that shares no byte with an input."""
     out = arrays - 1
     blocks = []
     for i in range(out):
-        after = f"apart{i + 1}" if i + 1 < out else "run"
-        label = f"apart{i}:" if i else ""
+        after = f"disjoint{i + 1}" if i + 1 < out else "run"
+        label = f"disjoint{i}:" if i else ""
         blocks.append(label + fill(_APART, i=i, out=out, after=after))
     return "\n".join(blocks) or "  br label %run"
 
@@ -287,6 +287,6 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
         inputs=arrays - 1,
         out=8 * Word.OUT,
         checks=_checks(arrays),
-        apart=_apart(arrays),
+        disjoint=_disjoint(arrays),
         **shared,
     )

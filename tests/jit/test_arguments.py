@@ -164,7 +164,7 @@ def test_inputs_may_be_one_array() -> None:
     ArgumentChecker((*square, output)).check([a, a, np.zeros_like(a)])
 
 
-def test_outputs_must_be_apart() -> None:
+def test_outputs_must_not_overlap() -> None:
     outputs = tuple(Parameter(n, F32, (4,), is_output=True) for n in "xy")
     array = np.zeros(4, np.float32)
     with pytest.raises(ArgumentError, match="output 'y' overlaps output 'x'"):

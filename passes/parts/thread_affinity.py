@@ -1,12 +1,13 @@
-"""Threads of a team on processors of their own: `keep_apart`.
+"""Threads of a team run on distinct processors: `spread_threads`.
 
-A thread that sleeps is woken where its scheduler sees fit, often on the processor of
-the one that wakes it. It then begins when that one waits for it, and both take turns
-for as long as the scheduler leaves them there: many calls of a kernel. So a thread that
-finds itself on the processor where its team was begun goes to another one.
+The scheduler often wakes a sleeping thread on the processor of the thread that wakes
+it. The two then share that processor until the scheduler moves one of them, which may
+take many calls of a kernel. A worker thread that finds itself on the processor where
+its team began therefore moves to another one.
 
-That takes a look at two numbers in each region, and three system calls where they are
-the same and the team has no more threads than there are processors for it.
+The check compares two numbers in each parallel region. Only a thread that shares the
+processor makes three system calls, if the team has no more threads than there are
+processors in its affinity mask.
 """
 
 from collections.abc import Iterable
@@ -23,10 +24,10 @@ _DECLARATIONS = {
     "omp_get_thread_num": "() -> i32",
     "omp_get_num_threads": "() -> i32",
 }
-"""Of the C library (a set of processors has 128 bytes) and of the OpenMP runtime."""
+"""From the C library (an affinity mask has 128 bytes) and the OpenMP runtime."""
 
 _PLAIN = 'passthrough = ["nounwind"]'
-"""None of them throws: so kernels do not, either."""
+"""None of them throws, so kernels do not throw either."""
 
 _LEAVE_TEXT = f"""
 llvm.func internal @{_LEAVE}(%first: i32) attributes {{
@@ -81,12 +82,12 @@ llvm.func internal @{_LEAVE}(%first: i32) attributes {{
   llvm.return
 }}
 """
-"""The thread may run on any processor again once it has left the one: a hint, by which
-the scheduler is not bound. An empty set is refused and changes nothing."""
+"""The old affinity mask is restored after the move: the move is a hint that leaves the
+scheduler free. The system refuses an empty mask, and nothing changes."""
 
 
-def keep_apart(teams: Iterable[ir.Operation]) -> None:
-    """Have the threads of each team leave the processor where it was begun.
+def spread_threads(teams: Iterable[ir.Operation]) -> None:
+    """Make the threads of each team leave the processor where the team began.
 
     Args:
         teams: ``omp.parallel`` ops in functions of a module.
@@ -108,7 +109,7 @@ def keep_apart(teams: Iterable[ir.Operation]) -> None:
 
 
 def _declare(module: ir.Operation) -> None:
-    """Functions that the code calls, at the end of the module, but those it has."""
+    """Declare the called functions at the end of the module, unless it has them."""
     block = module.regions[0].blocks[0]
     names = (op.attributes["sym_name"] for op in block if "sym_name" in op.attributes)
     has = {ir.StringAttr(name).value for name in names}
