@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from morello.actions import ACTIONS
+from morello.environment import VARIABLES
 from morello.kernels import KERNELS
 from morello.machine import find_target
+from morello.machine.text import TARGETS
 from morello.passes.pipelines.options import options_of
 from morello.passes.registry import PASSES
 from morello.search import Impl, best_program
@@ -108,7 +110,7 @@ def _passes() -> str:
 
 def _pass(name: str) -> str:
     cls = PASSES.load(name)
-    parts = [f"### `{name}`", inspect.cleandoc(cls.__doc__ or "")]
+    parts = [f"## `{name}`", inspect.cleandoc(cls.__doc__ or "")]
     options = options_of(cls)
     if options:
         parts.append("\n".join(f"- `{option}`: {option.text}" for option in options))
@@ -127,7 +129,7 @@ def _action(cls: Any) -> str:
         f"{'' if field.default is dataclasses.MISSING else ', may be left out'})"
         for field in dataclasses.fields(cls)
     )
-    head = f"### `morello_transform.{cls.name}`"
+    head = f"## `morello_transform.{cls.name}`"
     return f"{head}\n\n{module}\n\nAttributes: {fields or 'none'}.".replace("``", "`")
 
 
@@ -150,7 +152,7 @@ def _kind(cls: type[Kind]) -> str:
     )
     options = ", ".join(f"`{name}`" for name in cls.option_names()) or "none"
     parts = (
-        f"### {names}",
+        f"## {names}",
         inspect.cleandoc(sys.modules[cls.__module__].__doc__ or ""),
         inspect.cleandoc(cls.__doc__ or ""),
         f"Operands: {operands}. Options: {options}. For example `{cls.example}`.",
@@ -169,10 +171,28 @@ def _axis(kind: Kind, axis: Axis) -> str:
     return "+".join(terms) or "0"
 
 
+def _targets() -> str:
+    rows = [
+        "| target | CPU of LLVM | features | limits | kernels |",
+        "|---|---|---|---|---|",
+    ]
+    for target in TARGETS.values():
+        features = ", ".join(target.features)
+        words = (f"`{target.name}`", target.cpu, features, f"`{target.limits}`")
+        rows.append(f"| {' | '.join(words)} | {len(target.kernels)} |")
+    return "\n".join(rows)
+
+
+def _environment() -> str:
+    rows = ["| variable | read by | |", "|---|---|---|"]
+    rows += [f"| `{v.name}` | {v.reader} | {v.text} |" for v in VARIABLES]
+    return "\n".join(rows)
+
+
 def _kernels() -> str:
-    rows = ["| kernel | what it is |", "|---|---|"]
+    rows = ["| kernel | computes |", "|---|---|"]
     for name, kernel in KERNELS.items():
-        text = kernel.summary.replace("|", "\\|")
+        text = kernel.summary.replace("|", "\\|").replace("``", "`")
         rows.append(f"| `{name}` | {text} |")
     return "\n".join(rows)
 
@@ -190,7 +210,7 @@ def _commands() -> str:
         table = "\n".join(rows)
         notes = _fenced(command.notes.rstrip(), "text")
         summary = f"{command.summary[0].upper()}{command.summary[1:]}."
-        parts.append(f"### `morello {command.name}`\n\n{summary}\n\n{table}\n\n{notes}")
+        parts.append(f"## `morello {command.name}`\n\n{summary}\n\n{table}\n\n{notes}")
     return "\n\n".join(parts)
 
 
@@ -213,6 +233,8 @@ PIECES: dict[str, Callable[[], str]] = {
     "actions": _actions,
     "kinds": _kinds,
     "kernels": _kernels,
+    "targets": _targets,
+    "environment": _environment,
     "commands": _commands,
     "explanation": _explanation,
 }

@@ -1,4 +1,4 @@
-"""The docs agree with the tools."""
+"""The docs say what the tools do: examples run, links lead somewhere, flags exist."""
 
 import os
 import re
@@ -8,18 +8,45 @@ from pathlib import Path
 
 import pytest
 
+from morello.environment import VARIABLES
+from morello.tools.commands import COMMANDS
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-COMMANDS = [
+README_COMMANDS = [
     text.replace("\n        ", " ")
     for text in re.findall(r"^    (morello.*(?:\n        .*)*)", README, re.M)
 ]
 MARKDOWN = sorted(
-    path for pattern in ("*.md", "*/*.md", "docs/*/*.md") for path in ROOT.glob(pattern)
+    path
+    for pattern in ("*.md", "benchmarks/*.md", "docs/*.md", "docs/*/*.md")
+    for path in ROOT.glob(pattern)
 )
-
+REFERENCE = sorted(ROOT.glob("docs/guide/reference/*.md"))
+PAGES = sorted(path for path in MARKDOWN if path.is_relative_to(ROOT / "docs"))
+MAX_LINES = 160
+LONGER = {"worked-example.md": 220, "cost.md": 330}
+"""A page whose blocks are generated, and one whose tables are."""
 
 Environment = dict[str, str]
+
+
+def _id(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+every_file = pytest.mark.parametrize("path", [*MARKDOWN, *REFERENCE], ids=_id)
+
+
+def _blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.S | re.M)
+
+
+WITH_EXAMPLES = [
+    path
+    for path in PAGES
+    if _blocks(path.read_text(), "sh") or _blocks(path.read_text(), "python")
+]
 
 
 @pytest.fixture(scope="module")
@@ -29,36 +56,46 @@ def user(shared_database: Path) -> Environment:
     return {
         **os.environ,
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
         "MORELLO_DB": str(shared_database),
     }
 
 
-def _python(*arguments: str, env: Environment | None = None) -> str:
+def _run(*words: str, env: Environment, cwd: Path = ROOT) -> str:
     run = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
+        words, cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 
 
 def test_generated_pieces_are_current(user: Environment) -> None:
-    _python("docs/generate.py", "--check", env=user)
+    _run(sys.executable, "docs/generate.py", "--check", env=user)
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=_id)
+def test_examples_run(path: Path, tmp_path: Path, user: Environment) -> None:
+    """In order: the commands of a page, then its Python, in a folder of their own."""
+    for name in ("examples", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    text = path.read_text()
+    for language, words in (
+        ("sh", ("bash", "-euo", "pipefail", "-c")),
+        ("python", (sys.executable, "-c")),
+    ):
+        blocks = _blocks(text, language)
+        if blocks:
+            _run(*words, "\n".join(blocks), env=user, cwd=tmp_path)
 
 
 def test_the_example_runs(user: Environment) -> None:
-    out = _python("examples/matmul.py", env=user)
+    out = _run(sys.executable, "examples/matmul.py", env=user)
     assert out.endswith("replayed to the same bytes\n")
 
 
 def test_the_python_of_the_readme_runs(user: Environment) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
-    assert len(blocks) == 1
-    out = _python("-c", blocks[0], env=user)
+    (block,) = _blocks(README, "python")
+    out = _run(sys.executable, "-c", block, env=user)
     assert "transform.named_sequence @__transform_main" in out
 
 
@@ -71,39 +108,70 @@ def test_the_readme_gives_two_commands() -> None:
     ]
 
 
-def test_the_readme_names_the_quick_tests() -> None:
-    assert "    pytest -m quick" in README.splitlines()
-
-
 def test_the_readme_has_commands() -> None:
-    assert len(COMMANDS) >= 5
+    assert len(README_COMMANDS) >= 5
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", README_COMMANDS)
 def test_the_commands_of_the_readme_run(command: str, user: Environment) -> None:
-    run = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=ROOT,
-        env=user,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout
+    assert _run("bash", "-euo", "pipefail", "-c", command, env=user)
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=lambda p: str(p.relative_to(ROOT)))
+@every_file
 def test_links_lead_somewhere(path: Path) -> None:
-    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text())
-    local = [target for target in targets if "://" not in target]
-    missing = [target for target in local if not (path.parent / target).exists()]
-    assert not missing
+    missing = []
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", path.read_text()):
+        place = path.parent / target if target else path
+        if "://" in target:
+            continue
+        if not place.exists() or (anchor and anchor not in _anchors(place)):
+            missing.append(f"{target}#{anchor}")
+    assert missing == []
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=lambda p: str(p.relative_to(ROOT)))
+def _anchors(path: Path) -> set[str]:
+    """The names that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.M)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+@every_file
 def test_files_that_are_named_exist(path: Path) -> None:
     """A path in backquotes that begins with a folder of ours is a file of ours."""
     folders = "morello|dialect|passes|tests|lit|docs|examples|benchmarks"
     named = re.findall(rf"`((?:{folders})/[\w/.-]+)`", path.read_text())
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@every_file
+def test_flags_that_are_named_exist(path: Path) -> None:
+    wrong = []
+    text = path.read_text().replace("\\\n", " ")
+    for name, rest in re.findall(r"\bmorello ([a-z]+)\b([^\n`|]*)", text):
+        if name not in COMMANDS:
+            continue
+        known = {
+            f"--{field.replace('_', '-')}"
+            for field in COMMANDS[name].options.__dataclass_fields__
+        }
+        used = set(re.findall(r"(?<=\s)--[\w-]+", rest))
+        wrong += [f"morello {name} {flag}" for flag in used - known - {"--help"}]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=_id)
+def test_pages_are_a_few_screens(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= LONGER.get(path.name, MAX_LINES)
+
+
+def test_every_variable_is_documented() -> None:
+    """Names of ours that stand in the sources as strings, and nothing else."""
+    found: set[str] = set()
+    for folder in ("morello", "dialect", "passes", "benchmarks", "lit", "tests"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".cfg") and path.name != Path(__file__).name:
+                found |= set(re.findall(r"\"(MORELLO_[A-Z_]+)\"", path.read_text()))
+    documented = {v.name for v in VARIABLES if v.name.startswith("MORELLO_")}
+    assert found == documented

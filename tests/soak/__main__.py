@@ -42,7 +42,7 @@ def _run(check: Callable[[Sequence[int]], int], seed: int, count: int) -> int:
 
 
 def _record(given: argparse.Namespace, done: int, seconds: float) -> str:
-    """A row for ``docs/internals/quality.md``."""
+    """A Markdown row: what ran, what it found, how long it took."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         capture_output=True,
