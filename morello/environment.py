@@ -22,20 +22,20 @@ VARIABLES = (
     Variable(
         "MORELLO_DB",
         "the search",
-        "databases of solved tables: a path; several with `:` between them, of which the "
-        "first is written and the others are only read; `none` for no database",
+        "databases of solved tables: a path; several with `:` between them, of which "
+        "the first is written and the others are only read; `none` for no database",
     ),
     Variable(
         "MORELLO_TARGET",
         "`morello.compile`, the tools",
-        "the target, where neither an argument nor a schedule names one; `native` if not "
-        "set",
+        "the target, where neither an argument nor a schedule names one; `native` if "
+        "not set",
     ),
     Variable(
         "MORELLO_THREADS",
         "`morello.compile`, the tools",
-        "the most threads that a kernel may use, where neither an argument nor a schedule "
-        "says; the processors of the affinity mask if not set",
+        "the most threads that a kernel may use, where neither an argument nor a "
+        "schedule says; the processors of the affinity mask if not set",
     ),
     Variable(
         "KMP_BLOCKTIME",
