@@ -12,10 +12,10 @@ from morello.aot.entry_points import Status
 from morello.compiler.kernel import Kernel
 from morello.jit.openmp import openmp_library
 from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
-from tests.aot.test_library import SPECS, arguments
+from tests.aot.test_library import SPECS
 from tests.compiler.test_parallel import CHEAP_FORK
 from tests.compiler.test_parallel import SPECS as PARALLEL_SPECS
-from tests.quality.compiled import unsearched
+from tests.quality.compiled import arguments, same_bytes, unsearched
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -159,7 +159,7 @@ def test_parallel_kernels(text: str, tmp_path: Path) -> None:
     for seed in range(2):
         arrays, expected = arguments(kernel, seed)
         assert linked(*arrays) == Status.OK
-        assert arrays[-1].tobytes() == expected.tobytes()
+        assert same_bytes(arrays, expected)
     header = " ".join(kernel.library("k").header.split())
     assert "up to 2 threads by OpenMP. Link it with" in header
 
@@ -218,7 +218,7 @@ def _literal(array: np.ndarray[Any, Any]) -> str:
 @NEEDS_CC
 def test_threads_call_a_kernel_with_threads(tmp_path: Path) -> None:
     kernel = shared_out("matmul:49x8x24")
-    (lhs, rhs, _), expected = arguments(kernel, 5)
+    (lhs, rhs, _), (*_, expected) = arguments(kernel, 5)
     for suffix in (".o", ".h"):
         kernel.save(tmp_path / f"k{suffix}", "k")
     text = THREADS

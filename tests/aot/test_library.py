@@ -13,9 +13,12 @@ from morello.aot.library import SUFFIXES, Library
 from morello.compiler.kernel import Kernel
 from morello.errors import CompileError
 from morello.jit.object_file import undefined_symbols
+from morello.spec import Kind
+from morello.spec.kinds import instances
 from tests.aot.compiler import NEEDS_CC, Linked
 from tests.jit.test_engine import missing_feature
-from tests.quality.compiled import unsearched
+from tests.quality.compiled import arguments, same_bytes, unsearched
+from tests.quality.specs import small_spec
 
 SPECS = (
     "matmul:17x23x31:f32:lhs=[0,1,2,1p6]",
@@ -28,18 +31,6 @@ SPECS = (
 """Of random programs; some have a workspace."""
 
 
-def arguments(kernel: Kernel, seed: int) -> tuple[list[Any], Any]:
-    """Arrays for every operand, and the output that the definition gives."""
-    spec = kernel.spec
-    given = spec.random(np.random.default_rng(seed))
-    last = len(spec.tensors) - 1
-    expected = spec.to_physical(last, spec.evaluate(*given))
-    arrays = [spec.to_physical(i, a) for i, a in enumerate(given)]
-    if not spec.kind.accumulates:
-        arrays.append(np.full(expected.shape, 77, expected.dtype))
-    return arrays, expected
-
-
 def test_some_kernels_have_a_workspace() -> None:
     sizes = [unsearched(text).workspace_bytes for text in SPECS]
     assert min(sizes) == 0 < max(sizes)
@@ -48,15 +39,29 @@ def test_some_kernels_have_a_workspace() -> None:
 @NEEDS_CC
 @pytest.mark.parametrize("file", [".o", ".s"])
 @pytest.mark.parametrize("text", SPECS)
-def test_linked_it_computes_the_spec(text: str, file: str, tmp_path: Path) -> None:
-    kernel = unsearched(text)
-    linked = Linked(kernel.library("k"), tmp_path, suffix=file)
+def test_a_linked_kernel_computes_its_spec(
+    text: str, file: str, tmp_path: Path
+) -> None:
+    check_linked(unsearched(text), tmp_path, file)
+
+
+@NEEDS_CC
+@pytest.mark.parametrize("kind", instances(), ids=str)
+def test_a_linked_kernel_of_every_kind_computes_its_spec(
+    kind: Kind, tmp_path: Path
+) -> None:
+    check_linked(unsearched(small_spec(kind)), tmp_path, ".o")
+
+
+def check_linked(kernel: Kernel, folder: Path, file: str) -> None:
+    """Link a kernel; call its checked and its unchecked function."""
+    linked = Linked(kernel.library("k"), folder, suffix=file)
     assert linked.supported() == 1
     for seed, suffix in enumerate(["", "_unchecked"]):
         arrays, expected = arguments(kernel, seed)
         status = linked.raw(*linked.pointers(*arrays), suffix=suffix)
         assert suffix or status == Status.OK
-        assert arrays[-1].tobytes() == expected.tobytes()
+        assert same_bytes(arrays, expected)
 
 
 def test_the_llvm_ir_can_be_read() -> None:

@@ -39,7 +39,8 @@ def check_bound(program: Program, rng: np.random.Generator) -> None:
     spec = program.spec
     inputs = normal_inputs(spec, rng)
     side, byte = RUNS[0]
-    check_product(spec, inputs, run(program, inputs, side, byte))
+    (found,) = run(program, inputs, side, byte)
+    check_product(spec, inputs, found)
 
 
 def check_product(spec: Spec, inputs: list[Array], found: Array) -> None:

@@ -2,13 +2,16 @@
 
 import functools
 import random
+from collections.abc import Sequence
+
+import numpy as np
 
 import morello
 from morello.compiler.kernel import Kernel
 from morello.dialect import load
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import Spec, parse_spec
+from morello.spec import Array, Spec, parse_spec
 from tests.quality.programs import Program, scheduled_module
 from tests.quality.walks import random_program
 
@@ -40,6 +43,28 @@ def unsearched(of: str | Spec, seed: int = 0) -> Kernel:
 def kernel(text: str) -> Kernel:
     """The kernel of a Spec."""
     return morello.compile(text)
+
+
+def arguments(kernel: Kernel, seed: int) -> tuple[list[Array], list[Array]]:
+    """Physical arrays for every operand before a call and, by the definition, after."""
+    spec = kernel.spec
+    given = spec.random(np.random.default_rng(seed))
+    outputs = iter(spec.outputs(*given))
+    inputs = iter(given)
+    before, after = [], []
+    for index, operand in enumerate(spec.kind.operands):
+        read = spec.to_physical(index, next(inputs)) if operand.is_read else None
+        written = spec.to_physical(index, next(outputs)) if operand.is_written else read
+        assert written is not None
+        before.append(np.full_like(written, 77) if read is None else read)
+        after.append(written)
+    return before, after
+
+
+def same_bytes(arrays: Sequence[Array], others: Sequence[Array]) -> bool:
+    """Whether arrays hold the same bytes, one by one."""
+    pairs = zip(arrays, others, strict=True)
+    return all(one.tobytes() == other.tobytes() for one, other in pairs)
 
 
 def program(text: str) -> Program:

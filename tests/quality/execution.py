@@ -64,26 +64,34 @@ def call(program: Program, placed: Sequence[Array]) -> None:
     )
 
 
-def run(program: Program, inputs: Sequence[Array], side: Side, byte: int) -> Array:
-    """The output in logical order, after a run in which nothing else was touched."""
+def run(
+    program: Program, inputs: Sequence[Array], side: Side, byte: int
+) -> tuple[Array, ...]:
+    """The outputs in logical order, after a run in which nothing else was touched."""
     spec = program.spec
     placed = place(spec, inputs, side, byte)
-    out = placed[-1]
-    before = np.array(out)
+    before = [np.array(placed[index]) for index in spec.kind.written]
     work = poisoned((program.workspace_bytes,), np.dtype(np.uint8), byte)
     room = [guarded_array(work, side, name="workspace")] if work.size else []
     call(program, [*placed, *room])
     for array in (*placed, *room):
         check_canaries(array)
-    found = spec.to_logical(len(placed) - 1, out)
-    after = np.array(out)
-    # What is left when the elements are put back is the padding: it must be as before.
-    layout, sizes = spec.tensors[-1].layout, spec.shape(len(placed) - 1)
-    index = layout.index_map(tuple(np.indices(sizes, sparse=True)))
-    after[index] = before[index]
-    if not np.array_equal(bits(before), bits(after)):
-        raise AssertionError("the padding of 'out' was written")
-    return found
+    for index, old in zip(spec.kind.written, before, strict=True):
+        _check_padding(spec, index, old, placed[index])
+    return tuple(spec.to_logical(index, placed[index]) for index in spec.kind.written)
+
+
+def _check_padding(spec: Spec, operand: int, before: Array, after: Array) -> None:
+    """What is left when the elements are put back is the padding: it is as before."""
+    sizes = spec.shape(operand)
+    index = spec.tensors[operand].layout.index_map(
+        tuple(np.indices(sizes, sparse=True))
+    )
+    restored = np.array(after)
+    restored[index] = before[index]
+    if not np.array_equal(bits(before), bits(restored)):
+        name = spec.kind.operands[operand].name
+        raise AssertionError(f"the padding of '{name}' was written")
 
 
 def check_exact(program: Program, inputs: Sequence[Array]) -> None:
@@ -93,23 +101,27 @@ def check_exact(program: Program, inputs: Sequence[Array]) -> None:
         AssertionError: says what differs, and how to make the program again.
     """
     spec = program.spec
-    wanted = spec.evaluate(*inputs).astype(spec.tensors[-1].dtype.numpy)
+    wanted = spec.outputs(*inputs)
     for side, byte in RUNS:
         found = run(program, inputs, side, byte)
-        if not _same(spec, found, wanted):
-            wrong = np.flatnonzero(
-                np.any(
-                    bits(found).reshape(found.size, -1)
-                    != bits(wanted).reshape(found.size, -1),
-                    axis=1,
+        for index, one, other in zip(spec.kind.written, found, wanted, strict=True):
+            right = other.astype(spec.tensors[index].dtype.numpy)
+            if not _same(spec, one, right):
+                raise AssertionError(
+                    f"{_difference(one, right)} (arrays at the {side} of their pages, "
+                    f"poison {byte:#x})"
                 )
-            )
-            first = np.unravel_index(int(wrong[0]), found.shape)
-            raise AssertionError(
-                f"{wrong.size} of {found.size} elements are wrong, the first at "
-                f"{tuple(map(int, first))}: {found[first]}, not {wanted[first]} "
-                f"(arrays at the {side} of their pages, poison {byte:#x})"
-            )
+
+
+def _difference(found: Array, wanted: Array) -> str:
+    """How many elements have other bits, and the first of them."""
+    differ = bits(found).reshape(found.size, -1) != bits(wanted).reshape(found.size, -1)
+    wrong = np.flatnonzero(differ.any(axis=1))
+    first = tuple(map(int, np.unravel_index(int(wrong[0]), found.shape)))
+    return (
+        f"{wrong.size} of {found.size} elements are wrong, the first at {first}: "
+        f"{found[first]}, not {wanted[first]}"
+    )
 
 
 def _same(spec: Spec, found: Array, wanted: Array) -> bool:

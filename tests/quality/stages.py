@@ -96,7 +96,7 @@ def check_module(module: ir.Module, spec: Spec, inputs: Sequence[Array]) -> None
         run_function(function, [*arrays, work])
     else:
         run_function(function, arrays)
-    last = len(spec.tensors) - 1
-    found = spec.to_logical(last, arrays[last])
-    wanted = spec.evaluate(*inputs).astype(found.dtype)
-    assert np.array_equal(bits(found), bits(wanted)), f"{found} is not {wanted}"
+    for index, output in zip(spec.kind.written, spec.outputs(*inputs), strict=True):
+        found = spec.to_logical(index, arrays[index])
+        wanted = output.astype(found.dtype)
+        assert np.array_equal(bits(found), bits(wanted)), f"{found} is not {wanted}"

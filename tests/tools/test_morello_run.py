@@ -7,8 +7,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morello.spec import Array, Fill, Matmul
+from morello.search.queries.pins import full_text
+from morello.spec import Array, Fill, Kind, Matmul
+from morello.spec.kinds import instances
 from morello.tools.morello import main
+from tests.quality.specs import small_spec
 
 MATMUL = "matmul:5x7x3:f32"
 
@@ -53,6 +56,13 @@ def test_random_inputs_are_exact(spec: str, capsys: pytest.CaptureFixture[str]) 
     assert re.search(r"^result +exact: .* the definition's, bit for bit$", out, re.M)
     assert re.search(r"^spec +\w+:.* on avx2$", out, re.M)
     assert re.search(r"^kernel +found in .*, compiled in .* cycles$", out, re.M)
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize("kind", instances(), ids=str)
+def test_every_kind_is_exact(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", full_text(small_spec(kind))]) == 0
+    assert "the definition's, bit for bit" in capsys.readouterr().out
 
 
 def test_seed_is_that_of_the_inputs() -> None:
