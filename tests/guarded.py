@@ -90,7 +90,7 @@ def guarded_array(
     guard.start = PAGE if side == "start" else (pages + 1) * PAGE - size
     guard.end = guard.start + size
     memory = np.frombuffer(guard, np.uint8)
-    memory[:] = CANARY
+    memory[PAGE:-PAGE] = CANARY  # the forbidden pages are never touched
     strides = _padded_strides(array.shape, pitch, array.itemsize)
     result = np.ndarray(
         array.shape, array.dtype, memory[guard.start : guard.end], 0, strides

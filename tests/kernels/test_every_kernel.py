@@ -3,11 +3,13 @@
 Tests of the single kernels go further; these are for none to be left out.
 """
 
+import functools
 import re
 
 import numpy as np
 import pytest
 
+from morello.jit.engine import Engine
 from morello.kernels import KERNELS
 from morello.spec import Matmul, Spec, SpecKey
 from morello.spec.kind import Array
@@ -24,12 +26,18 @@ def real_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:
     ]
 
 
+@functools.cache
+def shared_engine(cases: tuple[Case, ...]) -> Engine:
+    """Kernels of sums of floats alone have the same cases in both tests."""
+    return compiled(cases)
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_is_exact_stays_within_bounds_and_repeats_itself(name: str) -> None:
     """A3, B1, B3, B8, A10: edge sizes, forbidden pages on either side, canaries."""
-    cases = [Case(name, spec) for spec in drawn(name)]
+    cases = tuple(Case(name, spec) for spec in drawn(name))
     assert cases
-    engine = compiled(cases)
+    engine = shared_engine(cases)
     # LLVM leaves open what a constant has in lanes that nobody reads.
     llvm = re.sub(r"<(?:i\d+ (?:-?\d+|undef)(?:, )?)+>", "", engine.llvm)
     assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", llvm)
@@ -60,9 +68,9 @@ SUMS = [name for name, keys in accepted().items() if any(map(adds_floats, keys))
 @pytest.mark.parametrize("name", SUMS)
 def test_zeros_without_a_sign_leave_one_that_has_it(name: str) -> None:
     """-0 + 0 · -1 + … is -0: docs/internals/quality.md, special values."""
-    cases = [Case(name, s) for s in drawn(name, adds_floats)]
+    cases = tuple(Case(name, s) for s in drawn(name, adds_floats))
     assert cases
-    engine = compiled(cases)
+    engine = shared_engine(cases)
 
     def everything() -> int:
         for i, case in enumerate(cases):
