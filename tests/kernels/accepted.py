@@ -120,14 +120,17 @@ def accepted() -> dict[str, tuple[SpecKey, ...]]:
 
 
 def drawn(
-    name: str, wanted: Callable[[SpecKey], bool] = lambda key: True
+    name: str,
+    wanted: Callable[[SpecKey], bool] = lambda key: True,
+    like: str | None = None,
 ) -> tuple[Spec, ...]:
     """Specs of several of the wanted keys, of edge sizes on one axis at a time.
 
-    Of a kernel that takes none of those, of long rows.
+    Of a kernel that takes none of those, of long rows. The keys are those of the kernel
+    ``like``, if it is given.
     """
     rng = random.Random(name)
-    keys = [key for key in accepted()[name] if wanted(key)]
+    keys = [key for key in accepted()[like or name] if wanted(key)]
     found: list[Spec] = []
     for key in rng.sample(keys, min(KEYS, len(keys))):
         specs = [s for s in _sized(key) if legal(name, s)]
