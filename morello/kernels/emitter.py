@@ -116,7 +116,7 @@ class Emitter(ABC):
 
     @abstractmethod
     def as_column_major(self, buffer: Buffer) -> Buffer:
-        """The same memory of a gapless row-major operand whose last size is 1."""
+        """The same memory of a contiguous row-major operand whose last size is 1."""
 
     @abstractmethod
     def load_element(self, buffer: Buffer, index: Index) -> Value:

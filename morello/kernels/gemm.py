@@ -18,7 +18,7 @@ from morello.kernels.gemm_loop import (
     lies_well,
     loop_conditions,
     loop_phase,
-    registers_beside,
+    working_registers,
 )
 from morello.kernels.predicates import (
     in_l1,
@@ -68,8 +68,8 @@ class GemmRegisters(Kernel):
         return (
             *loop_conditions(frame, self.isa),
             Condition(
-                frame.limits.vrf >= registers_beside(frame, self.isa),
-                "needs free registers for a row of rhs and a factor beside out: "
+                frame.limits.vrf >= working_registers(frame, self.isa),
+                "needs free registers for a row of rhs and a factor besides out: "
                 "take fewer for out",
             ),
         )
@@ -118,7 +118,7 @@ class GemmRegisters(Kernel):
 class GemmTile(Kernel):
     """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.
 
-    The lines of out are asked for at the beginning and used at the end: sums begin at
+    The lines of out are prefetched at the beginning and used at the end: sums begin at
     zero, and out is added to them once they are done. So it need not be near before.
     What is added begins at -0, which changes no number, not even -0.
     """
@@ -144,7 +144,7 @@ class GemmTile(Kernel):
             *within_pack(frame, 2, 1),
             *within_pack(frame, 2, 2),
             Condition(
-                frame.limits.vrf >= sums + registers_beside(frame, self.isa),
+                frame.limits.vrf >= sums + working_registers(frame, self.isa),
                 "needs free registers for m * ceil(n / 8) sums, a row of rhs and a "
                 "factor: tile m or n smaller",
             ),
@@ -167,19 +167,19 @@ def tile_phase(frame: Frame, isa: Isa) -> Phase:
     lanes = isa.lanes(Dtype.F32)
     tail = tail_of(n, lanes)
     stores = piece_count(n % lanes, lanes)
-    beside: Ops = {
+    extra: Ops = {
         "store": m * (n // lanes + stores),
         "shuffle": m * (stores - tail),
     }
-    if _adds(frame.key):
+    if frame.key.kind.accumulates:
         loads = m * (n // lanes + _lines(n))
         added: Ops = {
             "fma": m * (n // lanes + tail),
             "load": loads,
             "masked_load": m * tail,
         }
-        beside = {**beside, **added}
-    return loop_phase(frame, isa, beside)
+        extra = {**extra, **added}
+    return loop_phase(frame, isa, extra)
 
 
 def tile_phases(frame: Frame, width: Ints, isa: Isa) -> tuple[Phase, ...]:
@@ -204,7 +204,7 @@ def write_tile(
     spec: Spec,
     operands: Sequence[Buffer],
     column: Value = 0,
-    beside: Callable[[Value], None] | None = None,
+    extra: Callable[[Value], None] | None = None,
 ) -> None:
     """Prefetches, the loop, then out row by row.
 
@@ -212,18 +212,18 @@ def write_tile(
         spec: the block: as many columns as its sums have.
         operands: those of the block, or of a Spec with more columns.
         column: where it begins in rhs and out.
-        beside: what each trip of the loop does besides, given its first step.
+        extra: what each trip of the loop does besides, given its first step.
     """
     lhs, rhs, out = operands
     _, m, _, n = spec.sizes
     lanes = emitter.isa.lanes(Dtype.F32)
-    adds = _adds(spec.key)
+    adds = spec.kind.accumulates
     if adds:
         for i in range(m):
             for start in (*range(0, n - 1, _LINE), n - 1):
                 place = emitter.offset(column, start)
                 emitter.prefetch(out, (0, i, place), to_l1=True)
-    loop = GemmLoop(emitter, spec, lhs, rhs, column, beside)
+    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
     sums = loop.run_to_stores([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
@@ -231,10 +231,6 @@ def write_tile(
         if adds:
             total = emitter.add(total, emitter.load(out, index, lanes, count))
         emitter.store(total, out, index, count)
-
-
-def _adds(key: SpecKey) -> bool:
-    return isinstance(key.kind, Matmul) and key.kind.accum
 
 
 def _lines(n: Ints) -> Ints:

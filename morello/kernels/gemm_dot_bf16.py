@@ -25,8 +25,8 @@ PACK = 16
 COLUMNS = 8
 """The most columns of rhs side by side."""
 
-_BESIDE = 3
-"""Registers beside the sums and lhs: both halves of a column, and a mask."""
+_WORKING = 3
+"""Registers besides the sums and lhs: both halves of a column, and a mask."""
 
 _LHS = Layout.parse(f"[0,1,2,2oe{PACK}]")
 _RHS = Layout.parse("[0,2,1]")
@@ -57,9 +57,9 @@ class GemmDotBf16(Kernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """A few columns; registers for all sums, and for lhs beside them."""
+        """A few columns; registers for all sums, and for lhs besides."""
         _, m, k, n = frame.sizes
-        taken = m * n + 2 * m + _BESIDE
+        taken = m * n + 2 * m + _WORKING
         return (
             size_is_one(frame, 0),
             Condition(k > 1, "takes neighbours along k: k = 1 has none"),
@@ -69,7 +69,8 @@ class GemmDotBf16(Kernel):
             Condition(
                 (taken <= self.isa.registers) & (taken <= frame.limits.vrf),
                 "needs free registers for m * n sums, two vectors of each row of lhs "
-                f"and {_BESIDE} more, in all {self.isa.registers}: tile m or n smaller",
+                f"and {_WORKING} more, in all {self.isa.registers}: "
+                "tile m or n smaller",
             ),
         )
 

@@ -20,7 +20,7 @@ from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
 _INTEGER_REGISTERS = 3
-"""Registers beside accumulators and a row of rhs: a factor and two products. A float
+"""Registers besides accumulators and a row of rhs: a factor and two products. A float
 multiply-add needs the factor alone."""
 
 _LAST = 4
@@ -48,8 +48,8 @@ def lies_well(key: SpecKey) -> bool:
     )
 
 
-def registers_beside(frame: Frame, isa: Isa) -> Ints:
-    """Registers that the loop needs beside its sums: a mask of short columns, too."""
+def working_registers(frame: Frame, isa: Isa) -> Ints:
+    """Registers that the loop needs besides its sums: a mask of short columns, too."""
     _, m, _, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
     lanes = isa.lanes(dtype)
@@ -70,20 +70,20 @@ def loop_conditions(frame: Frame, isa: Isa) -> tuple[Condition, ...]:
         *within_pack(frame, 0, 1),
         *within_pack(frame, 1, 2),
         Condition(
-            m * vectors + registers_beside(frame, isa) <= isa.registers,
+            m * vectors + working_registers(frame, isa) <= isa.registers,
             "needs registers for m * ceil(n / 8) sums, a row of rhs, a factor and a "
             f"mask, in all {isa.registers}: tile m or n smaller",
         ),
     )
 
 
-def loop_phase(frame: Frame, isa: Isa, beside: Ops | None = None) -> Phase:
+def loop_phase(frame: Frame, isa: Isa, extra: Ops | None = None) -> Phase:
     """The products, loads and casts of all k, and the chain of a sum.
 
     Args:
         frame: the products.
         isa: what they are written in.
-        beside: instructions that overlap with the loop.
+        extra: instructions that overlap with the loop.
     """
     _, m, k, n = frame.sizes
     dtype = frame.key.tensors[2].dtype
@@ -100,7 +100,7 @@ def loop_phase(frame: Frame, isa: Isa, beside: Ops | None = None) -> Phase:
         times(cast_ops((lhs, dtype)), m), times(cast_ops((rhs, dtype)), vectors)
     )
     ops = times(add(step, casts), k)
-    return Phase(add(ops, beside or {}), {op: k})
+    return Phase(add(ops, extra or {}), {op: k})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ class GemmLoop:
     rhs: Buffer
     column: Value = 0
     """Where its columns begin in rhs."""
-    beside: Callable[[Value], None] | None = None
+    extra: Callable[[Value], None] | None = None
     """What each trip does besides, given its first step."""
 
     @property
@@ -131,7 +131,7 @@ class GemmLoop:
         """The same where all sums are stored next: those of the first rows come early.
 
         Stores wait for sums. Where all of these are done in the last step, so many wait
-        together that the next block's products do not begin beside them. So the last
+        together that the next block's products do not begin meanwhile. So the last
         steps are done two rows at a time, by code that reads rhs once for each.
         """
         _, m, k, n = self.spec.sizes
@@ -159,11 +159,11 @@ class GemmLoop:
         dtype = self.spec.dtypes[2]
         vectors = len(parts(self.spec.sizes[3], self.emitter.isa.lanes(dtype)))
         each = trip(dtype, self.spec.sizes[1], vectors)
-        return run_steps(self.emitter, count, sums, self._step, each, self.beside)
+        return run_steps(self.emitter, count, sums, self._step, each, self.extra)
 
     @property
     def _holds_columns(self) -> bool:
-        """Whether a row of rhs has registers beside the sums and a factor."""
+        """Whether a row of rhs has registers besides the sums and a factor."""
         _, m, _, n = self.spec.sizes
         vectors = int(vectors_of(n, self.emitter.isa.lanes(self.spec.dtypes[2])))
         return m == 1 or (m + 1) * vectors < self.emitter.isa.registers

@@ -92,7 +92,7 @@ class GemmOuter(Kernel):
         return OpCounts((products, Phase({"load": m * k})), kernels=1, loops=3 * m)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over rows; the last one has none after it to ask for."""
+        """A loop over rows; the last one has none after it to prefetch."""
         row = _Row(emitter, spec, operands, self.distance)
         last = spec.sizes[1] - 1
 

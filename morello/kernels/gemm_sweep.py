@@ -64,7 +64,7 @@ class GemmSweep(Kernel):
 
     @abstractmethod
     def takes_layouts(self, key: SpecKey) -> bool:
-        """Whether rhs, and lhs beside it, lie as it reads them."""
+        """Whether rhs, and lhs with it, lie as it reads them."""
 
     @abstractmethod
     def width(self, frame: Frame) -> Ints:
@@ -145,7 +145,7 @@ class GemmPanels(GemmSweep):
     """rhs is in panels: of fewer than four rows several panels make a tile.
 
     Where there are as many panels as rows, the first ones prefetch the ``m`` rows of
-    lhs that come next, a line in each trip of the loop, which costs nothing beside its
+    lhs that come next, a line in each trip of the loop, which costs nothing besides its
     products: the lines of a tile are first used one after another, which the hardware
     prefetcher is late for. Behind the last row of lhs the prefetch is in vain.
     """
@@ -187,17 +187,17 @@ class GemmPanels(GemmSweep):
         prefetching = ceil_div(panels, group) * group if m <= whole else 0
 
         def prefetch(number: Value) -> Callable[[Value], None]:
-            def beside(at: Value) -> None:
+            def extra(at: Value) -> None:
                 for further in range(min(group, panels)):
                     row = emitter.offset(Pack(number, each), m + further * each)
                     emitter.prefetch(operands[0], (0, row, Pack(at, each)))
 
-            return beside
+            return extra
 
         def write(number: Value, columns: int, prefetches: bool = False) -> None:
             tile = _columns(spec, columns)
-            beside = prefetch(number) if prefetches else None
-            write_tile(emitter, tile, operands, Pack(number, panel), beside)
+            extra = prefetch(number) if prefetches else None
+            write_tile(emitter, tile, operands, Pack(number, panel), extra)
 
         def run(start: int, end: int, prefetches: bool) -> None:
             def body(number: Value, carried: Sequence[Value]) -> list[Value]:

@@ -27,8 +27,8 @@ from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
-_BESIDE = 4
-"""Registers beside sums: a vector of rhs, its two halves, a factor."""
+_WORKING = 4
+"""Registers besides sums: a vector of rhs, its two halves, a factor."""
 
 _MOST_ROWS = 2
 """Rows of lhs: each takes four registers for a line of rhs."""
@@ -114,7 +114,7 @@ class GemvAxpyBf16(GemvBf16):
         sums = m * vectors_of(n, self.isa.lanes(Dtype.F32))
         most = self.isa.registers // 2
         line = 2 * self.isa.line_vectors
-        needed = np.where(m == 1, self.streams + line, line * m) + _BESIDE
+        needed = np.where(m == 1, self.streams + line, line * m) + _WORKING
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
@@ -272,7 +272,7 @@ class GemvAxpyBf16Streams(GemvBf16):
 
         def panels(numbers: Sequence[Value], after: int) -> None:
             following = [emitter.offset(number, after) for number in numbers]
-            widened.beside(
+            widened.at_places(
                 [(Pack(number, columns), columns) for number in numbers],
                 [Pack(number, columns) for number in following] if after else [],
             )

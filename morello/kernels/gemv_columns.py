@@ -3,7 +3,7 @@
 `Columns.passes` goes over out once for a few rows of rhs: that many streams are read
 side by side, which brings memory to its bandwidth, and more so where they go on from
 row to row (`Columns.passes_far`). `Columns.once` goes over rhs once for a few columns
-of out that are in registers all the while; `Columns.beside` does so for columns that
+of out that are in registers all the while; `Columns.at_places` does so for columns that
 need not be neighbours.
 """
 
@@ -78,7 +78,7 @@ class Columns:
         return self.emitter.isa.line_vectors * self.lanes
 
     def passes(self, columns: int) -> None:
-        """A loop over blocks of rows; the last is apart, for nothing follows it."""
+        """A loop over blocks of rows; the last has none to prefetch."""
         k, rows = self.spec.sizes[2], self.streams
         far = self.rhs.tensor.level is Level.MEM
         last = max(k // rows - 1, 0) * rows if far else k // rows * rows
@@ -208,7 +208,7 @@ class Columns:
         sums = run_steps(self.emitter, k - prefetching, sums, later, together)
         self.store_sums(places, sums, self.held)
 
-    def beside(
+    def at_places(
         self, places: Sequence[tuple[Value, int]], following: Sequence[Value] = ()
     ) -> None:
         """A vector at each place, their sums in registers over all of k.

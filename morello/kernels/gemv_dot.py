@@ -43,8 +43,8 @@ _K = 2
 COLUMNS = Layout.parse("[0,2,1]")
 """rhs as the kernel reads more than one column of it."""
 
-_BESIDE = 2
-"""Registers beside the sums and the few rows."""
+_WORKING = 2
+"""Registers besides the sums and the few rows."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class GemvDot(Kernel):
     """Whether an operand has to be beyond L2."""
     scattered: bool = False
     """Whether the rows that are read side by side are far from each other, and all
-    ``streams`` of them read on to their neighbours, beside one row of the shorter side.
+    ``streams`` of them read on to their neighbours, for one row of the shorter side.
     Then only rows that are widened prefetch: others arrive in time by themselves."""
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:
@@ -81,7 +81,7 @@ class GemvDot(Kernel):
         return frame.key.tensors[operand].runs(frame.operand_sizes(operand))
 
     def accepts(self, key: SpecKey) -> bool:
-        """f32 (of bf16 too) or s32; k innermost, or rhs one gapless array."""
+        """f32 (of bf16 too) or s32; k innermost, or rhs contiguous."""
         if not isinstance(key.kind, Matmul):
             return False
         lhs, rhs, out = key.tensors
@@ -118,7 +118,7 @@ class GemvDot(Kernel):
                 ]
             ),
             Condition(
-                frame.limits.vrf >= sums + few * (2 if widened else 1) + _BESIDE,
+                frame.limits.vrf >= sums + few * (2 if widened else 1) + _WORKING,
                 "needs free registers for its sums: take fewer",
             ),
             *(self._scattered(frame) if self.scattered else self._own_rows(frame)),

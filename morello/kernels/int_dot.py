@@ -77,7 +77,7 @@ class IntDot(Kernel):
         """Everything that lives in the loop has a register; panels are not crossed."""
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
-        beside = vectors + self._beside
+        working = vectors + self._working
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
@@ -87,14 +87,14 @@ class IntDot(Kernel):
                 f"takes {GROUPS[self.group]} along k: k < {self.group} has none",
             ),
             Condition(
-                m * vectors + beside <= self.isa.registers,
-                f"needs registers for its sums, a row of rhs and {self._beside} more, "
+                m * vectors + working <= self.isa.registers,
+                f"needs registers for its sums, a row of rhs and {self._working} more, "
                 f"in all {self.isa.registers}: tile m or n smaller",
             ),
             Condition(
-                frame.limits.vrf >= beside,
-                f"needs free registers for a row of rhs and {self._beside} more beside "
-                "out: take fewer for out",
+                frame.limits.vrf >= working,
+                f"needs free registers for a row of rhs and {self._working} more "
+                "besides out: take fewer for out",
             ),
         )
 
@@ -161,10 +161,10 @@ class IntDot(Kernel):
         ]
         sums: list[Value] = []
         rows = len(carried) // len(runs)
-        for first in range(0, rows, self._rows_beside(len(runs))):
+        for first in range(0, rows, self._rows_together(len(runs))):
             factors = [
                 emitter.load_group(lhs, (0, i, k), self.group, count, width)
-                for i in range(first, min(first + self._rows_beside(len(runs)), rows))
+                for i in range(first, min(first + self._rows_together(len(runs)), rows))
             ]
             # Products of a row before their sums, which share the multipliers' ports.
             products: Sequence[Value] = [
@@ -190,7 +190,7 @@ class IntDot(Kernel):
             product = emitter.dot(op, product, ones)
         return product
 
-    def _rows_beside(self, vectors: int) -> int:
+    def _rows_together(self, vectors: int) -> int:
         """Rows of so many vectors whose products are all done before their sums.
 
         Of two instructions a product, a sum after each takes a multiplier's port.
@@ -198,8 +198,8 @@ class IntDot(Kernel):
         return 2 if vectors == 1 and len(self.instructions) > 1 else 1
 
     @property
-    def _beside(self) -> int:
-        """Registers beside sums and a row of rhs: a group of lhs, a product, and the
+    def _working(self) -> int:
+        """Registers besides sums and a row of rhs: a group of lhs, a product, and the
         ones that products are multiplied by."""
         return 1 + len(self.instructions)
 

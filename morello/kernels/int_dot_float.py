@@ -36,8 +36,8 @@ _FEW = 8
 """So many sums have a loop of two pairs, whose counters are then a twelfth of its
 instructions; more leave no register for LLVM to bring a second pair early."""
 
-_BESIDE = 2
-"""Registers beside sums and a row of rhs: a pair of lhs, where the last product of a
+_WORKING = 2
+"""Registers besides sums and a row of rhs: a pair of lhs, where the last product of a
 row goes, and another product."""
 
 
@@ -100,13 +100,13 @@ class IntDotFloat(Kernel):
         rhs = frame.key.tensors[1]
         most = _LANE_BYTES * self._wide if in_l1(rhs) else self.most_far_k
         vectors = vectors_of(np.minimum(n, self._columns), self._lanes)
-        beside = vectors + _BESIDE
+        working = vectors + _WORKING
         return (
             size_is_one(frame, 0),
             Condition(k >= PAIR, "takes pairs along k: k = 1 has none"),
             Condition(k <= most, f"takes at most {most} k: tile k smaller"),
             Condition(
-                frame.limits.vrf >= m * vectors + beside,
+                frame.limits.vrf >= m * vectors + working,
                 "needs free registers for the sums of a panel, a row of rhs, a pair of "
                 f"lhs and a product, of {self.isa.registers}: tile m smaller",
             ),
@@ -130,7 +130,7 @@ class IntDotFloat(Kernel):
             (Lines(1, steps * runs, Access.DEMAND),),
         )
         stores = ceil_div(k, PART)
-        loads = stores if _adds(frame.key) else stores - 1
+        loads = stores if frame.key.kind.accumulates else stores - 1
         ends = times(
             {"load": loads, "vector_op": stores + 1, "store": stores}, m * vectors
         )
@@ -183,7 +183,9 @@ class IntDotFloat(Kernel):
             (emitter.offset(first, at), size) for at, size in parts(width, self._lanes)
         ]
         places = [(i, at, size) for i in range(m) for at, size in columns]
-        if _adds(spec.key) or k >= PART:  # of few products, stores alone are faster
+        if (
+            spec.kind.accumulates or k >= PART
+        ):  # of few products, stores alone are faster
             for i in range(m):
                 emitter.prefetch(out, (0, i, first), to_l1=True)
         for start in range(0, k, PART):
@@ -194,7 +196,7 @@ class IntDotFloat(Kernel):
                 whole = emitter.reinterpret(total, Dtype.S32)
                 if start == 0:
                     whole = emitter.add(whole, taken[i])
-                if start or _adds(spec.key):
+                if start or spec.kind.accumulates:
                     old = emitter.load(out, (0, i, at), self._lanes, size)
                     whole = emitter.add(whole, old)
                 emitter.store(whole, out, (0, i, at), size)
@@ -300,7 +302,3 @@ def _step(
             for product, chain in zip(products, chains, strict=True)
         ]
     return sums
-
-
-def _adds(key: SpecKey) -> bool:
-    return isinstance(key.kind, Matmul) and key.kind.accum

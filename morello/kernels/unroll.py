@@ -6,7 +6,7 @@ from morello.kernels.emitter import Body, Emitter, Value
 from morello.spec import Dtype
 
 UNROLL = 4
-"""Steps of a trip. To count and to jump takes 3 instructions, beside the 20 of a step
+"""Steps of a trip. To count and to jump takes 3 instructions, besides the 20 of a step
 of 6 rows and 16 columns. A core that computes alone has room for them; where another
 thread shares what begins instructions, products take 0.91 to 0.98 of the time so."""
 
@@ -32,18 +32,18 @@ def run_steps(
     carried: Sequence[Value],
     step: Body,
     each: int,
-    beside: Callable[[Value], None] | None = None,
+    extra: Callable[[Value], None] | None = None,
 ) -> Sequence[Value]:
     """Run ``step`` from 0 to below ``count``, ``each`` a trip; the last values.
 
     Args:
-        beside: written once in a trip, given its first step.
+        extra: written once in a trip, given its first step.
     """
     whole = count - count % each
 
     def together(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
-        if beside is not None:
-            beside(at)
+        if extra is not None:
+            extra(at)
         for by in range(each):
             carried = step(emitter.offset(at, by), tuple(carried))
         return carried

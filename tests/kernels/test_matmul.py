@@ -68,7 +68,7 @@ def test_one_element_in_any_layout(dtype: str) -> None:
         (
             (1, 6, 8, 16),
             2,
-            "needs free registers for a row of rhs and a factor beside out",
+            "needs free registers for a row of rhs and a factor besides out",
         ),
         ((1, 5, 8, 16), 16, "takes m of lhs within one pack: at most 4"),
         ((1, 1, 8, 17), 16, "takes n of rhs within one pack: at most 16"),
