@@ -1,6 +1,6 @@
-"""``morello bench``: time a Spec's kernel beside the peak of the machine.
+"""``morello bench``: time a Spec's kernel, and the peak of the machine.
 
-Read `main`, then `Measurement`: what is measured, and what its fields mean.
+Read `main`, then `Measurement`, which defines each measured field.
 """
 
 import dataclasses
@@ -41,9 +41,9 @@ class Measurement:
     cpu: str
     """The processor, as LLVM calls it."""
     threads: int
-    """The most that a call may use, as asked for."""
+    """The most that a call may use."""
     threads_used: int
-    """What the kernel makes of them."""
+    """The number that the kernel uses."""
     best_s: float | None
     """Seconds a call, from Python, with its arguments checked: the best sample."""
     median_s: float | None
@@ -63,11 +63,11 @@ class Measurement:
     search_s: float | None
     compile_s: float
     cost: int
-    """What the cost model says of a call, in 1/1000 cycles."""
+    """The predicted cost of a call, in 1/1000 cycles."""
     workspace_bytes: int
     search: dict[str, Any] | None
-    """What the search did: ``specs`` solved in ``tables``, ``impls`` compared, Specs a
-    box (``compression`` with costs, ``compression_decisions`` without), ``peak_bytes``
+    """Statistics of the search: ``specs`` solved in ``tables``, ``impls`` compared, Specs
+    a box (``compression`` with costs, ``compression_decisions`` without), ``peak_bytes``
     of the process by its end, and with ``--count`` ``programs_log10``, how many
     programs the space has."""
     verified: bool
@@ -76,13 +76,13 @@ class Measurement:
 
 
 def main(options: BenchOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         0.
 
     Raises:
-        MorelloError: what is refused; or a kernel that is wrong. ``--json`` prints an
+        MorelloError: a refused argument, or a wrong kernel. ``--json`` prints an
             object in the second case too, without times.
     """
     request = Request.read(
@@ -228,7 +228,7 @@ def _text(found: Measurement, kernel: Kernel, verdict: Verdict) -> str:
     samples = f"{found.samples} samples of {found.calls_per_sample} calls"
     rows = [
         ("spec", f"{found.spec} on {found.target} ({found.cpu})"),
-        ("threads", f"{found.threads} asked for, {found.threads_used} used"),
+        ("threads", f"{found.threads} allowed, {found.threads_used} used"),
         ("kernel", made_from(kernel)),
         ("verified", str(verdict)),
         ("best", f"{_per_call(found.best_s, found.gflops)}"),

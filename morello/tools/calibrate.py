@@ -25,7 +25,7 @@ _QUICK_ROUNDS = 1
 
 
 def main(options: CalibrateOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         0.

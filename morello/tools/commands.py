@@ -25,10 +25,10 @@ _SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
 
 def _target() -> Any:
     return flag(
-        "the machine to compile for: a name, with numbers in braces if wanted, or "
-        "@FILE for a file that 'morello calibrate' wrote (default: what a schedule "
-        "that is given was made for, else what MORELLO_TARGET says, else native: the "
-        "target that is nearest to this machine)",
+        "the machine to compile for: a name, optionally with numbers in braces, or "
+        "@FILE for a file of 'morello calibrate' (default: the target of the given "
+        "schedule, else MORELLO_TARGET, else native: the known target that is nearest "
+        "to this machine)",
         metavar="NAME",
     )
 
@@ -36,17 +36,16 @@ def _target() -> Any:
 def _schedule() -> Any:
     return flag(
         "a module with the Spec and its schedule, as 'emit --stage schedule' prints "
-        "it, to be used instead of a search; what it leaves is searched; - is the "
-        "standard input",
+        "it, used instead of a search; its holes are searched; - is the standard "
+        "input",
         metavar="FILE",
     )
 
 
 def _threads() -> Any:
     return flag(
-        "the most threads that a call may use (default: what the schedule was made "
-        "for, if one is given, else what MORELLO_THREADS says, else the processors "
-        "that there are)",
+        "the most threads that a call may use (default: the number of the given "
+        "schedule, else MORELLO_THREADS, else the available processors)",
         metavar="N",
         parse=whole_number(1),
     )
@@ -63,16 +62,16 @@ def _time_limit() -> Any:
 
 def _db() -> Any:
     return flag(
-        "the database of what was solved: a path, several with ':' between them (the "
-        "first is written, the others are read), or 'none' (default: what MORELLO_DB "
-        "says, else tables.sqlite in the folder morello of XDG_DATA_HOME)",
+        "the database of solved Specs: a path, several with ':' between them (the "
+        "first is written, the others are read), or 'none' (default: MORELLO_DB, else "
+        "tables.sqlite in the folder morello of XDG_DATA_HOME)",
         metavar="PATH",
     )
 
 
 def _seed() -> Any:
     return flag(
-        "of the random inputs (default: 0)",
+        "the seed of the random inputs (default: 0)",
         default=0,
         metavar="N",
         parse=whole_number(0),
@@ -146,8 +145,8 @@ class EmitOptions:
         short="-o",
     )
     threads: int | None = flag(
-        "the most threads that a call may use (default: what the schedule was made "
-        "for, if one is given, else 1)",
+        "the most threads that a call may use (default: the number of the given "
+        "schedule, else 1)",
         metavar="N",
         parse=whole_number(1),
     )
@@ -174,7 +173,7 @@ class SaveOptions:
     )
     pack: tuple[tuple[str, str], ...] = flag(
         "a .npy file for an input, in the order of its logical dimensions; its "
-        "elements are written as the kernel reads them, beside the first FILE: "
+        "elements are written in the kernel's layout next to the first FILE: "
         "k.rhs.bin for k.o and rhs. May be repeated",
         metavar="OPERAND=FILE.npy",
         parse=assignment,
@@ -329,18 +328,18 @@ class Command:
     summary: str
     options: type[Any]
     notes: str
-    """Printed after the flags: examples, and what the output means."""
+    """Printed after the flags: the meaning of the output, and examples."""
     module: str
 
     def load(self) -> Callable[[Any], int]:
-        """The function that does the work and answers with the exit code."""
+        """The function that does the work and returns the exit code."""
         work: Callable[[Any], int] = importlib.import_module(self.module).main
         return work
 
 
 _RUN = """\
-Random inputs are small integers, whose products and sums are exact, and the output must
-be that of the definition bit for bit. With an --input of your own, the output of a
+Random inputs are small integers, whose products and sums are exact, so the output must
+equal the definition's bit for bit. With an --input of your own, the output of a
 float matmul may differ from the definition in f64 by at most g*|A||B|, elementwise,
 g = K*u/(1-K*u), u = 2^-24; every other output must still be exact. A kind that adds to
 its output starts from a random one, or from --input out=FILE.npy.
@@ -353,19 +352,19 @@ examples:
   morello run move:7x9:f32:dst=[1,0] --seed 3
       a transpose
   morello run matmul:8x8x8:f32 --schedule my.mlir
-      run a schedule written by hand; the search fills what it leaves
+      run a schedule written by hand; the search fills its holes
 """
 
 _BENCH = """\
 Calls are timed from Python with their arguments checked and the data warm, in samples
 of at least 1 ms; a kernel that uses one thread is pinned to one core. Between samples a
 generated loop of multiply-adds measures the peak of the core, so that both see the same
-clock. peak_gflops is that peak times the cores that --threads may use; threads_used
-says what the kernel makes of them. fraction_of_peak is that of the best sample. A
-kernel is timed only when its output on random inputs is the definition's, bit for bit
-(of sums of more than 2^20 terms in f32: within the bound that 'run' names).
-gbytes_per_s counts each operand once for each time that it is read or written. cost is
-what the model says of a call, in 1/1000 cycles. Fields that do not apply are null.
+clock. peak_gflops is that peak times the cores that --threads may use; threads_used is
+the number that the kernel uses. fraction_of_peak is the fraction of the best sample. A
+kernel is timed only if its output on random inputs equals the definition's bit for bit
+(sums of more than 2^20 terms in f32: within the bound that 'run' names). gbytes_per_s
+counts each operand once for each time that it is read or written. cost is the predicted
+cost of a call in 1/1000 cycles. Fields that do not apply are null.
 
 examples:
   morello bench matmul:512x512x512:f32
@@ -379,7 +378,7 @@ examples:
 _EMIT = """\
 stages:
   spec      a module with a function that holds the Spec
-  schedule  the same with its schedule, found by search
+  schedule  this module with its schedule, found by search
   mlir      the loops and vectors that the schedule makes
   llvm      LLVM IR, optimised
   asm       x86 assembly
@@ -387,7 +386,7 @@ stages:
 examples:
   morello emit matmul:8x8x8:f32 --stage schedule -o mm.mlir
   morello-opt -p 'builtin.module(morello-apply-schedule)' mm.mlir
-      look at what a schedule does
+      show the loops that a schedule makes
   morello emit matmul:8x8x8:f32 --stage spec |
     morello-opt -p 'builtin.module(morello-synthesize,morello-apply-schedule)'
       the search as a pass
@@ -399,12 +398,12 @@ examples:
 
 _SAVE = """\
 The object is position independent and needs no library; with --threads, an OpenMP
-runtime of LLVM or Intel. The header says what each argument is, what the CPU must have,
-and how to call it. The functions:
+runtime of LLVM or Intel. The header describes each argument, the CPU features and the
+calls. The functions:
 
-  NAME            checks the CPU and the pointers, runs, and answers 0, or why not
-  NAME_supported  whether this CPU has what is needed
-  NAME_unchecked  runs at once
+  NAME            checks the CPU and the pointers, runs, and returns 0 or a reason
+  NAME_supported  whether this CPU has the features
+  NAME_unchecked  runs without checks
   NAME_malloc     NAME, with the workspace that it needs, if any, from malloc
 
 examples:
@@ -415,22 +414,22 @@ examples:
 
 _EXPLAIN = """\
 Each line of the tree is one decision of the program: the hole that it fills, how often
-it runs, the Spec that is computed there and the action. Costs are those of the model,
-in cycles; --ghz says which clock turns them into time.
+it runs, its Spec and its action. Costs are predicted cycles; --ghz sets the clock that
+turns them into time.
 
 An alternative is another first action at a node, with the cheapest program that begins
-with it: what it costs more is what rejecting it saves. Equal costs are called a tie.
-What --schedule decides has none; where a pin decides, what it rules out may cost less.
+with it; the difference in cost is the saving of the chosen action. Equal costs are a
+tie. Decisions of --schedule have no alternatives; an alternative to a pin may cost less.
 
 examples:
   morello explain matmul:512x512x512:f32
-      the program, and what else it could have begun with
+      the program, and the alternatives to its first action
   morello explain matmul:512x512x512:f32 --at 7 --at 20 --top 20
       more alternatives, at two more nodes
   morello explain matmul:512x512x512:f32 --count
       how many programs there are, of which this is the best
   morello explain matmul:512x512x512:f32 --html mm.html
-      a page with pictures of what lies in which memory, and alternatives everywhere
+      a page with pictures of every memory, and alternatives at every node
 """
 
 _DB = """\
@@ -439,20 +438,19 @@ actions:
   verify           check the file, the checksum of every row, and its boxes
   export FILE      copy every whole row to a new database, from a damaged one too
   import FILE...   add the rows of other databases
-  merge FILE...    the same; it says how many rows each brought
+  merge FILE...    add the rows of other databases, and print a count for each
   gc               take out rows of other versions and damaged ones, and shrink the file
   pin SPEC FILE    fix the schedule of a Spec: FILE is a module with it, as 'emit
-                   --stage schedule' prints; what it leaves is searched; - is the
+                   --stage schedule' prints; its holes are searched; - is the
                    standard input
   unpin SPEC       leave the Spec to the search again
 
 A row is read only by the version and for the target that it was made with. Deleting the
-file is safe but for what is pinned: all else in it can be solved again.
+file loses only the pins: everything else can be solved again.
 
-A pinned Spec, be it a goal or a part of one, is done as its schedule says, wherever a
-search with this database meets it and whatever it costs. All of it counts: levels,
-layouts, contiguity and limits. 'info' lists what is pinned; pins are exported and
-merged with the rest.
+Every search with this database uses the schedule of a pinned Spec wherever the Spec
+occurs, whatever it costs. A Spec includes levels, layouts, contiguity and limits.
+'info' lists the pins; they are exported and merged with the rest.
 
 examples:
   morello db info
@@ -465,11 +463,11 @@ examples:
 """
 
 _PRECOMPUTE = """\
-Every Spec is searched, the largest first, and every table is stored the moment that it
-is solved. What the database has is not solved again: after Ctrl-C, or a crash, the same
-command goes on where it stopped. A Spec that has no program is reported, the others are
-still solved, and the exit code is 1. The number of threads is part of what is solved:
-give what 'run' and 'bench' will be given.
+Every Spec is searched, the largest first, and every table is stored as soon as it is
+solved. Stored tables are not solved again: after Ctrl-C or a crash, the same command
+continues where it stopped. A Spec without a program is reported, the others are still
+solved, and the exit code is 1. The number of threads is part of a goal: give the number
+that 'run' and 'bench' will use.
 
 examples:
   morello precompute 'matmul:{64,128,256}x{64,128}x64:f32'
@@ -504,7 +502,7 @@ COMMANDS = {
         ),
         Command(
             "bench",
-            "time a Spec's kernel beside the peak of the machine",
+            "time a Spec's kernel, and the peak of the machine",
             BenchOptions,
             _BENCH,
             "morello.tools.bench",
@@ -525,7 +523,7 @@ COMMANDS = {
         ),
         Command(
             "db",
-            "look after the database of what was solved",
+            "look after the database of solved Specs",
             DbOptions,
             _DB,
             "morello.tools.db",

@@ -30,7 +30,7 @@ class Ending:
             ``KeyError: 'x'``.
         trace: Python's traceback, if there was any Python on the stack.
         stdout: what native code printed there.
-        stderr: likewise, if it was asked for.
+        stderr: its standard error, if it was captured.
     """
 
     crash: str

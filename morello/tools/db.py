@@ -1,4 +1,4 @@
-"""``morello db``: look after the database of what was solved."""
+"""``morello db``: look after the database of solved Specs."""
 
 import contextlib
 import dataclasses
@@ -54,7 +54,7 @@ class Info:
     compression: float | None
     """Specs a box, of decisions and of costs together."""
     pins: tuple[dict[str, Any], ...] = ()
-    """What is pinned: ``spec``, ``target``, how many ``holes`` are left to the search,
+    """The pins: ``spec``, ``target``, how many ``holes`` are left to the search,
     and whether the row is ``whole``."""
     programs: int = 0
     """Goals whose program this version of Morello can read without tables."""
@@ -64,7 +64,7 @@ class Info:
 
 
 def main(options: DbOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         0; or 1 if ``verify`` finds something wrong.
@@ -93,7 +93,7 @@ def _path(options: DbOptions) -> Path:
 
 
 def info(path: Path) -> Info:
-    """What is in a database; nothing if there is no file."""
+    """The contents of a database; empty if there is no file."""
     if not path.exists():
         return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None)
     tables = current = damaged = points = boxes = cost_boxes = 0
@@ -215,7 +215,7 @@ def _verify(path: Path, options: DbOptions) -> int:
 
 
 def _fault(row: Row) -> str:
-    """What is wrong with the contents of a row whose checksum is right."""
+    """The fault in the contents of a row whose checksum is right."""
     try:
         found = summary(row.decisions, row.costs)
     except CodecError as error:
@@ -225,7 +225,7 @@ def _fault(row: Row) -> str:
 
 
 def _program_fault(row: ProgramRow) -> str:
-    """What is wrong with a program whose checksum is right."""
+    """The fault of a program whose checksum is right."""
     if not _is_current(row):
         return ""  # another version's: it may have had other actions
     try:

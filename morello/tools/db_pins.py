@@ -22,7 +22,7 @@ def pin_data(pin: PinRow, is_whole: bool) -> dict[str, Any]:
 
 
 def pin_fault(pin: PinRow) -> str:
-    """What is wrong with a pin whose checksum is right."""
+    """The fault of a pin whose checksum is right."""
     try:
         Pin.of(pin)
     except MorelloError as error:
@@ -49,7 +49,7 @@ def main_pin(path: Path, options: DbOptions) -> int:
     """``db pin SPEC FILE``.
 
     Raises:
-        MorelloError: what is refused; then nothing is pinned.
+        MorelloError: an argument is refused; nothing is pinned.
     """
     text, file = options.words
     request = Request.read(text, options.target, file, str(path))

@@ -15,10 +15,10 @@ from morello.tools.request import Request
 
 
 def main(options: EmitOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Raises:
-        MorelloError: what is refused; then nothing is written.
+        MorelloError: an argument is refused; nothing is written.
     """
     check_output(options.output)
     if options.schedule is not None and options.stage == "spec":

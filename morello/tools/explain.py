@@ -27,13 +27,13 @@ from morello.tools.request import Request
 
 
 def main(options: ExplainOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         0.
 
     Raises:
-        MorelloError: what is refused; then nothing is written.
+        MorelloError: an argument is refused; nothing is written.
     """
     if options.json and options.html == "-":
         raise UsageError(
@@ -75,10 +75,10 @@ def _explained(
 
 
 def _write(options: ExplainOptions, found: Explanation, programs: float | None) -> None:
-    """Write what was asked for.
+    """Write the explanation.
 
     Args:
-        programs: the binary logarithm of how many there are, if that was asked for.
+        programs: the binary logarithm of how many there are, if they were counted.
     """
     clock = Clock(options.ghz)
     count = "" if programs is None else f"{_COUNT}: {count_text(programs)}\n"

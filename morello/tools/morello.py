@@ -1,4 +1,4 @@
-"""``morello``: run, time and print what the compiler makes of a Spec.
+"""``morello``: run, time and print the program of a Spec.
 
 Read `main` first, then `commands.py`: its rows are the subcommands. Exit codes: 0 done,
 1 the Spec or an input is refused or a result is wrong, 2 wrong usage, 130 interrupted.
@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
         message = message.replace(
             "unrecognized arguments:", "unknown flag or one Spec too many:"
         )
-        raise UsageError(message, f"{self.prog} --help says what is possible")
+        raise UsageError(message, f"{self.prog} --help lists the arguments")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         write_output("-", "")  # what is left in the buffer, or a closed pipe

@@ -65,7 +65,7 @@ def _run(flags: Flags) -> int:
 
 
 def _information(flags: Flags) -> str | None:
-    """What a flag asks for that needs no input. Imports no more than it prints."""
+    """The text of a flag that needs no input. Imports only modules that it prints."""
     if flags.version:
         return f"morello-opt {__version__}\n"
     if flags.list_passes:

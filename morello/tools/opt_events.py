@@ -1,4 +1,4 @@
-"""What the child of ``morello-opt`` tells its parent."""
+"""Events that the child of ``morello-opt`` sends to its parent."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ PRINTING = "printing the result"
 
 @dataclass(frozen=True)
 class Entered:
-    """What the child is about to do; it is to blame for a crash that follows."""
+    """The next step of the child, which is blamed for a crash that follows."""
 
     stage: str
 

@@ -13,7 +13,7 @@ from morello.tools.split_input import Chunk, split_input
 
 
 class Session:
-    """One input and what has become of its chunks.
+    """One input and the results of its chunks.
 
     Args:
         flags: the command line.

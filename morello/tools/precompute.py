@@ -25,14 +25,14 @@ from morello.tools.workers import Done, Job, solve_all
 
 
 def main(options: PrecomputeOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         0; or 1 if a Spec could not be solved.
 
     Raises:
-        MorelloError: what is refused; then nothing was begun.
-        KeyboardInterrupt: what was solved until then is stored.
+        MorelloError: an argument is refused; nothing was begun.
+        KeyboardInterrupt: tables that were solved are stored.
     """
     jobs = _jobs(options)
     count = options.jobs or len(os.sched_getaffinity(0))

@@ -48,7 +48,7 @@ def _write(line: str) -> None:
 
 
 def search_text(found: Statistics) -> str:
-    """How far a search is: what it has solved and compared, and what that takes.
+    """The progress of a search: Specs solved, programs compared, time and memory.
 
     Impls are those that were compared. Compression is Specs a box, with costs or with
     decisions only; memory is the peak of the process.

@@ -24,7 +24,7 @@ class Request:
     goal: OpenSpec
     target: Target
     schedule: str | None
-    """The text of a module to be used instead of a search, which fills what is left."""
+    """The text of a module used instead of a search, which fills its holes."""
     db: str | None = None
     """The databases, as ``--db`` gives them."""
     source: str = ""
@@ -75,7 +75,7 @@ class Request:
 
     @contextlib.contextmanager
     def working(self) -> Iterator[Show]:
-        """Show a person who waits what is going on; name the schedule's file in errors.
+        """Show progress to a person who waits; name the schedule's file in errors.
 
         MLIR calls the text that it parses ``"-"``.
         """

@@ -14,13 +14,13 @@ from morello.tools.trial import Trial
 
 
 def main(options: RunOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         0.
 
     Raises:
-        MorelloError: what is refused; or an output that is not the definition's, which
+        MorelloError: a refused argument; or an output unlike the definition's, which
             is written nowhere.
     """
     request = Request.read(

@@ -13,10 +13,10 @@ from morello.tools.request import Request
 
 
 def main(options: SaveOptions) -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Raises:
-        MorelloError: what is refused; then nothing is written.
+        MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
     request = Request.read(
@@ -39,7 +39,7 @@ def main(options: SaveOptions) -> int:
 
 
 def packed_file(file: str, operand: str) -> str:
-    """Where the packed elements of an operand are, beside a file of the kernel."""
+    """The file of an operand's packed elements, next to a file of the kernel."""
     return str(Path(file).with_suffix(f".{operand}.bin"))
 
 

@@ -18,7 +18,7 @@ def time_text(seconds: float) -> str:
 
 
 def made_from(kernel: Kernel) -> str:
-    """How a kernel came to be, what it took, and what the cost model says of it."""
+    """How a kernel was made: the search, its time, and the predicted cost."""
     found = "from the given schedule"
     if kernel.filled:
         found += f", filled in {time_text(kernel.times.search)}"

@@ -32,7 +32,7 @@ class Samples:
 
     @property
     def median(self) -> float:
-        """The one in the middle: what a call takes as a rule."""
+        """The median: the time of a typical call."""
         return statistics.median(self.seconds)
 
 

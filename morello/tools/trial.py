@@ -13,7 +13,7 @@ from morello.spec.kind import EXACT_BOUND
 from morello.tools.verify import UNIT_ROUNDOFF, Verdict, judge, rounds
 
 _POISON = 0xA5
-"""What the bytes of an output are before a call, so that a missing write shows."""
+"""Bytes of an output before a call, so that a missing write shows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _may_round(spec: Spec) -> bool:
 
 
 def _check_memory(spec: Spec) -> None:
-    """Refuse what the machine cannot hold: the operands, and the definition's own."""
+    """Refuse operands, and copies of the definition, that the machine cannot hold."""
     need = 0
     for i, tensor in enumerate(spec.tensors):
         physical = int(np.prod([float(e) for e in spec.physical_shape(i)]))

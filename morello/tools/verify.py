@@ -1,4 +1,4 @@
-"""Whether what a kernel has computed is what its Spec says.
+"""Whether the output of a kernel is the output that its Spec defines.
 
 `judge` is the entry point. Exact inputs demand the definition's output, bit for bit.
 For other inputs a float output of a kind that rounds (`Kind.rounded_terms`) may differ
@@ -23,7 +23,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What a comparison with the definition has found."""
+    """The result of a comparison with the definition."""
 
     elements: int
     differing: int
@@ -146,7 +146,7 @@ def _judge(output: _Output, expected: Array, got: Array, exact: bool) -> Verdict
 
 
 def _together(found: list[Verdict]) -> Verdict:
-    """What was found of several outputs, all right."""
+    """The result for several outputs that are all right."""
     if len(found) == 1:
         return found[0]
     bounded = [v for v in found if v.max_error is not None]

@@ -1,6 +1,6 @@
 """Searches in processes of their own: `solve_all`.
 
-Each process has one Spec at a time and stores what it solves in the database. They
+Each process has one Spec at a time and stores its tables in the database. They
 leave Ctrl-C to the process that started them, which ends them; what they had stored
 stays. One that dies fails its Spec, and another takes its place.
 """
@@ -108,7 +108,7 @@ def _hand(worker: _Worker, job: Job) -> None:
 
 
 def _receive(worker: _Worker) -> Done:
-    """What a process sends; an error if it has died."""
+    """The message of a process; an error if it has died."""
     try:
         found = worker.pipe.recv()
     except (EOFError, ConnectionResetError):
@@ -142,7 +142,7 @@ def _stop(worker: _Worker) -> None:
 
 
 def _work(pipe: Connection) -> None:
-    """What a process does: a job after another, until the pipe ends."""
+    """The loop of a process: one job after another, until the pipe ends."""
     warnings.simplefilter("ignore")  # of the database: said by who started this
     while True:
         try:

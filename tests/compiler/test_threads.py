@@ -86,9 +86,9 @@ def test_the_tools_ask_in_this_order(
     monkeypatch.setenv(VARIABLE, "3")
     bench = ["bench", *flags, "--seconds", "0.01"]
     for asked, more in (
-        ("3 asked for, 3 used", []),
-        ("2 asked for, 2 used", ["--threads", "2"]),
-        ("2 asked for, 2 used", ["--schedule", path]),
+        ("3 allowed, 3 used", []),
+        ("2 allowed, 2 used", ["--threads", "2"]),
+        ("2 allowed, 2 used", ["--schedule", path]),
     ):
         assert main([*bench, *more]) == 0
         assert asked in capsys.readouterr().out

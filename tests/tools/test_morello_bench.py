@@ -93,7 +93,7 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     for row in (
         r"spec +max:4x8:f32 on avx2 \(\w+\)",
-        r"threads +1 asked for, 1 used",
+        r"threads +1 allowed, 1 used",
         r"kernel +found in .*, compiled in .*, predicted to take \d+ cycles",
         r"verified +exact: all 4 elements are the definition's, bit for bit",
         r"best +\S+ .?s a call, \S+ GFLOP/s",
