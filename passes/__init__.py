@@ -1,1 +1,1 @@
-"""The passes, one a file: see `base.py` for what a pass is."""
+"""The passes, one a file: see `base.py` for the interface."""

@@ -41,17 +41,16 @@ _FAILED = "Failed to apply named transform sequence"
 class ApplySchedule(Pass):
     """Run the schedule in the module, then erase it.
 
-    Before: a module with Spec ops and a schedule. After: what the schedule made of
-    them, no named sequence, no ``transform.with_named_sequence``; Spec ops that the
-    schedule left are still there. ``morello.target`` on the module names the target.
-    Refuses: no schedule, or none that can be run; an action that does not apply, at its
-    transform op.
+    Before: a module with Spec ops and a schedule. After: the loops and kernels of the
+    schedule, no named sequence, no ``transform.with_named_sequence``; Spec ops that the
+    schedule leaves remain. ``morello.target`` on the module names the target. Refuses:
+    a missing or unreadable schedule; an action that does not apply, at its transform op.
     """
 
     name: ClassVar[str] = "morello-apply-schedule"
 
     target: str = option(
-        "", "name of the target; that of the module, or else avx2, if empty"
+        "", "name of the target; if empty, the module's target, or else avx2"
     )
 
     def __post_init__(self) -> None:
@@ -156,7 +155,7 @@ _PLACE = re.compile(r"(?:^|\n)(?:Diagnostic message )?at (?=loc\()")
 def _diagnostic(text: str, default: ir.Location) -> tuple[ir.Location, str]:
     """Location and message out of the text in which the bindings put all diagnostics.
 
-    The first is the error; those after it are its notes and stay in the message.
+    The first is the error; the others are its notes and stay in the message.
     """
     found = []
     for part in _PLACE.split(text)[1:]:

@@ -19,7 +19,7 @@ class PassFailure(MorelloError):  # noqa: N818 -- a word of the domain
 
     Args:
         location: where; printed as ``file:line:col``.
-        message: what is wrong and what to do.
+        message: the fault and the remedy.
     """
 
     def __init__(self, location: ir.Location, message: str) -> None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from morello.passes.base import Bundle
 
 _LOWER_TO_LLVM = (
-    # First: what the conversions below would get wrong without a word.
+    # First: refusals of input that the conversions below would silently miscompile.
     "morello-entry-points",
     "canonicalize",
     "cse",
@@ -22,7 +22,7 @@ _LOWER_TO_LLVM = (
     # Metadata expansion leaves affine.apply behind.
     "lower-affine",
     "convert-vector-to-llvm{enable-x86=true}",
-    # What has an LLVM intrinsic first; the rest become calls to libm.
+    # LLVM intrinsics first; the other functions become calls to libm.
     "convert-math-to-llvm",
     "convert-math-to-libm",
     "finalize-memref-to-llvm",

@@ -1,4 +1,4 @@
-"""`morello-check-lowered`: refuse what is not the llvm dialect, or OpenMP over it.
+"""`morello-check-lowered`: refuse ops outside the llvm dialect and OpenMP.
 
 Translation to LLVM IR is sure of no other dialect, and says so in terms of its own or
 not at all; and a call of a heap or runtime function has no place in a kernel. Here both

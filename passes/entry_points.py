@@ -146,11 +146,11 @@ def _mark_noalias(function: ir.Operation) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class EntryPoints(Pass):
-    """Mark memref arguments noalias and refuse what bare pointers cannot carry.
+    """Mark memref arguments noalias and refuse types that bare pointers cannot carry.
 
-    Before: ``func.func``; callers of the public ones keep their buffers apart. After:
-    every memref argument of a public function with a body is ``llvm.noalias``. Private
-    functions keep the attributes that they have: nobody checks what they are given.
+    Before: ``func.func``; callers of public functions pass buffers that do not overlap.
+    After: every memref argument of a public function with a body is ``llvm.noalias``.
+    Private functions keep their attributes, since nobody checks their arguments.
     Refuses: arguments of dynamic shape, with an offset or of vectors; results that are
     memrefs; a ``memref.alloca`` outside of the entry block.
     """

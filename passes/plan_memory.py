@@ -1,7 +1,7 @@
 """`morello-plan-memory`: one place in one workspace for every buffer of a function.
 
-Read `PlanMemory` for the contract, then `buffers.py` (what is there, and how long each
-buffer lives) and `placement.py` (who shares memory with whom). Nothing is changed
+Read `PlanMemory` for the contract, then `buffers.py` (the buffers and their
+lifetimes) and `placement.py` (who shares memory with whom). Nothing is changed
 before everything has been checked.
 """
 
@@ -90,7 +90,7 @@ def _place_all(buffers: Buffers) -> tuple[list[_Slot], int]:
     """Where every buffer lies, and the bytes of the workspace.
 
     The buffers within a parallel loop are placed first, for one iteration; then the
-    loop counts as a buffer that holds those of all its iterations.
+    loop counts as a buffer that holds the buffers of all its iterations.
     """
     shared = [a for a in buffers.allocs if buffers.owners[a] is None]
     loops = list(dict.fromkeys(o for a in buffers.allocs if (o := buffers.owners[a])))

@@ -1,4 +1,4 @@
-"""Names to passes. One row a pass; nothing is imported until a pass is asked for.
+"""Names to passes. One row a pass; a pass is imported when it is first used.
 
 To add a pass: write ``passes/<name>.py``, add one `Row` to `_ROWS`.
 """
@@ -101,4 +101,4 @@ _ROWS: tuple[Row, ...] = (
 )
 
 PASSES = Registry(_ROWS)
-"""Every pass of Morello, and those of loaded plug-ins."""
+"""Every pass of Morello, and the passes of loaded plug-ins."""

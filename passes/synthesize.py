@@ -1,6 +1,6 @@
 """`morello-synthesize`: find the best program of every Spec, as a schedule.
 
-With ``fill=true`` a schedule that is there is kept, and what it leaves gets programs.
+With ``fill=true`` an existing schedule is kept, and its holes are searched.
 """
 
 import dataclasses
@@ -38,12 +38,10 @@ class Synthesize(Pass):
     name: ClassVar[str] = "morello-synthesize"
 
     target: str = option(
-        "", "name of the target; that of the module, or else avx2, if empty"
+        "", "name of the target; if empty, the module's target, or else avx2"
     )
 
-    fill: bool = option(
-        False, "keep a schedule that is there, and search what it leaves"
-    )
+    fill: bool = option(False, "keep an existing schedule, and search its holes")
 
     def __post_init__(self) -> None:
         if self.target:

@@ -3,9 +3,9 @@
 `library.py` is the entry point: a `Library` is a kernel under a name of C's, and
 `Library.save` writes it as an object, assembly, LLVM IR or the header that goes with
 them. `c_names.py` says which names will do, `entry_points.py` writes the functions
-around the kernel as LLVM IR, `cpu_check.py` the one that asks the CPU, `header.py` the
+around the kernel as LLVM IR, `cpu_check.py` the CPU check, `header.py` the
 header.
 
 Invariants: the kernel is the same code that runs in this process; nothing of it runs
-before the CPU has been asked; an object needs nothing but what its header names.
+before the CPU is checked; an object needs only the features that its header names.
 """

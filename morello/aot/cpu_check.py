@@ -1,7 +1,7 @@
-"""A function that asks the CPU for the features that a kernel needs, as LLVM IR.
+"""A function that checks the CPU for the features that a kernel needs, as LLVM IR.
 
-The bits are those of Intel's and AMD's manuals (CPUID). AVX needs the system's consent,
-too: it says in XCR0 which registers it saves. The answer is kept, since CPUID takes
+Intel's and AMD's manuals define the bits (CPUID). AVX also needs support by the system:
+XCR0 says which registers the system saves. The result is kept, because CPUID takes
 about a microsecond in a virtual machine.
 """
 
@@ -18,7 +18,7 @@ _EXTENDED = 0x80000000
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Query:
-    """What ``cpuid`` is asked: a leaf, a sub-leaf; and a register of the answer."""
+    """A query of ``cpuid``: a leaf, a sub-leaf, and a register of the result."""
 
     leaf: int
     subleaf: int
@@ -99,7 +99,7 @@ _ZMM = 0xE6
 """Registers that the system saves, as bits of XCR0."""
 
 BASE_CPU = 'nounwind "target-cpu"="x86-64" "target-features"="+sse2"'
-"""Attributes of functions that run on every x86-64, before the CPU has been asked."""
+"""Attributes of functions that run on every x86-64, before the CPU is checked."""
 
 _CPUID = """\
   %{name} = call {{ i32, i32, i32, i32 }} asm sideeffect "cpuid", \
@@ -121,7 +121,7 @@ class _Writer:
         self._asked: set[str] = set()
 
     def ask(self, leaf: int, subleaf: int) -> str:
-        """The name of the answer to a question, which is asked once."""
+        """The name of the result of a query, which runs once."""
         name = f"leaf{leaf:x}.{subleaf}"
         if name not in self._asked:
             self._asked.add(name)

@@ -10,7 +10,7 @@ from morello.jit.parameter import Parameter
 
 
 class Status(enum.IntEnum):
-    """What the checked function answers with."""
+    """The results of the checked function."""
 
     OK = 0
     UNSUPPORTED = 1
@@ -28,7 +28,7 @@ def unchecked_name(name: str) -> str:
 
 
 def supported_name(name: str) -> str:
-    """The name of the function that asks the CPU."""
+    """The name of the function that checks the CPU."""
     return f"{name}_supported"
 
 
@@ -38,7 +38,7 @@ def rename(llvm: str, old: str, new: str) -> str:
 
 
 def _refuse(label: str, value: str, status: Status, blocks: list[str]) -> None:
-    """Go on to ``label`` unless ``value`` is true; then answer with ``status``."""
+    """Go on to ``label`` unless ``value`` is true; then return ``status``."""
     blocks.append(f"  br i1 {value}, label %{status.name}, label %{label}")
     blocks.append(f"{label}:")
 
@@ -76,7 +76,7 @@ def entry_points(
     workspace_bytes: int,
     features: frozenset[str],
 ) -> str:
-    """LLVM IR of the checked function and of the one that asks the CPU.
+    """LLVM IR of the checked function and of the CPU check.
 
     Args:
         name: of the checked function.

@@ -1,4 +1,4 @@
-"""The header of a kernel: what a C or C++ program must know to call it."""
+"""The header of a kernel: the declarations that a C or C++ program needs."""
 
 import dataclasses
 import textwrap
@@ -37,11 +37,11 @@ _STATUS = {
 
 @dataclasses.dataclass(frozen=True)
 class Interface:
-    """What a header says.
+    """The contents of a header.
 
     Args:
         name: of the checked function.
-        spec: what is computed, as text.
+        spec: the Spec, as text.
         meaning: the same in a sentence.
         target: the name of the target.
         parameters: of the kernel, inputs first.

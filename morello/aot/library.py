@@ -94,7 +94,7 @@ class Library:
         )
 
     def content(self, path: str | Path) -> bytes:
-        """What a file of this name holds, by its suffix.
+        """The contents of a file, by its suffix.
 
         Raises:
             CompileError: a suffix that means nothing here.
@@ -122,7 +122,7 @@ class Library:
 
 
 def unknown_suffix(path: str | Path) -> CompileError:
-    """The error for a file whose name does not say what it is to hold."""
+    """The error for a file whose suffix is not known."""
     suffix = Path(path).suffix
     what = f"the suffix {suffix!r}" if suffix else "no suffix"
     return CompileError(

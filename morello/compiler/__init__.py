@@ -1,4 +1,4 @@
-"""From a Spec to a kernel: targets, searches, stages, and what a user calls.
+"""From a Spec to a kernel: targets, searches, stages, and the kernel.
 
 Read `compile` first, then `stages` (from a Spec to LLVM IR, each stage as text) and
 `kernel` (the result). `target_choice` and `threads` decide what an argument leaves out;

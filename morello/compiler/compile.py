@@ -35,26 +35,26 @@ def compile(
         spec: what to compute, as a `Spec` or as text: ``matmul:512x512x512:f32``. An
             operand that is packed once may leave its layout to the search:
             ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument.
-        target: the machine to compile for: a name, with numbers in braces if wanted,
-            ``@FILE``, or a `Target`. If it is left out, a schedule that is given says,
-            else ``MORELLO_TARGET``, else it is the target that is nearest to this
-            machine (``native``).
-        threads: the most threads that a call may use, at least 1. If it is left out, a
-            schedule that is given says, else ``MORELLO_THREADS``, else how many
-            processors this process may use.
+        target: the machine to compile for: a name, optionally with numbers in braces,
+            ``@FILE``, or a `Target`. If it is left out: the target of the given
+            schedule, else ``MORELLO_TARGET``, else the known target that is nearest to
+            this machine (``native``).
+        threads: the most threads that a call may use, at least 1. If it is left out:
+            the number of the given schedule, else ``MORELLO_THREADS``, else the number
+            of processors that this process may use.
         schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
-            to be used instead of a search. It may leave Specs: their programs are
-            searched, and `Kernel.schedule` is then the complete schedule.
-        db: the database that what is solved is read from and stored in: a path, several
-            with ``:`` between them (the first is written), or ``none``. If it is left
-            out, ``MORELLO_DB`` says; without that there is none.
+            used instead of a search. Its holes are searched, and `Kernel.schedule` is
+            then the complete schedule.
+        db: the database of solved Specs: a path, several with ``:`` between them (the
+            first is written), or ``none``. If it is left out, ``MORELLO_DB`` names it;
+            without that there is none.
         time_limit: seconds after which the search stops, and a smaller space is
             searched in a few seconds (then ``Kernel.solution.complete`` is false); or
             a `Patience`, which can say more.
 
     Raises:
-        SpecError, TargetError, SearchError, ScheduleError, CompileError: what is wrong
-            with an argument, or why no kernel can be made.
+        SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is
+            wrong, or no kernel can be made.
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
@@ -103,7 +103,7 @@ class Searches:
             time_limit if isinstance(time_limit, Patience) else Patience(time_limit)
         )
         self.seconds = 0.0
-        """What was spent so far."""
+        """Seconds spent so far."""
 
     def __call__(self, spec: Spec, target: Target) -> Solution:
         """The best program of a Spec."""
@@ -113,7 +113,7 @@ class Searches:
         return found
 
     def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
-        """The same for a Spec that may leave layouts open, and the Spec with them."""
+        """The best program of a Spec with open layouts, and the settled Spec."""
         if goal.is_settled:
             return goal.spec, self(goal.spec, target)
         start = time.perf_counter()

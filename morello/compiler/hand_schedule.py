@@ -1,7 +1,7 @@
-"""A schedule as the program that it stands for: what is pinned, and what is explained.
+"""A schedule as a program, to be pinned or explained.
 
-`read_program` runs a schedule on the Spec of its module and notes every decision; what
-the schedule leaves is a hole.
+`read_program` runs a schedule on the Spec of its module and records every decision. A
+Spec that the schedule leaves is a hole.
 """
 
 from morello.compiler.stages import check_goal, parse_schedule, place_text
@@ -25,7 +25,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
     Args:
         schedule: a module with the Spec and its schedule, as `Kernel.schedule` has it.
         spec: the Spec that it must be for.
-        target: the machine; what it sees of a goal is not asked.
+        target: the machine; the context of a goal's operands does not matter.
 
     Raises:
         ScheduleError: the text cannot be read, is for another Spec or target, or an

@@ -18,7 +18,7 @@ from morello.spec import Array, Spec, print_spec
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """Seconds that the way to a kernel took."""
+    """Seconds that a kernel took to make."""
 
     search: float
     compile: float
@@ -48,11 +48,11 @@ class Kernel:
         self._settled = settled
         self._call = function.checked()
         self.times = times
-        """What the search and the compilation took."""
+        """Seconds of the search and of the compilation."""
 
     @property
     def spec(self) -> Spec:
-        """What it computes."""
+        """The computation."""
         return self._stages.spec
 
     @property
@@ -63,7 +63,7 @@ class Kernel:
 
     @property
     def target(self) -> Target:
-        """What it was compiled for."""
+        """The target that it was compiled for."""
         return self._stages.target
 
     @property
@@ -103,28 +103,28 @@ class Kernel:
 
     @property
     def solution(self) -> Solution | None:
-        """What the search found and did; None if the schedule was given."""
+        """The result and statistics of the search; None if the schedule was given."""
         return self._stages.solution
 
     @property
     def filled(self) -> tuple[Solution, ...]:
-        """What the search found for the Specs that the given schedule left."""
+        """The programs that the search found for the holes of the given schedule."""
         return self._stages.filled
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What each argument must be."""
+        """The dtype, shape and role of each argument."""
         return self._function.parameters
 
     @property
     def workspace_bytes(self) -> int:
-        """Memory that a call uses beside its arguments, for each calling thread."""
+        """Memory that a call uses besides its arguments, for each calling thread."""
         return self._function.workspace_bytes
 
     def cost(self) -> int:
-        """What the cost model says of one call, in 1/1000 cycles.
+        """The predicted cost of one call, in 1/1000 cycles.
 
-        What the search compared, or the same sum for a schedule that was given.
+        The cost that the search compared, or the cost of the given schedule.
         """
         return self._stages.cost
 
@@ -139,7 +139,7 @@ class Kernel:
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         """A function without arguments that runs it on these arrays each time.
 
-        Nothing but the call is left: the arrays, given as to a call, are checked now.
+        The arrays, given as to a call, are checked now; later calls check nothing.
         The function keeps them alive and returns the output. ``kernel.bind(a, b, out)``
 
         Raises:
@@ -159,8 +159,8 @@ class Kernel:
             A new array, to be used in any number of calls.
 
         Raises:
-            ArgumentError: the array is not what the operand is, or it is not clear
-                which operand is meant.
+            ArgumentError: the array does not fit the operand, or it is not clear which
+                operand is meant.
         """
         return pack(self.spec, self._settled, array, operand)
 

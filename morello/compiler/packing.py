@@ -1,4 +1,4 @@
-"""Arguments in the layout that a kernel reads, made from arrays in logical order."""
+"""Arguments in a kernel's layout, made from arrays in logical order."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ def pack(
     dimensions of 1 that ``array`` leaves out.
 
     Args:
-        spec: what the kernel computes.
+        spec: the Spec of the kernel.
         settled: the operands whose layouts the search chose.
         array: an input in logical order, of any strides; a batch of 1 may be left out.
         operand: its name; None for the only one that is packed.
 
     Raises:
-        ArgumentError: the array is not what the operand is, or it is not clear which
+        ArgumentError: the array does not fit the operand, or it is not clear which
             operand is meant.
     """
     index = _operand(spec, settled, operand)
@@ -54,7 +54,7 @@ def _operand(spec: Spec, settled: tuple[int, ...], name: str | None) -> int:
 
 
 def _logical(spec: Spec, index: int) -> Parameter:
-    """What the array of an operand is in logical order."""
+    """The parameter of an operand in logical order."""
     shape = spec.shape(index)
     optional = spec.kind.optional_dims
     left_out = [n for n in range(1, optional + 1) if all(s == 1 for s in shape[:n])]

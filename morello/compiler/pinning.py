@@ -31,7 +31,7 @@ def pin(
         spec: which; as text it may name levels, layouts and limits:
             ``matmul_accum:6x64x16:f32:lhs=[0,1,2]@L1/strided:l1=64``.
         schedule: a module with the Spec and its schedule, as `Kernel.schedule` has it.
-            What it leaves is searched.
+            Its holes are searched.
         target: the machine, as `compile` takes it.
         db: the database, as `compile` takes it; the first of several is written.
 
@@ -72,7 +72,7 @@ def unpin(
 def pinned(
     *, target: str | Target | None = None, db: str | Path | Overlay | None = None
 ) -> tuple[Pin, ...]:
-    """What is pinned for a target.
+    """The pins of a target.
 
     Raises:
         ScheduleError: a pin was made by another version of Morello.

@@ -1,4 +1,4 @@
-"""The way from a Spec to LLVM IR, stage by stage, each as text.
+"""From a Spec to LLVM IR, stage by stage, each as text.
 
 `build_stages` is the entry point: the Spec as a module, its schedule (found by the
 search or given), the loops and vectors that the schedule makes, and the LLVM IR.
@@ -34,7 +34,7 @@ LOWER = (
 
 @dataclasses.dataclass(frozen=True)
 class Stages:
-    """The texts on the way from a Spec to LLVM IR."""
+    """The texts from a Spec to LLVM IR."""
 
     spec: Spec
     target: Target
@@ -47,7 +47,7 @@ class Stages:
     """Millicycles of a call by the cost model, added up while the schedule ran."""
     solution: Solution | None
     filled: tuple[Solution, ...] = ()
-    """What the search found for the Specs that a given schedule leaves."""
+    """The programs that the search found for the holes of a given schedule."""
 
     @property
     def threads(self) -> int:
@@ -65,10 +65,10 @@ def build_stages(
     program: Solution | str,
     search: Search | None = None,
 ) -> Stages:
-    """Every stage of the way for ``spec``.
+    """Every stage from ``spec`` to LLVM IR.
 
     Args:
-        program: what the search found; or a module with the Spec and its schedule.
+        program: the result of a search; or a module with the Spec and its schedule.
         search: finds programs of the Specs that a given schedule leaves; None to refuse
             a schedule that leaves any.
 
@@ -117,7 +117,7 @@ def function_name(spec: Spec, target: Target) -> str:
 
 
 def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
-    """Complete the schedule of a module; what was found for it."""
+    """Complete the schedule of a module; the programs that were found for it."""
     found: list[Solution] = []
 
     def program(op: ir.Operation) -> Impl:

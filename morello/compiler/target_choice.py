@@ -1,4 +1,4 @@
-"""Which target is meant: by argument, schedule, environment, machine."""
+"""The choice of a target: argument, schedule, environment, machine."""
 
 import dataclasses
 import os
@@ -17,7 +17,7 @@ def chosen_target(given: str | Target | None, schedule: str | None = None) -> Ta
     """The machine to compile for.
 
     Args:
-        given: what the user says; None to leave it to what follows.
+        given: the choice of the user; None to use the next source.
         schedule: a module with a schedule, which was made for a target; then
             ``MORELLO_TARGET``; then the target that is nearest to this machine.
 

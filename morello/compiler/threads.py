@@ -1,4 +1,4 @@
-"""How many threads a kernel may use: by argument, environment, affinity."""
+"""The number of threads of a kernel: argument, schedule, environment, affinity."""
 
 import os
 
@@ -12,7 +12,7 @@ def thread_count(given: int | None, schedule: str | None = None) -> int:
     """The most threads that a call of a kernel may use.
 
     Args:
-        given: what the user says; None to leave it to what follows.
+        given: the choice of the user; None to use the next source.
         schedule: a module with a schedule, which was made for so many threads; then
             ``MORELLO_THREADS``; then the processors that this process may use.
 
@@ -32,7 +32,7 @@ def thread_count(given: int | None, schedule: str | None = None) -> int:
 
 
 def _from_environment() -> int | None:
-    """What ``MORELLO_THREADS`` says; None where it says nothing.
+    """The number in ``MORELLO_THREADS``; None if it is not set.
 
     Raises:
         CompileError: not a number of at least 1.

@@ -1,4 +1,4 @@
-"""Explaining a program: what each part costs, where its tiles lie, what was rejected.
+"""Explaining a program: the cost of each part, its tiles, and rejected alternatives.
 
 Read `model.explain` first, then `tiles.py` (the tile of each operand in each memory)
 and `memory.py` (what memories hold). `text.py`, `page.py` and `data.py` show a model as

@@ -1,4 +1,4 @@
-"""What each memory holds while a node runs: tiles by the model, and what is left."""
+"""The contents of each memory while a node runs: tiles by the model, and free space."""
 
 import dataclasses
 
@@ -27,11 +27,11 @@ class Use:
 
     level: Level
     capacity: int
-    """What the whole Spec may use."""
+    """The limit of the whole Spec."""
     held: tuple[Held, ...]
     """Tiles that were brought there above the node."""
     free: int
-    """What the node may use: its limit."""
+    """The limit of the node."""
     taken: Held | None
     """What its action takes."""
     left: int
@@ -47,7 +47,7 @@ class Use:
 
     @property
     def unit(self) -> str:
-        """What it is counted in."""
+        """The unit of the amounts."""
         return "registers" if self.level is Level.VRF else "lines"
 
 
@@ -59,7 +59,7 @@ def uses(
     Args:
         capacity: the limits of the whole Spec.
         held: tiles that were brought to any memory above the node.
-        taken: what the action of the node takes.
+        taken: the tile that the action of the node takes.
     """
     found = []
     for level in LEVELS:

@@ -54,7 +54,7 @@ class Node:
     memory: tuple[Use, ...]
     """Each counted memory, nearest first."""
     alternatives: Alternatives | None
-    """None where they were not asked for."""
+    """None where they were not computed."""
     same_as: int | None
     """The number of the first node with this very program, if this is not the first."""
     children: tuple["Node", ...]
@@ -103,7 +103,7 @@ def explain(
 
     Raises:
         SearchError: there is none.
-        ScheduleError: what is given does not apply.
+        ScheduleError: the given schedule does not apply.
     """
     explorer = Explorer(solver, spec, given)
     builder = _Builder(explorer, solver.target, spec.limits, request or Request())
@@ -114,7 +114,7 @@ def explain(
 
 @dataclasses.dataclass(frozen=True)
 class _Seat:
-    """What a node has from above."""
+    """The state that a node gets from above."""
 
     depth: int
     role: str

@@ -194,4 +194,4 @@ KEY = (
     '<span><b class="rounded"></b>lost by rounding to a class</span>'
     "<span><b></b>left</span></div>"
 )
-"""What the parts of a memory mean."""
+"""The legend of the parts of a memory."""

@@ -38,7 +38,7 @@ def cycle_count(cost: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, to a tenth; what is not nothing is not shown as nothing."""
+    """A share in percent, to a tenth; a share above zero is not shown as zero."""
     return "<0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
 
 

@@ -1,4 +1,4 @@
-"""The arrays given at a call, checked against what the kernel was compiled for.
+"""The arrays given at a call, checked against the parameters of the kernel.
 
 `ArgumentChecker` is the entry point: it is built once from `Parameter`s, and its
 `check` answers with the addresses of the arrays or an `ArgumentError` that names the

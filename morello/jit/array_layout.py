@@ -1,4 +1,4 @@
-"""Where a NumPy array object keeps what a call must know of it.
+"""The fields of a NumPy array object that a call reads.
 
 NumPy promises this layout to every extension module: it is what the macros of its C
 interface read. `is_known` compares it with what Python says, so that another build of

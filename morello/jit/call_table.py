@@ -1,4 +1,4 @@
-"""What the machine code of a call knows of one native function: a table of words."""
+"""The data that the machine code of a call reads: a table of words a function."""
 
 import ctypes
 import enum
@@ -55,7 +55,7 @@ _busy = ctypes.c_int64(0)
 
 
 def _nobody_is_busy() -> None:
-    """What a new process begins with: threads do not survive a fork."""
+    """The initial state of a process: threads do not survive a fork."""
     _busy.value = 0
 
 
@@ -110,7 +110,7 @@ class CallTable:
 
 
 def _entry(parameter: Parameter) -> list[int]:
-    """What is checked of one argument; see `Word.ENTRIES`."""
+    """The checked fields of one argument; see `Word.ENTRIES`."""
     flags = C_CONTIGUOUS | ALIGNED | (WRITEABLE if parameter.is_output else 0)
     entry = [id(parameter.dtype), flags, parameter.nbytes, len(parameter.shapes)]
     for shape in parameter.shapes:

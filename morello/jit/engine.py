@@ -26,13 +26,13 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 
 
 TUNE = "znver2"
-"""The CPU whose schedule LLVM follows; no instruction depends on it. Made for haswell,
-sums come right after each product, and where products and sums are as many (small
-integers) that leaves multipliers idle: 7 to 9 % of the time on Zen 4."""
+"""The CPU whose instruction order LLVM follows; no instruction depends on it. For
+haswell LLVM puts each sum right after its product, which leaves multipliers idle on
+Zen 4 in loops with as many integer sums as products."""
 
 _ADDED = f' "no-builtins" "tune-cpu"="{TUNE}"'
-"""What every function gets. Without builtins a loop that copies or fills stays one: to
-call ``memcpy`` or ``memset`` for it would be LLVM's decision, not the schedule's."""
+"""Attributes of every function. Without builtins a loop that copies or fills stays a
+loop; LLVM would otherwise call ``memcpy`` or ``memset``, against the schedule."""
 
 _DEFINE = re.compile(r"^(define [^\n]*?)\s*\{$", re.MULTILINE)
 _EMPTY = re.compile(r"^attributes (#\d+) = \{ \}$", re.MULTILINE)
@@ -46,7 +46,7 @@ class Compiled:
         llvm: the LLVM IR after optimisation.
         object: an ELF object; the same bytes for the same input.
         functions: names of the functions that it defines, in order.
-        cpu: what it was built for, as LLVM spells it.
+        cpu: the CPU that it was built for, as LLVM spells it.
         features: changes to the CPU's features, as LLVM spells them.
         for_linker: it is for a linker, not for this process.
         calls: names of the functions of others that it calls, sorted.
@@ -80,7 +80,7 @@ class Engine:
 
     @property
     def compiled(self) -> Compiled:
-        """What was loaded, and what it was built for."""
+        """The code that was loaded, and its CPU."""
         return self._compiled
 
     @property

@@ -31,7 +31,7 @@ class NativeFunction:
         engine: holds the code.
         name: of the function in it.
         parameters: inputs first, then outputs.
-        workspace_bytes: what the function needs besides, 64-byte aligned; 0 for none.
+        workspace_bytes: size of its workspace, 64-byte aligned; 0 for none.
         threads: the most that a call uses, by OpenMP. While other functions keep the
             processors busy it uses one.
 

@@ -5,7 +5,7 @@ that the older one cannot read (``+inf``, ``f0x3DCCCCCD``, ``float 1.000000e-01`
 become hexadecimal constants of the same bits. Everything else is left as it is, and
 llvmlite's own parser has the last word on whether the result is understood.
 
-`refuse_hazards` looks for what a kernel must not hold: pointer arithmetic through
+`refuse_hazards` refuses constructs that no kernel may hold: pointer arithmetic through
 integers, which LLVM 22 can miscompile, ``undef``, and a function that chooses its own
 CPU behind the back of the check of features.
 """
@@ -26,7 +26,7 @@ class _Format(NamedTuple):
     mantissa: int
     """Bits of the mantissa that are stored."""
     prefix: str
-    """What stands before the digits; ``0x`` takes the bits widened to double."""
+    """The prefix of the digits; ``0x`` takes the bits widened to double."""
 
     @property
     def width(self) -> int:
@@ -162,7 +162,7 @@ def _spell(literal: str, kind: str) -> str:
 def _error(number: int, line: str, what: str) -> CompileError:
     return CompileError(
         f"LLVM IR line {number}: {what}: {line.strip()!r}",
-        "this construct is outside of what the JIT accepts; please report it",
+        "the JIT does not accept this construct; please report it",
     )
 
 

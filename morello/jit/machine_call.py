@@ -1,8 +1,8 @@
 """Calls of native functions by machine code: checked ones, bound ones, bare ones.
 
-`call_code` answers with the code for so many arrays, compiled once a process. Python
-reaches it through built-in functions, which hold what they use in a tuple: so the
-garbage collector sees it, and whoever holds the function holds the code and its arrays.
+`call_code` returns the code for a number of arrays, compiled once a process. Python
+reaches it through built-in functions that hold their data in a tuple, which the garbage
+collector sees: a reference to the function keeps the code and its arrays alive.
 """
 
 import ctypes
@@ -78,7 +78,7 @@ class CallCode:
         Args:
             table: of the native function.
             addresses: of the arrays, which were checked.
-            result: what a call returns.
+            result: the object that a call returns.
             kept: is kept alive as long as the function, as the arrays must be.
         """
         words = np.array(addresses, np.int64)

@@ -3,8 +3,8 @@
 It comes with the package ``intel-openmp``, whose library lies in the environment of the
 interpreter; one that the system has is taken where the package is missing.
 
-A kernel asks for as many threads as it was compiled for. Two things keep the processors
-from being asked for more than they have: `shared_code.py` counts the threads of the
+A kernel starts as many threads as it was compiled for. Two mechanisms keep the number
+of threads within the number of processors: `shared_code.py` counts the threads of the
 kernels that run, and idle threads wait on the processor for only a short time.
 """
 

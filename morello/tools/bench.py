@@ -66,10 +66,10 @@ class Measurement:
     """The predicted cost of a call, in 1/1000 cycles."""
     workspace_bytes: int
     search: dict[str, Any] | None
-    """Statistics of the search: ``specs`` solved in ``tables``, ``impls`` compared, Specs
-    a box (``compression`` with costs, ``compression_decisions`` without), ``peak_bytes``
-    of the process by its end, and with ``--count`` ``programs_log10``, how many
-    programs the space has."""
+    """Statistics of the search: ``specs`` solved in ``tables``, ``impls`` compared,
+    Specs a box (``compression`` with costs, ``compression_decisions`` without),
+    ``peak_bytes`` of the process by its end, and with ``--count`` ``programs_log10``,
+    how many programs the space has."""
     verified: bool
     """Whether the output on random inputs was the definition's: bit for bit, or within
     the bound where sums of more than 2^20 terms are rounded to f32."""

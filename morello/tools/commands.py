@@ -419,7 +419,7 @@ turns them into time.
 
 An alternative is another first action at a node, with the cheapest program that begins
 with it; the difference in cost is the saving of the chosen action. Equal costs are a
-tie. Decisions of --schedule have no alternatives; an alternative to a pin may cost less.
+tie. Decisions of --schedule have no alternatives; one to a pin may cost less.
 
 examples:
   morello explain matmul:512x512x512:f32

@@ -1,7 +1,7 @@
-"""What buffers a function has, whose they are, and how long each lives.
+"""The buffers of a function, their owners and their lifetimes.
 
-`Buffers` is the entry point. It refuses what a workspace cannot hold, and changes
-nothing.
+`Buffers` is the entry point. It refuses buffers that a workspace cannot hold, and
+changes nothing.
 """
 
 import dataclasses
@@ -49,7 +49,7 @@ def _size(op: ir.Operation) -> int:
     """The bytes of an ``alloc``.
 
     Raises:
-        PassFailure: they are not known, or not those of a gapless array.
+        PassFailure: the strides are not known, or the array is not contiguous.
     """
     kind = ir.MemRefType(op.results[0].type)
     if not kind.has_static_shape:
@@ -131,7 +131,7 @@ def _refuse_branches(op: ir.Operation) -> None:
     if len(op.block.region.blocks) > 1:
         raise PassFailure(
             op.location,
-            "a buffer beside branches between blocks has no lifetime that can be seen; "
+            "the lifetime of a buffer is unknown beside branches between blocks; "
             "run morello-plan-memory while loops are scf.for",
         )
 
@@ -169,7 +169,7 @@ def _users(value: ir.Value, buffer: ir.Operation) -> Iterator[ir.Operation]:
 
 @dataclasses.dataclass
 class Buffers:
-    """What a function holds, with the positions that each op covers, in order.
+    """The buffers of a function, and the positions that each op covers, in order.
 
     Raises:
         PassFailure: when made, for an op that cannot be planned.
@@ -189,7 +189,7 @@ class Buffers:
         self.visit(self.function)
 
     def visit(self, op: ir.Operation) -> None:
-        """Number an op and those inside of it.
+        """Number an op and the ops inside of it.
 
         Raises:
             PassFailure: an op that cannot be planned.

@@ -1,4 +1,4 @@
-"""Places for buffers in one workspace: those never needed together share memory."""
+"""Places for buffers in one workspace: buffers that never live together share bytes."""
 
 import dataclasses
 

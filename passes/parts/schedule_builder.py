@@ -50,7 +50,7 @@ def build_schedule(module: ir.Operation, goals: Sequence[Goal]) -> None:
 
 
 def continue_schedule(module: ir.Operation, holes: Sequence[Hole]) -> None:
-    """Append to the schedule of ``module`` what makes the programs of ``holes``."""
+    """Append the programs of ``holes`` to the schedule of ``module``."""
     with module.context, ir.Location.unknown():
         builder = _Builder(module, [hole.impl for hole in holes])
         for hole in holes:
@@ -68,7 +68,7 @@ class _Programs:
         self._numbers: dict[tuple[Spec, Action, tuple[int, ...]], int] = {}
         self._known: dict[int, int] = {}
         self.distinct: list[Impl] = []
-        """By number; holes before what has them."""
+        """By number; a hole comes before the program that has it."""
         for impl in impls:
             self._visit(impl)
         self.shared = self._shared(impls)
@@ -108,7 +108,7 @@ class _Programs:
 
 
 class _Builder:
-    """Writes named sequences at the end of a module, first those of shared programs."""
+    """Writes named sequences at the end of a module, shared programs first."""
 
     def __init__(self, module: ir.Operation, impls: Sequence[Impl]) -> None:
         self.block = module.regions[0].blocks[0]
@@ -127,7 +127,7 @@ class _Builder:
             self._place(hole.impl, handle)
 
     def _define(self) -> None:
-        """A named sequence for each shared program, those that it includes first."""
+        """A named sequence for each shared program, after the ones that it includes."""
         for number, impl in enumerate(self.programs.distinct):
             if number in self.programs.shared:
                 name = self._name(impl.spec)

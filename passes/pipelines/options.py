@@ -22,7 +22,7 @@ class Option:
         name: as spelled in a pipeline (``-`` for the field's ``_``).
         kind: ``bool``, ``int`` or ``str``.
         default: the value when it is not given.
-        text: what it does.
+        text: its effect.
     """
 
     name: str

@@ -14,7 +14,7 @@ _LOCK = threading.Lock()
 
 
 class Captured:
-    """What was written while the capture was on."""
+    """The text that was written during the capture."""
 
     def __init__(self) -> None:
         self.written = b""

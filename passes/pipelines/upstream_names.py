@@ -1,7 +1,7 @@
 """Names of upstream passes, for spelling hints and ``--list-passes``.
 
-The bindings cannot list what is registered. Any registered pass may be used whether it
-is named here or not; a test checks that each of these is registered.
+The bindings cannot list the registered passes. Any registered pass may be used, whether
+or not it is named here; a test checks that each of these is registered.
 """
 
 UPSTREAM_NAMES: tuple[str, ...] = (
