@@ -44,7 +44,7 @@ class ApplySchedule(Pass):
     Before: a module with Spec ops and a schedule. After: the loops and kernels of the
     schedule, no named sequence, no ``transform.with_named_sequence``; Spec ops that the
     schedule leaves remain. ``morello.target`` on the module names the target. Refuses:
-    a missing or unreadable schedule; an action that does not apply, at its transform op.
+    a missing or unreadable schedule; an action that does not apply, at its op.
     """
 
     name: ClassVar[str] = "morello-apply-schedule"
