@@ -1,10 +1,11 @@
 """Actions: the rewrites that the search and a schedule choose from.
 
-Read `base.py` first. `ACTIONS` is the one list of them: an action that is in it is
-tried by the search and has an op in the ``morello_transform`` dialect.
+Read `base.py` first. `ACTIONS`, in `candidates.py`, is the one list of them: an action
+that is in it is tried by the search and has an op in the ``morello_transform`` dialect.
 """
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
+from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.peel import Peel
@@ -14,18 +15,6 @@ from morello.actions.split import Split
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
-
-ACTIONS: tuple[type[Action], ...] = (
-    Tile,
-    TileParallel,
-    GridParallel,
-    Split,
-    Peel,
-    Move,
-    SpecializeRange,
-    ToAccum,
-    Select,
-)
 
 __all__ = [
     "ACTIONS",
@@ -43,4 +32,5 @@ __all__ = [
     "Tile",
     "TileParallel",
     "ToAccum",
+    "candidates",
 ]

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from morello.errors import ScheduleError
 from morello.machine import Target
-from morello.spec import Form, Level, Limits, Spec, SpecKey
+from morello.spec import Form, Layout, Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 
 
@@ -76,6 +76,13 @@ class Rewrite:
         """The cost of the program, given the cost of each hole."""
         holes = zip(self.holes, costs, strict=True)
         return self.cost + sum(hole.times * cost for hole, cost in holes)
+
+
+def canonical(tensor: TensorSpec) -> TensorSpec:
+    """What stands for an operand of which nothing counts (`Action.relevant`)."""
+    if tensor.level is Level.VRF:
+        return tensor
+    return TensorSpec(tensor.dtype, Level.L1, Layout.row_major(tensor.rank))
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -3,9 +3,9 @@
 import dataclasses
 from functools import lru_cache
 
-from morello.actions.base import Child, Expansion
+from morello.actions.base import Child, Expansion, canonical
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.tensor import Level
 
@@ -49,6 +49,18 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
     """The key of tiles along ``dim``: operands that have it are tiles from now on."""
     tensors = tuple(
         tensor.tiled(operand.axis(dim)) if dim in operand.dims else tensor
+        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+    )
+    return dataclasses.replace(key, tensors=tensors)
+
+
+def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
+    """What a serial loop along ``dim`` depends on: the layouts of operands that have
+    it, whose packs it must not cut (`Action.relevant`)."""
+    tensors = tuple(
+        TensorSpec(tensor.dtype, Level.L1, tensor.layout)
+        if dim in operand.dims and tensor.level is not Level.VRF
+        else canonical(tensor)
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
     return dataclasses.replace(key, tensors=tensors)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Child, Expansion, canonical
 from morello.kernels import KERNELS
 from morello.machine import Target
 from morello.spec import Dtype, Form, Layout, Level, SpecKey, TensorSpec
@@ -95,13 +95,16 @@ class Move(Action):
         return ""
 
     def destination(self, source: TensorSpec, target: Target) -> TensorSpec:
-        """The form that the operand takes."""
+        """The form that the operand takes.
+
+        Gaps decide nothing any more in L1: a tile there has paid for its lines.
+        """
         dtype = Dtype(self.dtype) if self.dtype else source.dtype
         width = target.vector_width(dtype) if self.level is Level.VRF else 0
         same = (
             self.layout == source.layout
             and dtype is source.dtype
-            and self.level is not Level.VRF
+            and self.level > Level.L1
         )
         return TensorSpec(
             dtype, self.level, self.layout, same and source.contiguous, width
@@ -111,17 +114,15 @@ class Move(Action):
         source = frame.key.tensors[index]
         dest = self.destination(source, target)
         sizes = frame.operand_sizes(index)
-        amount = 0 if self.level is Level.MEM else _amount(dest, sizes)
+        lying = held(source, dest)
+        resident = _is_resident(source, dest, target)
+        amount = 0 if resident or self.level is Level.MEM else _amount(lying, sizes)
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
-            *_fits(frame, self.operand, dest, sizes, amount, target),
+            *_fits(frame, self.operand, lying, sizes, amount, target),
         )
         limits = target.take(frame.limits, self.level, amount)
-        key = frame.key.with_tensor(index, dest)
-        if self.level is not Level.MEM and not key.serial:
-            # One core's own: no threads from here on.
-            key = dataclasses.replace(key, serial=True)
-        body = Frame(key, frame.sizes, limits)
+        body = Frame(self._body_key(frame.key, index, dest), frame.sizes, limits)
         every = tuple(range(len(frame.sizes)))
         inner = Child("body", body, 1, every)
         if copies(source, dest):
@@ -130,6 +131,35 @@ class Move(Action):
             return Expansion(conditions, cost, children)
         cost = target.model.transfer(frame, index, dest)
         return Expansion(conditions, cost, (inner,))
+
+    def _body_key(self, key: SpecKey, index: int, dest: TensorSpec) -> SpecKey:
+        """The key with the operand's new form; nearer than memory is one core's own, so
+        that there are no threads from there on."""
+        tensors = (*key.tensors[:index], dest, *key.tensors[index + 1 :])
+        serial = key.serial or self.level is not Level.MEM
+        return SpecKey(key.kind, tensors, serial)
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """Its operand; of the others the dtypes. A copy counts as it is."""
+        if key.kind.copies:
+            return key
+        tensors = tuple(
+            t if operand.name == self.operand else canonical(t)
+            for operand, t in zip(key.kind.operands, key.tensors, strict=True)
+        )
+        return dataclasses.replace(key, tensors=tensors)
+
+    def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
+        """As `expand` has them."""
+        index = next(
+            i for i, o in enumerate(key.kind.operands) if o.name == self.operand
+        )
+        source = key.tensors[index]
+        dest = self.destination(source, target)
+        body = self._body_key(key, index, dest)
+        if not copies(source, dest):
+            return (body,)
+        return _copy_keys(key, index, dest, body)
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
@@ -276,6 +306,20 @@ def _register_dtypes(key: SpecKey, operand: int, target: Target) -> tuple[Dtype,
     return tuple(wanted)
 
 
+def held(source: TensorSpec, dest: TensorSpec) -> TensorSpec:
+    """The form in which lines are counted: one that is not copied has its gaps yet."""
+    if copies(source, dest):
+        return dest
+    return dataclasses.replace(dest, contiguous=source.contiguous)
+
+
+def _is_resident(source: TensorSpec, dest: TensorSpec, target: Target) -> bool:
+    """Whether an operand is where it moves to already, and takes nothing of what is
+    free: where the operands of the goal stay in L2 from call to call."""
+    near = target.operand_context.near and not copies(source, dest)
+    return near and source.level is Level.MEM and dest.level is Level.L2
+
+
 def _amount(dest: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
     return dest.registers(sizes) if dest.level is Level.VRF else dest.lines(sizes)
 
@@ -329,20 +373,29 @@ def _fits(
     return tuple(found)
 
 
+def _copy_keys(
+    key: SpecKey, index: int, dest: TensorSpec, body: SpecKey
+) -> tuple[SpecKey, ...]:
+    """The keys of the copies in, if the operand is read, and out, and of the body."""
+    operand, source = key.kind.operands[index], key.tensors[index]
+    kind = MoveKind(operand.rank)
+    load = SpecKey(kind, (source, dest), body.serial)
+    store = SpecKey(kind, (dest, source), body.serial)
+    before = (load,) if operand.is_read else ()
+    return (*before, body, *((store,) if operand.is_written else ()))
+
+
 def _with_copies(
     frame: Frame, index: int, dest: TensorSpec, inner: Child
 ) -> tuple[Child, ...]:
     operand = frame.key.kind.operands[index]
-    source = frame.key.tensors[index]
-    kind = MoveKind(operand.rank)
-    sizes = frame.operand_sizes(index)
+    sizes, limits = frame.operand_sizes(index), inner.frame.limits
+    keys = _copy_keys(frame.key, index, dest, inner.frame.key)
     children = [inner]
     if operand.is_read:
-        key = SpecKey(kind, (source, dest), inner.frame.key.serial)
-        load = Frame(key, sizes, inner.frame.limits)
+        load = Frame(keys[0], sizes, limits)
         children.insert(0, Child("prologue", load, 1, operand.dims))
     if operand.is_written:
-        key = SpecKey(kind, (dest, source), inner.frame.key.serial)
-        store = Frame(key, sizes, inner.frame.limits)
+        store = Frame(keys[-1], sizes, limits)
         children.append(Child("epilogue", store, 1, operand.dims))
     return tuple(children)

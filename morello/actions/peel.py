@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.loops import expand_loop, tile_key
+from morello.actions.loops import expand_loop, loop_relevant, tile_key
 from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -59,6 +59,10 @@ class Peel(Action):
             _adding(remainder, key, remainder.times),
         )
         return Expansion(loop.conditions, loop.cost, children)
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """See `loop_relevant`."""
+        return loop_relevant(key, key.kind.dims.index(self.dim))
 
     def first_part(self, key: SpecKey) -> tuple[int, int] | None:
         """Its reduction, where tiles along it have the key."""

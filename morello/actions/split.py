@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.loops import expand_loop, tile_key
+from morello.actions.loops import expand_loop, loop_relevant, tile_key
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
@@ -46,6 +46,10 @@ class Split(Action):
         return expand_loop(
             frame, dim, self.size, target, (Condition(kind.accumulates, reason),)
         )
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """See `loop_relevant`."""
+        return loop_relevant(key, key.kind.dims.index(self.dim))
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """Its dimension."""

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.loops import expand_loop, registers_hold, tile_key
+from morello.actions.loops import expand_loop, loop_relevant, registers_hold, tile_key
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
@@ -45,6 +45,10 @@ class Tile(Action):
                 reason = f"'{self.dim}' is a reduction: use split"
             return Expansion((Condition(False, reason),), 0)
         return expand_loop(frame, kind.dims.index(self.dim), self.size, target)
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """See `loop_relevant`."""
+        return loop_relevant(key, key.kind.dims.index(self.dim))
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """Its dimension."""

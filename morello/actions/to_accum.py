@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Child, Expansion, canonical
 from morello.machine import Target
 from morello.spec import Fill, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -42,6 +42,11 @@ class ToAccum(Action):
         init = Frame(fill, frame.operand_sizes(out), frame.limits)
         children = (Child("init", init, 1, out_dims), Child("body", body, 1, every))
         return Expansion((), 0, children)
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """No operand counts."""
+        tensors = tuple(map(canonical, key.tensors))
+        return dataclasses.replace(key, tensors=tensors)
 
     @classmethod
     def candidates(

@@ -7,7 +7,7 @@ move adds a stage. A copy's own Spec (`move`) has the tile before and after it.
 import dataclasses
 
 from morello.actions import Move
-from morello.actions.move import copies
+from morello.actions.move import copies, held
 from morello.machine import Target
 from morello.search import Branch, Impl
 from morello.spec import Layout, Level, Spec, TensorSpec
@@ -69,7 +69,7 @@ def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
         action.level,
         action.layout,
         before.shape,
-        amount(dest, before.shape),
+        amount(held(source, dest), before.shape),
         copies(source, dest),
     )
     return dataclasses.replace(before, stages=(*before.stages, stage))

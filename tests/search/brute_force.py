@@ -8,7 +8,7 @@ says which sizes a dimension can take.
 import dataclasses
 from collections.abc import Iterable
 
-from morello.actions import ACTIONS, Action
+from morello.actions import Action, candidates
 from morello.machine import Target
 from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
@@ -110,9 +110,7 @@ class BruteForce:
     def _family(self, key: SpecKey, axes: Axes) -> Family:
         found = self.families.get((key, axes))
         if found is None:
-            actions = tuple(
-                a for kind in ACTIONS for a in kind.candidates(key, axes, self.target)
-            )
+            actions = candidates(key, axes, self.target)
             found = self.families[key, axes] = Family(key, axes, actions, {})
         return found
 

@@ -3,7 +3,7 @@
 import dataclasses
 import random
 
-from morello.actions import ACTIONS
+from morello.actions import candidates
 from morello.machine import Target
 from morello.search.dp.axes import holds_registers, matters
 from morello.search.queries.partial_program import HOLE, Partial
@@ -78,7 +78,7 @@ def random_program(
     if depth == 0 or rng.random() < 0.2:
         return HOLE
     axes = axes_of(spec, target.threads)
-    known = [a for kind in ACTIONS for a in kind.candidates(spec.key, axes, target)]
+    known = list(candidates(spec.key, axes, target))
     legal = [a for a in known if not a.expand(Frame.of(spec), target).refusal()]
     if not legal:
         return HOLE

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from morello.actions import ACTIONS
+from morello.actions import candidates
 from morello.errors import SearchError
 from morello.machine import AVX2
 from morello.search import Solver
@@ -21,10 +21,9 @@ def enumerated(place: Place, brute: BruteForce) -> dict[str, int | None]:
     key, axes = place.spec.key, place.table.sizes
     family = brute._family(key, axes)
     found = {}
-    for kind in ACTIONS:
-        for action in kind.candidates(key, axes, AVX2):
-            if not action.expand(Frame.of(place.spec), AVX2).refusal():
-                found[str(action)] = brute._total(family, Frame.of(place.spec), action)
+    for action in candidates(key, axes, AVX2):
+        if not action.expand(Frame.of(place.spec), AVX2).refusal():
+            found[str(action)] = brute._total(family, Frame.of(place.spec), action)
     return found
 
 

@@ -27,7 +27,6 @@ from morello.search.compiled.words import (
     EXTENT,
     MAIN,
     OTHERS,
-    PART,
     PEEL_CODE,
     PLACE,
     PRICE,
@@ -51,8 +50,6 @@ def span(axis: I64, point: int) -> tuple[int, int, int, int]:
     place = point // axis[STRIDE]
     outer = place // axis[EXTENT]
     at = place - outer * axis[EXTENT]
-    if axis[PART]:
-        at += integers(axis[PART])[point] * (axis[EXTENT] + 1)
     starts = integers(axis[STARTS])
     inner = point - place * axis[STRIDE]
     return starts[at], starts[at + 1], outer * axis[BELOW], inner

@@ -70,7 +70,6 @@ AXIS = (
     "stride",
     "extent",
     "holes",
-    "part",
     "starts",
     "main",
     "rest",
@@ -80,16 +79,15 @@ AXIS = (
     "codes",
 )
 """The words of an axis: how many points are from one of its coordinates to the next;
-how many coordinates it has, and the table of the holes; the part of each point, or 0 if
-all are of one; and the arrays of the loops (`tiling.Plan`), ``starts`` of one part
-after another."""
+how many coordinates it has, and the table of the holes; and the arrays of the loops
+(`tiling.Plan`)."""
 
 PEEL = ("stride", "extent", "place", "others", "code")
 """The words of a peeled reduction: how many points are from one of its coordinates to
 the next, and how many it has; the coordinate of the first part; what all else costs at
 each point; its decision."""
 
-STRIDE, EXTENT, BELOW, PART, STARTS, MAIN, REST, TRIPS, SHARE, PRICE, CODES = range(11)
+STRIDE, EXTENT, BELOW, STARTS, MAIN, REST, TRIPS, SHARE, PRICE, CODES = range(10)
 PLACE, OTHERS, PEEL_CODE = 2, 3, 4
 
 

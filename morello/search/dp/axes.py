@@ -129,7 +129,7 @@ def box(
     return Box(cut, vrf, l1, l2)
 
 
-def room(spec: Spec) -> Limits:
+def room(spec: Spec, target: Target) -> Limits:
     """The most that one operand of a Spec, or of one below it, takes of each memory.
 
     What is free, or what an operand of the Spec itself occupies already.
@@ -137,6 +137,8 @@ def room(spec: Spec) -> Limits:
     most = spec.limits
     for index, tensor in enumerate(spec.tensors):
         level = tensor.level
+        if level is Level.MEM and target.operand_context.near:
+            level = Level.L2
         if level.is_cache:
             taken = tensor.lines(spec.shape(index))
             most = most.replace(level, max(most[level], taken))

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 
-from morello.actions import ACTIONS, Action, Child
+from morello.actions import Action, Child, candidates
 from morello.errors import ScheduleError, SearchError
 from morello.interrupts import check_sigint, defer_sigint
 from morello.machine import Target
@@ -121,7 +121,7 @@ class Solver:
 
     def run_of(self, spec: Spec) -> "_Run":
         """The tables of goals with the limits of ``spec``, to be read."""
-        room = ax.room(spec)
+        room = ax.room(spec, self.target)
         limits = spec.limits.replace(Level.VRF, room.vrf)
         found = self._runs.get((limits, room))
         if found is None:
@@ -315,7 +315,7 @@ class _Run:
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""
-        found = _candidates(identity.key, identity.sizes, self.target)
+        found = candidates(identity.key, identity.sizes, self.target)
         pins = self.pinned.pins.of(identity.key)
         return (*found, *(pin.action for pin in pins))
 
@@ -459,9 +459,3 @@ def _remedy(spec: Spec, target: Target) -> str:
         f"target {target.name} has no kernels that make up {spec.kind.label} on "
         f"{dtypes} with these layouts and limits"
     )
-
-
-def _candidates(
-    key: SpecKey, sizes: tuple[Axis, ...], target: Target
-) -> tuple[Action, ...]:
-    return tuple(a for kind in ACTIONS for a in kind.candidates(key, sizes, target))

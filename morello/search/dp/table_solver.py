@@ -174,10 +174,9 @@ class TableSolver:
         """Loops whose holes are in this table, and peeled reductions."""
         plans = []
         for dim, found in loops.items():
-            planned = self._plan(dim, self.box.sizes[dim], found)
-            if not planned.plan.is_empty:
-                plans.append((planned, np.asarray(list(found), np.int32)))
-                self._count_loops(planned)
+            loops_along = self._plan(dim, self.box.sizes[dim], found)
+            if not loops_along.plan.is_empty:
+                plans.append(loops_along)
         if not plans and not peels:
             return
         sizes = self.box.shape[: len(self.box.sizes)]
@@ -211,10 +210,8 @@ class TableSolver:
         planned = self._plan(dim, table.box.sizes[dim], loops)
         if planned.plan.is_empty:
             return
-        self._count_loops(planned)
         below = np.ascontiguousarray(aligned(table, self.box, dim))
-        indices = np.asarray(list(loops), np.int32)
-        axes, _kept = axis_words([(planned, indices)], below.shape)
+        axes, _kept = axis_words([planned], below.shape)
         self._sweep_below(below, axes)
 
     def _sweep_below(self, below: Floats, axes: Integers) -> None:
@@ -228,11 +225,12 @@ class TableSolver:
     def _plan(self, dim: int, below: Axis, loops: dict[int, Action]) -> Loops:
         """The loops along a dimension, with holes in a table that has these sizes."""
         sizes, actions = self.box.sizes, tuple(loops.values())
-        return plan_loops(self.key, dim, sizes, below, actions, self.target)
-
-    def _count_loops(self, planned: Loops) -> None:
-        others = self.costs.size // self.costs.shape[planned.dim]
-        self.impls += len(planned.plan.actions) * others
+        bare = actions[0].relevant(self.key, self.target)
+        plan = plan_loops(bare, dim, sizes[dim], below, actions, self.target)
+        others = self.costs.size // max(1, self.costs.shape[dim])
+        self.impls += len(plan.actions) * others
+        codes = np.asarray(list(loops), np.int32)
+        return Loops(dim, self.costs.shape[: len(sizes)], plan, codes)
 
     def _gather(self, actions: dict[int, Action]) -> None:
         """Actions whose holes are in other tables, everywhere at once."""

@@ -1,0 +1,55 @@
+"""The actions that the search tries on a key."""
+
+from morello.actions.base import Action
+from morello.actions.grid_parallel import GridParallel
+from morello.actions.move import Move
+from morello.actions.peel import Peel
+from morello.actions.select import Select
+from morello.actions.specialize_range import SpecializeRange
+from morello.actions.split import Split
+from morello.actions.tile import Tile
+from morello.actions.tile_parallel import TileParallel
+from morello.actions.to_accum import ToAccum
+from morello.machine import Target
+from morello.spec import Level, SpecKey
+
+ACTIONS: tuple[type[Action], ...] = (
+    Tile,
+    TileParallel,
+    GridParallel,
+    Split,
+    Peel,
+    Move,
+    SpecializeRange,
+    ToAccum,
+    Select,
+)
+
+
+def candidates(
+    key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+) -> tuple[Action, ...]:
+    """Every action that the search tries, in the order in which equal costs decide.
+
+    Where the operands of the goal stay in L2 from call to call, one that is counted in
+    memory is there: it comes to L2 before anything else, in the form that it has.
+
+    Args:
+        key: of the Specs.
+        axes: the sizes that each dimension takes, ascending.
+        target: the machine.
+    """
+    arrival = _arrival(key, target)
+    if arrival is not None:
+        return arrival, *SpecializeRange.candidates(key, axes, target)
+    return tuple(a for kind in ACTIONS for a in kind.candidates(key, axes, target))
+
+
+def _arrival(key: SpecKey, target: Target) -> Move | None:
+    """The move of the first operand that is in L2 though it is counted in memory."""
+    if not (key.serial and target.operand_context.near):
+        return None
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        if tensor.level is Level.MEM:
+            return Move(operand.name, Level.L2, tensor.layout)
+    return None
