@@ -57,9 +57,9 @@ def compiled() -> Compiled:
 
 
 def is_compiled() -> bool:
-    """Whether machine code is on disk already."""
+    """Whether machine code of this version is on disk already."""
     return all(
-        _function(module, name)._cache._index_file_exists()
+        _function(module, name)._cache._cache_file.load()
         for name, (module, _) in SIGNATURES.items()
     )
 
