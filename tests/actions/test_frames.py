@@ -13,8 +13,6 @@ from morello.spec.frame import Frame
 from tests.actions.walk import applied, candidates, random_rewrite
 from tests.search.axes_of import axes_of
 
-pytestmark = pytest.mark.quick
-
 SAMPLES = 6
 """Points of a frame that are compared with single Specs."""
 

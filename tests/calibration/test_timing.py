@@ -11,8 +11,6 @@ from morello.machine import AVX2
 from morello.search import Impl, Solver
 from morello.spec import Spec, parse_spec
 
-pytestmark = pytest.mark.quick
-
 QUIET = timing._Look(1e-9, 100)
 BUSY = timing._Look(1e-9, 120)
 FASTER = timing._Look(0.9e-9, 100)
