@@ -23,9 +23,6 @@ def test_a_target_has_the_costs_of_its_file(target: Target) -> None:
     assert any(line.startswith("# machine: ") for line in head)
 
 
-pytestmark = pytest.mark.quick
-
-
 def test_every_file_is_of_a_target() -> None:
     assert {path.stem for path in FOLDER.glob("*.target")} == set(TARGETS)
 
