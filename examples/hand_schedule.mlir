@@ -40,7 +40,7 @@ module attributes {morello.target = "avx2", transform.with_named_sequence} {
     %row:2 = "morello_transform.tile"(%panel#0) {dim = "d1", size = 1 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     %from:3 = "morello_transform.move"(%row#0) {operand = "src", level = "L1", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     %to:3 = "morello_transform.move"(%from#1) {operand = "dst", level = "L1", layout = #morello.layout<"[0,2,1,2p16]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-    %kernel = "morello_transform.select"(%to#1) {kernel = "move_rows"} : (!transform.any_op) -> !transform.any_op
+    %kernel = "morello_transform.select"(%to#1) {kernel = "copy_rows"} : (!transform.any_op) -> !transform.any_op
     transform.yield
   }
 
@@ -63,9 +63,9 @@ module attributes {morello.target = "avx2", transform.with_named_sequence} {
     %lhs:3 = "morello_transform.move"(%matmul) {operand = "lhs", level = "L1", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     %near:3 = "morello_transform.move"(%lhs#1) {operand = "out", level = "L1", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     %out:3 = "morello_transform.move"(%near#1) {operand = "out", level = "VRF", layout = #morello.layout<"[0,1,2]">} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-    %load = "morello_transform.select"(%out#0) {kernel = "move_load"} : (!transform.any_op) -> !transform.any_op
+    %load = "morello_transform.select"(%out#0) {kernel = "load"} : (!transform.any_op) -> !transform.any_op
     %fma = "morello_transform.select"(%out#1) {kernel = "gemm_registers"} : (!transform.any_op) -> !transform.any_op
-    %store = "morello_transform.select"(%out#2) {kernel = "move_store"} : (!transform.any_op) -> !transform.any_op
+    %store = "morello_transform.select"(%out#2) {kernel = "store"} : (!transform.any_op) -> !transform.any_op
     transform.yield
   }
 }

@@ -5,12 +5,12 @@
 // RUN: not %morello run matmul:100x37x53:f32 --schedule %S/../../examples/hand_schedule.mlir 2>&1 | FileCheck %s --check-prefix=OTHER
 
 // CHECK: %[[PANELS:.*]] = memref.alloc() : memref<1x3x37x16xf32>
-// CHECK: "morello.kernel"({{.*}}) {kernel = "move_rows"
+// CHECK: "morello.kernel"({{.*}}) {kernel = "copy_rows"
 // CHECK: memref.subview %[[PANELS]]
 // CHECK: %[[TILE:.*]] = memref.alloca() : memref<1x6x2xvector<8xf32>>
-// CHECK-NEXT: "morello.kernel"({{.*}}, %[[TILE]]) {kernel = "move_load"
+// CHECK-NEXT: "morello.kernel"({{.*}}, %[[TILE]]) {kernel = "load"
 // CHECK-NEXT: "morello.kernel"({{.*}}, %[[TILE]]) {kernel = "gemm_registers"
-// CHECK-NEXT: "morello.kernel"(%[[TILE]], {{.*}}) {kernel = "move_store"
+// CHECK-NEXT: "morello.kernel"(%[[TILE]], {{.*}}) {kernel = "store"
 // CHECK: memref.alloca() : memref<1x4x2xvector<8xf32>>
 // CHECK: memref.alloca() : memref<1x6x1xvector<8xf32>>
 // CHECK: memref.alloca() : memref<1x4x1xvector<8xf32>>

@@ -41,7 +41,7 @@ func.func @matmul(%lhs: memref<1x1x8x6xf32>, %rhs: memref<1x1x8x16xf32>,
 // TIDY-COUNT-2: vector.load {{.*}} : memref<6x8xi32>, vector<8xi32>
 // TIDY-COUNT-8: vector.store {{.*}} vector<2xi32>
 func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
-  "morello.kernel"(%src, %dst) {kernel = "move_transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
+  "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
   return
 }
 
@@ -57,7 +57,7 @@ func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
 
 func.func @wide(%src: memref<6x9xi32>, %dst: memref<9x6xi32>) {
   // expected-error @+1 {{takes a block of at most 8 x 8: tile it smaller}}
-  "morello.kernel"(%src, %dst) {kernel = "move_transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 9>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x9xi32>, memref<9x6xi32>) -> ()
+  "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 9>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x9xi32>, memref<9x6xi32>) -> ()
   return
 }
 

@@ -195,10 +195,6 @@ class Emitter(ABC):
         """The greater of two scalars or, lane by lane, vectors (IEEE ``maximum``)."""
 
     @abstractmethod
-    def reduce_maximum(self, dtype: Dtype, vector: Value) -> Value:
-        """The greatest lane of a vector, as a scalar."""
-
-    @abstractmethod
     def shuffle(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
         """Lanes of two vectors of one width, those of ``b`` numbered after ``a``'s."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Level, TensorSpec
+from morello.spec import Level, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import Layout
 
@@ -49,14 +49,6 @@ def grouped(layout: Layout, group: int) -> tuple[int, int] | None:
 def paired(layout: Layout) -> tuple[int, int] | None:
     """`grouped` by pairs."""
     return grouped(layout, PAIR)
-
-
-def all_one(frame: Frame) -> Condition:
-    """Every size is 1."""
-    one = np.bool_(True)
-    for size in frame.sizes:
-        one = one & (size == 1)
-    return Condition(one, "takes one element: tile every dimension to 1")
 
 
 def size_is_one(frame: Frame, dim: int) -> Condition:
@@ -113,12 +105,3 @@ def slowest(*parts: Ints) -> Ints:
     for part in parts[1:]:
         most = np.maximum(most, part)
     return most
-
-
-def maximum_ops(dtype: Dtype) -> tuple[int, int]:
-    """Vector operations of the maximum of two vectors, and those in a chain of them.
-
-    AVX2 has it for integers; IEEE ``maximum`` of floats takes five instructions, three
-    of them one after the other, two of which are bitwise.
-    """
-    return (5, 2) if dtype.is_float else (1, 1)

@@ -4,11 +4,13 @@ This is no kernel: its result is a truth value, which a program branches on.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 from morello.cost.counts import OpCounts, Phase
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import product
+from morello.kernels.reduce import reduce_lanes
 from morello.kernels.vectors import overlapping, overlapping_count
 from morello.machine.isa import Isa
 from morello.spec import Dtype, TensorSpec
@@ -51,7 +53,8 @@ def write_range_check(emitter: Emitter, buffer: Buffer, part: Dtype) -> Value:
     first, *others = look.rows(look.outer, {}, [zero] * look.together)
     for other in others:
         first = emitter.maximum(Dtype.U8, first, other)
-    return emitter.reduce_maximum(Dtype.U8, first)
+    greatest = functools.partial(emitter.maximum, Dtype.U8)
+    return reduce_lanes(emitter, greatest, first, look.width)
 
 
 @dataclasses.dataclass(frozen=True)

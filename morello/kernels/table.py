@@ -6,7 +6,6 @@ which kernels a CPU uses, its target says (`morello.machine`).
 
 from collections.abc import Iterable
 
-from morello.kernels.fill import FillRegisters, FillRows
 from morello.kernels.gemm import GemmRegisters, GemmTile
 from morello.kernels.gemm_dot_bf16 import GemmDotBf16
 from morello.kernels.gemm_outer import GemmOuter
@@ -20,23 +19,15 @@ from morello.kernels.gemv_axpy_bf16 import (
 from morello.kernels.gemv_dot import GemvDot
 from morello.kernels.int_dot import IntDot
 from morello.kernels.int_dot_float import IntDotFloat
-from morello.kernels.matmul_scalar import MatmulScalar
-from morello.kernels.max_columns import MaxColumns
-from morello.kernels.max_rows import MaxRows
-from morello.kernels.max_scalar import MaxScalar
-from morello.kernels.move_interleave import MoveInterleave, MoveInterleaveQuads
-from morello.kernels.move_odd_even import MoveOddEven
-from morello.kernels.move_pair_transpose import MovePairTranspose
-from morello.kernels.move_registers import MoveLoad, MoveStore
-from morello.kernels.move_rows import MoveRows
-from morello.kernels.move_scalar import MoveScalar
-from morello.kernels.move_transpose import MoveTranspose
-from morello.kernels.move_transpose_ahead import MoveTransposeAhead
+from morello.kernels.interleave import Deinterleave, Interleave
 from morello.kernels.prefetch import NextRows, OwnRows
-from morello.kernels.saturating_scalar import MatmulSaturatingScalar
+from morello.kernels.reduce import ReduceColumns, ReduceRows
+from morello.kernels.scalar import Scalar
 from morello.kernels.template import Kernel
+from morello.kernels.transpose import Transpose, TransposePrefetch
+from morello.kernels.vector import VectorMap
 from morello.machine.isa import AVX2, Isa, Op
-from morello.spec import Dtype
+from morello.spec import Dtype, Fill, Level, Max, Move
 from morello.spec.layout import LINE_BYTES
 
 
@@ -170,11 +161,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             prefetch=OwnRows(lines=80, to_l1=False),
             scattered=True,
         ),
-        MatmulScalar(
-            "matmul_scalar",
-            isa,
-            "out += lhs · rhs, one element each, in L1, in any layout.",
-        ),
         GemmDotBf16(
             "gemm_dot_bf16",
             isa,
@@ -234,87 +220,99 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             saturating=True,
             alone=True,
         ),
-        MatmulSaturatingScalar(
-            "matmul_saturating_scalar",
-            isa,
-            "out += lhs · rhs, one pair along k or a single one, in L1, in any layout.",
-        ),
-        MoveRows(
-            "move_rows",
+        VectorMap(
+            "copy_rows",
             isa,
             "dst = src in L1, where both have the same dimension innermost.",
+            kind=Move,
+            levels=(Level.L1, Level.L1),
         ),
-        MoveTranspose(
-            "move_transpose",
+        Transpose(
+            "transpose",
             isa,
             "dst = src in L1, a block of up to 8 x 8 elements, of 4 bytes in dst.",
+            group=1,
         ),
-        MoveTransposeAhead(
-            "move_transpose_ahead",
+        TransposePrefetch(
+            "transpose_prefetch",
             isa,
             "dst = src, to memory from anywhere, 8 or 16 columns of src of any length.",
+            columns=(8, 16),
+            distance=32,
         ),
-        MoveInterleave(
-            "move_interleave",
+        Interleave(
+            "interleave2",
             isa,
             "dst = src in L1, from rows into panels that end in pairs of rows.",
+            group=2,
         ),
-        MoveInterleaveQuads(
-            "move_interleave_quads",
+        Interleave(
+            "interleave4",
             isa,
-            "`move_interleave` of bytes, four by four, into panels that end in quads.",
+            "dst = src in L1, from rows of bytes into panels that end in quads of "
+            "rows.",
+            group=4,
         ),
-        MovePairTranspose(
-            "move_pair_transpose",
+        Transpose(
+            "transpose_pairs",
             isa,
             "dst = src in L1, a block of up to 8 rows of 16 elements, transposed by "
             "pairs.",
+            group=2,
         ),
-        MoveOddEven(
-            "move_odd_even",
+        Deinterleave(
+            "deinterleave",
             isa,
             "dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of "
             "f32.",
         ),
-        MoveLoad(
-            "move_load",
+        VectorMap(
+            "load",
             isa,
             "dst in registers = src in L1; the lanes after a short row become zero.",
+            kind=Move,
+            levels=(Level.L1, Level.VRF),
         ),
-        MoveStore(
-            "move_store",
+        VectorMap(
+            "store",
             isa,
             "dst in L1 = src in registers; a short end of a row is stored in pieces.",
+            kind=Move,
+            levels=(Level.VRF, Level.L1),
         ),
-        MoveScalar(
-            "move_scalar",
-            isa,
-            "dst = src, one element, in L1.",
-        ),
-        FillRows(
+        VectorMap(
             "fill_rows",
             isa,
             "out in L1 = a constant, along its innermost dimension.",
+            kind=Fill,
+            levels=(Level.L1,),
         ),
-        FillRegisters(
+        VectorMap(
             "fill_registers",
             isa,
             "out in registers = a constant, in every lane.",
+            kind=Fill,
+            levels=(Level.VRF,),
         ),
-        MaxRows(
+        ReduceRows(
             "max_rows",
             isa,
             "out[m] = max(out[m], src[m,n]) in L1, n innermost, over all of n.",
+            kind=Max(accum=True),
+            rows=4,
+            accumulators=8,
         ),
-        MaxColumns(
+        ReduceColumns(
             "max_columns",
             isa,
             "out[m] = max(out[m], src[m,n]) in L1, m innermost in both, over all of n.",
+            kind=Max(accum=True),
+            accumulators=8,
         ),
-        MaxScalar(
-            "max_scalar",
+        Scalar(
+            "scalar",
             isa,
-            "out = max(out, src), one element each, in L1, in any layout.",
+            "One element of an operand each, in L1, in any layout, of any kind.",
         ),
     )
 

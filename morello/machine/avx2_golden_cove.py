@@ -27,6 +27,6 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
         "gemv_axpy_bf16_prefetch",
         "gemv_dot_prefetch",
         "int_dot2_saturating_wide",
-        "move_transpose_ahead",
+        "transpose_prefetch",
     ),
 )

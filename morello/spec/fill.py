@@ -2,12 +2,13 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind
 from morello.spec.operand import Operand
 
@@ -56,6 +57,10 @@ class Fill(Kind):
     def number(self, dtype: Dtype) -> float | int:
         """The constant, as ``dtype`` stores it."""
         return dtype.lowest if self.value == "lowest" else dtype.zero_point
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """The constant."""
+        return elements.constant(dtypes[0], self.number(dtypes[0]))
 
     def evaluate(
         self,

@@ -14,6 +14,7 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
 from morello.spec.operand import Operand
 from morello.spec.options import text_options, text_value
 
@@ -125,6 +126,11 @@ class Kind(ABC):
         return "zero"
 
     @property
+    def idempotent(self) -> bool:
+        """Whether the reduction may take an element twice: a maximum is the same."""
+        return False
+
+    @property
     def copies(self) -> bool:
         """Whether its output is its input, element by element."""
         return self.moves_data and any(o.is_read for o in self.operands)
@@ -214,6 +220,15 @@ class Kind(ABC):
 
         ``arrays`` holds, in logical order, every operand that is read: the inputs, and
         the outputs that the kind adds to.
+        """
+
+    @abstractmethod
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """An element of the output from those of the operands that are read; a tuple
+        of them for several outputs.
+
+        A reduction adds them to what the output holds: it is asked in the form that
+        accumulates. A dimension that is taken in groups has ``elements.steps``.
         """
 
     def random(

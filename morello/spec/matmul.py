@@ -1,12 +1,13 @@
 """Matmul: out[b,m,n] = sum over k of lhs[b,m,k] * rhs[b,k,n], or added to out."""
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind, bit_patterns, small_integers
 from morello.spec.operand import Operand
 
@@ -124,6 +125,29 @@ class Matmul(Kind):
                 total = total + arrays[2].astype(wide)
             out: Array = total.astype(dtypes[2].numpy)
         return out
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """lhs · rhs + out, or of a pair, saturated."""
+        if self.saturating:
+            return self._saturating_element(elements, dtypes)
+        a, b, c = (
+            elements.convert(elements.read(operand), dtype, dtypes[2])
+            for operand, dtype in enumerate(dtypes)
+        )
+        return elements.multiply_add(a, b, c)
+
+    def _saturating_element(self, e: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """The products and their sum in 32 bits, saturated to 16, added to out."""
+        wide = Dtype.S32
+        total = e.constant(wide, 0)
+        for step in range(e.steps):
+            a, b = e.read(0, step), e.read(1, step)
+            a, b = e.convert(a, dtypes[0], wide), e.convert(b, dtypes[1], wide)
+            total = e.multiply_add(a, b, total)
+        total = e.maximum(wide, total, e.constant(wide, -(1 << 15)))
+        total = e.minimum(wide, total, e.constant(wide, (1 << 15) - 1))
+        pair = e.convert(total, wide, dtypes[2])
+        return e.add(e.read(2), pair)
 
     def random(
         self,

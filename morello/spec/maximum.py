@@ -1,12 +1,13 @@
 """Max: out[m] = max over n of src[m,n], or of that and out[m]."""
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind, require_equal
 from morello.spec.operand import Operand
 
@@ -46,6 +47,11 @@ class Max(Kind):
         """-inf, or the least integer."""
         return "lowest"
 
+    @property
+    def idempotent(self) -> bool:
+        """The maximum of an element and itself is the element."""
+        return True
+
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Both operands have one dtype, f32 or s32."""
         require_equal(self.label, dtypes)
@@ -55,6 +61,11 @@ class Max(Kind):
     def flops(self, sizes: tuple[int, ...]) -> int:
         """A comparison for each element."""
         return sizes[0] * sizes[1]
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """The greater of out and src."""
+        new = elements.read(0)
+        return elements.maximum(dtypes[0], elements.read(1), new)
 
     def evaluate(
         self,

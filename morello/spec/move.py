@@ -2,12 +2,13 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind, bit_patterns
 from morello.spec.operand import Operand
 
@@ -82,6 +83,10 @@ class Move(Kind):
         if src is dst:
             return arrays[0].copy()
         return dst.stored(src.values(arrays[0]))
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """A cast."""
+        return elements.convert(elements.read(0), *dtypes)
 
     def random(
         self,

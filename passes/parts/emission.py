@@ -304,17 +304,6 @@ class MlirEmitter(Emitter):
             return ieee_maximum(a, b)
         return (arith.MaxSIOp if dtype.is_signed else arith.MaxUIOp)(a, b).result
 
-    def reduce_maximum(self, dtype: Dtype, value: Value) -> Value:
-        """`Emitter.reduce_maximum`: halves against halves, down to one lane."""
-        width = value.type.shape[0]
-        while width > 1:
-            half = width // 2
-            low = self.shuffle(value, value, range(half))
-            high = self.shuffle(value, value, range(half, width))
-            value = self.maximum(dtype, low, high)
-            width = half
-        return vector.ExtractOp(value, [], [0]).result
-
     def shuffle(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
         """`Emitter.shuffle`."""
         return vector.ShuffleOp(a, b, list(lanes)).result

@@ -137,8 +137,8 @@ VRF = "out=[0,1,2]@VRFv8"
         ),
         (
             "fill:8",
-            Select("matmul_scalar"),
-            "kernel 'matmul_scalar' does not implement Fill(rank=1, value='zero') "
+            Select("scalar"),
+            "kernel 'scalar' does not implement Fill(rank=1, value='zero') "
             "f32@MEM[0]!; those that do: none",
         ),
         (
@@ -149,7 +149,7 @@ VRF = "out=[0,1,2]@VRFv8"
         ),
         (
             "move:2x1:f32:src=[0,1]@L1:dst=[0,1]@L1",
-            Select("move_scalar"),
+            Select("scalar"),
             "takes one element: tile every dimension to 1",
         ),
     ],

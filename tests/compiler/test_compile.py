@@ -142,8 +142,8 @@ def test_a_schedule_of_two_functions_is_refused() -> None:
 
 def test_a_schedule_with_an_illegal_action_says_which_and_why() -> None:
     schedule = morello.compile("fill:5x5").schedule
-    wrong = schedule.replace('kernel = "fill_rows"', 'kernel = "move_rows"')
-    with pytest.raises(ScheduleError, match=r"select.*move_rows.*fill_rows"):
+    wrong = schedule.replace('kernel = "fill_rows"', 'kernel = "copy_rows"')
+    with pytest.raises(ScheduleError, match=r"select.*copy_rows.*fill_rows"):
         morello.compile("fill:5x5", schedule=wrong)
 
 

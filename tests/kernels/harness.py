@@ -138,18 +138,18 @@ def write(case: Case, arguments: list[ir.Value], end: ir.Operation) -> None:
             with ir.InsertionPoint(end):
                 values[j] = dialect("memref").AllocaOp(kind, [], []).result
             if case.spec.kind.operands[j].is_read:
-                move(case, j, arguments[j], values[j], end, "move_load")
+                move(case, j, arguments[j], values[j], end, "load")
     emit_kernel(KERNELS[case.kernel], case.spec, values, end)
     for j, tensor in enumerate(case.spec.tensors):
         if tensor.level is Level.VRF and case.spec.kind.operands[j].is_written:
-            move(case, j, values[j], arguments[j], end, "move_store")
+            move(case, j, values[j], arguments[j], end, "store")
 
 
 def move(
     case: Case, j: int, src: ir.Value, dst: ir.Value, end: ir.Operation, name: str
 ) -> None:
     forms = (case.tensors[j], case.spec.tensors[j])
-    if name == "move_store":
+    if name == "store":
         forms = (forms[1], forms[0])
     shape = case.spec.shape(j)
     emit_kernel(

@@ -188,9 +188,7 @@ def test_quads_of_two_rows_of_a_vector_come_before_their_sums(m: int) -> None:
 def test_quads_of_half_vectors_are_made_without_crossing_halves() -> None:
     """What crosses has one port on many cores, other shuffles two."""
     forms = "s7@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]"
-    found = opcodes(
-        assembly("move_interleave_quads", spec(Move(3), (1, 8, 16), *forms))
-    )
+    found = opcodes(assembly("interleave4", spec(Move(3), (1, 8, 16), *forms)))
     shuffles = {op: n for op, n in found.items() if op.startswith(("vp", "vin", "vex"))}
     halves = "vpunpcklbw", "vpunpckhbw", "vpunpcklwd", "vpunpckhwd"
     assert shuffles == dict.fromkeys(halves, 4)
@@ -275,9 +273,7 @@ def test_a_narrow_end_is_one_masked_load() -> None:
 
 
 def test_a_transpose_is_the_shuffles_of_avx() -> None:
-    lines = assembly(
-        "move_transpose", spec(Move(2), (8, 8), "f32@L1[0,1]", "f32@L1[1,0]")
-    )
+    lines = assembly("transpose", spec(Move(2), (8, 8), "f32@L1[0,1]", "f32@L1[1,0]"))
     found = opcodes(lines)
     names = ("vunpcklps", "vunpckhps", "vunpcklpd", "vunpckhpd")
     assert [found[name] for name in names] == [4, 4, 4, 4]
@@ -288,7 +284,7 @@ def test_a_transpose_is_the_shuffles_of_avx() -> None:
 
 def test_a_long_transpose_asks_for_each_line_once() -> None:
     forms = "f32@L2[0,1]", "f32@MEM[1,0]"
-    lines = assembly("move_transpose_ahead", spec(Move(2), (512, 16), *forms))
+    lines = assembly("transpose_prefetch", spec(Move(2), (512, 16), *forms))
     found = opcodes(lines)  # of a loop that asks, and of one that does not
     assert found["prefetcht0"] == 16
     assert found["vunpcklps"] + found["vunpckhps"] == 2 * 4 * 8
@@ -297,7 +293,7 @@ def test_a_long_transpose_asks_for_each_line_once() -> None:
 
 def test_packing_six_rows_takes_no_more_than_their_share() -> None:
     forms = "f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]"
-    lines = assembly("move_transpose", spec(Move(3), (1, 6, 8), *forms))
+    lines = assembly("transpose", spec(Move(3), (1, 6, 8), *forms))
     found = opcodes(lines)
     assert sum(v for k, v in found.items() if k.startswith(("vunpck", "vshuf"))) == 10
     assert not touches_stack(lines)

@@ -45,21 +45,21 @@ def cast(sizes: tuple[int, ...], src: str, dst: str) -> Spec:
 def test_rows_at_every_edge_size(src: str, dst: str) -> None:
     sizes = [(rows, n) for n in EDGE for rows in (1, 3)] + [(m, 5) for m in EDGE]
     given = [cast(s, f"{src}@L1[0,1]", f"{dst}@L1[0,1]") for s in sizes]
-    check_random(legal_cases("move_rows", tuple(given)))
+    check_random(legal_cases("copy_rows", tuple(given)))
 
 
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_registers_at_every_edge_size(src: str, dst: str) -> None:
     sizes = [(rows, n) for n in EDGE for rows in (1, 3)]
     for name, held, pair in (
-        ("move_load", dst, (f"{src}@L1[0,1]", "{}")),
-        ("move_store", src, ("{}", f"{dst}@L1[0,1]")),
+        ("load", dst, (f"{src}@L1[0,1]", "{}")),
+        ("store", src, ("{}", f"{dst}@L1[0,1]")),
     ):
         width = 32 // Dtype.parse(held).itemsize
         forms = [f.format(f"{held}@VRF[0,1]v{width}") for f in pair]
         cases = legal_cases(name, tuple(cast(s, *forms) for s in sizes))
-        wider = src if name == "move_store" else dst
-        other = dst if name == "move_store" else src
+        wider = src if name == "store" else dst
+        other = dst if name == "store" else src
         narrows = Dtype.parse(other).itemsize > Dtype.parse(wider).itemsize
         assert bool(cases) is not narrows
         if cases:
@@ -75,14 +75,14 @@ def test_every_small_transpose_that_widens(src: str) -> None:
         for sizes in itertools.product(range(1, 9), range(1, 9))
         for a, b in layouts
     ]
-    check_random(legal_cases("move_transpose", tuple(given)))
+    check_random(legal_cases("transpose", tuple(given)))
 
 
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_one_element(src: str, dst: str) -> None:
     forms = ("[0,1]", "[1,0]", "[0,1,1oe16]", "[0,1,0p4,1p2]")
     check_random(
-        Case("move_scalar", cast((1, 1), f"{src}@L1{a}", f"{dst}@L1{b}"))
+        Case("scalar", cast((1, 1), f"{src}@L1{a}", f"{dst}@L1{b}"))
         for a, b in itertools.product(forms, forms)
     )
 
@@ -94,7 +94,7 @@ PAIRS = (("u8", "s16"), ("s8", "s16"), ("s16", "s16"), ("s8", "s8"), ("u8", "u8"
 def test_rows_become_panels_of_pairs(src: str, dst: str) -> None:
     forms = f"{src}@L1[0,1,2]", f"{dst}@L1[0,2,1,2p32,1p2]"
     sizes = [(1, k, n) for k in range(2, 9) for n in range(1, 33)]
-    check_random(legal_cases("move_interleave", tuple(cast(s, *forms) for s in sizes)))
+    check_random(legal_cases("interleave2", tuple(cast(s, *forms) for s in sizes)))
 
 
 @pytest.mark.parametrize(("src", "dst"), PAIRS)
@@ -103,14 +103,14 @@ def test_rows_become_panels_of_rows_of_pairs(src: str, dst: str) -> None:
         forms = f"{src}@L1[0,1,2]", f"{dst}@L1{layout}"
         sizes = [(1, m, k) for m in range(1, 9) for k in range(2, 17)]
         given = tuple(cast(s, *forms) for s in sizes)
-        check_random(legal_cases("move_pair_transpose", given))
+        check_random(legal_cases("transpose_pairs", given))
 
 
 @pytest.mark.parametrize("src", ["bf16", "f32"])
 def test_even_elements_come_before_odd_ones(src: str) -> None:
     sizes = [(1, n) for n in EDGE] + [(3, n) for n in (2, 16, 17, 32)]
     given = tuple(cast(s, f"{src}@L1[0,1]", "f32@L1[0,1,1oe16]") for s in sizes)
-    cases = legal_cases("move_odd_even", given)
+    cases = legal_cases("deinterleave", given)
     assert {c.spec.sizes for c in cases} == {
         *((1, n) for n in EDGE if n % 16 == 0),
         *((3, n) for n in (16, 32)),
@@ -133,11 +133,11 @@ def all_patterns(source: str) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize(("src", "dst"), CASTS[:2], ids=IDS[:2])
-@pytest.mark.parametrize("name", ["move_rows", "move_scalar"])
+@pytest.mark.parametrize("name", ["copy_rows", "scalar"])
 def test_all_bf16_patterns(name: str, src: str, dst: str) -> None:
-    width = 64 if name == "move_rows" else 1
+    width = 64 if name == "copy_rows" else 1
     values = all_patterns(src)
-    if name == "move_scalar":
+    if name == "scalar":
         values = values[:: len(values) // HALF * 7 + 1]  # one call an element
     case = Case(name, cast((1, width), f"{src}@L1[0,1]", f"{dst}@L1[0,1]"))
     engine = compiled([case])

@@ -81,14 +81,13 @@ def test_saturating_pairs_at_every_edge_size(lhs: str) -> None:
     check_random(cases)
 
 
-@pytest.mark.parametrize("name", ["matmul_scalar", "matmul_saturating_scalar"])
-def test_one_element_of_any_dtypes_in_any_layout(name: str) -> None:
-    kind = MATMUL if name == "matmul_scalar" else SATURATING
+@pytest.mark.parametrize("kind", [MATMUL, SATURATING])
+def test_one_element_of_any_dtypes_in_any_layout(kind: Matmul) -> None:
     layouts = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6,2p2]", "[0,2,1,2p16,1p2]")
     products = PRODUCTS if kind is MATMUL else (("u8", "s8", "s16"),)
     check_random(
         Case(
-            name,
+            "scalar",
             spec(
                 kind,
                 (1, 1, k, 1),

@@ -48,7 +48,7 @@ def test_one_element(dtype: str) -> None:
     forms = ("[0,1]", "[1,0]", "[0,1,1oe16]", "[0,1,0p4]")
     outs = ("[0]", "[0,0p4]", "[0,0oe4]")
     check_random(
-        Case("max_scalar", maximum((1, 1), dtype, src, out))
+        Case("scalar", maximum((1, 1), dtype, src, out))
         for src, out in itertools.product(forms, outs)
     )
 

@@ -26,7 +26,7 @@ def test_rows(dtype: str) -> None:
         for sizes in ((1, n), (3, n))
     ]
     given += [move((m, 5), *in_l1(dtype, "[0,1]", "[0,1]")) for m in EDGE]
-    check_random(legal_cases("move_rows", tuple(given)))
+    check_random(legal_cases("copy_rows", tuple(given)))
 
 
 def test_rows_of_panels() -> None:
@@ -40,14 +40,14 @@ def test_rows_of_panels() -> None:
         move((1, 6, 5), *in_l1("f32", *pair))
         for pair in itertools.product(("[0,1,2,1p6]", "[0,2,1]"), repeat=2)
     ]
-    check_random(legal_cases("move_rows", tuple(panels + columns)))
+    check_random(legal_cases("copy_rows", tuple(panels + columns)))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_every_small_transpose(dtype: str) -> None:
     sizes = itertools.product(range(1, 9), range(1, 9))
     given = [move(s, *in_l1(dtype, "[0,1]", "[1,0]")) for s in sizes]
-    cases = legal_cases("move_transpose", tuple(given))
+    cases = legal_cases("transpose", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
 
@@ -65,7 +65,7 @@ def test_long_transposes() -> None:
         move((1, 40, 8), "f32@L1[0,1,2]", "f32@MEM[0,2,1]"),
         move((40, 1, 8), "f32@L1[0,1,2]", "f32@MEM[2,1,0]"),
     ]
-    cases = legal_cases("move_transpose_ahead", tuple(given))
+    cases = legal_cases("transpose_prefetch", tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
 
@@ -83,16 +83,16 @@ def test_packing_and_unpacking_panels() -> None:
         for rows in range(1, 7)
         for columns in (1, 3, 4, 5, 8)
     ]
-    check_random(legal_cases("move_transpose", tuple(given)))
+    check_random(legal_cases("transpose", tuple(given)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_registers_are_loaded_and_stored(dtype: str) -> None:
     width = 32 // Dtype.parse(dtype).itemsize
     held = f"{dtype}@VRF[0,1]v{width}"
-    for name in ("move_load", "move_store"):
+    for name in ("load", "store"):
         (memory,) = in_l1(dtype, "[0,1]")
-        pair = (memory, held) if name == "move_load" else (held, memory)
+        pair = (memory, held) if name == "load" else (held, memory)
         given = [move((m, n), *pair) for n in EDGE for m in (1, 3)]
         given += [move((m, 5), *pair) for m in EDGE]
         check_random(legal_cases(name, tuple(given)))
@@ -104,15 +104,13 @@ def test_registers_and_panels() -> None:
         sizes = [(1, 3, n) for n in range(1, 17)]
         loads = tuple(move(s, panel, held) for s in sizes)
         stores = tuple(move(s, held, panel) for s in sizes)
-        check_random(
-            (*legal_cases("move_load", loads), *legal_cases("move_store", stores))
-        )
+        check_random((*legal_cases("load", loads), *legal_cases("store", stores)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_one_element_between_any_layouts(dtype: str) -> None:
     forms = ("[0,1]", "[1,0]", "[0,1,1p16]", "[0,1,1oe16]", "[0,1,0p4]")
     check_random(
-        Case("move_scalar", move((1, 1), *in_l1(dtype, *pair)))
+        Case("scalar", move((1, 1), *in_l1(dtype, *pair)))
         for pair in itertools.product(forms, forms)
     )

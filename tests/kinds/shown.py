@@ -8,7 +8,7 @@ list of kinds: tests do it in processes of their own (`tests.kinds.test_shown`).
 import dataclasses
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from morello.kernels.template import Kernel
 from morello.machine import AVX2
 from morello.machine.text import TARGETS
 from morello.spec import Array, Dtype, Kind, Level, Operand, Spec, SpecKey, Window
+from morello.spec.elements import Elements
 from morello.spec.frame import Condition, Frame
 from morello.spec.kinds import KINDS
 
@@ -53,6 +54,11 @@ class Extent(Kind):
     def flops(self, sizes: tuple[int, ...]) -> int:
         """Two comparisons for each element."""
         return 2 * sizes[0] * sizes[1]
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> tuple[Any, Any]:
+        """Of one element: itself, twice."""
+        only = elements.read(0)
+        return only, only
 
     def evaluate(
         self,
@@ -104,6 +110,11 @@ class Slide(Kind):
     def flops(self, sizes: tuple[int, ...]) -> int:
         """An addition for each element of a window."""
         return sizes[0] * sizes[1]
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """out + src."""
+        new = elements.read(0)
+        return elements.add(elements.read(1), new)
 
     def evaluate(
         self,
@@ -169,41 +180,12 @@ class ExtentRow(Kernel):
         emitter.store_element(greatest, high, (0,))
 
 
-@dataclasses.dataclass(frozen=True)
-class SlideScalar(Kernel):
-    """out = out + src, one element each, in L1."""
-
-    def accepts(self, key: SpecKey) -> bool:
-        """Everything in L1."""
-        return isinstance(key.kind, Slide) and key.kind.accum and _near(key)
-
-    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Every size is 1."""
-        i, k = frame.sizes
-        return (Condition((i == 1) & (k == 1), "takes single elements: tile to 1"),)
-
-    def op_counts(self, frame: Frame) -> OpCounts:
-        """Three elements moved or computed."""
-        return OpCounts.of({"scalar": 3})
-
-    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Load two, add, store one."""
-        src, out = operands
-        new, held = (emitter.load_element(buffer, (0,)) for buffer in (src, out))
-        emitter.store_element(emitter.add(held, new), out, (0,))
-
-
 SHOWN: tuple[type[Kind], ...] = (Extent, Slide)
 
-ROWS = (
-    ExtentRow("extent_row", AVX2.isa, "The extent of one row."),
-    SlideScalar("slide_scalar", AVX2.isa, "One element of a slide."),
-)
-"""Their kernels."""
+ROWS = (ExtentRow("extent_row", AVX2.isa, "The extent of one row."),)
+"""Their kernels: single elements of a slide are the scalar kernel's."""
 
-TARGET = dataclasses.replace(
-    AVX2, name="shown", kernels=(*AVX2.kernels, "extent_row", "slide_scalar")
-)
+TARGET = dataclasses.replace(AVX2, name="shown", kernels=(*AVX2.kernels, "extent_row"))
 
 
 def register() -> None:

@@ -58,15 +58,15 @@ ROWS, PANEL = "f32@L1[0,1,2]", "f32@L1[0,1,2,1p6]"
 SUMS = "f32@VRF[0,1,2]v8"
 
 LEAVES: dict[str, tuple[str, Kind, tuple[int, ...], tuple[str, ...]]] = {
-    "test.pack": ("move_transpose", Move(3), (1, 6, 8), (ROWS, PANEL)),
-    "test.load": ("move_load", Move(3), (1, 6, 16), (ROWS, SUMS)),
+    "test.pack": ("transpose", Move(3), (1, 6, 8), (ROWS, PANEL)),
+    "test.load": ("load", Move(3), (1, 6, 16), (ROWS, SUMS)),
     "test.matmul": (
         "gemm_registers",
         Matmul(True),
         (1, 6, 32, 16),
         (PANEL, ROWS, SUMS),
     ),
-    "test.store": ("move_store", Move(3), (1, 6, 16), (SUMS, ROWS)),
+    "test.store": ("store", Move(3), (1, 6, 16), (SUMS, ROWS)),
 }
 
 

@@ -33,7 +33,7 @@ def lowered(name: str, given: Spec) -> str:
 
 
 def test_the_op_is_replaced_by_code() -> None:
-    text = lowered("move_rows", spec(Move(2), (1, 8), "f32@L1[0,1]", "f32@L1[0,1]"))
+    text = lowered("copy_rows", spec(Move(2), (1, 8), "f32@L1[0,1]", "f32@L1[0,1]"))
     assert "morello.kernel" not in text
     assert "vector.load" in text
     assert "vector.store" in text
@@ -44,14 +44,14 @@ def test_the_op_is_replaced_by_code() -> None:
     [
         ("move_magic", (4, 8), "[1,0]", "no kernel is called 'move_magic'; use one of"),
         (
-            "move_rows",
+            "copy_rows",
             (4, 8),
             "[1,0]",
             "levels or layouts are not its own; use move_tr",
         ),
-        ("move_transpose", (4, 9), "[1,0]", "it takes a block of at most 8 x 8: tile"),
-        ("move_transpose", (4, 9), "[1,0]", "no kernel takes it: tile or move"),
-        ("move_scalar", (4, 8), "[0,1]", "tile every dimension to 1; use move_rows"),
+        ("transpose", (4, 9), "[1,0]", "it takes a block of at most 8 x 8: tile"),
+        ("transpose", (4, 9), "[1,0]", "no kernel takes it: tile or move"),
+        ("scalar", (4, 8), "[0,1]", "tile every dimension to 1; use copy_rows"),
     ],
 )
 def test_operands_that_do_not_fit_are_refused_with_what_would(

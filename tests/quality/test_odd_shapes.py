@@ -51,7 +51,7 @@ def test_lanes_are_in_use(text: str) -> None:
     leaves = work(made.impl)
     products = sum(count for _, count, _ in leaves)
     assert products == made.spec.flops // 2
-    scalar = sum(count for name, count, _ in leaves if name == "matmul_scalar")
+    scalar = sum(count for name, count, _ in leaves if name == "scalar")
     assert scalar == 0
     n = made.spec.sizes[-1]
     best = n / (8 * math.ceil(n / 8))

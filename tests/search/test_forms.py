@@ -69,7 +69,7 @@ def test_long_transposes_ask_ahead_where_that_pays() -> None:
     ):
         spec = parse_spec(text, GOLDEN_COVE.limits)
         impl = Solver(GOLDEN_COVE.at(spec)).solve(spec).impl
-        assert ("move_transpose_ahead" in kernels(impl)) is asks, text
+        assert ("transpose_prefetch" in kernels(impl)) is asks, text
 
 
 def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
@@ -119,27 +119,27 @@ def test_bf16_is_widened_as_it_is_packed() -> None:
     columns = {("[0,2,1,2p16]", "f32"), ("[0,2,1,2p24]", "f32")}
     assert moves(impl, "rhs") & columns
     assert kernels(impl) & BROADCASTS
-    assert "matmul_scalar" not in kernels(impl)
+    assert "scalar" not in kernels(impl)
 
 
 def test_few_columns_are_multiplied_along_k() -> None:
     impl = program("matmul:48x128x4:f32")
     assert ("[0,2,1]", "") in moves(impl, "rhs")
-    assert kernels(impl) == {"move_transpose", "gemv_dot"}
+    assert kernels(impl) == {"transpose", "gemv_dot"}
 
 
 def test_u8_and_s8_are_widened_to_pairs_without_a_sign() -> None:
     impl = program("matmul:48x67x64:u8,s8,s32")
     assert ("[0,1,2]", "u8w") in moves(impl, "lhs")
     assert ("[0,2,1,2p16,1p2]", "s8z") in moves(impl, "rhs")
-    assert {"int_dot2_float", "move_interleave"} <= kernels(impl)
+    assert {"int_dot2_float", "interleave2"} <= kernels(impl)
 
 
 @pytest.mark.parametrize(("dtypes", "out"), [("s8,s8", "s32"), ("u8,s8", "s16")])
 def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
     impl = program(f"matmul:48x67x64:{dtypes},{out}")
     assert ("[0,2,1,2p16,1p2]", "s16") in moves(impl, "rhs")
-    assert {"int_dot2", "move_interleave"} <= kernels(impl)
+    assert {"int_dot2", "interleave2"} <= kernels(impl)
     casts = {
         n.action.dtype
         for n in nodes(impl)
@@ -160,7 +160,7 @@ def test_packs_that_cut_pairs_leave_a_program(lhs: str, rhs: str) -> None:
     )
     spec = dataclasses.replace(spec, tensors=(*tensors, spec.tensors[2]))
     impl = Solver(AVX2).solve(spec).impl
-    assert kernels(impl) & {"matmul_saturating_scalar", "int_dot2_saturating"}
+    assert kernels(impl) & {"scalar", "int_dot2_saturating"}
 
 
 def test_saturating_pairs_keep_their_dtypes() -> None:
@@ -174,14 +174,14 @@ def test_rows_of_bf16_are_split_into_odd_and_even_ones() -> None:
     """Columns of rhs lie along k: each word holds an even and an odd element."""
     impl = program("matmul:4x512x64:bf16,bf16,f32:rhs=[0,2,1]")
     assert ("[0,1,2,2oe16]", "f32") in moves(impl, "lhs")
-    assert {"gemm_dot_bf16", "move_odd_even"} <= kernels(impl)
+    assert {"gemm_dot_bf16", "deinterleave"} <= kernels(impl)
 
 
 def test_a_column_major_operand_is_brought_to_panels() -> None:
     impl = program("matmul:48x96x96:f32:rhs=[0,2,1]")
     assert moves(impl, "rhs") & {("[0,2,1,2p16]", ""), ("[0,2,1,2p24]", "")}
     assert kernels(impl) & BROADCASTS
-    assert "move_transpose" in kernels(impl)
+    assert "transpose" in kernels(impl)
 
 
 def test_what_is_packed_otherwise_is_packed_again() -> None:

@@ -149,13 +149,13 @@ def test_schedule_that_does_not_apply(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["emit", "fill:4", "--stage", "schedule", "-o", "x.mlir"]) == 0
-    text = Path("x.mlir").read_text().replace("fill_rows", "matmul_scalar")
+    text = Path("x.mlir").read_text().replace("fill_rows", "scalar")
     Path("x.mlir").write_text(text)
-    line = next(i for i, s in enumerate(text.splitlines(), 1) if "matmul_scalar" in s)
+    line = next(i for i, s in enumerate(text.splitlines(), 1) if '"scalar"' in s)
     assert main([*command, "fill:4", "--schedule", "x.mlir"]) == 1
     err = capsys.readouterr().err
     assert err.startswith(f"morello: error: x.mlir:{line}:")
-    assert "kernel 'matmul_scalar' does not implement" in err
+    assert "kernel 'scalar' does not implement" in err
 
 
 BAD_FILES = {

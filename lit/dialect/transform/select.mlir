@@ -51,8 +51,8 @@ func.func @f(%a: memref<8x16xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{kernel 'move_rows' does not implement}}
-  %r = "morello_transform.select"(%0) {kernel = "move_rows"} : (!transform.any_op) -> !transform.any_op
+  // expected-error@+1 {{kernel 'copy_rows' does not implement}}
+  %r = "morello_transform.select"(%0) {kernel = "copy_rows"} : (!transform.any_op) -> !transform.any_op
   transform.yield
 }
 }

@@ -1,8 +1,9 @@
-"""Move of rows into panels of pairs or quads: some rows become one of neighbours."""
+"""Interleaves: moves of rows into panels whose neighbours come from several rows, and
+of rows into odd-even packs."""
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from itertools import product as every
 
 import numpy as np
 
@@ -12,35 +13,33 @@ from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.predicates import (
     GROUPS,
     PAIR,
-    QUAD,
     grouped,
     in_l1,
     is_interleaved,
+    others,
     within_block,
     within_pack,
 )
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import (
-    overlapping,
-    overlapping_count,
-    vectors_of,
-)
-from morello.spec import Move, Spec, SpecKey
+from morello.kernels.vectors import overlapping, overlapping_count, vectors_of
+from morello.spec import Dtype, Move, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.layout import ceil_div
+
+WORD = 4
+"""The most bytes of a group of neighbours."""
 
 
-@dataclasses.dataclass(frozen=True)
-class MoveInterleave(Kernel):
-    """dst = src in L1, from rows into panels that end in pairs of rows.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Interleave(Kernel):
+    """dst = src in L1, from rows into panels that end in groups of rows.
 
-    Rows go in two by two; their elements take turns. The end of a row is covered by
-    vectors that overlap.
+    A group of rows goes in at a time; their elements take turns. The end of a row is
+    covered by vectors that overlap.
     """
 
-    group: ClassVar[int] = PAIR
+    group: int
     """Rows that become one of neighbours: a power of two."""
-    bytes: ClassVar[int] = 2
-    """The most bytes of an element of dst."""
 
     def accepts(self, key: SpecKey) -> bool:
         """dst of few bytes, src no wider; columns innermost but for the groups."""
@@ -53,7 +52,7 @@ class MoveInterleave(Kernel):
             and src.layout.innermost == found[1]
             and src.layout.pack(found[0]) == 1
             and not is_interleaved(src.layout)
-            and src.dtype.itemsize <= dst.dtype.itemsize <= self.bytes
+            and src.dtype.itemsize <= dst.dtype.itemsize <= WORD // self.group
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
@@ -111,7 +110,7 @@ class MoveInterleave(Kernel):
                 ]
                 # Half vectors stay so: their shuffles cross no halves.
                 most = lanes if width == lanes else max(width, lanes // 2)
-                mixed = _mixed(emitter, rows, width, most)
+                mixed = _by_turns(emitter, rows, width, most)
                 for place, vector in enumerate(mixed):
                     vector = emitter.convert(vector, src.tensor.dtype, dst.tensor.dtype)
                     column = start + place * width // len(mixed)
@@ -119,19 +118,10 @@ class MoveInterleave(Kernel):
 
     def _dims(self, key: SpecKey) -> tuple[int, int]:
         """The dimension of the groups, and that of the columns."""
-        found = grouped(key.tensors[1].layout, self.group)
-        return found if found is not None else (0, 0)
+        return grouped(key.tensors[1].layout, self.group) or (0, 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class MoveInterleaveQuads(MoveInterleave):
-    """`move_interleave` of bytes, four by four, into panels that end in quads."""
-
-    group: ClassVar[int] = QUAD
-    bytes: ClassVar[int] = 1
-
-
-def _mixed(
+def _by_turns(
     emitter: Emitter, rows: Sequence[Value], width: int, lanes: int
 ) -> list[Value]:
     """Elements of some rows by turns, in vectors that fit: as many columns in each.
@@ -145,7 +135,7 @@ def _mixed(
             [
                 vector
                 for first, second in zip(level[i], level[i + 1], strict=True)
-                for vector in _turns(emitter, first, second, unit, size, lanes)
+                for vector in _two_by_turns(emitter, first, second, unit, size, lanes)
             ]
             for i in range(0, len(level), 2)
         ]
@@ -153,7 +143,7 @@ def _mixed(
     return level[0]
 
 
-def _turns(
+def _two_by_turns(
     emitter: Emitter, first: Value, second: Value, unit: int, size: int, lanes: int
 ) -> list[Value]:
     """Runs of ``unit`` lanes of two vectors by turns: one vector, or two of a half."""
@@ -168,3 +158,83 @@ def _turns(
         emitter.shuffle(first, second, order[start : start + each])
         for start in range(0, 2 * size, each)
     ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Deinterleave(Kernel):
+    """dst = src in L1, from rows of f32 or bf16 into odd-even packs of f32.
+
+    A pack is two vectors: the even elements, then the odd ones. Neighbours of bf16 are
+    words: shifted they are the even elements as f32, masked the odd ones. Of a row that
+    ends within a pack, the rest is for other kernels.
+    """
+
+    def accepts(self, key: SpecKey) -> bool:
+        """dst of f32 that ends in odd-even packs; src in rows of the same."""
+        if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
+            return False
+        src, dst = key.tensors
+        last = dst.layout.dims[-1]
+        return (
+            dst.dtype is Dtype.F32
+            and src.dtype.is_float
+            and last == PhysicalDim(last.dim, self._pack, odd_even=True)
+            and sum(d.pack > 0 for d in dst.layout.dims) == 1
+            and src.layout.innermost == last.dim
+            and src.layout.pack(last.dim) == 1
+            and not is_interleaved(src.layout)
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Whole packs, so that no padding is written; the code stays short."""
+        pack, most = self._pack, self.isa.block // 2
+        inner = frame.key.tensors[1].layout.innermost
+        rows, length = others(frame.sizes, inner), frame.sizes[inner]
+        return (
+            Condition(
+                length % pack == 0, f"takes whole packs: tile to a multiple of {pack}"
+            ),
+            Condition(
+                rows * (length // pack) <= most,
+                f"takes at most {most} packs of {pack}: tile it smaller",
+            ),
+        )
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """For each pack the slowest of loads, operations and two stores."""
+        inner = frame.key.tensors[1].layout.innermost
+        rows, length = others(frame.sizes, inner), frame.sizes[inner]
+        each: Ops = {"load": 2, "shuffle": 4, "store": 2}
+        if frame.key.dtypes[0] is Dtype.BF16:
+            each = {"load": 1, "vector_op": 2, "store": 2}
+        return OpCounts.of(times(each, rows * ceil_div(length, self._pack)))
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Row by row, pack by pack."""
+        src, dst = operands
+        inner = dst.tensor.layout.innermost
+        extents = [range(size) for size in spec.sizes]
+        extents[inner] = range(1)
+        for row in every(*extents):
+            for start in range(0, spec.sizes[inner], self._pack):
+                at = (*row[:inner], start, *row[inner + 1 :])
+                even, odd = self._parts(emitter, src, at)
+                emitter.store(even, dst, at)
+                emitter.store(odd, dst, (*row[:inner], start + 1, *row[inner + 1 :]))
+
+    @property
+    def _pack(self) -> int:
+        """Elements of a pack: two vectors of f32."""
+        return 2 * self.isa.lanes(Dtype.F32)
+
+    def _parts(self, emitter: Emitter, src: Buffer, at: Index) -> tuple[Value, Value]:
+        """The even and the odd elements of a pack."""
+        if src.tensor.dtype is Dtype.BF16:
+            return emitter.split_bf16(emitter.load(src, at, self._pack))
+        half = self._pack // 2
+        inner = src.tensor.layout.innermost
+        after = (*at[:inner], at[inner] + half, *at[inner + 1 :])
+        low, high = emitter.load(src, at, half), emitter.load(src, after, half)
+        lanes = range(0, self._pack, 2)
+        even = emitter.shuffle(low, high, lanes)
+        return even, emitter.shuffle(low, high, [lane + 1 for lane in lanes])

@@ -1,0 +1,112 @@
+"""What a kind computes of single elements (`Kind.element`), in code and in numbers."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from morello.cost.counts import Op, Ops, add
+from morello.kernels.casts import cast_ops
+from morello.kernels.emitter import Emitter, Value
+from morello.spec import Dtype, Kind
+
+
+@dataclasses.dataclass(frozen=True)
+class EmittedElements:
+    """`Elements` as code: scalars, or vectors of ``width`` lanes."""
+
+    emitter: Emitter
+    reads: Callable[[int, int], Value]
+    """From an operand and a step to the element."""
+    width: int = 0
+    """Lanes; 0 for a scalar."""
+    steps: int = 1
+
+    def read(self, operand: int, step: int = 0) -> Value:
+        """`Elements.read`."""
+        return self.reads(operand, step)
+
+    def constant(self, dtype: Dtype, number: float | int) -> Value:
+        """`Elements.constant`."""
+        return self.emitter.constant(dtype, number, self.width)
+
+    def convert(self, value: Value, source: Dtype, dest: Dtype) -> Value:
+        """`Elements.convert`."""
+        return self.emitter.convert(value, source, dest)
+
+    def add(self, a: Value, b: Value) -> Value:
+        """`Elements.add`."""
+        return self.emitter.add(a, b)
+
+    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
+        """`Elements.multiply_add`."""
+        return self.emitter.multiply_add(a, b, c)
+
+    def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
+        """`Elements.maximum`."""
+        return self.emitter.maximum(dtype, a, b)
+
+    def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
+        """`Elements.minimum`."""
+        return self.emitter.minimum(dtype, a, b)
+
+
+@dataclasses.dataclass
+class CountedElements:
+    """`Elements` as numbers: how often each operation is carried out."""
+
+    dtype: Dtype
+    """The dtype of what is computed."""
+    steps: int = 1
+    reads: int = 0
+    constants: int = 0
+    operations: int = 0
+    """Operations on scalars; a cast is part of the load before it."""
+    ops: Ops = dataclasses.field(default_factory=dict)
+    """The instructions on vectors."""
+    chain: Ops = dataclasses.field(default_factory=dict)
+    """Those that depend on one another."""
+
+    @classmethod
+    def of(
+        cls, kind: Kind, dtypes: tuple[Dtype, ...], steps: int = 1
+    ) -> "CountedElements":
+        """The operations of `Kind.element`."""
+        counted = cls(dtypes[-1], steps)
+        kind.element(counted, dtypes)
+        return counted
+
+    def read(self, operand: int, step: int = 0) -> Any:
+        """`Elements.read`."""
+        self.reads += 1
+
+    def constant(self, dtype: Dtype, number: float | int) -> Any:
+        """`Elements.constant`."""
+        self.constants += 1
+
+    def convert(self, value: Any, source: Dtype, dest: Dtype) -> Any:
+        """`Elements.convert`."""
+        self.ops = add(self.ops, cast_ops((source, dest)))
+
+    def add(self, a: Any, b: Any) -> Any:
+        """`Elements.add`."""
+        op: Op = "fma" if self.dtype.is_float else "vector_op"
+        self._operation({op: 1}, {op: 1})
+
+    def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
+        """`Elements.multiply_add`."""
+        op: Op = "fma" if self.dtype.is_float else "multiply_add_int"
+        self._operation({op: 1}, {op: 1})
+
+    def maximum(self, dtype: Dtype, a: Any, b: Any) -> Any:
+        """`Elements.maximum`: of floats it takes five instructions, three of them one
+        after the other, two of which are bitwise."""
+        count, chain = (5, 2) if dtype.is_float else (1, 1)
+        self._operation({"vector_op": count}, {"vector_op": chain})
+
+    def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:
+        """`Elements.minimum`."""
+        self._operation({"vector_op": 1}, {"vector_op": 1})
+
+    def _operation(self, ops: Ops, chain: Ops) -> None:
+        self.operations += 1
+        self.ops, self.chain = add(self.ops, ops), add(self.chain, chain)

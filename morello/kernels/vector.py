@@ -1,0 +1,195 @@
+"""The vector kernel of maps: rows of elements, each computed alone in registers.
+
+What is computed of an element is the kind's (`Kind.element`): a copy, a cast, a
+constant. `reduce.py` has the vector kernels of reductions.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import product as every
+
+import numpy as np
+
+from morello.cost.counts import OpCounts, Ops, add, times
+from morello.kernels.casts import cast_lanes
+from morello.kernels.elements import CountedElements, EmittedElements
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.predicates import (
+    in_registers,
+    is_interleaved,
+    others,
+    within_block,
+    within_pack,
+)
+from morello.kernels.template import Kernel
+from morello.kernels.vectors import (
+    overlapping,
+    overlapping_count,
+    parts,
+    piece_count,
+    tail_of,
+    vectors_of,
+)
+from morello.machine.isa import Isa
+from morello.spec import Dtype, Kind, Level, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VectorMap(Kernel):
+    """Each element of the output from those at the same place, in straight-line code.
+
+    Rows lie along one dimension, innermost in every operand. In memory the end of a row
+    that is no whole vector is covered by a vector that overlaps the one before, or by
+    smaller ones. Beside operands in registers it is loaded with a mask, and stored in
+    pieces; in registers the lanes after it become zero, or are computed, too.
+    """
+
+    kind: type[Kind]
+    """The kind of map."""
+    levels: tuple[Level, ...]
+    """Where each operand is: L1 or VRF."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Any dtypes, if those in registers are the widest; one innermost dimension.
+
+        Operands may be interleaved where there is only one.
+        """
+        tensors = key.tensors
+        if not isinstance(key.kind, self.kind) or self.levels != tuple(
+            tensor.level for tensor in tensors
+        ):
+            return False
+        lanes = self._lanes(key.dtypes)
+        return (
+            len({tensor.layout.innermost for tensor in tensors}) == 1
+            and (
+                len(tensors) == 1 or not any(is_interleaved(t.layout) for t in tensors)
+            )
+            and all(
+                in_registers(tensor, self.isa) and tensor.vector_width == lanes
+                for tensor in tensors
+                if tensor.level is Level.VRF
+            )
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """A row stays within one pack; the code stays short; interleaved: one."""
+        inner = _inner(frame.key)
+        one = tuple(
+            Condition(
+                frame.sizes[d.dim] == 1,
+                f"takes one element of the odd-even dimension d{d.dim}: tile it to 1",
+            )
+            for tensor in frame.key.tensors
+            for d in tensor.layout.dims
+            if d.odd_even
+        )
+        packs = (within_pack(frame, i, inner) for i in range(len(self.levels)))
+        vectors = vectors_of(frame.sizes[inner], self._lanes(frame.key.dtypes))
+        return (
+            *one,
+            *(condition for pack in packs for condition in pack),
+            within_block(others(frame.sizes, inner) * vectors, self.isa),
+        )
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """Loads, the kind's instructions and stores of each vector."""
+        key, inner = frame.key, _inner(frame.key)
+        lanes, count = self._lanes(key.dtypes), frame.sizes[inner]
+        element = CountedElements.of(key.kind, key.dtypes)
+        vectors = vectors_of(count, lanes)
+        if not self._in_registers:
+            vectors = overlapping_count(count, lanes)
+        row = times(element.ops, vectors)
+        for own, tensor in zip(key.kind.operands, key.tensors, strict=True):
+            if tensor.level is Level.VRF:
+                # A constant is computed for each register, once for all of memory.
+                if own.is_written:
+                    row = add(row, {"vector_op": element.constants * vectors})
+            elif not self._in_registers:
+                row = add(row, {"store" if own.is_written else "load": vectors})
+            elif own.is_written:
+                row = add(row, _stores(count, lanes))
+            else:
+                row = add(row, _loads(tensor.dtype, count, lanes, self.isa))
+        return OpCounts.of(times(row, others(frame.sizes, inner)))
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Row by row, vector by vector."""
+        inner, lanes = _inner(spec.key), self._lanes(spec.dtypes)
+        runs = (parts if self._in_registers else overlapping)(spec.sizes[inner], lanes)
+        extents = [range(size) for size in spec.sizes]
+        extents[inner] = range(1)
+        for row in every(*extents):
+            for place, (column, count) in enumerate(runs):
+                vector = _Vector(
+                    emitter,
+                    (*row[:inner], column, *row[inner + 1 :]),
+                    (*row[:inner], place, *row[inner + 1 :]),
+                    count,
+                    lanes if self._in_registers else count,
+                )
+                vector.write(spec, operands)
+
+    @property
+    def _in_registers(self) -> bool:
+        return Level.VRF in self.levels
+
+    def _lanes(self, dtypes: tuple[Dtype, ...]) -> int:
+        return cast_lanes(self.isa, *dtypes)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Vector:
+    """The elements at one place of all operands, side by side along the row."""
+
+    emitter: Emitter
+    at: tuple[int, ...]
+    """Where the first element is."""
+    register: tuple[int, ...]
+    """Which register it is, of operands in registers."""
+    count: int
+    """Elements."""
+    width: int
+    """Lanes of the vector."""
+
+    def write(self, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Compute the last operand from the others."""
+        *inputs, out = operands
+
+        def read(operand: int, step: int) -> Value:
+            return self._load(inputs[operand])
+
+        elements = EmittedElements(self.emitter, read, self.width)
+        result = spec.kind.element(elements, spec.dtypes)
+        if out.tensor.level is Level.VRF:
+            self.emitter.store_register(result, out, self.register)
+        else:
+            self.emitter.store(result, out, self.at, self.count)
+
+    def _load(self, source: Buffer) -> Value:
+        if source.tensor.level is Level.VRF:
+            return self.emitter.load_register(source, self.register)
+        return self.emitter.load(source, self.at, self.width, self.count)
+
+
+def _inner(key: SpecKey) -> int:
+    """The dimension along rows."""
+    return key.tensors[0].layout.innermost
+
+
+def _loads(dtype: Dtype, count: Ints, lanes: int, isa: Isa) -> Ops:
+    """Loads of a row; the end is masked or in pieces."""
+    whole: Ops = {"load": count // lanes}
+    if isa.loads_masked(dtype):
+        return add(whole, {"masked_load": tail_of(count, lanes)})
+    tail = piece_count(count % lanes, lanes)
+    return add(whole, {"load": tail, "shuffle": tail})
+
+
+def _stores(count: Ints, lanes: int) -> Ops:
+    """Stores of a row: the first piece of the end is the low end of its register, and
+    needs no shuffle."""
+    tail = piece_count(count % lanes, lanes)
+    return {"store": count // lanes + tail, "shuffle": np.maximum(tail - 1, 0)}

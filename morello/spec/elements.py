@@ -1,0 +1,38 @@
+"""What a kind computes of single elements, whoever carries it out.
+
+`Kind.element` is written over `Elements`: an emitter of code carries it out on scalars
+or, lane by lane, on vectors; a counter only counts the operations; tests compute.
+"""
+
+from typing import Any, Protocol
+
+from morello.spec.dtypes import Dtype
+
+
+class Elements(Protocol):
+    """The elements of a Spec at one place, and the operations on them."""
+
+    @property
+    def steps(self) -> int:
+        """Neighbours along a grouped dimension (`Kind.grain`); 1 without one."""
+
+    def read(self, operand: int, step: int = 0) -> Any:
+        """The element of an operand, in the operand's dtype."""
+
+    def constant(self, dtype: Dtype, number: float | int) -> Any:
+        """A number."""
+
+    def convert(self, value: Any, source: Dtype, dest: Dtype) -> Any:
+        """A cast, as `Move` defines it."""
+
+    def add(self, a: Any, b: Any) -> Any:
+        """``a + b``, wrapping for integers."""
+
+    def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
+        """``a * b + c``: rounded once for floats, wrapping for integers."""
+
+    def maximum(self, dtype: Dtype, a: Any, b: Any) -> Any:
+        """The greater of two numbers (IEEE ``maximum``)."""
+
+    def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:
+        """The lesser of two integers."""
