@@ -78,6 +78,8 @@ class GemvAxpy(Kernel):
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (rhs, out))
             and not (rhs.layout.is_packed or out.layout.is_packed)
+            # Rows of out from beyond L1 would push rhs out of it.
+            and (rhs.level is not Level.L1 or in_l1(out))
             and (rhs.level is Level.MEM or not self.far)
             and (rhs.contiguous or not self.scattered)
         )

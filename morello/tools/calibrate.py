@@ -9,7 +9,7 @@ from pathlib import Path
 
 from morello.calibration.calibrate import Calibration, calibrate
 from morello.calibration.draw import Plan
-from morello.calibration.reprice import FITTED
+from morello.calibration.reprice import FITTED, cost_of
 from morello.calibration.specs import ALL, QUICK, specs
 from morello.calibration.target_file import target_file, trial_lines
 from morello.machine import Target
@@ -68,8 +68,8 @@ def _report(found: Calibration) -> Iterator[str]:
     fitted = found.fit
     yield f"{'millicycles':<26}{'before':>10}{'after':>10}{'alone':>10}"
     for name in FITTED:
-        before = getattr(fitted.before.coefficients, name)
-        after = getattr(fitted.after.coefficients, name)
+        before = cost_of(fitted.before, name)
+        after = cost_of(fitted.after, name)
         alone = f"{found.probed[name]:>10.0f}" if name in found.probed else ""
         note = "" if name in fitted.seen else "  no program pays for it"
         yield f"{name:<26}{before:>10}{after:>10}{alone}{note}"
