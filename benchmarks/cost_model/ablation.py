@@ -20,7 +20,7 @@ from morello.calibration.draw import Plan, in_turns
 from morello.calibration.fit import Measured, fit
 from morello.calibration.probes import Bounds, bounds
 from morello.calibration.reprice import Ledger, cost_of, with_costs
-from morello.calibration.specs import IN_GL, specs
+from morello.calibration.specs import IN_MEM, specs
 from morello.compiler.target_choice import chosen_target
 from morello.cost.coefficients import Coefficients, names
 from morello.errors import MorelloError
@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     plan = Plan(options.samples, options.seconds, jobs=options.jobs)
     try:
         target = chosen_target(options.target)
-        fitted = draw_sample(options.fit or IN_GL, target, plan)
+        fitted = draw_sample(options.fit or IN_MEM, target, plan)
         tested = draw_sample(options.test or SPECS, target, plan)
     except (MorelloError, OSError) as error:
         _tell(f"error: {error}")
