@@ -80,7 +80,7 @@ def legal_actions(spec: Spec, rng: random.Random) -> list[tuple[Action, Rewrite]
 def applied(action: Action, spec: Spec) -> Rewrite | None:
     """The rewrite, or None where the action does not apply."""
     try:
-        return action.apply(spec, AVX2)
+        return action.apply(spec, AVX2.at(spec))
     except ScheduleError:
         return None
 

@@ -1,6 +1,5 @@
 """What a transform op leaves in the IR is what its action predicts (design §6)."""
 
-import math
 import random
 from collections.abc import Iterator
 
@@ -19,7 +18,6 @@ from morello.actions import (
     ToAccum,
 )
 from morello.actions.move import copies
-from morello.cost.affine import OVERLAPPED_USES, SEQUENTIAL_USES, STREAMS
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
@@ -28,7 +26,7 @@ from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import Dtype, Level, Spec, parse_spec
+from morello.spec import Dtype, Spec, parse_spec
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -75,7 +73,8 @@ def recomputed(
     spec: Spec, action: Action, block: ir.Block, left: list[tuple[ir.Operation, int]]
 ) -> int:
     """The action's own cost, from what it left in the IR."""
-    units = AVX2.prices
+    target = AVX2.at(spec)
+    units, model = target.prices, target.model
     match action:
         case Tile() | Split():
             # A loop of one trip is no loop in the IR, but is paid for.
@@ -89,19 +88,22 @@ def recomputed(
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:
-                return allocs * units.loop_setup + lines_waited_for(spec, action)
+                assert allocs == 1
+                index = [o.name for o in spec.kind.operands].index(action.operand)
+                dest = action.destination(spec.tensors[index], target)
+                return int(model.buffer(Frame.of(spec), index, dest))
             return lines_brought(spec, spec_of(left[0][0]))
         case SpecializeRange():
             index = [o.name for o in spec.kind.operands].index(action.operand)
             look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
-            looked = int(AVX2.model.kernel(Frame.of(spec), look))
+            looked = int(model.kernel(Frame.of(spec), look))
             return lines_brought(spec, spec_of(left[1][0])) + looked
         case ToAccum():
             return 0
         case Select():
             name, found = kernel_of(left[0][0])
             frame = Frame.of(found)
-            return int(AVX2.model.kernel(frame, KERNELS[name].op_counts(frame)))
+            return int(model.kernel(frame, KERNELS[name].op_counts(frame)))
     raise NotImplementedError(action)
 
 
@@ -110,54 +112,10 @@ def lines_brought(before: Spec, after: Spec) -> int:
     (index,) = (
         i for i, t in enumerate(before.tensors) if t.level != after.tensors[i].level
     )
-    source, sizes = before.tensors[index], before.shape(index)
-    assert not copies(source, after.tensors[index])
-    operand, nearer = before.kind.operands[index], after.tensors[index].level
-    passed = [
-        level for level in (Level.MEM, Level.L2) if source.level >= level > nearer
-    ]
-    line = sum(read_price(before, index, level) for level in passed if operand.is_read)
-    if operand.is_written:
-        line += sum(per_level("store", level) for level in passed)
-    cost = source.lines(sizes) * line
-    rows, size = source.runs(sizes), source.run_bytes(sizes)
-    copy = before.kind.copies
-    if copy and size < 64:
-        cost = rows * size * line // 64
-    if rows > STREAMS:
-        cost += rows * per_level("stream_start", Level.L2 if copy else source.level)
-    return int(cost)
-
-
-def lines_waited_for(spec: Spec, action: Move) -> int:
-    """What the copy of a tile in L2, its first reader, waits for lines from beyond."""
-    index = [o.name for o in spec.kind.operands].index(action.operand)
-    operand, tensor = spec.kind.operands[index], spec.tensors[index]
-    uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
-    first = tensor.level is action.level is Level.L2 and not tensor.layout.is_packed
-    if not (first and operand.is_read and uses >= OVERLAPPED_USES[Level.MEM]):
-        return 0
-    demand, overlapped = (
-        per_level("line", Level.MEM, how) for how in ("demand", "overlapped")
-    )
-    return int(tensor.lines(spec.shape(index)) * max(demand - overlapped, 0))
-
-
-def read_price(spec: Spec, index: int, level: Level) -> int:
-    operand, tensor = spec.kind.operands[index], spec.tensors[index]
-    uses = math.prod(n for d, n in enumerate(spec.sizes) if d not in operand.dims)
-    if tensor.layout.is_packed:
-        quick, enough = "sequential", SEQUENTIAL_USES
-    else:
-        quick, enough = "overlapped", OVERLAPPED_USES[level]
-    return per_level("line", level, quick if uses >= enough else "demand")
-
-
-def per_level(what: str, level: Level, how: str = "") -> int:
-    name = {Level.MEM: f"{what}_mem", Level.L2: f"{what}_l2"}.get(level)
-    if name is None:
-        return 0
-    return int(getattr(AVX2.coefficients, f"{name}_{how}" if how else name))
+    dest = after.tensors[index]
+    assert not copies(before.tensors[index], dest)
+    model = AVX2.at(before).model
+    return int(model.transfer(Frame.of(before), index, dest))
 
 
 def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:
