@@ -108,7 +108,7 @@ def test_to_accum() -> None:
 def test_move_into_a_cache_models_its_lines() -> None:
     text = "matmul:8x16x16:f32"
     assert after(Move("lhs", Level.L1, ROWS), text) == [
-        "body 1 matmul:8x16x16:f32:lhs=[0,1,2]@L1:l1=256"
+        "body 1 matmul:8x16x16:f32:lhs=[0,1,2]@L1/strided:l1=256"
     ]
     assert cost(Move("lhs", Level.L1, ROWS), text) == 8 * HIDDEN
     assert cost(Move("out", Level.L2, ROWS), text) == 8 * WRITTEN
