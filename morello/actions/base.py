@@ -9,6 +9,7 @@ it runs · its cost. The search, the transform ops and the tests all ask `expand
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar
 
 from morello.errors import ScheduleError
@@ -78,6 +79,7 @@ class Rewrite:
         return self.cost + sum(hole.times * cost for hole, cost in holes)
 
 
+@lru_cache(maxsize=4096)
 def canonical(tensor: TensorSpec) -> TensorSpec:
     """What stands for an operand of which nothing counts (`Action.relevant`)."""
     if tensor.level is Level.VRF:

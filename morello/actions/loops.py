@@ -54,6 +54,7 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
     return dataclasses.replace(key, tensors=tensors)
 
 
+@lru_cache(maxsize=65536)
 def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
     """What a serial loop along ``dim`` depends on: the layouts of operands that have
     it, whose packs it must not cut (`Action.relevant`)."""

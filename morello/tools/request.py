@@ -11,6 +11,7 @@ from morello.compiler.target_choice import chosen_target
 from morello.errors import CompileError, ScheduleError, TargetError
 from morello.machine import Target
 from morello.search import Patience, Solution, Statistics
+from morello.search.compiled import compiled, is_compiled
 from morello.search.storage.overlay import NONE, Overlay, default_path, open_database
 from morello.spec import OpenSpec, Spec, parse_open_spec, print_open_spec
 from morello.tools.input_output import UsageError, input_name, read_input
@@ -119,6 +120,9 @@ class Request:
         """When the search of the command stops: at the limit, and at Ctrl-C."""
 
         def watch(found: Statistics) -> None:
+            if not found.tables and not is_compiled():
+                show("compiling the search, once after installation")
+                compiled()
             show(search_text(found))
 
         return Patience(self.time_limit, interruptible=True, watch=watch)

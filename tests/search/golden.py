@@ -10,6 +10,7 @@ where costs stand as numbers: what else the tests know of them are laws.
 
 import argparse
 import dataclasses
+import hashlib
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from morello.machine import find_target
 from morello.search import Solver
+from morello.search.storage.cache_key import GOLDEN_DIGEST
 from morello.spec import parse_spec
 
 FILE = Path(__file__).with_name("golden_costs.tsv")
@@ -25,6 +27,11 @@ REMEDY = (
     "if the model of costs, the space or a kernel was meant to change, run\n"
     "    python -m tests.search.golden --write\n"
     "and say in the commit why costs changed; if not, the search is wrong"
+)
+
+CHANGED = (
+    "the costs have changed: in morello/search/storage/cache_key.py raise "
+    'SEARCH_VERSION, and write GOLDEN_DIGEST = "{}"'
 )
 
 ONE, TWO = "avx2", "avx2{threads=2}"
@@ -124,6 +131,11 @@ def read() -> dict[Goal, int]:
     return {Goal(target, spec): int(cost) for target, spec, cost in rows}
 
 
+def digest() -> str:
+    """Of the file."""
+    return hashlib.blake2b(FILE.read_bytes(), digest_size=8).hexdigest()
+
+
 def compare(some: Iterable[Goal]) -> list[str]:
     """What differs from the golden costs, a line a Spec."""
     golden = read()
@@ -144,6 +156,8 @@ def main() -> int:
     if parser.parse_args().write:
         rows = [f"{g.target}\t{g.spec}\t{cost}\n" for g, cost in search(goals())]
         FILE.write_text("".join(rows))
+        if digest() != GOLDEN_DIGEST:
+            print(CHANGED.format(digest()))
         print(f"{FILE.name}: {len(rows)} Specs, {time.process_time() - start:.0f} s")
         return 0
     wrong = compare(goals())

@@ -1,6 +1,7 @@
 """The best costs of 200 Specs are as recorded (C7): see `tests/search/golden.py`."""
 
-from tests.search.golden import REMEDY, compare, goals, read
+from morello.search.storage.cache_key import GOLDEN_DIGEST
+from tests.search.golden import CHANGED, REMEDY, compare, digest, goals, read
 
 SOME = ("matmul_accum:6x16x16:f32:l2=0", "matmul:5x7x9:f32:l2=0", "matmul:2x2x2:f32")
 """Beginnings of matmuls that are searched in a second or less."""
@@ -11,6 +12,10 @@ def test_the_file_has_every_spec() -> None:
     assert tuple(golden) == goals()
     assert len(golden) == 200
     assert all(cost > 0 for cost in golden.values())
+
+
+def test_changed_costs_raise_the_version_of_the_search() -> None:
+    assert digest() == GOLDEN_DIGEST, CHANGED.format(digest())
 
 
 def test_costs_have_not_changed() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.search.compiled.jit import jit
+from morello.search.compiled.jit import inner, jit
 
 F64 = np.ndarray[Any, np.dtype[np.float64]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
@@ -17,7 +17,7 @@ I32 = np.ndarray[Any, np.dtype[np.int32]]
 I8 = np.ndarray[Any, np.dtype[np.int8]]
 
 
-@jit
+@inner
 def same_ratio(a: int, b: int, c: int, d: int) -> bool:
     """Whether a / b = c / d, for b and d other than 0 and products below 2^115.
 
@@ -27,7 +27,7 @@ def same_ratio(a: int, b: int, c: int, d: int) -> bool:
     return a * d == c * b and abs(float(a) * d - float(c) * b) < 2.0**63
 
 
-@jit
+@inner
 def advance(
     offset: int, strides: I64, lo: I64, hi: I64, at: I64, rank: int, axis: int
 ) -> int:
@@ -48,7 +48,7 @@ def advance(
     return -1
 
 
-@jit
+@inner
 def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
     """The first point of a box."""
     offset = 0
@@ -58,7 +58,7 @@ def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
     return offset
 
 
-@jit
+@inner
 def is_equal(
     labels: I32, covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
     axis: int, position: int, label: int, over: int,
@@ -75,7 +75,7 @@ def is_equal(
     return 1
 
 
-@jit
+@inner
 def bends(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     at: I64, rank: int, offset: int,
@@ -101,7 +101,7 @@ def bends(
     return 0
 
 
-@jit
+@inner
 def is_straight(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     hi: I64, at: I64, rank: int, axis: int, position: int,
@@ -116,7 +116,7 @@ def is_straight(
     return 1
 
 
-@jit
+@inner
 def cover(covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int) -> int:
     """Mark the points of a box."""
     offset = first(strides, lo, at, rank)
@@ -126,7 +126,7 @@ def cover(covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int) -> in
     return 0
 
 
-@jit
+@inner
 def start(point: int, shape: I64, strides: I64, lo: I64, hi: I64, rank: int) -> int:
     """Make the box of one point."""
     rest = point
@@ -137,7 +137,7 @@ def start(point: int, shape: I64, strides: I64, lo: I64, hi: I64, rank: int) -> 
     return 0
 
 
-@jit
+@inner
 def volume(lo: I64, hi: I64, rank: int, axis: int) -> int:
     """The points of a slab across an axis."""
     points = 1
@@ -147,7 +147,7 @@ def volume(lo: I64, hi: I64, rank: int, axis: int) -> int:
     return points
 
 
-@jit
+@inner
 def spread(
     labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
     at: I64, rank: int, label: int, over: int, bound: int,
@@ -284,7 +284,7 @@ def paint_labels(
     return 0
 
 
-@jit
+@inner
 def greatest_common_divisor(a: int, b: int) -> int:
     """Of two integers that are not negative."""
     while b:
@@ -294,7 +294,7 @@ def greatest_common_divisor(a: int, b: int) -> int:
     return a
 
 
-@jit
+@inner
 def fill_line(
     costs: F64, coordinates: I64, base: int, offset: int, step: int, length: int
 ) -> int:
@@ -315,7 +315,7 @@ def fill_line(
     return 0
 
 
-@jit
+@inner
 def repeat(costs: F64, offset: int, step: int, length: int) -> int:
     """Put the first cost of a line in all of it."""
     for i in range(1, length):
@@ -323,7 +323,7 @@ def repeat(costs: F64, offset: int, step: int, length: int) -> int:
     return 0
 
 
-@jit
+@inner
 def next_line(
     offset: int, is_affine: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
     axis: int,
@@ -349,7 +349,7 @@ def next_line(
     return -1
 
 
-@jit
+@inner
 def fill_lines(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     hi: I64, at: I64, rank: int, axis: int,

@@ -10,7 +10,7 @@ Terms below 2^-60 of the greatest change nothing and cost no exponential.
 
 import numpy as np
 
-from morello.search.compiled.jit import jit
+from morello.search.compiled.jit import inner, jit
 from morello.search.compiled.pointers import floats, integers
 from morello.search.compiled.tiling import F64, I64, span
 from morello.search.compiled.words import EXTENT, MAIN, OTHERS, PLACE, REST, STRIDE
@@ -18,7 +18,7 @@ from morello.search.compiled.words import EXTENT, MAIN, OTHERS, PLACE, REST, STR
 LEAST = -60.0
 
 
-@jit
+@inner
 def add_term(low: F64, sums: F64, a: int, term: float, first: bool) -> None:
     """Look for the greatest term, the first time; add it up, the second."""
     if first:
@@ -27,7 +27,7 @@ def add_term(low: F64, sums: F64, a: int, term: float, first: bool) -> None:
         sums[a] += np.exp2(low[a] - term)
 
 
-@jit
+@inner
 def add_loops(
     low: F64, sums: F64, below: F64, axis: I64, point: int, first: bool
 ) -> None:
@@ -44,7 +44,7 @@ def add_loops(
             add_term(low, sums, a, term, first)
 
 
-@jit
+@inner
 def add_peel(
     low: F64, sums: F64, table: F64, peel: I64, point: int, first: bool
 ) -> None:

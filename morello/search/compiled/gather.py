@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.search.compiled.jit import jit
+from morello.search.compiled.jit import inner, jit
 from morello.search.compiled.pointers import floats, integers
 from morello.search.compiled.words import (
     ABSENT,
@@ -53,7 +53,7 @@ I64 = np.ndarray[Any, np.dtype[np.int64]]
 I32 = np.ndarray[Any, np.dtype[np.int32]]
 
 
-@jit
+@inner
 def has_program(hole: I64, point: int) -> bool:
     """Whether a hole has a program at a point, whatever is left."""
     place = integers(hole[AT])[point * hole[AT_POINT]]
@@ -68,7 +68,7 @@ def has_program(hole: I64, point: int) -> bool:
     return bool(np.isfinite(row).any())
 
 
-@jit
+@inner
 def add_hole(
     sums: F64, hole: I64, point: int, near: int, far: int, counting: bool
 ) -> None:
@@ -102,7 +102,7 @@ def add_hole(
             sums[i * far + j] += cost
 
 
-@jit
+@inner
 def total(
     sums: F64, action: I64, holes: I64, point: int, near: int, far: int, counting: bool
 ) -> bool:
@@ -179,7 +179,7 @@ def gather_counts(counts: F64, near: int, far: int, actions: I64, holes: I64) ->
                 counts[row + k] = add_logarithms(counts[row + k], sums[k])
 
 
-@jit
+@inner
 def add_logarithms(one: float, other: float) -> float:
     """-log2 of the sum of two numbers that are given so."""
     low, high = min(one, other), max(one, other)

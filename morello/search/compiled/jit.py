@@ -22,9 +22,24 @@ def _stamp() -> tuple[tuple[str, int, int], ...]:
 
 STAMP = _stamp()
 
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
 
 def jit(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """The function as machine code, kept on disk, that runs without Python's lock."""
-    made: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    made._cache._cache_file._source_stamp = STAMP
+    """The function as machine code, kept on disk, that runs without Python's lock.
+
+    Where no folder can be written to, it is compiled in each process.
+    """
+    try:
+        made: Any = numba.njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # "no locator available"
+        made = numba.njit(**_OPTIONS)(function)
+    else:
+        made._cache._cache_file._source_stamp = STAMP
+    return cast(Callable[Given, Result], made)
+
+
+def inner(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """A function that only others of this package call: its code is in theirs."""
+    made = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
     return cast(Callable[Given, Result], made)

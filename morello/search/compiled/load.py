@@ -59,7 +59,8 @@ def compiled() -> Compiled:
 def is_compiled() -> bool:
     """Whether machine code of this version is on disk already."""
     return all(
-        _function(module, name)._cache._cache_file.load()
+        getattr(_function(module, name)._cache, "_cache_file", None)
+        and _function(module, name)._cache._cache_file.load()
         for name, (module, _) in SIGNATURES.items()
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic
 
-from morello.search.compiled.jit import jit
+from morello.search.compiled.jit import inner
 
 _MANY = 1 << 40
 """The length of an array whose length nobody asks for."""
@@ -26,19 +26,19 @@ def _pointer(context: Any, word: Any) -> Any:
     return types.voidptr(word), generate
 
 
-@jit
+@inner
 def floats(word: int) -> Any:
     """The float64 array at an address."""
     return carray(_pointer(word), (_MANY,), np.float64)
 
 
-@jit
+@inner
 def integers(word: int) -> Any:
     """The int64 array at an address."""
     return carray(_pointer(word), (_MANY,), np.int64)
 
 
-@jit
+@inner
 def shorts(word: int) -> Any:
     """The int32 array at an address."""
     return carray(_pointer(word), (_MANY,), np.int32)

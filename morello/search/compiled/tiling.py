@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.search.compiled.jit import jit
+from morello.search.compiled.jit import inner, jit
 from morello.search.compiled.pointers import floats, integers, shorts
 from morello.search.compiled.words import (
     BELOW,
@@ -43,7 +43,7 @@ I32 = np.ndarray[Any, np.dtype[np.int32]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-@jit
+@inner
 def span(axis: I64, point: int) -> tuple[int, int, int, int]:
     """Where the loops of a point along an axis begin and end; the first row of its
     holes, and its place among the points of one coordinate."""
@@ -55,7 +55,7 @@ def span(axis: I64, point: int) -> tuple[int, int, int, int]:
     return starts[at], starts[at + 1], outer * axis[BELOW], inner
 
 
-@jit
+@inner
 def choose_loops(
     costs: F64, decisions: I32, below: F64, width: int, axis: I64, point: int
 ) -> None:
@@ -84,7 +84,7 @@ def choose_loops(
                     decisions[a] = code
 
 
-@jit
+@inner
 def choose_peel(
     costs: F64, decisions: I32, table: F64, width: int, peel: I64, point: int
 ) -> None:

@@ -12,7 +12,7 @@ What is left of a cache is one coordinate where no operand can move there any mo
 import bisect
 import dataclasses
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from morello.actions import ACTIONS
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
+from morello.spec.hashing import HashedOnce
 from morello.spec.shares import shares_of
 
 Axis = tuple[int, ...]
@@ -79,7 +80,7 @@ ANY = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class Box:
+class Box(HashedOnce):
     """The coordinates of one table: the sizes of each dimension, then the limits."""
 
     sizes: tuple[Axis, ...]
@@ -87,12 +88,14 @@ class Box:
     l1: Axis
     l2: Axis
 
-    @property
+    __hash__ = HashedOnce.__hash__
+
+    @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """Every axis, in the order of the table's dimensions."""
         return (*self.sizes, self.vrf, self.l1, self.l2)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the table's arrays."""
         return tuple(len(axis) for axis in self.axes)
