@@ -38,7 +38,7 @@ def test_it_is_exact_at_edges(dtype: str, accum: bool) -> None:
         ((2, 2, 1, 512), 16, "needs b = 1"),
         ((1, 1, 1, 512), 16, "takes two rows or more: use gemv_axpy"),
         ((1, 2, 7, 512), 16, "takes at most 6 k"),
-        ((1, 2, 1, 511), 16, "takes rows twice as long as what is asked for"),
+        ((1, 2, 1, 511), 16, "takes rows twice as long as the prefetch distance"),
         ((1, 2, 1, 512), 9, "needs free registers for factors and sums"),
     ],
 )
