@@ -22,7 +22,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion, canonical
 from morello.kernels import KERNELS
 from morello.machine import Target
-from morello.spec import Dtype, Form, Layout, Level, SpecKey, TensorSpec
+from morello.spec import ELEMENT_TYPES, Dtype, Form, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -80,11 +80,11 @@ class Move(Action):
 
     def _cast_refusal(self, key: SpecKey, source: TensorSpec, index: int) -> str:
         """Why the operand cannot take the wider dtype; empty if it can."""
-        if self.dtype not in {d.value for d in Dtype}:
+        if self.dtype not in {t.value for t in ELEMENT_TYPES}:
             return f"'{self.dtype}' is no dtype"
         if key.kind.moves_data:
             return f"a {key.kind.name} casts itself: its operands keep their dtypes"
-        if not key.kind.may_widen(key.dtypes, index, Dtype(self.dtype)):
+        if not key.kind.may_widen(key.dtypes, index, Dtype.parse(self.dtype)):
             return (
                 f"'{self.operand}' cannot be {self.dtype} in its stead: "
                 f"{key.kind.label} on {','.join(map(str, key.dtypes))} would not be "
@@ -99,7 +99,7 @@ class Move(Action):
 
         Gaps decide nothing any more in L1: a tile there has paid for its lines.
         """
-        dtype = Dtype(self.dtype) if self.dtype else source.dtype
+        dtype = Dtype.parse(self.dtype) if self.dtype else source.dtype
         width = target.vector_width(dtype) if self.level is Level.VRF else 0
         same = (
             self.layout == source.layout

@@ -17,7 +17,7 @@ from morello.machine import Target
 from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, open_database
-from morello.spec import OpenSpec, Spec, parse_open_spec
+from morello.spec import Encoding, OpenSpec, Spec, parse_open_spec
 
 
 def compile(
@@ -166,7 +166,7 @@ def _check(goal: OpenSpec, schedule: str | None) -> None:
         )
     spec = goal.spec
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
-        if not tensor.dtype.is_given:
+        if isinstance(tensor.dtype, Encoding):
             raise CompileError(
                 f"operand '{operand.name}' has the dtype {tensor.dtype}, which "
                 "arguments do not have: programs bring bytes to it themselves",

@@ -22,7 +22,7 @@ from morello.kernels.predicates import PAIR, in_l1, paired, size_is_one
 from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
-from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Encoding, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
 
@@ -52,7 +52,7 @@ class IntDotFloat(Kernel):
     """
 
     needs_denormals: ClassVar[bool] = True
-    dtypes: ClassVar[tuple[Dtype, ...]] = (Dtype.U8W, Dtype.S8Z, Dtype.S32)
+    dtypes: ClassVar[tuple[Dtype, ...]] = (Encoding.U8W, Encoding.S8Z, Dtype.S32)
 
     most_far_k: int
     """k where rhs is in L2: a panel that passes through L1 leaves rows of lhs there."""
@@ -247,13 +247,13 @@ class IntDotFloat(Kernel):
             part = emitter.load(lhs, (0, row, at), self._wide, count)
             return [emitter.add(carried[0], part)]
 
-        sums: Sequence[Value] = [emitter.constant(Dtype.U8W, 0, self._wide)]
+        sums: Sequence[Value] = [emitter.constant(Encoding.U8W, 0, self._wide)]
         whole = k - k % self._wide
         if whole:
             sums = emitter.loop(0, whole, self._wide, sums, step)
         if k % self._wide:
             sums = step(whole, sums, k % self._wide)
-        factor = emitter.constant(Dtype.S16, -Dtype.S8Z.zero_point, self._wide)
+        factor = emitter.constant(Dtype.S16, -Encoding.S8Z.zero_point, self._wide)
         total = emitter.dot(Op.DOT2, sums[0], factor)
         for distance in (4, 2, 1):
             turned = [lane ^ distance for lane in range(self._lanes)]

@@ -27,7 +27,7 @@ from morello.kernels.template import Kernel
 from morello.kernels.transpose import Transpose, TransposePrefetch
 from morello.kernels.vector import VectorMap
 from morello.machine.isa import AVX2, Isa, Op
-from morello.spec import Dtype, Fill, Level, Max, Move
+from morello.spec import Dtype, Encoding, Fill, Level, Max, Move
 from morello.spec.layout import LINE_BYTES
 
 
@@ -190,7 +190,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s7 "
             "into s32.",
-            dtypes=(Dtype.U8, Dtype.S7, Dtype.S32),
+            dtypes=(Dtype.U8, Encoding.S7, Dtype.S32),
             group=4,
             instructions=(Op.DOT2_SATURATING, Op.DOT2),
             columns=(2,),

@@ -6,7 +6,7 @@ Read `spec.py` first, then `kind.py` (what a kind of Spec defines), `tensor.py` 
 Nothing here knows of MLIR.
 """
 
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import ELEMENT_TYPES, Dtype, Encoding
 from morello.spec.fill import Fill
 from morello.spec.form import Form
 from morello.spec.kind import Array, Kind
@@ -22,8 +22,10 @@ from morello.spec.tensor import Level, TensorSpec
 from morello.spec.text import parse_spec, print_spec
 
 __all__ = [
+    "ELEMENT_TYPES",
     "Array",
     "Dtype",
+    "Encoding",
     "Fill",
     "Form",
     "Kind",

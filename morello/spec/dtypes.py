@@ -1,7 +1,13 @@
-"""The element types of tensors."""
+"""The element types of tensors: dtypes, and encodings of an operand.
 
-import enum
-from typing import Any
+A `Dtype` is what a user gives and lists: iterate over the class. An `Encoding` holds
+the values of a dtype, or some of them, in bits that kernels like better; programs bring
+operands to one, arguments never have it. `ELEMENT_TYPES` has both.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -9,41 +15,48 @@ import numpy as np
 from morello.errors import SpecError
 
 
-class Dtype(enum.Enum):
-    """An element type; the value is its name in every text form."""
+class _Listed(type):
+    """Iterating over the class gives its members."""
 
-    F32 = "f32"
-    BF16 = "bf16"
-    U8 = "u8"
-    S8 = "s8"
-    U16 = "u16"
-    S16 = "s16"
-    U32 = "u32"
-    S32 = "s32"
-    U8W = "u8w"
-    """A u8 in 16 bits, as it is. Programs give it to factors; arguments have none."""
-    S8Z = "s8z"
-    """An s8 in 16 bits, with 128 added (zero point 128), so that it has no sign."""
-    S7 = "s7"
-    """An s8 between -64 and 63, as programs have found at run time that one is."""
+    def __iter__(cls) -> Iterator[Any]:
+        return (t for t in ELEMENT_TYPES if type(t) is cls)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Dtype(metaclass=_Listed):
+    """An element type; there is one object of each."""
+
+    F32: ClassVar["Dtype"]
+    BF16: ClassVar["Dtype"]
+    U8: ClassVar["Dtype"]
+    S8: ClassVar["Dtype"]
+    U16: ClassVar["Dtype"]
+    S16: ClassVar["Dtype"]
+    U32: ClassVar["Dtype"]
+    S32: ClassVar["Dtype"]
+
+    value: str
+    """Its name in every text form."""
+    numpy: np.dtype[Any]
+    """The NumPy dtype that holds it."""
+    is_float: bool = False
+    is_signed: bool = False
+    """Whether it is an integer with a sign."""
+
+    zero_point: ClassVar[int] = 0
+    """What is stored for 0; every number is stored with as much added."""
 
     @classmethod
     def parse(cls, text: str) -> "Dtype":
-        """The dtype called ``text``.
+        """The dtype or encoding called ``text``.
 
         Raises:
-            SpecError: no dtype has this name. The message lists those of arguments.
+            SpecError: none has this name; the message lists the dtypes.
         """
-        try:
-            return cls(text)
-        except ValueError:
-            names = ", ".join(d.value for d in cls if d.is_given)
-            raise SpecError(f"unknown dtype '{text}'", f"use one of {names}") from None
-
-    @property
-    def numpy(self) -> np.dtype[np.generic]:
-        """The NumPy dtype that holds it."""
-        return _NUMPY[self]
+        if text not in _BY_NAME:
+            names = ", ".join(d.value for d in Dtype)
+            raise SpecError(f"unknown dtype '{text}'", f"use one of {names}")
+        return _BY_NAME[text]
 
     @property
     def itemsize(self) -> int:
@@ -51,39 +64,19 @@ class Dtype(enum.Enum):
         return int(self.numpy.itemsize)
 
     @property
-    def is_float(self) -> bool:
-        """Whether it is a floating-point type."""
-        return self in (Dtype.F32, Dtype.BF16)
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether it is an integer with a sign."""
-        return self in (Dtype.S7, Dtype.S8, Dtype.S16, Dtype.S32, Dtype.S8Z)
-
-    @property
     def part_of(self) -> "Dtype | None":
         """The dtype of whose values it has some, in the same bits; None of most."""
-        return _PARTS.get(self)
-
-    @property
-    def is_given(self) -> bool:
-        """Whether arguments may have it: others are what programs bring factors to."""
-        return self.byte is None and self.part_of is None
-
-    @property
-    def part(self) -> "Dtype | None":
-        """The dtype that has some of its values, in the same bits; None of most."""
-        return next((d for d, whole in _PARTS.items() if whole is self), None)
+        return None
 
     @property
     def byte(self) -> "Dtype | None":
         """The dtype of 8 bits whose values it holds in 16; None of all others."""
-        return _BYTES.get(self)
+        return None
 
     @property
-    def zero_point(self) -> int:
-        """What is stored for 0; every number is stored with as much added."""
-        return 128 if self is Dtype.S8Z else 0
+    def part(self) -> "Dtype | None":
+        """The encoding of some of its values, in the same bits; None of most."""
+        return next((e for e in Encoding if e.part_of is self), None)
 
     def widens_to(self, other: "Dtype") -> bool:
         """Whether ``other`` is wider and holds every value of this dtype."""
@@ -117,34 +110,96 @@ class Dtype(enum.Enum):
         """The neutral element of max, as it is stored: -inf, or the least integer."""
         if self.is_float:
             return float("-inf")
-        if self.byte:
-            return self.byte.lowest + self.zero_point
-        if self.part_of:
-            return int(self.part_of.lowest) // 2
         return -(1 << (8 * self.itemsize - 1)) if self.is_signed else 0
 
     def __str__(self) -> str:
         return self.value
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.value.upper()}"
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
     def __lt__(self, other: "Dtype") -> bool:
         return self.value < other.value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dtype.parse, (self.value,)
 
-_NUMPY: dict[Dtype, np.dtype[np.generic]] = {
-    Dtype.F32: np.dtype(np.float32),
-    Dtype.BF16: np.dtype(ml_dtypes.bfloat16),
-    Dtype.U8: np.dtype(np.uint8),
-    Dtype.S8: np.dtype(np.int8),
-    Dtype.U16: np.dtype(np.uint16),
-    Dtype.S16: np.dtype(np.int16),
-    Dtype.U32: np.dtype(np.uint32),
-    Dtype.S32: np.dtype(np.int32),
-    Dtype.U8W: np.dtype(np.uint16),
-    Dtype.S8Z: np.dtype(np.uint16),
-    Dtype.S7: np.dtype(np.int8),
-}
 
-_BYTES = {Dtype.U8W: Dtype.U8, Dtype.S8Z: Dtype.S8}
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Encoding(Dtype):
+    """How a program holds values of a dtype: wider, or found to be in a small range."""
 
-_PARTS = {Dtype.S7: Dtype.S8}
-"""A dtype with half of the values of another: of k bits, where that has k + 1."""
+    U8W: ClassVar["Encoding"]
+    """A u8 in 16 bits, as it is."""
+    S8Z: ClassVar["Encoding"]
+    """An s8 in 16 bits, with 128 added (zero point 128), so that it has no sign."""
+    S7: ClassVar["Encoding"]
+    """An s8 between -64 and 63, as programs have found at run time that one is."""
+
+    of: Dtype
+    """The dtype whose values it holds."""
+    zero_point: int = 0  # type: ignore[misc]
+    """What is stored for 0."""
+
+    __hash__ = Dtype.__hash__
+
+    @property
+    def byte(self) -> Dtype | None:
+        """The dtype of 8 bits whose values it holds in 16; None of all others."""
+        return self.of if self.itemsize > self.of.itemsize else None
+
+    @property
+    def part_of(self) -> Dtype | None:
+        """The dtype of whose values it has some, in the same bits; None of most."""
+        return None if self.itemsize > self.of.itemsize else self.of
+
+    @property
+    def lowest(self) -> float | int:
+        """The neutral element of max, as it is stored."""
+        if self.byte:
+            return self.byte.lowest + self.zero_point
+        return int(self.of.lowest) // 2
+
+
+def _float(value: str, numpy: Any) -> Dtype:
+    return Dtype(value=value, numpy=np.dtype(numpy), is_float=True)
+
+
+def _integer(value: str) -> Dtype:
+    signed, bits = value[0] == "s", int(value[1:])
+    numpy = np.dtype(f"{'int' if signed else 'uint'}{bits}")
+    return Dtype(value=value, numpy=numpy, is_signed=signed)
+
+
+Dtype.F32, Dtype.BF16 = _float("f32", np.float32), _float("bf16", ml_dtypes.bfloat16)
+Dtype.U8, Dtype.S8 = _integer("u8"), _integer("s8")
+Dtype.U16, Dtype.S16 = _integer("u16"), _integer("s16")
+Dtype.U32, Dtype.S32 = _integer("u32"), _integer("s32")
+
+_WORD = np.dtype(np.uint16)
+
+Encoding.U8W = Encoding(value="u8w", numpy=_WORD, of=Dtype.U8)
+Encoding.S8Z = Encoding(
+    value="s8z", numpy=_WORD, is_signed=True, of=Dtype.S8, zero_point=128
+)
+Encoding.S7 = Encoding(value="s7", numpy=np.dtype(np.int8), is_signed=True, of=Dtype.S8)
+
+ELEMENT_TYPES: tuple[Dtype, ...] = (
+    Dtype.F32,
+    Dtype.BF16,
+    Dtype.U8,
+    Dtype.S8,
+    Dtype.U16,
+    Dtype.S16,
+    Dtype.U32,
+    Dtype.S32,
+    Encoding.U8W,
+    Encoding.S8Z,
+    Encoding.S7,
+)
+"""Every dtype, then every encoding."""
+
+_BY_NAME = {t.value: t for t in ELEMENT_TYPES}

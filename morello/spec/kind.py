@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import ELEMENT_TYPES, Dtype
 from morello.spec.elements import Elements
 from morello.spec.operand import Operand
 from morello.spec.options import text_options, text_value
@@ -247,7 +247,7 @@ class Kind(ABC):
 
 @lru_cache(maxsize=256)
 def _legal_dtypes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
-    mixes = itertools.product(Dtype, repeat=len(kind.operands))
+    mixes = itertools.product(ELEMENT_TYPES, repeat=len(kind.operands))
     return tuple(mix for mix in mixes if _is_legal(kind, mix))
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import Dtype, Encoding
 from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind, bit_patterns
 from morello.spec.operand import Operand
@@ -109,7 +109,7 @@ def _operands(rank: int) -> tuple[Operand, ...]:
 
 def _wide(dtype: Dtype) -> tuple[Dtype, ...]:
     """The dtypes that hold the bytes of this one in 16 bits."""
-    return tuple(wide for wide in Dtype if wide.byte is dtype)
+    return tuple(wide for wide in Encoding if wide.byte is dtype)
 
 
 def _rounded(array: Array) -> Array:

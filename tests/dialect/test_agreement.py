@@ -26,7 +26,7 @@ from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import Dtype, Spec, parse_spec
+from morello.spec import Encoding, Spec, parse_spec
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -52,7 +52,7 @@ def holes_in(block: ir.Block, times: int = 1) -> Iterator[tuple[ir.Operation, in
             for region, counts in zip(op.regions, (times, 0), strict=True):
                 yield from holes_in(region.blocks[0], counts)
         elif op.operation.name == "morello.range_check":
-            assert read_range_check(op)[2] is Dtype.S7
+            assert read_range_check(op)[2] is Encoding.S7
         elif op.operation.name.startswith("morello."):
             yield op.operation, times
         elif op.operation.name == "scf.for":

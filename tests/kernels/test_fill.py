@@ -4,7 +4,7 @@ from itertools import cycle
 
 import pytest
 
-from morello.spec import Dtype, Fill, Spec
+from morello.spec import ELEMENT_TYPES, Dtype, Fill, Spec
 from tests.kernels.harness import EDGE, check_random, legal_cases, spec
 
 
@@ -17,7 +17,7 @@ def fills(dtype: str, place: str) -> tuple[Spec, ...]:
     )
 
 
-@pytest.mark.parametrize("dtype", list(Dtype))
+@pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_rows(dtype: Dtype) -> None:
     check_random(legal_cases("fill_rows", fills(dtype.value, "L1[0,1]")))
 
@@ -27,7 +27,7 @@ def test_rows_of_other_layouts(layout: str) -> None:
     check_random(legal_cases("fill_rows", fills("f32", f"L1{layout}")))
 
 
-@pytest.mark.parametrize("dtype", list(Dtype))
+@pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_registers(dtype: Dtype) -> None:
     place = f"VRF[0,1]v{32 // dtype.itemsize}"
     check_random(legal_cases("fill_registers", fills(dtype.value, place)))

@@ -12,7 +12,7 @@ from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_range_check
-from morello.spec import Dtype, Layout, Level, TensorSpec
+from morello.spec import Dtype, Encoding, Layout, Level, TensorSpec
 from tests.guarded import check_in_child, guarded_array
 
 SIZES = (1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 257, 300)
@@ -40,7 +40,7 @@ def compiled(shapes: Sequence[tuple[int, int, int]], layout: str) -> Engine:
             with ir.InsertionPoint(entry):
                 end = dialect("func").ReturnOp([]).operation
             given, to = entry.arguments
-            found = emit_range_check(given, tensor, sizes, Dtype.S7, AVX2.isa, end)
+            found = emit_range_check(given, tensor, sizes, Encoding.S7, AVX2.isa, end)
             with ir.InsertionPoint(end):
                 number = dialect("arith").ExtUIOp(byte, found).result
                 zero = dialect("arith").ConstantOp(ir.IndexType.get(), 0).result

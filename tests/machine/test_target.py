@@ -8,7 +8,7 @@ import pytest
 from morello.errors import TargetError
 from morello.kernels import KERNELS
 from morello.machine import AVX2, TARGETS, Target, find_target
-from morello.spec import Dtype, Level, Limits
+from morello.spec import ELEMENT_TYPES, Dtype, Level, Limits
 
 pytestmark = pytest.mark.quick
 
@@ -33,7 +33,7 @@ def test_a_target_is_consistent(target: Target) -> None:
 
 
 def test_widths() -> None:
-    widths = {d: AVX2.vector_width(d) for d in Dtype}
+    widths = {d: AVX2.vector_width(d) for d in ELEMENT_TYPES}
     assert widths[Dtype.F32] == widths[Dtype.S32] == 8
     assert widths[Dtype.BF16] == widths[Dtype.U16] == 16
     assert widths[Dtype.U8] == 32

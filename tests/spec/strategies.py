@@ -5,6 +5,7 @@ import dataclasses
 from hypothesis import strategies as st
 
 from morello.spec import (
+    ELEMENT_TYPES,
     Dtype,
     Kind,
     Layout,
@@ -18,7 +19,7 @@ from morello.spec import (
 )
 from morello.spec.kinds import instances
 
-DTYPES = st.sampled_from(list(Dtype))
+DTYPES = st.sampled_from(ELEMENT_TYPES)
 PACKS = st.sampled_from([(2, False), (3, False), (4, True), (6, False), (16, False)])
 
 

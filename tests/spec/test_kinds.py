@@ -9,6 +9,7 @@ import pytest
 
 from morello.errors import SpecError
 from morello.spec import (
+    ELEMENT_TYPES,
     Array,
     Dtype,
     Fill,
@@ -150,7 +151,7 @@ def test_max_of_nan_and_zeros(accum: bool) -> None:
             assert (found, math.copysign(1, found)) == (want, math.copysign(1, want))
 
 
-@pytest.mark.parametrize("dtype", Dtype)
+@pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_move_keeps_bits(dtype: Dtype) -> None:
     goal = spec(Move(3), (3, 5, 7), (dtype, dtype))
     (src,) = goal.random(np.random.default_rng(8))
@@ -167,7 +168,7 @@ def test_moves_are_tried_with_every_pattern() -> None:
     assert len(set(np.unpackbits(src.view(np.uint8)).tolist())) == 2
 
 
-@pytest.mark.parametrize("dtype", Dtype)
+@pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_fill(dtype: Dtype) -> None:
     zero = spec(Fill(2), (3, 4), (dtype,))
     assert zero.random(np.random.default_rng(0)) == ()
@@ -178,7 +179,7 @@ def test_fill(dtype: Dtype) -> None:
     assert zero.flops == 0
 
 
-@pytest.mark.parametrize("dtype", Dtype)
+@pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_random_numbers_are_small_integers(dtype: Dtype) -> None:
     values = small_integers(np.random.default_rng(1), dtype, (50, 50))
     numbers = dtype.values(values)
