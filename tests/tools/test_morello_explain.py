@@ -19,7 +19,8 @@ Capture = pytest.CaptureFixture[str]
 def test_text(capsys: Capture) -> None:
     assert main(["explain", SPEC, "--top", "3"]) == 0
     out, err = capsys.readouterr()
-    impl = Solver(AVX2).solve(parse_spec(SPEC, AVX2.limits)).impl
+    spec = parse_spec(SPEC, AVX2.limits)
+    impl = Solver(AVX2.at(spec)).solve(spec).impl
     lines = out.splitlines()
     assert lines[0] == "max:20x17:f32 on avx2"
     assert f"{impl.cost / 1000:,.0f} cycles" in lines[1]
