@@ -166,6 +166,28 @@ def test_pages_are_a_few_screens(path: Path) -> None:
     assert lines <= LONGER.get(path.name, MAX_LINES)
 
 
+MOST_FILES = {
+    "A kernel": 3,
+    "A kind of Spec": 6,
+    "An action": 5,
+    "A pass": 3,
+    "A coefficient of the cost model": 3,
+    "A target": 6,
+}
+"""How many files a change may touch: section of the page to number."""
+
+
+@pytest.mark.parametrize("section", MOST_FILES)
+def test_a_first_change_touches_few_files_that_exist(section: str) -> None:
+    """A path with ``<name>`` stands for a new file in a folder that exists."""
+    page = (ROOT / "docs" / "internals" / "your-first-change.md").read_text()
+    text = page.split(f"## {section}\n")[1].split("\n## ")[0]
+    paths = [ROOT / name for name in re.findall(r"^\| `([^`]+)` \|", text, re.M)]
+    assert 0 < len(paths) <= MOST_FILES[section]
+    for path in paths:
+        assert (path.parent if "<name>" in path.name else path).exists()
+
+
 def test_every_variable_is_documented() -> None:
     """Names of ours that stand in the sources as strings, and nothing else."""
     found: set[str] = set()
