@@ -108,6 +108,10 @@ def test_the_readme_gives_two_commands() -> None:
     ]
 
 
+def test_the_readme_names_the_quick_tests() -> None:
+    assert "`pytest -m quick`" in README
+
+
 def test_the_readme_has_commands() -> None:
     assert len(README_COMMANDS) >= 5
 
