@@ -1,9 +1,8 @@
 """Which coefficients are needed: ``python -m benchmarks.cost_model.ablation``.
 
-Programs of the Specs that `morello calibrate` fits to are timed, and programs of the
-Specs of this benchmark, which are others. Then each coefficient in turn is held at
-nothing while the rest is fitted again: a coefficient earns its place if choices on the
-Specs outside of the fit get worse without it.
+Programs of the Specs of this benchmark are timed: `morello calibrate` fits to others.
+Then they are priced with each coefficient in turn at nothing. A coefficient earns its
+place if choices among them, or their order, get worse without it.
 """
 
 import argparse
@@ -17,10 +16,9 @@ import numpy as np
 from benchmarks.cost_model.__main__ import SPECS
 from benchmarks.cost_model.statistics import geometric_mean, spearman
 from morello.calibration.draw import Plan, in_turns
-from morello.calibration.fit import Measured, fit
-from morello.calibration.probes import Bounds, bounds
+from morello.calibration.fit import Measured
 from morello.calibration.reprice import Ledger, cost_of, with_costs
-from morello.calibration.specs import IN_MEM, specs
+from morello.calibration.specs import specs
 from morello.compiler.target_choice import chosen_target
 from morello.cost.coefficients import Coefficients, names
 from morello.errors import MorelloError
@@ -69,24 +67,16 @@ class Sample:
         return Quality(geometric_mean(regrets), max(regrets), float(np.mean(ranks)))
 
 
-def without(target: Target, name: str, measured: Sequence[Measured]) -> Target:
-    """The target fitted anew with one coefficient held at nothing."""
-    held = with_costs(target, {name: 1})
-    within: Bounds = {**bounds(target, {}), name: (1, 1)}
-    return fit(measured, held, bounds=within).after
-
-
-def table(fitted: Sample, tested: Sample, target: Target) -> str:
+def table(tested: Sample, target: Target) -> str:
     """The table of all coefficients, in Markdown."""
-    whole = fit(fitted.measured, target, bounds=bounds(target, {})).after
     lines = [
         "| without | millicycles | regret | worst | rank correlation |",
         "|---|---|---|---|---|",
-        _row("nothing", 0, tested.quality(whole)),
+        _row("nothing", 0, tested.quality(target)),
     ]
     for name in names(Coefficients):
-        found = without(whole, name, fitted.measured)
-        lines.append(_row(f"`{name}`", cost_of(whole, name), tested.quality(found)))
+        found = tested.quality(with_costs(target, {name: 0}))
+        lines.append(_row(f"`{name}`", cost_of(target, name), found))
     return "\n".join(lines)
 
 
@@ -119,19 +109,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=seconds, default=0.02)
     parser.add_argument("--jobs", type=whole_number(1), default=1)
     parser.add_argument("--target")
-    parser.add_argument("--fit", action="append", help="a Spec to fit to")
-    parser.add_argument("--test", action="append", help="a Spec to test on")
+    parser.add_argument("--spec", action="append", help="a Spec; may be repeated")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args(argv)
     plan = Plan(options.samples, options.seconds, jobs=options.jobs)
     try:
         target = chosen_target(options.target)
-        fitted = draw_sample(options.fit or IN_MEM, target, plan)
-        tested = draw_sample(options.test or SPECS, target, plan)
+        tested = draw_sample(options.spec or SPECS, target, plan)
     except (MorelloError, OSError) as error:
         _tell(f"error: {error}")
         return 2
-    text = table(fitted, tested, target)
+    text = table(tested, target)
     sys.stdout.write(f"{text}\n")
     if options.output:
         options.output.write_text(f"{text}\n")

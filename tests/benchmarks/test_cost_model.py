@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cost_model.__main__ import SPECS, main
+from benchmarks.cost_model.ablation import main as ablation
 from benchmarks.cost_model.measure import Sample
 from benchmarks.cost_model.plot import plot
 from benchmarks.cost_model.statistics import (
@@ -19,6 +20,7 @@ from benchmarks.cost_model.statistics import (
     spearman,
 )
 from morello.calibration.timing import Time
+from morello.cost.coefficients import Coefficients, names
 from morello.machine import AVX2
 from morello.spec import parse_spec
 
@@ -121,3 +123,12 @@ def test_refusals(tmp_path: Path, capsys: Capture) -> None:
 def test_the_specs_are_many_and_different() -> None:
     found = {parse_spec(text, AVX2.limits) for text in SPECS}
     assert len(found) == len(SPECS) >= 12
+
+
+def test_the_ablation_has_a_row_a_coefficient(capsys: Capture, tmp_path: Path) -> None:
+    output = tmp_path / "table.md"
+    words = ["--spec", "fill:100:f32", "--samples", "3", "--seconds", "0.001"]
+    assert ablation([*words, "-o", str(output)]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert output.read_text().splitlines() == rows
+    assert [row.split("`")[1] for row in rows[3:]] == list(names(Coefficients))

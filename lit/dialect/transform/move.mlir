@@ -7,7 +7,7 @@
 // Into a cache with the same layout: nothing is copied.
 // CHECK-LABEL: func.func @f(
 // CHECK-NOT: memref.alloc
-// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = true, body, limits = #morello.limits<"vrf=16,l1=512,l2=4096">
+// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = true, body, limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 // CHECK-SAME: tensors = [#morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "MEM"
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {

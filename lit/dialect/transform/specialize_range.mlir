@@ -11,7 +11,7 @@
 // CHECK: [[FOUND:%.+]] = "morello.range_check"(%arg1) {part = "s7", sizes = array<i64: 1, 16, 32>, tensor = #morello.tensor<"s8", "MEM"
 // CHECK: scf.if [[FOUND]] {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
-// CHECK-SAME: in_range, limits = #morello.limits<"vrf=16,l1=512,l2=4096">, serial = true
+// CHECK-SAME: in_range, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, serial = true
 // CHECK-SAME: #morello.tensor<"s7", "L2"
 // CHECK: } else {
 // CHECK: "morello.matmul"(%arg0, %arg1, %arg2)
