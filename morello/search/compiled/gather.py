@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.search.compiled.jit import inner, jit
-from morello.search.compiled.pointers import floats, integers
+from morello.search.compiled.pointers import floats, integers, shorts
 from morello.search.compiled.words import (
     ABSENT,
     AT,
@@ -56,12 +56,12 @@ I32 = np.ndarray[Any, np.dtype[np.int32]]
 @inner
 def has_program(hole: I64, point: int) -> bool:
     """Whether a hole has a program at a point, whatever is left."""
-    place = integers(hole[AT])[point * hole[AT_POINT]]
+    place = shorts(hole[AT])[point * hole[AT_POINT]]
     if place == ABSENT:
         return True
     if place < 0:
         return False
-    table, count = floats(hole[TABLE]), hole[SLICES]
+    table, count, place = floats(hole[TABLE]), hole[SLICES], np.int64(place)
     if table[place * count + hole[MOST]] != np.inf:
         return True
     row = table[place * count : (place + 1) * count]
@@ -77,16 +77,16 @@ def add_hole(
     A hole that does not count must have a program all the same. ``counting`` programs,
     every hole counts once.
     """
-    place = integers(hole[AT])[point * hole[AT_POINT]]
+    place = shorts(hole[AT])[point * hole[AT_POINT]]
     if place == ABSENT:
         return
     times = floats(hole[TIMES])[point * hole[TIMES_POINT]]
     if counting:
         times = 1.0
     table, slices = floats(hole[TABLE]), integers(hole[SLICE])
-    first = place * hole[SLICES]
-    vrf = integers(hole[VRF])[point * hole[VRF_POINT]]
-    l1, l2 = integers(hole[L1]), integers(hole[L2])
+    first = np.int64(place) * hole[SLICES]
+    vrf = shorts(hole[VRF])[point * hole[VRF_POINT]]
+    l1, l2 = shorts(hole[L1]), shorts(hole[L2])
     for i in range(near):
         q = l1[point * hole[L1_POINT] + i * hole[L1_CLASS]]
         for j in range(far):

@@ -7,7 +7,7 @@ import numpy as np
 
 _BYTE = ctypes.c_char
 
-ABSENT = 1 << 60
+ABSENT = 1 << 30
 """The place of a hole that is not there: it adds nothing."""
 
 ACTION = (
@@ -44,7 +44,8 @@ HOLE = (
 )
 """The words of a hole: where its arrays are, and their steps along points and classes;
 how many slices its table has, and the one of the greatest limits.
-``table`` (`Costs.slices`) and ``times`` hold float64, the others int64."""
+``table`` (`Costs.slices`) and ``times`` hold float64, ``slice`` int64, the others
+int32."""
 
 CODE, POINTS, ROWS, OWN, OWN_POINT, OWN_NEAR, OWN_FAR, FIRST, HOLES = range(len(ACTION))
 (

@@ -20,7 +20,7 @@ from morello.search.dp.table import Costs, Floats, Integers, TableId, frame_of
 from morello.spec import Limits, SpecKey
 from morello.spec.frame import Frame
 
-NONE = -(1 << 40)
+NONE = -(1 << 30)
 """A place outside the table: it stays negative whatever is added."""
 
 Array = np.ndarray[Any, Any]
@@ -229,7 +229,8 @@ class _Places:
         if _varies(np.asarray(at)) or _varies(np.asarray(child.times)):
             raise ValueError(f"hole '{child.role}' is another for each limit")
         times = np.asarray(child.times, np.float64)
-        return cls(times, *(np.asarray(v, np.int64) for v in (at, *sums)))
+        places = (np.maximum(values, NONE) for values in (at, *sums))
+        return cls(times, *(np.asarray(values, np.int32) for values in places))
 
     def terms(self, points: tuple[int, ...], chosen: Integers) -> tuple[_Term, ...]:
         """In the order of `gather.HOLE`, after those of the table, at some points."""

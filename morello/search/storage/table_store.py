@@ -38,7 +38,7 @@ PART_POINTS = 1 << 15
 Candidates = Callable[[TableId], tuple[Action, ...]]
 """Gives the actions that are tried on the Specs of a table."""
 
-DENSE_BYTES = 320 << 20
+DENSE_BYTES = 224 << 20
 """The room for dense arrays."""
 
 FEW_POINTS = 100_000
