@@ -1,10 +1,12 @@
 """The coefficients that are shipped: a file a machine, as `morello calibrate` writes.
 
 A file holds the text form of a target with every number written out, so that
-``--target @FILE`` reads it as well.
+``--target @FILE`` reads it as well. A coefficient that is younger than a file has its
+default there.
 """
 
 import re
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TypedDict
 
@@ -32,12 +34,16 @@ def shipped(name: str) -> Costs:
     """
     path = FOLDER / f"{name}.target"
     found = {key: int(n) for key, n in _NUMBER.findall(read_target_file(str(path)))}
-    kinds = names(Coefficients), names(OpCosts)
-    if found.keys() != {*kinds[0], *kinds[1]}:
-        wrong = ", ".join(sorted(found.keys() ^ {*kinds[0], *kinds[1]}))
+    kinds = Coefficients, OpCosts
+    missing = {f.name for kind in kinds for f in fields(kind) if f.default is MISSING}
+    wrong = sorted((missing - found.keys()) | (found.keys() - {*names(*kinds)}))
+    if wrong:
         raise TargetError(
-            f"the coefficients of '{name}' in {path} lack or have too much: {wrong}",
+            f"the coefficients of '{name}' in {path} lack or have too much: "
+            f"{', '.join(wrong)}",
             "write the file anew: morello calibrate -o FILE",
         )
-    coefficients, ops = ({key: found[key] for key in kind} for kind in kinds)
+    coefficients, ops = (
+        {key: found[key] for key in names(kind) if key in found} for kind in kinds
+    )
     return Costs(coefficients=Coefficients(**coefficients), ops=OpCosts(**ops))
