@@ -60,7 +60,7 @@ def is_compiled() -> bool:
     """Whether machine code of this version is on disk already."""
     return all(
         getattr(_function(module, name)._cache, "_cache_file", None)
-        and _function(module, name)._cache._cache_file.load()
+        and _function(module, name)._cache._cache_file._load_index()
         for name, (module, _) in SIGNATURES.items()
     )
 
