@@ -122,7 +122,7 @@ class Request:
         def watch(found: Statistics) -> None:
             if not found.tables and not is_compiled():
                 show("compiling the search, once after installation")
-                compiled()
+                compiled().prepare()
             show(search_text(found))
 
         return Patience(self.time_limit, interruptible=True, watch=watch)

@@ -65,7 +65,8 @@ def sweep_counts(counts: F64, below: F64, width: int, axes: I64, peels: I64) -> 
     low, sums = np.empty(width), np.empty(width)
     for point in range(len(counts) // width):
         own = counts[point * width : point * width + width]
-        low[:] = own
+        for a in range(width):
+            low[a] = own[a]
         for first in (True, False):
             if not first:
                 for a in range(width):

@@ -64,8 +64,10 @@ def has_program(hole: I64, point: int) -> bool:
     table, count, place = floats(hole[TABLE]), hole[SLICES], np.int64(place)
     if table[place * count + hole[MOST]] != np.inf:
         return True
-    row = table[place * count : (place + 1) * count]
-    return bool(np.isfinite(row).any())
+    found = False
+    for k in range(count):
+        found |= table[place * count + k] != np.inf
+    return found
 
 
 @inner

@@ -1,12 +1,9 @@
 """Compiling what is in this package, once after installation."""
 
-import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
-
-_MODULES = ("box_cover", "tiling", "gather", "counting")
+from typing import Any, cast
 
 _F = "float64[::1]"
 _S = "int32[::1]"
@@ -33,35 +30,39 @@ SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
 """The functions that the rest of the search calls: their module and parameters."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Compiled:
-    """The functions of `SIGNATURES`, as machine code."""
+_USUAL = ("gather", "sweep", "equal_columns", "cover_labels", "cover_costs")
+"""What every search calls."""
 
-    functions: dict[str, Callable[..., Any]]
+
+class Compiled:
+    """The functions of `SIGNATURES` as machine code, each from its first use on."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return self.functions[name]
+        module, parameters = SIGNATURES[name]
+        function = _function(module, name)
+        function.compile(f"({', '.join(parameters)},)")
+        function.disable_compile()
+        self.__dict__[name] = function
+        return cast(Callable[..., Any], function)
+
+    def prepare(self) -> None:
+        """Compile what every search calls: some ten seconds after installation."""
+        for name in _USUAL:
+            getattr(self, name)
 
 
 @functools.cache
 def compiled() -> Compiled:
-    """The compiled functions; compiling takes some ten seconds where nobody has done
-    it before."""
-    found = {}
-    for name, (module, parameters) in SIGNATURES.items():
-        function = _function(module, name)
-        function.compile(f"({', '.join(parameters)},)")
-        function.disable_compile()
-        found[name] = function
-    return Compiled(found)
+    """The compiled functions."""
+    return Compiled()
 
 
 def is_compiled() -> bool:
-    """Whether machine code of this version is on disk already."""
+    """Whether machine code of what every search calls is on disk already."""
+    caches = [_function(SIGNATURES[name][0], name)._cache for name in _USUAL]
     return all(
-        getattr(_function(module, name)._cache, "_cache_file", None)
-        and _function(module, name)._cache._cache_file._load_index()
-        for name, (module, _) in SIGNATURES.items()
+        hasattr(cache, "_cache_file") and cache._cache_file._load_index()
+        for cache in caches
     )
 
 

@@ -124,8 +124,9 @@ def sweep_around(
     own, chosen = np.empty(width), np.empty(width, np.int32)
     for point in range(len(costs) // width):
         row = point * width
-        own[:] = costs[row : row + width]
-        chosen[:] = decisions[row : row + width]
+        for a in range(width):
+            own[a] = costs[row + a]
+            chosen[a] = decisions[row + a]
         for e in range(len(peels)):
             choose_peel(own, chosen, costs, width, peels[e], point)
         for d in range(len(axes)):
@@ -152,7 +153,8 @@ def equal_columns(columns: F64) -> I64:
                 differs = True
                 break
         if differs:
-            old[:] = first
+            for j in range(count):
+                old[j] = first[j]
             for j in range(1, count):
                 k = old[j]
                 while old[k] != old[j] or line[j] != line[k]:
