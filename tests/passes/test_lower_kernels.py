@@ -47,7 +47,7 @@ def test_the_op_is_replaced_by_code() -> None:
             "copy_rows",
             (4, 8),
             "[1,0]",
-            "levels or layouts are not its own; use move_tr",
+            "levels or layouts are not its own; use transpose",
         ),
         ("transpose", (4, 9), "[1,0]", "it takes a block of at most 8 x 8: tile"),
         ("transpose", (4, 9), "[1,0]", "no kernel takes it: tile or move"),
