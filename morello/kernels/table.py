@@ -27,7 +27,7 @@ from morello.kernels.template import Kernel
 from morello.kernels.transpose import Transpose, TransposePrefetch
 from morello.kernels.vector import VectorMap
 from morello.machine.isa import AVX2, Isa, Op
-from morello.spec import Dtype, Encoding, Fill, Level, Max, Move
+from morello.spec import Dtype, Encoding, Fill, Level, Max, Move, Sum
 from morello.spec.layout import LINE_BYTES
 
 
@@ -307,6 +307,21 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[m] = max(out[m], src[m,n]) in L1, m innermost in both, over all of n.",
             kind=Max(accum=True),
+            accumulators=8,
+        ),
+        ReduceRows(
+            "sum_rows",
+            isa,
+            "out[m] += src[m,n] in L1, n innermost, over all of n.",
+            kind=Sum(accum=True),
+            rows=4,
+            accumulators=8,
+        ),
+        ReduceColumns(
+            "sum_columns",
+            isa,
+            "out[m] += src[m,n] in L1, m innermost in both, over all of n.",
+            kind=Sum(accum=True),
             accumulators=8,
         ),
         Scalar(

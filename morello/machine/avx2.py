@@ -38,6 +38,8 @@ AVX2 = Target(
         "fill_registers",
         "max_rows",
         "max_columns",
+        "sum_rows",
+        "sum_columns",
         "scalar",
     ),
 )

@@ -18,6 +18,7 @@ from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.operand import Operand, Window
 from morello.spec.spec import Spec, SpecKey, argument_tensor
+from morello.spec.summation import Sum
 from morello.spec.tensor import Level, TensorSpec
 from morello.spec.text import parse_spec, print_spec
 
@@ -40,6 +41,7 @@ __all__ = [
     "PhysicalDim",
     "Spec",
     "SpecKey",
+    "Sum",
     "TensorSpec",
     "Window",
     "argument_tensor",

@@ -5,8 +5,9 @@ from morello.spec.kind import Kind
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
 from morello.spec.move import Move
+from morello.spec.summation import Sum
 
-KINDS: list[type[Kind]] = [Matmul, Max, Move, Fill]
+KINDS: list[type[Kind]] = [Matmul, Max, Sum, Move, Fill]
 """The class of each kind. The Spec ops of the dialect, the text form, the random Specs
 of the tests and the reference page follow this list."""
 
