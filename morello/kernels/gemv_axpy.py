@@ -78,8 +78,6 @@ class GemvAxpy(Kernel):
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (rhs, out))
             and not (rhs.layout.is_packed or out.layout.is_packed)
-            # Rows of out from beyond L1 would push rhs out of it.
-            and (rhs.level is not Level.L1 or in_l1(out))
             and (rhs.level is Level.MEM or not self.far)
             and (rhs.contiguous or not self.scattered)
         )
@@ -104,6 +102,7 @@ class GemvAxpy(Kernel):
                 "needs free registers for sums and factors: take fewer",
             ),
             *self._room(frame),
+            *_beside_rhs(frame),
             *(
                 [Condition(m >= fewest, "takes more than one row: use gemv_axpy")]
                 if fewest > 1
@@ -249,4 +248,18 @@ def _once(frame: Frame, columns: Ints, isa: Isa, times: Ints) -> tuple[Phase, ..
     return (
         Phase(ops, chain, read, times),
         *(dataclasses.replace(end, times=times) for end in ends),
+    )
+
+
+def _beside_rhs(frame: Frame) -> tuple[Condition, ...]:
+    """That rows of out from beyond L1 do not push a tile of rhs out of it."""
+    _, rhs, out = frame.key.tensors
+    if rhs.level is not Level.L1 or in_l1(out):
+        return ()
+    lines = out.lines(frame.operand_sizes(2))
+    return (
+        Condition(
+            lines <= frame.limits.l1,
+            "needs room in L1 for its rows of out beside rhs: tile n smaller",
+        ),
     )
