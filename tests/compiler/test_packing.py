@@ -26,8 +26,9 @@ def settled(form: str) -> Spec:
 
 
 def test_the_choice_costs_no_more_than_any_layout() -> None:
-    spec, found = best_settled(parse_open_spec(LARGE, AVX2.limits), AVX2)
-    solver = Solver(AVX2)
+    goal = parse_open_spec(LARGE, AVX2.limits)
+    spec, found = best_settled(goal, AVX2)
+    solver = Solver(AVX2.at(goal.spec))
     costs = {form: solver.solve(settled(form)).impl.cost for form in FORMS}
     assert found.complete
     assert found.impl.cost <= min(costs.values())
