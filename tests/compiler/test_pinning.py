@@ -12,7 +12,7 @@ from morello.compiler.hand_schedule import read_program
 from morello.compiler.pinning import pin, pinned, unpin
 from morello.compiler.stages import build_stages
 from morello.errors import MorelloError, ScheduleError
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
 from morello.search import Explorer, Impl, Solver
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.queries.pins import Pin, Pins, full_text
@@ -46,13 +46,14 @@ def test_a_goal_is_pinned_and_left_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["max:13x21:f32", "move:13x20:f32:src=[1,0]"])
 def test_a_part_of_a_goal_is_pinned_in_every_way_that_it_can_begin(text: str) -> None:
     goal = parse_spec(text, AVX2.limits)
-    best = Solver(AVX2).solve(goal).impl
+    target = AVX2.at(goal)
+    best = Solver(target).solve(goal).impl
     compared = 0
     for part in {p.spec: p for p in best.walk() if p.branches}.values():
-        for action in list(other_ways(part))[:4]:
-            holes = action.apply(part.spec, AVX2).holes
+        for action in list(other_ways(part, target))[:4]:
+            holes = action.apply(part.spec, target).holes
             decided = Pin(part.spec, "avx2", Partial(action, (HOLE,) * len(holes)))
-            found = Solver(AVX2, pins=Pins((decided,))).solve(goal)
+            found = Solver(target, pins=Pins((decided,))).solve(goal)
             met = [p for p in found.impl.walk() if p.spec == part.spec]
             assert all(p.action == action for p in met)
             assert build_stages(goal, AVX2, found).cost == found.impl.cost >= best.cost
@@ -60,9 +61,9 @@ def test_a_part_of_a_goal_is_pinned_in_every_way_that_it_can_begin(text: str) ->
     assert compared >= 3
 
 
-def other_ways(part: Impl) -> Iterator[Action]:
+def other_ways(part: Impl, target: Target) -> Iterator[Action]:
     """First actions of a Spec that lead to a program, other than the best."""
-    explorer = Explorer(Solver(AVX2), part.spec)
+    explorer = Explorer(Solver(target), part.spec)
     for alternative in explorer.alternatives(explorer.root).rejected:
         yield alternative.action
 
@@ -70,13 +71,15 @@ def other_ways(part: Impl) -> Iterator[Action]:
 def test_one_spec_with_two_programs_has_two_sequences() -> None:
     """A part made by hand may hold a Spec that the search does otherwise elsewhere."""
     goal = parse_spec("move:6x24:f32", AVX2.limits)
-    eight = Tile("d1", 8).apply(Tile("d1", 16).apply(goal, AVX2).holes[0].spec, AVX2)
-    best = Solver(AVX2).solve(eight.holes[0].spec).impl
+    target = AVX2.at(goal)
+    sixteen = Tile("d1", 16).apply(goal, target).holes[0]
+    eight = Tile("d1", 8).apply(sixteen.spec, target)
+    best = Solver(target).solve(eight.holes[0].spec).impl
     other = Tile("d0", 5)
     assert best.action != other
     by_hand = Partial(other, (HOLE, HOLE))
     given = Partial(Tile("d1", 16), (Partial(Tile("d1", 8), (by_hand,)), HOLE))
-    found = Solver(AVX2).complete(goal, given)
+    found = Solver(target).complete(goal, given)
     ways = {p.action for p in found.impl.walk() if p.spec == best.spec}
     assert ways == {best.action, other}
     assert build_stages(goal, AVX2, found).cost == found.impl.cost
@@ -88,10 +91,11 @@ def test_the_decisions_of_a_schedule_are_read(name: str) -> None:
     program = read_program(PARTIAL[name], spec, AVX2)
     assert Partial.parse(str(program)) == program
     filled = morello.compile(SPEC, schedule=PARTIAL[name])
-    assert Solver(AVX2).complete(spec, program).impl.cost == filled.cost()
+    solver = Solver(AVX2.at(spec))
+    assert solver.complete(spec, program).impl.cost == filled.cost()
     whole = read_program(filled.schedule, spec, AVX2)
     assert not whole.holes
-    assert Solver(AVX2).complete(spec, whole).impl.cost == filled.cost()
+    assert solver.complete(spec, whole).impl.cost == filled.cost()
 
 
 def test_a_found_program_is_read_back() -> None:
