@@ -85,7 +85,7 @@ def test_a_program_of_a_node_is_that_of_the_whole() -> None:
 
 
 def test_the_parts_of_an_alternative_add_up() -> None:
-    spec = parse_spec("move:24x17:f32:dst=[1,0]", AVX2.limits)
+    spec = parse_spec("move:24x24:f32:dst=[1,0]", AVX2.limits)
     found = Explorer(Solver(AVX2), spec)
     alternatives = found.alternatives(found.root)
     assert len(alternatives.rejected) > 5

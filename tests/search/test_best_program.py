@@ -24,7 +24,7 @@ STOPS = 20
 
 def test_no_time_at_all_gives_the_best_of_the_smaller_space() -> None:
     found = best_program(UNKNOWN, AVX2, patience=Patience(0.0))
-    smaller = dataclasses.replace(AVX2, relayouts=False)
+    smaller = dataclasses.replace(AVX2.at(UNKNOWN), relayouts=False)
     assert not found.complete
     assert found.impl == Solver(smaller).solve(UNKNOWN).impl
     assert all("[0,2,1,2p" not in str(i.action) for i in found.impl.walk())
@@ -34,7 +34,7 @@ def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
     spec = parse_spec("max:33x65:f32", AVX2.limits)
     found = best_program(spec, AVX2, patience=Patience(600.0))
     assert found.complete
-    assert found.impl == Solver(AVX2).solve(spec).impl
+    assert found.impl == Solver(AVX2.at(spec)).solve(spec).impl
     start = time.perf_counter()
     assert best_program(spec, AVX2, patience=Patience(0.0)) is found
     assert time.perf_counter() - start < 0.1
@@ -58,9 +58,9 @@ def test_an_interrupt_at_any_table_leaves_a_whole_database(
         spec, AVX2, open_database(path), Patience(interruptible=True, watch=watch)
     )
     assert not stopped.complete
-    best = Solver(AVX2).solve(spec).impl
+    best = Solver(AVX2.at(spec)).solve(spec).impl
     assert stopped.impl.cost >= best.cost
-    again = Solver(AVX2, open_database(path)).solve(spec)
+    again = Solver(AVX2.at(spec), open_database(path)).solve(spec)
     assert again.impl == best
 
 
@@ -104,15 +104,15 @@ def interrupted(spec: Spec, path: Path, seconds: float) -> Solution | None:
 
 def check_answer(spec: Spec, found: Solution | None, path: Path) -> None:
     """Whether an answer is legal, and a search that goes on finds the best program."""
-    best = Solver(AVX2).solve(spec).impl
+    best = Solver(AVX2.at(spec)).solve(spec).impl
     if found is not None:
         parts = {id(part): part for part in found.impl.walk()}.values()
         for part in parts:
             costs = tuple(branch.impl.cost for branch in part.branches)
-            assert part.action.apply(part.spec, AVX2).total(costs) == part.cost
+            assert part.action.apply(part.spec, AVX2.at(spec)).total(costs) == part.cost
         assert found.impl == best if found.complete else found.impl.cost >= best.cost
     check_database(path)
-    assert Solver(AVX2, open_database(path)).solve(spec).impl == best
+    assert Solver(AVX2.at(spec), open_database(path)).solve(spec).impl == best
 
 
 def check_database(path: Path) -> None:
