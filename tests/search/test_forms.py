@@ -9,7 +9,7 @@ import pytest
 from morello.actions import Move, Select
 from morello.actions.move import asked_forms, relayout_levels
 from morello.kernels import KERNELS
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
@@ -60,26 +60,6 @@ def test_a_target_asks_for_what_its_kernels_read() -> None:
         assert (Form(Dtype.S8, wide) in forms) is asked
 
 
-def test_long_transposes_ask_ahead_where_that_pays() -> None:
-    """Not where rows fall into the same sets, nor where all of it is in L2."""
-    for text, asks in (
-        ("move:1000x520:f32:dst=[1,0]", True),
-        ("move:1024x512:f32:dst=[1,0]", False),
-        ("move:100x104:f32:dst=[1,0]", False),
-    ):
-        spec = parse_spec(text, GOLDEN_COVE.limits)
-        impl = Solver(GOLDEN_COVE.at(spec)).solve(spec).impl
-        assert ("transpose_prefetch" in kernels(impl)) is asks, text
-
-
-def test_panels_of_bf16_ask_ahead_where_that_pays() -> None:
-    for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
-        text = "matmul:1x256x1000:bf16,bf16,f32:rhs=[0,2,1,2p64]"
-        spec = parse_spec(text, target.limits)
-        impl = Solver(target.at(spec)).solve(spec).impl
-        assert ("gemv_axpy_bf16_prefetch" in kernels(impl)) is asks, target.name
-
-
 def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
     for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
         spec = parse_spec("matmul:1000x3x1000:f32", target.limits)
@@ -88,36 +68,34 @@ def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kernel"),
-    [("1x1024x1024:f32", "axpy"), ("1024x1024x1:f32", "dot")],
-)
-def test_vectors_ask_soon_before_they_read_where_that_pays(
-    text: str, kernel: str
-) -> None:
-    for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
-        spec = parse_spec(f"matmul:{text}", target.limits)
-        found = kernels(Solver(target.at(spec)).solve(spec).impl)
-        assert (f"matmul_{kernel}_ahead" in found) is asks, target.name
-
-
-@pytest.mark.parametrize(
-    ("text", "kernel"),
+    ("name", "target"),
     [
-        ("1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]", "gemv_axpy_bf16_streams"),
-        ("1x1024x1024:f32", "gemv_axpy_streams"),
-        ("1024x1024x1:f32", "gemv_dot_streams"),
+        ("transpose_prefetch", GOLDEN_COVE),
+        ("gemv_axpy_prefetch", GOLDEN_COVE),
+        ("gemv_axpy_bf16_prefetch", GOLDEN_COVE),
+        ("gemv_dot_prefetch", GOLDEN_COVE),
+        ("gemv_axpy_streams", AVX2_ZEN3),
+        ("gemv_axpy_bf16_streams", AVX2_ZEN3),
+        ("gemv_dot_streams", AVX2_ZEN3),
     ],
 )
-def test_vectors_read_matrices_apart_where_that_pays(text: str, kernel: str) -> None:
-    spec = parse_spec(f"matmul:{text}", AVX2_ZEN3.limits)
-    assert kernel in kernels(Solver(AVX2_ZEN3.at(spec)).solve(spec).impl)
+def test_variants_are_in_the_space_of_their_machines_alone(
+    name: str, target: Target
+) -> None:
+    assert name in KERNELS
+    assert name in target.kernels
+    assert name not in AVX2.kernels
 
 
-def test_bf16_is_widened_as_it_is_packed() -> None:
+def test_rows_of_bf16_are_read_as_streams_where_that_pays() -> None:
+    text = "matmul:1x512x1024:bf16,bf16,f32:rhs=[0,2,1,2p16]"
+    spec = parse_spec(text, AVX2_ZEN3.limits)
+    found = kernels(Solver(AVX2_ZEN3.at(spec)).solve(spec).impl)
+    assert "gemv_axpy_bf16_streams" in found
+
+
+def test_bf16_is_multiplied_by_vectors() -> None:
     impl = program("matmul:96x64x96:bf16,bf16,f32")
-    assert "f32" in {dtype for _, dtype in moves(impl, "lhs")}
-    columns = {("[0,2,1,2p16]", "f32"), ("[0,2,1,2p24]", "f32")}
-    assert moves(impl, "rhs") & columns
     assert kernels(impl) & BROADCASTS
     assert "scalar" not in kernels(impl)
 
