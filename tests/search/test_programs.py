@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from morello.actions import Select
 from morello.errors import SearchError
-from morello.machine import AVX2
+from morello.kernels import KERNELS
+from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, best_program
-from morello.spec import Kind, Level, Limits, parse_spec
+from morello.spec import Kind, Limits, parse_spec
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, random_goal
 
@@ -26,30 +28,31 @@ TEXTS = (
 )
 
 
-def repriced(impl: Impl) -> int:
+def repriced(impl: Impl, target: Target) -> int:
     """The cost of a program from its actions alone, bottom-up."""
-    rewrite = impl.action.apply(impl.spec, AVX2)
+    rewrite = impl.action.apply(impl.spec, target)
     below = [(b.role, b.times, b.impl.spec) for b in impl.branches]
     assert below == [(h.role, h.times, h.spec) for h in rewrite.holes]
-    return rewrite.total(tuple(repriced(b.impl) for b in impl.branches))
+    return rewrite.total(tuple(repriced(b.impl, target) for b in impl.branches))
 
 
-def programs() -> Iterator[Impl]:
+def programs() -> Iterator[tuple[Impl, Target]]:
     """The programs of some Specs written down, and of random ones of every kind."""
     for text in TEXTS:
-        yield best_program(parse_spec(text, AVX2.limits), AVX2).impl
+        spec = parse_spec(text, AVX2.limits)
+        yield best_program(spec, AVX2).impl, AVX2.at(spec)
     rng = random.Random(11)
     for kind in KINDS * 8:
         spec = random_goal(rng, kind)
         if searched(solver := Solver(AVX2), spec) is not None:
-            yield solver.solve(spec).impl
+            yield solver.solve(spec).impl, AVX2
 
 
 def test_every_program_is_legal_and_costs_what_it_says() -> None:
     seen = 0
-    for impl in programs():
+    for impl, target in programs():
         for part in {id(p): p for p in impl.walk()}.values():
-            assert repriced(part) == part.cost, f"{part.spec}: {part.action}"
+            assert repriced(part, target) == part.cost, f"{part.spec}: {part.action}"
         seen += 1
     assert seen >= 50
 
@@ -134,4 +137,5 @@ def test_leaves_are_where_kernels_work() -> None:
     leaves = [p for p in impl.walk() if not p.branches]
     assert leaves
     for leaf in leaves:
-        assert all(t.level <= Level.L1 for t in leaf.spec.tensors)
+        assert isinstance(leaf.action, Select)
+        assert KERNELS[leaf.action.kernel].accepts(leaf.spec.key)

@@ -41,11 +41,12 @@ def test_alternatives_at_more_nodes(capsys: Capture) -> None:
 
 
 def test_json(capsys: Capture) -> None:
-    assert main(["explain", SPEC, "--json", "--ghz", "2", "--top", "4"]) == 0
+    text = "max:1000x1000:f32"
+    assert main(["explain", text, "--json", "--ghz", "2", "--top", "4"]) == 0
     out = capsys.readouterr().out
     assert out.count("\n") == 1
     found = json.loads(out)
-    assert found["spec"] == SPEC
+    assert found["spec"] == text
     assert found["cost"] == found["program"]["cost"]
     assert found["microseconds"] == pytest.approx(found["cost"] / 2e6)
     rejected = found["program"]["alternatives"]["rejected"]
@@ -82,7 +83,7 @@ def test_the_same_every_time(capsys: Capture) -> None:
     ("arguments", "code", "message"),
     [
         (["max:0x3:f32"], 1, "size 0 of dimension"),
-        (["matmul:1x1x1:f32:l1=0:l2=0"], 1, "no program exists"),
+        (["max:2x2:f32:l1=0:l2=0"], 1, "no program exists"),
         (["fill:7", "--at", "99"], 2, "argument --at: the program has no node 99"),
         (["fill:7", "--ghz", "0"], 2, "'0' is not a clock in GHz"),
         (["fill:7", "--ghz", "nan"], 2, "'nan' is not a clock in GHz"),
@@ -113,7 +114,7 @@ def test_a_refusal_leaves_the_file(tmp_path: Path) -> None:
 
 def test_programs_are_counted_on_request(tmp_path: Path, capsys: Capture) -> None:
     assert main(["explain", "fill:4:f32", "--count"]) == 0
-    assert capsys.readouterr().out.endswith("\nprograms in the space: 93\n")
+    assert capsys.readouterr().out.endswith("\nprograms in the space: 20\n")
     assert main(["explain", "max:16x16:f32", "--count", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["programs_log10"] > 100
