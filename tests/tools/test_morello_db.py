@@ -73,7 +73,7 @@ def test_info_says_what_searches_took(
     assert row["compression_decisions"] == found["compression_decisions"]
     assert row["impls"] > row["specs"]
     spec = parse_spec("max:9x8:f32", AVX2.limits)
-    log10 = count_programs(spec, AVX2) * math.log10(2)
+    log10 = count_programs(spec, AVX2.at(spec)) * math.log10(2)
     assert row["programs_log10"] == pytest.approx(log10)
     assert main(["db", "info", "--db", str(path)]) == 0
     assert f"10^{log10:,.1f} programs" in capsys.readouterr().out
