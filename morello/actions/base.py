@@ -157,7 +157,7 @@ class Action(ABC):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
-        """The caches of which it may take a part although no operand moves nearer."""
+        """The caches of which the search lets it, or what follows, take a part."""
         return frozenset()
 
     @classmethod

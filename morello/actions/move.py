@@ -12,6 +12,9 @@ The search tries the forms that kernels ask for (`Kernel.forms`). Forms only go 
 so that no program moves in circles: to a nearer level; at one level to a wider dtype;
 at one level and dtype from an unpacked layout to a packed one. What is packed as some
 kernel asks for stays so.
+
+Memories are filled from the farthest to the nearest (`may_fill`): once an operand is in
+L1, nothing moves to L2 any more, and what is left of L2 decides nothing.
 """
 
 import dataclasses
@@ -163,8 +166,14 @@ class Move(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
-        """See `relayout_levels`."""
-        return relayout_levels(key, target)
+        """Those that may be filled by what lies farther, or by another form."""
+        farthest = max(tensor.level for tensor in key.tensors)
+        relayouts = relayout_levels(key, target)
+        return frozenset(
+            level
+            for level in (Level.L1, Level.L2)
+            if may_fill(key, level) and (level < farthest or level in relayouts)
+        )
 
     @classmethod
     def forms_beforehand(
@@ -178,6 +187,7 @@ class Move(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Move"]:
         """Nearer caches, the forms that kernels ask for, and registers."""
+        levels = [level for level in _FARTHEST_FIRST if may_fill(key, level)]
         for index, (operand, source) in enumerate(
             zip(key.kind.operands, key.tensors, strict=True)
         ):
@@ -187,7 +197,7 @@ class Move(Action):
                 Form(source.dtype, source.layout),
                 *asked_forms(key, index, target),
             )
-            for level in (Level.MEM, Level.L2, Level.L1):
+            for level in levels:
                 for form in forms:
                     if _makes_progress(source, level, form):
                         yield cls(
@@ -201,6 +211,16 @@ class Move(Action):
                         Layout.row_major(source.rank),
                         _cast(source, dtype),
                     )
+
+
+_FARTHEST_FIRST = (Level.MEM, Level.L2, Level.L1)
+
+
+def may_fill(key: SpecKey, level: Level) -> bool:
+    """Whether the search still moves operands to a memory: not to one that is farther
+    than where an operand is already, but for L1, which registers are filled from."""
+    nearest = min(tensor.level for tensor in key.tensors)
+    return level <= max(nearest, Level.L1)
 
 
 def _cast(source: TensorSpec, dtype: Dtype) -> str:

@@ -171,8 +171,6 @@ def _register_axis(key: SpecKey, limits: Limits, free: Free) -> Axis:
 @lru_cache(maxsize=65536)
 def matters(key: SpecKey, level: Level, target: Target) -> bool:
     """Whether what is left of a cache can still decide: can an operand move there?"""
-    if any(tensor.level > level for tensor in key.tensors):
-        return True
     return any(level in action.levels_taken(key, target) for action in ACTIONS)
 
 
