@@ -46,10 +46,9 @@ class GemmRegisters(Kernel):
     Factors that are narrower than out are cast as they are loaded.
     """
 
-    rows: tuple[int, ...]
-    """Rows of the panels that it asks for lhs in."""
-    columns: tuple[int, ...]
-    """Vectors of the panels that it asks for rhs in."""
+    tiles: tuple[tuple[int, int], ...]
+    """Rows, and vectors of columns, of the tiles of out that use the registers best. It
+    asks for rhs in panels of such columns, then for lhs in panels of the rows beside."""
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
@@ -98,20 +97,28 @@ class GemmRegisters(Kernel):
             return ()
         out = key.tensors[2].dtype
         if out is Dtype.F32:
-            forms = wanted_forms(key, operand, self._panels(out), _unpacked_in_k)
+            forms = wanted_forms(key, operand, self._panels(key), _unpacked_in_k)
             narrow = operand == 1 and key.tensors[1].dtype is not out
             return tuple(f for f in forms if f.layout.is_packed or not narrow)
         if set(key.dtypes) == {Dtype.S32}:
-            return wanted_forms(key, operand, self._panels(out), _unpacked_in_k)
+            return wanted_forms(key, operand, self._panels(key), _unpacked_in_k)
         return ()
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
         """out."""
         return (2,) if isinstance(key.kind, Matmul) else ()
 
-    def _panels(self, dtype: Dtype) -> dict[int, tuple[Form, ...]]:
-        """Row-major and panels of each factor."""
-        return gemm_forms(dtype, self.rows, self.columns, self.isa)
+    def _panels(self, key: SpecKey) -> dict[int, tuple[Form, ...]]:
+        """Row-major and panels of each factor, as they go with the other's."""
+        dtype = key.tensors[2].dtype
+        lanes = self.isa.lanes(dtype)
+        rows, columns = key.tensors[0].layout.pack(1), key.tensors[1].layout.pack(2)
+        return gemm_forms(
+            dtype,
+            tuple(r for r, c in self.tiles if c * lanes == columns),
+            tuple(c for r, c in self.tiles if rows in (1, r)),
+            self.isa,
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,8 +38,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "gemm_registers",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.",
-            rows=(4, 6),
-            columns=(2, 3),
+            tiles=((4, 3), (6, 2)),
         ),
         GemmTile(
             "gemm_tile",
