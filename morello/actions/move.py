@@ -203,7 +203,7 @@ class Move(Action):
                         yield cls(
                             operand.name, level, form.layout, _cast(source, form.dtype)
                         )
-            if source.level is Level.L1:
+            if source.level is Level.L1 and may_enter_registers(key):
                 for dtype in _register_dtypes(key, index, target):
                     yield cls(
                         operand.name,
@@ -221,6 +221,13 @@ def may_fill(key: SpecKey, level: Level) -> bool:
     than where an operand is already, but for L1, which registers are filled from."""
     nearest = min(tensor.level for tensor in key.tensors)
     return level <= max(nearest, Level.L1)
+
+
+def may_enter_registers(key: SpecKey) -> bool:
+    """Whether the search moves operands to registers: not while several others are yet
+    to come to L1, and one of them from memory. One alone may stream past L2."""
+    beyond = [t.level for t in key.tensors if t.level > Level.L1]
+    return len(beyond) <= 1 or Level.MEM not in beyond
 
 
 def _cast(source: TensorSpec, dtype: Dtype) -> str:
