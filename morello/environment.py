@@ -49,6 +49,12 @@ VARIABLES = (
         "`MORELLO_DB` is not set; `~/.local/share` if not set",
     ),
     Variable(
+        "XDG_CACHE_HOME",
+        "the search",
+        "folder of the folder `morello` with the machine code of the search, where the "
+        "installed package cannot be written to; `~/.cache` if not set",
+    ),
+    Variable(
         "MORELLO_PEERS",
         "`benchmarks.peers`",
         "folder of the environments of other libraries; `morello-peers` in the user's "

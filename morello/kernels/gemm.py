@@ -47,8 +47,8 @@ class GemmRegisters(Kernel):
     """
 
     tiles: tuple[tuple[int, int], ...]
-    """Rows, and vectors of columns, of the tiles of out that use the registers best. It
-    asks for rhs in panels of such columns, then for lhs in panels of the rows beside."""
+    """Rows, and vectors of columns, of the tiles of out that use the registers best.
+    It asks for rhs in panels of such columns, then for lhs in panels of their rows."""
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
@@ -113,10 +113,11 @@ class GemmRegisters(Kernel):
         dtype = key.tensors[2].dtype
         lanes = self.isa.lanes(dtype)
         rows, columns = key.tensors[0].layout.pack(1), key.tensors[1].layout.pack(2)
+        has_panels = any(r == rows for r, _ in self.tiles)
         return gemm_forms(
             dtype,
             tuple(r for r, c in self.tiles if c * lanes == columns),
-            tuple(c for r, c in self.tiles if rows in (1, r)),
+            tuple(c for r, c in self.tiles if r == rows or not has_panels),
             self.isa,
         )
 

@@ -171,10 +171,7 @@ def test_what_is_packed_otherwise_is_packed_again() -> None:
 def test_what_is_packed_as_asked_for_stays() -> None:
     key = parse_spec("matmul:96x96x96:f32:rhs=[0,2,1,2p16]", AVX2.limits).key
     assert asked_forms(key, 1, AVX2) == ()
-    assert [str(form) for form in asked_forms(key, 0, AVX2)] == [
-        "f32[0,1,2,1p4]",
-        "f32[0,1,2,1p6]",
-    ]
+    assert [str(form) for form in asked_forms(key, 0, AVX2)] == ["f32[0,1,2,1p6]"]
 
 
 def test_nothing_is_asked_for_that_changes_the_meaning() -> None:
@@ -228,3 +225,45 @@ def test_kernels_ask_only_for_what_can_still_be() -> None:
     )
     wide = parse_spec("matmul:4x4x4:s32,s8,s32", AVX2.limits).key
     assert KERNELS["int_dot2"].forms(wide, 1) == ()
+
+
+def _moves(text: str) -> set[tuple[str, Level]]:
+    key = parse_spec(text, AVX2.limits).key
+    return {(a.operand, a.level) for a in Move.candidates(key, (), AVX2)}
+
+
+def test_memories_are_filled_from_the_farthest_to_the_nearest() -> None:
+    far = _moves("matmul_accum:4x4x4:f32:lhs=[0,1,2]@L2")
+    assert ("rhs", Level.L2) in far
+    near = _moves("matmul_accum:4x4x4:f32:lhs=[0,1,2]@L1")
+    assert ("rhs", Level.L1) in near
+    assert ("rhs", Level.L2) not in near
+    assert ("rhs", Level.MEM) not in near
+
+
+def test_registers_are_filled_when_little_is_left_to_come() -> None:
+    given = "matmul_accum:4x4x4:f32:out=[0,1,2]@L1"
+    filled = ("out", Level.VRF)
+    for others, may in (
+        ("", False),
+        (":lhs=[0,1,2]@L2", False),
+        (":lhs=[0,1,2]@L2:rhs=[0,1,2]@L2", True),
+        (":rhs=[0,1,2]@L1", True),
+    ):
+        assert (filled in _moves(given + others)) is may, others
+
+
+def test_panels_of_lhs_go_with_those_of_rhs() -> None:
+    def panels(text: str, operand: int) -> set[int]:
+        key = parse_spec(f"matmul_accum:48x48x48:f32{text}", AVX2.limits).key
+        return {
+            form.layout.pack(1 + operand)
+            for form in asked_forms(key, operand, AVX2)
+            if form.layout.is_packed
+        }
+
+    assert panels("", 0) == set()
+    assert panels("", 1) == {16, 24}
+    assert panels(":rhs=[0,2,1,2p16]", 0) == {6}
+    assert panels(":rhs=[0,2,1,2p24]", 0) == {4}
+    assert panels(":lhs=[0,1,2,1p6]", 1) == {16}

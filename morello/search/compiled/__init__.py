@@ -1,8 +1,8 @@
 """The hot loops of the search, as numba functions: one file an idea.
 
-Nothing of numba is imported before `compiled` is called: a lookup in a database needs
-none of it. Machine code is kept on disk by numba, beside the sources or, where these
-cannot be written, in the cache folder of the user (``NUMBA_CACHE_DIR``).
+Read `parameters.py`, the list of what the rest of the search calls, then `load.py`.
+numba makes an object file of each function once (`entries.py`), which is kept on disk
+(`kept_objects.py`): after that nothing imports numba any more.
 """
 
 from morello.search.compiled.load import Compiled, compiled, is_compiled

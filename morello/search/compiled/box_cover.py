@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.search.compiled.jit import inner, jit
+from morello.search.compiled.jit import inner
 
 F64 = np.ndarray[Any, np.dtype[np.float64]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
@@ -172,7 +172,7 @@ def spread(
     return 0
 
 
-@jit
+@inner
 def count_labels(labels: I32, counts: I64) -> int:
     """Add up how many points have each label that is not negative."""
     for label in labels:
@@ -181,7 +181,7 @@ def count_labels(labels: I32, counts: I64) -> int:
     return 0
 
 
-@jit
+@inner
 def queue_points(labels: I32, ends: I64, queue: I32) -> int:
     """Put the points of each label, ascending, into its part of a queue.
 
@@ -195,7 +195,7 @@ def queue_points(labels: I32, ends: I64, queue: I32) -> int:
     return 0
 
 
-@jit
+@inner
 def cover_labels(
     labels: I32, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
     at: I64, queue: I32, bound: int, boxes: I32, found: I32,
@@ -234,7 +234,7 @@ def cover_labels(
     return count
 
 
-@jit
+@inner
 def cover_costs(
     costs: F64, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
     at: I64, coordinates: I64, starts: I64, is_affine: I8, boxes: I32,
@@ -266,7 +266,7 @@ def cover_costs(
     return count
 
 
-@jit
+@inner
 def paint_labels(
     labels: I32, strides: I64, lo: I64, hi: I64, at: I64, boxes: I32, found: I32,
 ) -> int:  # fmt: skip
@@ -369,7 +369,7 @@ def fill_lines(
     return 0
 
 
-@jit
+@inner
 def paint_costs(
     costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
     hi: I64, at: I64, boxes: I32, corners: I64, ends: int,

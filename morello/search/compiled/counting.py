@@ -10,7 +10,7 @@ Terms below 2^-60 of the greatest change nothing and cost no exponential.
 
 import numpy as np
 
-from morello.search.compiled.jit import inner, jit
+from morello.search.compiled.jit import inner
 from morello.search.compiled.pointers import floats, integers
 from morello.search.compiled.tiling import F64, I64, span
 from morello.search.compiled.words import EXTENT, MAIN, OTHERS, PLACE, REST, STRIDE
@@ -59,10 +59,15 @@ def add_peel(
         add_term(low, sums, a, others[point * width + a] + table[start + a], first)
 
 
-@jit
-def sweep_counts(counts: F64, below: F64, width: int, axes: I64, peels: I64) -> None:
-    """Count every point of a table; ``below`` is ``counts`` if loops stay in it."""
-    low, sums = np.empty(width), np.empty(width)
+@inner
+def sweep_counts(
+    counts: F64, below: F64, low: F64, sums: F64, axes: I64, peels: I64
+) -> int:
+    """Count every point of a table; ``below`` is ``counts`` if loops stay in it.
+
+    ``low`` and ``sums`` are room for a point.
+    """
+    width = len(low)
     for point in range(len(counts) // width):
         own = counts[point * width : point * width + width]
         for a in range(width):
@@ -78,3 +83,4 @@ def sweep_counts(counts: F64, below: F64, width: int, axes: I64, peels: I64) -> 
         for a in range(width):
             if low[a] != np.inf:
                 own[a] = low[a] - np.log2(sums[a])
+    return 0

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.search.compiled.jit import inner, jit
+from morello.search.compiled.jit import inner
 from morello.search.compiled.pointers import floats, integers, shorts
 from morello.search.compiled.words import (
     ABSENT,
@@ -128,16 +128,16 @@ def total(
     return True
 
 
-@jit
+@inner
 def gather(
-    costs: F64, decisions: I32, near: int, far: int, actions: I64, holes: I64
+    costs: F64, decisions: I32, sums: F64, near: int, far: int, actions: I64, holes: I64
 ) -> int:
     """Let actions decide the points where they cost less than those before them.
 
-    The answer is how many implementations were compared.
+    ``sums`` is room for the costs of a point. The answer is how many implementations
+    were compared.
     """
     width, compared = near * far, 0
-    sums = np.empty(width)
     for a in range(len(actions)):
         action = actions[a]
         rows, code = integers(action[ROWS]), action[CODE]
@@ -153,7 +153,7 @@ def gather(
     return compared
 
 
-@jit
+@inner
 def gather_totals(totals: F64, near: int, far: int, action: I64, holes: I64) -> int:
     """Put what one action costs into an array; infinity where it does not apply."""
     width, compared = near * far, 0
@@ -165,11 +165,12 @@ def gather_totals(totals: F64, near: int, far: int, action: I64, holes: I64) -> 
     return compared
 
 
-@jit
-def gather_counts(counts: F64, near: int, far: int, actions: I64, holes: I64) -> None:
+@inner
+def gather_counts(
+    counts: F64, sums: F64, near: int, far: int, actions: I64, holes: I64
+) -> int:
     """Add the programs that begin with each action; counts are kept as -log2."""
     width = near * far
-    sums = np.empty(width)
     for a in range(len(actions)):
         action = actions[a]
         rows = integers(action[ROWS])
@@ -179,6 +180,7 @@ def gather_counts(counts: F64, near: int, far: int, actions: I64, holes: I64) ->
             row = rows[point]
             for k in range(width):
                 counts[row + k] = add_logarithms(counts[row + k], sums[k])
+    return 0
 
 
 @inner

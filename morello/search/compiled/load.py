@@ -1,54 +1,60 @@
-"""Compiling what is in this package, once after installation."""
+"""The compiled functions, made once after installation and kept on disk.
 
+What is kept is an object file for each function (`entries.py`), which LLVM loads in a
+few milliseconds; numba is imported only to make one.
+"""
+
+import ctypes
 import functools
-import importlib
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-_F = "float64[::1]"
-_S = "int32[::1]"
-_B = "int8[::1]"
-_W = "int64[::1]"
-_WW = "int64[:,::1]"
-_N = "int64"
+import llvmlite.binding as lb
+import numpy as np
 
-SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "gather": ("gather", (_F, _S, _N, _N, _WW, _WW)),
-    "gather_totals": ("gather", (_F, _N, _N, _W, _WW)),
-    "gather_counts": ("gather", (_F, _N, _N, _WW, _WW)),
-    "sweep": ("tiling", (_F, _S, _F, _N, _WW, _WW)),
-    "sweep_around": ("tiling", (_F, _S, _N, _WW, _WW, "boolean[::1]")),
-    "equal_columns": ("tiling", ("float64[:,::1]",)),
-    "sweep_counts": ("counting", (_F, _F, _N, _WW, _WW)),
-    "count_labels": ("box_cover", (_S, _W)),
-    "queue_points": ("box_cover", (_S, _W, _S)),
-    "cover_labels": ("box_cover", (_S, _B, *[_W] * 6, _S, _N, _S, _S)),
-    "cover_costs": ("box_cover", (_F, _B, *[_W] * 8, _B, _S)),
-    "paint_labels": ("box_cover", (_S, *[_W] * 4, _S, _S)),
-    "paint_costs": ("box_cover", (_F, _W, _W, _B, *[_W] * 4, _S, _W, _N)),
-}
-"""The functions that the rest of the search calls: their module and parameters."""
-
-
-_USUAL = ("gather", "sweep", "equal_columns", "cover_labels", "cover_costs")
-"""What every search calls."""
+from morello.search.compiled.kept_objects import KeptObject
+from morello.search.compiled.parameters import FUNCTIONS, USUAL, Parameter
+from morello.search.compiled.words import address
 
 
 class Compiled:
-    """The functions of `SIGNATURES` as machine code, each from its first use on."""
+    """The functions of `FUNCTIONS` as machine code, each from its first use on.
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        module, parameters = SIGNATURES[name]
-        function = _function(module, name)
-        function.compile(f"({', '.join(parameters)},)")
-        function.disable_compile()
+    They run without Python's lock.
+    """
+
+    def __init__(self) -> None:
+        self._engines: list[Any] = []
+        """What owns the code."""
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        module, parameters = FUNCTIONS[name]
+        kept = KeptObject(name)
+        code = kept.read()
+        if code is None:
+            from morello.search.compiled.entries import object_code
+
+            code = object_code(module, name, parameters)
+            kept.write(code)
+        function = _function(self._load(code).get_function_address(name), parameters)
         self.__dict__[name] = function
-        return cast(Callable[..., Any], function)
+        return function
 
     def prepare(self) -> None:
-        """Compile what every search calls: some ten seconds after installation."""
-        for name in _USUAL:
+        """Make what every search calls: some ten seconds after installation."""
+        for name in USUAL:
             getattr(self, name)
+
+    def _load(self, code: bytes) -> Any:
+        """An engine that owns an object file."""
+        lb.initialize_native_target()
+        lb.initialize_native_asmprinter()
+        machine = lb.Target.from_default_triple().create_target_machine(jit=True)
+        engine = lb.create_mcjit_compiler(lb.parse_assembly(""), machine, use_lmm=True)
+        engine.add_object_file(lb.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        self._engines.append(engine)
+        return engine
 
 
 @functools.cache
@@ -59,12 +65,24 @@ def compiled() -> Compiled:
 
 def is_compiled() -> bool:
     """Whether machine code of what every search calls is on disk already."""
-    caches = [_function(SIGNATURES[name][0], name)._cache for name in _USUAL]
-    return all(
-        hasattr(cache, "_cache_file") and cache._cache_file._load_index()
-        for cache in caches
-    )
+    return all(KeptObject(name).read() is not None for name in USUAL)
 
 
-def _function(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(f"morello.search.compiled.{module}"), name)
+def _function(entry: int, parameters: tuple[Parameter, ...]) -> Callable[..., int]:
+    """A function of arrays and integers, of the address of its entry."""
+    words = [ctypes.c_int64] * sum(parameter.words for parameter in parameters)
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *words)(entry)
+    given = tuple((np.dtype(p.dtype), p.rank) for p in parameters)
+
+    def function(*arguments: Any) -> int:
+        passed: list[int] = []
+        for argument, (dtype, rank) in zip(arguments, given, strict=True):
+            if rank:
+                if argument.dtype != dtype or argument.ndim != rank:
+                    raise TypeError(f"an array of {dtype} with {rank} axes is needed")
+                passed += (address(argument), *argument.shape)
+            else:
+                passed.append(argument)
+        return int(call(*passed))
+
+    return function

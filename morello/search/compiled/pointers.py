@@ -17,7 +17,7 @@ _MANY = 1 << 40
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _pointer(context: Any, word: Any) -> Any:
+def pointer(context: Any, word: Any) -> Any:
     """The pointer with the value of an integer."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -29,16 +29,16 @@ def _pointer(context: Any, word: Any) -> Any:
 @inner
 def floats(word: int) -> Any:
     """The float64 array at an address."""
-    return carray(_pointer(word), (_MANY,), np.float64)
+    return carray(pointer(word), (_MANY,), np.float64)
 
 
 @inner
 def integers(word: int) -> Any:
     """The int64 array at an address."""
-    return carray(_pointer(word), (_MANY,), np.int64)
+    return carray(pointer(word), (_MANY,), np.int64)
 
 
 @inner
 def shorts(word: int) -> Any:
     """The int32 array at an address."""
-    return carray(_pointer(word), (_MANY,), np.int32)
+    return carray(pointer(word), (_MANY,), np.int32)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.search.compiled.jit import inner, jit
+from morello.search.compiled.jit import inner
 from morello.search.compiled.pointers import floats, integers, shorts
 from morello.search.compiled.words import (
     BELOW,
@@ -102,10 +102,10 @@ def choose_peel(
             decisions[a] = peel[PEEL_CODE]
 
 
-@jit
+@inner
 def sweep(
     costs: F64, decisions: I32, below: F64, width: int, axes: I64, peels: I64
-) -> None:
+) -> int:
     """Settle every point of a table; ``below`` is ``costs`` if loops stay in it."""
     for point in range(len(costs) // width):
         row = point * width
@@ -114,14 +114,19 @@ def sweep(
             choose_peel(own, chosen, costs, width, peels[e], point)
         for d in range(len(axes)):
             choose_loops(own, chosen, below, width, axes[d], point)
+    return 0
 
 
-@jit
+@inner
 def sweep_around(
-    costs: F64, decisions: I32, width: int, axes: I64, peels: I64, fixed: Flags
-) -> None:
-    """The same where some points are decided already, and stay as they are."""
-    own, chosen = np.empty(width), np.empty(width, np.int32)
+    costs: F64, decisions: I32, own: F64, chosen: I32, axes: I64, peels: I64,
+    fixed: Flags,
+) -> int:  # fmt: skip
+    """The same where some points are decided already, and stay as they are.
+
+    ``own`` and ``chosen`` are room for a point.
+    """
+    width = len(own)
     for point in range(len(costs) // width):
         row = point * width
         for a in range(width):
@@ -135,16 +140,18 @@ def sweep_around(
             if not fixed[row + a]:
                 costs[row + a] = own[a]
                 decisions[row + a] = chosen[a]
+    return 0
 
 
-@jit
-def equal_columns(columns: F64) -> I64:
-    """For each column of a matrix the first one that equals it.
+@inner
+def equal_columns(columns: F64, first: I64, old: I64) -> int:
+    """Put the first column of a matrix that equals it into ``first`` for each column.
+
+    ``old`` is room for as many.
 
     Row by row: columns that were equal so far part where a row has them differ.
     """
     rows, count = columns.shape
-    first, old = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for row in range(rows):
         line = columns[row]
         differs = False
@@ -160,4 +167,4 @@ def equal_columns(columns: F64) -> I64:
                 while old[k] != old[j] or line[j] != line[k]:
                     k += 1
                 first[j] = k
-    return first
+    return 0

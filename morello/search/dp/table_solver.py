@@ -184,8 +184,9 @@ class TableSolver:
         if self.pinned:  # slices that cost the same may have other pins
             width = self.costs[(0,) * len(sizes)].size
             arrays = (self.costs.reshape(-1), self.decisions.reshape(-1))
+            room = np.empty(width), np.empty(width, np.int32)
             peeled = peel_words(peels, sizes), self.fixed.reshape(-1)
-            compiled().sweep_around(*arrays, width, axes, *peeled)
+            compiled().sweep_around(*arrays, *room, axes, *peeled)
             return
         totals = tuple(peel.others for peel in peels)
         slices = self.slices = Slices.of(self.costs, len(sizes), totals)
@@ -262,8 +263,11 @@ class TableSolver:
     def _choose(self, actions: Integers, holes: Integers) -> None:
         """Take each action where it is the best so far."""
         costs, decisions = self.costs.reshape(-1), self.decisions.reshape(-1)
-        caches = self.box.shape[-2:]
-        self.impls += compiled().gather(costs, decisions, *caches, actions, holes)
+        near, far = self.box.shape[-2:]
+        room = np.empty(near * far)
+        self.impls += compiled().gather(
+            costs, decisions, room, near, far, actions, holes
+        )
 
     def _totals(self, actions: Integers, holes: Integers) -> Floats:
         """What one action costs, with its holes that are in other tables."""

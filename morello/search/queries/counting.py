@@ -92,24 +92,30 @@ class _TableCounter(TableSolver):
     def _choose(self, actions: Integers, holes: Integers) -> None:
         """Every program counts: none is better. Every hole that there is has its own
         programs, whether it counts or not."""
-        caches = self.box.shape[-2:]
-        compiled().gather_counts(self.costs.reshape(-1), *caches, actions, holes)
+        self._add(self.costs, actions, holes)
 
     def _totals(self, actions: Integers, holes: Integers) -> Floats:
         """The programs of all holes but the first."""
         totals = np.full(self.box.shape, np.inf)
-        caches = self.box.shape[-2:]
-        compiled().gather_counts(totals.reshape(-1), *caches, actions, holes)
+        self._add(totals, actions, holes)
         return totals
+
+    def _add(self, counts: Floats, actions: Integers, holes: Integers) -> None:
+        """Add the programs that begin with some actions."""
+        near, far = self.box.shape[-2:]
+        room = np.empty(near * far)
+        compiled().gather_counts(counts.reshape(-1), room, near, far, actions, holes)
 
     def _sweep(self, slices: Slices, axes: Integers, peels: Integers) -> None:
         """Loops and peeled reductions: their holes are smaller, and come first."""
         counts, width = slices.costs.reshape(-1), slices.costs.shape[-1]
-        compiled().sweep_counts(counts, counts, width, axes, peels)
+        room = np.empty(width), np.empty(width)
+        compiled().sweep_counts(counts, counts, *room, axes, peels)
 
     def _sweep_below(self, below: Floats, axes: Integers) -> None:
         """Loops whose tiles have another key."""
         counts = self.costs.reshape(-1)
         width = self.costs[(0,) * len(self.box.sizes)].size
+        room = np.empty(width), np.empty(width)
         none = peel_words((), ())
-        compiled().sweep_counts(counts, below.reshape(-1), width, axes, none)
+        compiled().sweep_counts(counts, below.reshape(-1), *room, axes, none)

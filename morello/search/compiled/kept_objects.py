@@ -1,0 +1,90 @@
+"""Object files that are kept on disk, beside the sources or in the user's cache.
+
+The name of a file says what it was made of: the sources, the versions of the compilers,
+and the CPU. Its first bytes are a digest of the rest, so that half a file is no file.
+"""
+
+import functools
+import hashlib
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import llvmlite.binding as lb
+
+
+class KeptObject:
+    """The object file of a function."""
+
+    def __init__(self, function: str) -> None:
+        self._function = function
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return f"{self._function}.{_cpu()}.{_origin()}.o"
+
+    def read(self) -> bytes | None:
+        """What is kept; None if nothing is, or it is damaged."""
+        for folder in _folders():
+            try:
+                data = (folder / self.name).read_bytes()
+            except OSError:
+                continue
+            digest, code = data[:32], data[32:]
+            if hashlib.sha256(code).digest() == digest:
+                return code
+        return None
+
+    def write(self, code: bytes) -> None:
+        """Keep it in the first folder that can be written to, in place of older ones;
+        where there is none, each process makes its own."""
+        data = hashlib.sha256(code).digest() + code
+        for folder in _folders():
+            try:
+                self._write(folder, data)
+            except OSError:
+                continue
+            return
+
+    def _write(self, folder: Path, data: bytes) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        older = list(folder.glob(f"{self._function}.{_cpu()}.*.o"))
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(data)
+        path = Path(file.name)
+        path.chmod(0o644)  # whoever may read the sources may read it
+        path.replace(folder / self.name)
+        for old in older:
+            if old.name != self.name:
+                old.unlink(missing_ok=True)
+
+
+def _folders() -> tuple[Path, ...]:
+    """Where files may be kept, the best first."""
+    beside = Path(__file__).parent / "__pycache__"
+    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        home = home if home.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:  # the user has no home
+        return (beside,)
+    return beside, home / "morello"
+
+
+@functools.cache
+def _origin() -> str:
+    """A digest of the sources of this package and of what compiles them."""
+    digest = hashlib.sha256()
+    for package in ("numba", "llvmlite", "numpy"):
+        digest.update(f"{package} {version(package)}\n".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _cpu() -> str:
+    """A digest of the CPU and its features, which the code is for."""
+    cpu = f"{lb.get_host_cpu_name()} {lb.get_host_cpu_features().flatten()}"
+    return hashlib.sha256(cpu.encode()).hexdigest()[:8]

@@ -1,0 +1,60 @@
+"""What the compiled functions take, for those who make and who call their entries."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """An integer, or an array without gaps.
+
+    Args:
+        dtype: NumPy's name of its elements.
+        rank: how many axes it has; 0 for an integer.
+    """
+
+    dtype: str
+    rank: int
+
+    @property
+    def words(self) -> int:
+        """How many integers stand for it: an address and its lengths, or itself."""
+        return 1 + self.rank
+
+
+_N = Parameter("int64", 0)
+_F = Parameter("float64", 1)
+_FF = Parameter("float64", 2)
+_S = Parameter("int32", 1)
+_B = Parameter("int8", 1)
+_T = Parameter("bool_", 1)
+_W = Parameter("int64", 1)
+_WW = Parameter("int64", 2)
+
+FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
+    "gather": ("gather", (_F, _S, _F, _N, _N, _WW, _WW)),
+    "gather_totals": ("gather", (_F, _N, _N, _W, _WW)),
+    "gather_counts": ("gather", (_F, _F, _N, _N, _WW, _WW)),
+    "sweep": ("tiling", (_F, _S, _F, _N, _WW, _WW)),
+    "sweep_around": ("tiling", (_F, _S, _F, _S, _WW, _WW, _T)),
+    "equal_columns": ("tiling", (_FF, _W, _W)),
+    "sweep_counts": ("counting", (_F, _F, _F, _F, _WW, _WW)),
+    "count_labels": ("box_cover", (_S, _W)),
+    "queue_points": ("box_cover", (_S, _W, _S)),
+    "cover_labels": ("box_cover", (_S, _B, *[_W] * 6, _S, _N, _S, _S)),
+    "cover_costs": ("box_cover", (_F, _B, *[_W] * 8, _B, _S)),
+    "paint_labels": ("box_cover", (_S, *[_W] * 4, _S, _S)),
+    "paint_costs": ("box_cover", (_F, _W, _W, _B, *[_W] * 4, _S, _W, _N)),
+}
+"""The functions that the rest of the search calls: their module and parameters. Each
+answers an integer."""
+
+USUAL = (
+    "gather",
+    "sweep",
+    "equal_columns",
+    "count_labels",
+    "queue_points",
+    "cover_labels",
+    "cover_costs",
+)
+"""What every search calls."""

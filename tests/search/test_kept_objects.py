@@ -1,0 +1,99 @@
+"""The machine code of the search is made once, and no damaged file of it is loaded."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from morello.search.compiled import compiled, kept_objects
+from morello.search.compiled.entries import object_code
+from morello.search.compiled.kept_objects import KeptObject
+from morello.search.compiled.parameters import FUNCTIONS
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where objects are kept in a test: beside the sources nothing can be written."""
+    blocked = tmp_path / "file"
+    blocked.touch()
+    monkeypatch.setattr(
+        kept_objects, "_folders", lambda: (blocked / "below", tmp_path / "cache")
+    )
+    return tmp_path / "cache"
+
+
+def test_a_folder_that_cannot_be_written_to_is_passed_over(folder: Path) -> None:
+    kept = KeptObject("sweep")
+    assert kept.read() is None
+    kept.write(b"code")
+    assert kept.read() == b"code"
+    assert [path.name for path in folder.iterdir()] == [kept.name]
+    assert (folder / kept.name).stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
+def test_a_damaged_object_is_not_loaded(folder: Path, damage: str) -> None:
+    kept = KeptObject("sweep")
+    kept.write(b"some code")
+    path = folder / kept.name
+    data = path.read_bytes()
+    path.write_bytes(
+        {"cut": data[:-1], "changed": data[:-1] + b"!", "empty": b""}[damage]
+    )
+    assert kept.read() is None
+
+
+def test_an_object_of_other_sources_makes_room(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_objects, "_origin", lambda: "old")
+    KeptObject("sweep").write(b"old")
+    KeptObject("gather").write(b"another function")
+    monkeypatch.undo()
+    monkeypatch.setattr(kept_objects, "_folders", lambda: (folder,))
+    kept = KeptObject("sweep")
+    assert kept.read() is None
+    kept.write(b"new")
+    names = {path.name.split(".")[0] for path in folder.iterdir()}
+    assert names == {"sweep", "gather"}
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_an_entry_calls_nothing_that_only_numba_has() -> None:
+    from morello.jit.object_file import undefined_symbols
+
+    module, parameters = FUNCTIONS["sweep_counts"]
+    known = {"exp2", "log2", "log1p"}
+    symbols = undefined_symbols(object_code(module, "sweep_counts", parameters))
+    assert set(symbols) <= known | {"_GLOBAL_OFFSET_TABLE_"}
+
+
+def test_numba_is_not_imported_once_objects_are_kept() -> None:
+    compiled().prepare()
+    text = (
+        "import sys\n"
+        "from morello.machine import AVX2\n"
+        "from morello.search import best_program\n"
+        "from morello.spec import parse_spec\n"
+        "best_program(parse_spec('matmul:2x2x2:f32', AVX2.limits), AVX2)\n"
+        "print('numba' in sys.modules)\n"
+    )
+    env = {**os.environ, "MORELLO_DB": "none"}
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False\n"
+
+
+def test_arrays_of_another_dtype_are_refused() -> None:
+    with pytest.raises(TypeError, match="float64"):
+        compiled().equal_columns(
+            np.zeros((2, 2), np.int64), *np.zeros((2, 2), np.int64)
+        )
