@@ -1,7 +1,6 @@
 """A kernel as files: an object, assembly, LLVM IR, and the header."""
 
 import dataclasses
-import functools
 from pathlib import Path
 
 from morello.aot.c_names import check_c_name
@@ -11,6 +10,7 @@ from morello.compiler.stages import Stages
 from morello.errors import CompileError
 from morello.jit.engine import Compiled, compile_for_linker
 from morello.jit.parameter import Parameter
+from morello.lazy import cached_property
 from morello.machine.host import required_features
 from morello.spec import print_spec
 
@@ -47,7 +47,7 @@ class Library:
     def _required(self) -> frozenset[str]:
         return required_features(self.stages.target.cpu, self._features)
 
-    @functools.cached_property
+    @cached_property
     def _compiled(self) -> Compiled:
         stages = self.stages
         kernel = rename(stages.llvm, stages.name, unchecked_name(self.name))

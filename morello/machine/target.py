@@ -1,7 +1,6 @@
 """What the search and the code generator must know of a machine."""
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.operand_context import PLAIN, OperandContext
 from morello.errors import TargetError
+from morello.lazy import cached_property
 from morello.machine.isa import Isa
 from morello.spec import Spec
 from morello.spec.dtypes import Dtype
@@ -86,7 +86,7 @@ class Target:
             return self
         return dataclasses.replace(self, operand_context=context)
 
-    @functools.cached_property
+    @cached_property
     def prices(self) -> Coefficients:
         """What things cost in these surroundings: the coefficients to be paid."""
         found = self.coefficients
@@ -96,7 +96,7 @@ class Target:
             found = found.in_l2()
         return found
 
-    @functools.cached_property
+    @cached_property
     def model(self) -> "CostModel":
         """The cost model that prices programs of this target."""
         from morello.cost.affine import AffineCostModel

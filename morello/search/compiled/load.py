@@ -5,6 +5,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any, cast
 
+from morello.forks import defer_forks
+
 _F = "float64[::1]"
 _S = "int32[::1]"
 _B = "int8[::1]"
@@ -39,9 +41,10 @@ class Compiled:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         module, parameters = SIGNATURES[name]
-        function = _function(module, name)
-        function.compile(f"({', '.join(parameters)},)")
-        function.disable_compile()
+        with defer_forks():  # numba imports as it compiles
+            function = _function(module, name)
+            function.compile(f"({', '.join(parameters)},)")
+            function.disable_compile()
         self.__dict__[name] = function
         return cast(Callable[..., Any], function)
 
