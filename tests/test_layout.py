@@ -85,7 +85,15 @@ IMPORTS = {
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
-EVERYWHERE = ("_version", "errors", "forks", "interrupts", "lazy", "new_arrays")
+EVERYWHERE = (
+    "_version",
+    "errors",
+    "forks",
+    "interrupts",
+    "lazy",
+    "new_arrays",
+    "subinterpreters",
+)
 """What any package may import."""
 
 UNUSED_BY_SEARCH = (

@@ -18,8 +18,10 @@ from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.spec import Encoding, OpenSpec, Spec, parse_open_spec
+from morello.subinterpreters import in_any_interpreter
 
 
+@in_any_interpreter
 def compile(
     spec: str | Spec | OpenSpec,
     *,
@@ -145,7 +147,7 @@ def _available(threads: int) -> int:
             "no OpenMP runtime was found, so the kernel has one thread; install the "
             "package intel-openmp",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return 1
     return threads

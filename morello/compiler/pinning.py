@@ -19,8 +19,10 @@ from morello.search.storage.overlay import (
 )
 from morello.search.storage.schema import PinRow
 from morello.spec import Spec, parse_spec
+from morello.subinterpreters import in_any_interpreter
 
 
+@in_any_interpreter
 def pin(
     spec: str | Spec,
     schedule: str,

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
 
+MAX_THREADS = 1024
+"""Of a parallel loop: the processors of an affinity mask of Linux."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Target:
@@ -64,10 +67,10 @@ class Target:
         for name in ("l1_lines", "l1_ways", "l2_lines"):
             if getattr(self, name) < 1:
                 raise TargetError(f"the target '{self.name}' has no {name}")
-        if self.threads < 1:
+        if not 1 <= self.threads <= MAX_THREADS:
             raise TargetError(
                 f"the target '{self.name}' has {self.threads} threads",
-                "give at least 1",
+                f"give at least 1, and at most {MAX_THREADS}",
             )
 
     def at(self, goal: Spec) -> "Target":
