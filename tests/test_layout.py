@@ -93,6 +93,7 @@ EVERYWHERE = (
     "lazy",
     "new_arrays",
     "subinterpreters",
+    "whole_files",
 )
 """What any package may import."""
 

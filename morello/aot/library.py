@@ -13,6 +13,7 @@ from morello.jit.parameter import Parameter
 from morello.lazy import cached_property
 from morello.machine.host import required_features
 from morello.spec import print_spec
+from morello.whole_files import write_whole
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
 """Of the files that can be written: object, assembly, LLVM IR, header."""
@@ -112,13 +113,13 @@ class Library:
                 raise unknown_suffix(path)
 
     def save(self, path: str | Path) -> None:
-        """Write a file.
+        """Write a file, whole or not at all.
 
         Raises:
             CompileError: a suffix that means nothing here.
-            OSError: it cannot be written.
+            OSError: it cannot be written; what was there is there.
         """
-        Path(path).write_bytes(self.content(path))
+        write_whole(Path(path), self.content(path))
 
 
 def unknown_suffix(path: str | Path) -> CompileError:
