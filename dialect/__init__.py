@@ -10,6 +10,8 @@ import sys
 import threading
 from typing import Any
 
+from morello.forks import defer_forks
+
 _LOCK = threading.Lock()
 """Loading stores things in classes that all contexts share: one thread at a time."""
 
@@ -29,7 +31,7 @@ def load(context: Any) -> None:
         # The bindings look for a module of this name at each op that they make, and
         # search the whole path again each time that there is none.
         sys.modules.setdefault(f"{BACKEND}.dialects.{namespace}", sys.modules[__name__])
-    with _LOCK, context:
+    with defer_forks(), _LOCK, context:
         # The bindings keep the declaration in the class, and so the context alive.
         if not context.is_dialect_loaded(Morello.DIALECT_NAMESPACE):
             Morello.load()

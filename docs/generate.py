@@ -31,6 +31,7 @@ from morello.spec import Kind, Window, parse_spec
 from morello.spec.kinds import KINDS
 from morello.spec.operand import Axis
 from morello.tools.commands import COMMANDS
+from morello.whole_files import write_whole
 
 DOCS = Path(__file__).resolve().parent
 LIT_TEST = DOCS.parent / "lit" / "docs" / "worked_example.mlir"
@@ -284,7 +285,7 @@ def main() -> int:
             continue
         stale += 1
         if not check:
-            path.write_text(text)
+            write_whole(path, text.encode())
         name = str(path.relative_to(DOCS.parent))
         print(f"{name}: {'is stale' if check else 'written'}")
         diff = difflib.unified_diff(

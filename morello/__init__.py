@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from morello._version import __version__
+from morello.forks import defer_forks
 
 if TYPE_CHECKING:
     from morello.compiler.compile import compile
@@ -28,7 +29,8 @@ __all__ = ["Kernel", "MorelloError", "Spec", "__version__", "compile"]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'morello' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    with defer_forks():
+        return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

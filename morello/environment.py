@@ -35,7 +35,12 @@ VARIABLES = (
         "MORELLO_THREADS",
         "`morello.compile`, the tools",
         "the most threads that a kernel may use, where neither an argument nor a "
-        "schedule says; the processors of the affinity mask if not set",
+        "schedule says; the processors that the process may use if not set",
+    ),
+    Variable(
+        "OMP_NUM_THREADS",
+        "`morello.compile`, the tools",
+        "the most threads where nothing above says; `OMP_THREAD_LIMIT` alike",
     ),
     Variable(
         "KMP_BLOCKTIME",

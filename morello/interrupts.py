@@ -7,6 +7,7 @@ transactions runs under `defer_sigint`; long computations call `check_sigint` wh
 may be stopped.
 """
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ class _Gate:
 
     def __init__(self) -> None:
         self.handler: _Handler | None = None
+        self.thread = 0
+        """The one that defers."""
         self.waiting: tuple[int, FrameType | None] | None = None
 
 
@@ -35,8 +38,9 @@ def _wait(number: int, frame: FrameType | None) -> None:
 def defer_sigint() -> Iterator[None]:
     """Defer Ctrl-C until `check_sigint` is called or the block ends.
 
-    The block has no effect outside the main thread, which alone receives signals;
-    inside another such block; and where Ctrl-C is ignored or ends the process.
+    The block has no effect outside the main thread of the main interpreter, which
+    alone receives signals; inside another such block; and where Ctrl-C is ignored or
+    ends the process.
 
     Raises:
         KeyboardInterrupt: at the end of the block, if SIGINT arrived; a handler of the
@@ -47,7 +51,12 @@ def defer_sigint() -> Iterator[None]:
         yield
         return
     _gate.handler = handler
-    signal.signal(signal.SIGINT, _wait)
+    _gate.thread = threading.get_ident()
+    try:
+        signal.signal(signal.SIGINT, _wait)
+    except ValueError:  # what Python's `threading` takes for the main thread is not
+        yield
+        return
     try:
         yield
     finally:
@@ -71,3 +80,15 @@ def check_sigint() -> None:
 
 def _is_main() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+def _deliver_again() -> None:
+    """In a child whose parent's main thread deferred SIGINT: it is not here to end."""
+    if _gate.handler is None or _gate.thread == threading.get_ident():
+        return
+    if signal.getsignal(signal.SIGINT) is _wait:
+        signal.signal(signal.SIGINT, _gate.handler)
+        _gate.waiting = None
+
+
+os.register_at_fork(after_in_child=_deliver_again)

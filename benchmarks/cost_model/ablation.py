@@ -25,6 +25,7 @@ from morello.errors import MorelloError
 from morello.machine import Target
 from morello.spec import Spec
 from morello.tools.flags import seconds, whole_number
+from morello.whole_files import write_whole
 
 _TOP = 3
 """Programs of least cost whose best counts: equals are in no order."""
@@ -122,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     text = table(tested, target)
     sys.stdout.write(f"{text}\n")
     if options.output:
-        options.output.write_text(f"{text}\n")
+        write_whole(options.output, f"{text}\n".encode())
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.cost_model.measure import Sample
 from benchmarks.cost_model.plot import plot
 from benchmarks.cost_model.statistics import geometric_mean
+from morello.whole_files import write_whole
 
 NAME = "cost-model"
 
@@ -35,14 +36,15 @@ def write(folder: Path, samples: Sequence[Sample], origin: Origin) -> Path:
     plots = folder / NAME
     plots.mkdir(parents=True, exist_ok=True)
     for sample in samples:
-        (plots / f"{file_name(sample.spec)}.svg").write_text(plot(sample))
+        write_whole(plots / f"{file_name(sample.spec)}.svg", plot(sample).encode())
     data = {
         **dataclasses.asdict(origin),
         "specs": [_entry(sample) for sample in samples],
     }
-    (folder / f"{NAME}.json").write_text(json.dumps(data, indent=1) + "\n")
+    text = json.dumps(data, indent=1) + "\n"
+    write_whole(folder / f"{NAME}.json", text.encode())
     page = folder / f"{NAME}.md"
-    page.write_text(markdown(samples, origin))
+    write_whole(page, markdown(samples, origin).encode())
     return page
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.results import Row, row_of
+from morello.whole_files import write_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Record:
             "rows": [row.as_json() for row in self.rows],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_lists_on_lines(json.dumps(data, indent=1)) + "\n")
+        text = _lists_on_lines(json.dumps(data, indent=1)) + "\n"
+        write_whole(path, text.encode())
 
     @classmethod
     def load(cls, path: Path) -> "Record":

@@ -18,6 +18,7 @@ from benchmarks.harness.record import Contender, Record
 from benchmarks.harness.report import markdown
 from benchmarks.harness.roofline import roofline
 from morello.tools.flags import seconds, whole_number
+from morello.whole_files import write_whole
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -223,6 +224,7 @@ def column(threads: int) -> str:
 def write(record: Record, folder: Path) -> None:
     """The record as JSON, Markdown and SVG."""
     record.save(folder / f"{record.name}.json")
-    (folder / f"{record.name}.md").write_text(markdown(record))
+    write_whole(folder / f"{record.name}.md", markdown(record).encode())
     threads = max((row.threads for row in record.rows), default=1)
-    (folder / f"{record.name}.svg").write_text(roofline(record, column(threads)))
+    plot = roofline(record, column(threads))
+    write_whole(folder / f"{record.name}.svg", plot.encode())

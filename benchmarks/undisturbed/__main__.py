@@ -19,6 +19,7 @@ from morello.calibration.turns import shared
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
 from morello.tools.flags import seconds, whole_number
+from morello.whole_files import write_whole
 
 _ABOUT = """What part of the peak of its core each program reaches on one thread, in
 cycles of both: the median of the rounds in which neither the program nor the loop of
@@ -72,8 +73,8 @@ def _write(
         ]
         data = json.dumps({**about, "specs": rows}, indent=1)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{options.name}.json").write_text(f"{data}\n")
-        (folder / f"{options.name}.md").write_text(page)
+        write_whole(folder / f"{options.name}.json", f"{data}\n".encode())
+        write_whole(folder / f"{options.name}.md", page.encode())
     return page
 
 

@@ -12,7 +12,6 @@ at the transform op.
 """
 
 import dataclasses
-import functools
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,6 +33,7 @@ from morello.dialect.transform.fields import (
 from morello.dialect.transform.price import charge, target_in_context
 from morello.dialect.transform.trace import record
 from morello.errors import MorelloError, ScheduleError
+from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec import Spec
 
@@ -110,7 +110,7 @@ class ActionOp:
         self._interface.attach(self.name)
         _HandleEffects.attach(self.name)
 
-    @functools.cached_property
+    @cached_property
     def _interface(self) -> Any:
         """One class for all contexts, since each context keeps what is attached."""
         row = self

@@ -1,7 +1,6 @@
 """A kernel as files: an object, assembly, LLVM IR, and the header."""
 
 import dataclasses
-import functools
 from pathlib import Path
 
 from morello.aot.c_names import check_c_name
@@ -11,8 +10,10 @@ from morello.compiler.stages import Stages
 from morello.errors import CompileError
 from morello.jit.engine import Compiled, compile_for_linker
 from morello.jit.parameter import Parameter
+from morello.lazy import cached_property
 from morello.machine.host import required_features
 from morello.spec import print_spec
+from morello.whole_files import write_whole
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
 """Of the files that can be written: object, assembly, LLVM IR, header."""
@@ -47,7 +48,7 @@ class Library:
     def _required(self) -> frozenset[str]:
         return required_features(self.stages.target.cpu, self._features)
 
-    @functools.cached_property
+    @cached_property
     def _compiled(self) -> Compiled:
         stages = self.stages
         kernel = rename(stages.llvm, stages.name, unchecked_name(self.name))
@@ -112,13 +113,13 @@ class Library:
                 raise unknown_suffix(path)
 
     def save(self, path: str | Path) -> None:
-        """Write a file.
+        """Write a file, whole or not at all.
 
         Raises:
             CompileError: a suffix that means nothing here.
-            OSError: it cannot be written.
+            OSError: it cannot be written; what was there is there.
         """
-        Path(path).write_bytes(self.content(path))
+        write_whole(Path(path), self.content(path))
 
 
 def unknown_suffix(path: str | Path) -> CompileError:

@@ -2,9 +2,9 @@
 
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
+from morello.compiler.imports import import_stages
 from morello.compiler.kernel import Kernel, Times, parameters
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
@@ -16,17 +16,19 @@ from morello.jit.openmp import load_openmp
 from morello.machine import Target
 from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.queries.best_program import parallel_goal
-from morello.search.storage.overlay import Overlay, open_database
+from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.spec import Encoding, OpenSpec, Spec, parse_open_spec
+from morello.subinterpreters import in_any_interpreter
 
 
+@in_any_interpreter
 def compile(
     spec: str | Spec | OpenSpec,
     *,
     target: str | Target | None = None,
     threads: int | None = None,
     schedule: str | None = None,
-    db: str | Path | Overlay | None = None,
+    db: PathLike | Overlay | None = None,
     time_limit: float | Patience | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
@@ -58,6 +60,7 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
+    import_stages()
     machine = chosen_target(target, schedule)
     goal = _goal(spec, machine)
     _check(goal, schedule)
@@ -96,7 +99,7 @@ class Searches:
     """
 
     def __init__(
-        self, db: str | Path | Overlay | None, time_limit: float | Patience | None
+        self, db: PathLike | Overlay | None, time_limit: float | Patience | None
     ) -> None:
         self._db = db
         self._patience = (
@@ -144,7 +147,7 @@ def _available(threads: int) -> int:
             "no OpenMP runtime was found, so the kernel has one thread; install the "
             "package intel-openmp",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return 1
     return threads

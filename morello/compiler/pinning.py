@@ -4,8 +4,6 @@
 database, for this Spec or for one that it occurs in, is made so.
 """
 
-from pathlib import Path
-
 from morello.compiler.hand_schedule import read_program
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
@@ -13,17 +11,24 @@ from morello.machine import Target
 from morello.search import Solver
 from morello.search.queries.pins import Pin, Pins, full_text, read_pins
 from morello.search.storage.database import Database
-from morello.search.storage.overlay import VARIABLE, Overlay, open_database
+from morello.search.storage.overlay import (
+    VARIABLE,
+    Overlay,
+    PathLike,
+    open_database,
+)
 from morello.search.storage.schema import PinRow
 from morello.spec import Spec, parse_spec
+from morello.subinterpreters import in_any_interpreter
 
 
+@in_any_interpreter
 def pin(
     spec: str | Spec,
     schedule: str,
     *,
     target: str | Target | None = None,
-    db: str | Path | Overlay | None = None,
+    db: PathLike | Overlay | None = None,
 ) -> Pin:
     """Fix the schedule of a Spec; one that was pinned for it before is replaced.
 
@@ -57,7 +62,7 @@ def unpin(
     spec: str | Spec,
     *,
     target: str | Target | None = None,
-    db: str | Path | Overlay | None = None,
+    db: PathLike | Overlay | None = None,
 ) -> bool:
     """Leave a Spec to the search again; whether it was pinned in this database.
 
@@ -70,7 +75,7 @@ def unpin(
 
 
 def pinned(
-    *, target: str | Target | None = None, db: str | Path | Overlay | None = None
+    *, target: str | Target | None = None, db: PathLike | Overlay | None = None
 ) -> tuple[Pin, ...]:
     """The pins of a target.
 
@@ -89,7 +94,7 @@ def _read(
     return machine, parse_spec(spec, machine.limits) if isinstance(spec, str) else spec
 
 
-def _opened(db: str | Path | Overlay | None) -> Overlay:
+def _opened(db: PathLike | Overlay | None) -> Overlay:
     overlay = open_database(db)
     if overlay is None:
         raise MorelloError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from morello.jit.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from morello.jit.parameter import Parameter
+from morello.machine.processors import processors
 
 ALIGNMENT = 64
 """Bytes that a workspace is aligned to; a cache line, and the widest vector."""
@@ -98,7 +99,7 @@ class CallTable:
         self.words[Word.WORKSPACE_ALIGNMENT] = alignment
         self.words[Word.WORKSPACE_SIZE] = workspace_bytes + -workspace_bytes % alignment
         self.words[Word.THREADS] = threads
-        self.words[Word.PROCESSORS] = len(os.sched_getaffinity(0))
+        self.words[Word.PROCESSORS] = processors()
         self.words[Word.BUSY] = ctypes.addressof(_busy)
         self.words[Word.ARRAY_TYPE] = id(np.ndarray)
         self.words[Word.OUT] = id(_OUT)

@@ -20,6 +20,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from morello.errors import CompileError, TargetError
 from morello.jit.llvm_text import refuse_hazards
 from morello.jit.object_file import undefined_symbols
+from morello.lazy import cached_property
 from morello.machine.host import missing_features, required_features
 
 TRIPLE = "x86_64-unknown-linux-gnu"
@@ -93,7 +94,7 @@ class Engine:
         """The ELF object; the same bytes for the same input."""
         return self._compiled.object
 
-    @functools.cached_property
+    @cached_property
     def asm(self) -> str:
         """The assembly as text."""
         return self._compiled.assembly()

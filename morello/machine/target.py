@@ -1,7 +1,6 @@
 """What the search and the code generator must know of a machine."""
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.operand_context import PLAIN, OperandContext
 from morello.errors import TargetError
+from morello.lazy import cached_property
 from morello.machine.isa import Isa
 from morello.spec import Spec
 from morello.spec.dtypes import Dtype
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
+
+MAX_THREADS = 1024
+"""Of a parallel loop: the processors of an affinity mask of Linux."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,10 +67,10 @@ class Target:
         for name in ("l1_lines", "l1_ways", "l2_lines"):
             if getattr(self, name) < 1:
                 raise TargetError(f"the target '{self.name}' has no {name}")
-        if self.threads < 1:
+        if not 1 <= self.threads <= MAX_THREADS:
             raise TargetError(
                 f"the target '{self.name}' has {self.threads} threads",
-                "give at least 1",
+                f"give at least 1, and at most {MAX_THREADS}",
             )
 
     def at(self, goal: Spec) -> "Target":
@@ -86,7 +89,7 @@ class Target:
             return self
         return dataclasses.replace(self, operand_context=context)
 
-    @functools.cached_property
+    @cached_property
     def prices(self) -> Coefficients:
         """What things cost in these surroundings: the coefficients to be paid."""
         found = self.coefficients
@@ -96,7 +99,7 @@ class Target:
             found = found.in_l2()
         return found
 
-    @functools.cached_property
+    @cached_property
     def model(self) -> "CostModel":
         """The cost model that prices programs of this target."""
         from morello.cost.affine import AffineCostModel

@@ -7,12 +7,13 @@ of the code never tests the class of a kind: it reads the traits that `Kind` has
 import dataclasses
 import itertools
 from abc import ABC, abstractmethod
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from morello.errors import SpecError
+from morello.lazy import cached_property
 from morello.spec.dtypes import ELEMENT_TYPES, Dtype
 from morello.spec.elements import Elements
 from morello.spec.operand import Operand

@@ -10,7 +10,6 @@ Functions that take sizes work on integers and, elementwise, on integer arrays.
 """
 
 import dataclasses
-import functools
 import re
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from morello import new_arrays
 from morello.errors import SpecError
+from morello.lazy import cached_property
 from morello.spec.hashing import HashedOnce
 
 LINE_BYTES = 64
@@ -124,12 +124,12 @@ class Layout(HashedOnce):
     def __str__(self) -> str:
         return "[" + ",".join(map(str, self.dims)) + "]"
 
-    @functools.cached_property
+    @cached_property
     def rank(self) -> int:
         """The number of logical dimensions."""
         return sum(not d.pack for d in self.dims)
 
-    @functools.cached_property
+    @cached_property
     def is_row_major(self) -> bool:
         """Whether it is the layout of a C-contiguous array."""
         return self == Layout.row_major(self.rank)
@@ -139,12 +139,12 @@ class Layout(HashedOnce):
         """The logical dimension whose neighbours are neighbours in memory."""
         return self.dims[-1].dim
 
-    @functools.cached_property
+    @cached_property
     def streamed(self) -> int:
         """The logical dimension along which neighbouring tiles follow each other."""
         return self.dims[-2 if self._ends_in_panels else -1].dim
 
-    @functools.cached_property
+    @cached_property
     def row(self) -> int | None:
         """The logical dimension from row to row, or panel to panel; None if one row."""
         outer = self.dims[: -2 if self._ends_in_panels else -1]
@@ -158,11 +158,11 @@ class Layout(HashedOnce):
         """The pack of a logical dimension; 1 where it has none."""
         return self._packs.get(dim, 1)
 
-    @functools.cached_property
+    @cached_property
     def _packs(self) -> dict[int, int]:
         return {d.dim: d.pack for d in self.dims if d.pack}
 
-    @functools.cached_property
+    @cached_property
     def is_packed(self) -> bool:
         """Whether any dimension is packed."""
         return any(d.pack for d in self.dims)
@@ -248,7 +248,7 @@ class Layout(HashedOnce):
         outer, inner = self._factors
         return _product(outer, sizes, 1), _product(inner, sizes, itemsize)
 
-    @functools.cached_property
+    @cached_property
     def _factors(self) -> tuple[tuple[_Factor, ...], tuple[_Factor, ...]]:
         """The physical dimensions around a run, and those that are one."""
         factors = tuple(

@@ -6,10 +6,10 @@ at ``2*oh + kh``. A window of no dimension has one element, which all share.
 """
 
 import dataclasses
-from functools import cached_property
 from typing import Any
 
 from morello.errors import SpecError
+from morello.lazy import cached_property
 
 
 @dataclasses.dataclass(frozen=True, order=True)

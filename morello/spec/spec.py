@@ -1,12 +1,13 @@
 """A Spec: what to compute, on which operands, within which limits."""
 
 import dataclasses
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from morello.errors import SpecError
+from morello.lazy import cached_property
 from morello.spec.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.kind import Array, Kind, each

@@ -6,7 +6,6 @@ Read `main`, then `Measurement`, which defines each measured field.
 import dataclasses
 import json
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.jit.peak import measure_fma_peak
 from morello.machine.host import host
+from morello.machine.processors import processors
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
 from morello.tools.commands import BenchOptions
@@ -175,7 +175,7 @@ def _measurement(
     spec = kernel.spec
     best = samples.best if samples else None
     median = samples.median if samples else None
-    cores = min(threads, len(os.sched_getaffinity(0)))
+    cores = min(threads, processors())
     peak = core_peak * cores if core_peak is not None else None
     gflops = _rate(spec.flops, best)
     return Measurement(

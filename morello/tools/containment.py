@@ -11,7 +11,6 @@ import pickle
 import resource
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,8 +66,7 @@ def run_contained(
     sys.stdout.flush()
     sys.stderr.flush()
     reader, writer = os.pipe()
-    temporary = tempfile.TemporaryFile
-    with temporary() as out, temporary() as err, temporary() as stack:
+    with _memory("out") as out, _memory("err") as err, _memory("stack") as stack:
         child = os.fork()
         if child == 0:
             os.close(reader)
@@ -81,6 +79,11 @@ def run_contained(
         crash, trace = _listen(child, reader, receive)
         trace = trace or _contents(stack).decode("utf-8", "replace")
         return Ending(crash, trace, _contents(out), _contents(err))
+
+
+def _memory(name: str) -> BinaryIO:
+    """A file in memory: there may be no folder for temporary files."""
+    return open(os.memfd_create(f"morello-{name}"), "w+b")  # noqa: PTH123
 
 
 def _contents(file: BinaryIO) -> bytes:

@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import json
 import math
+import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -237,12 +239,35 @@ def _program_fault(row: ProgramRow) -> str:
 
 def _export(path: Path, options: DbOptions) -> int:
     target = Path(options.words[0])
-    if target.exists():
+    if os.path.lexists(target):
         raise DatabaseError(f"{target} exists", "give the name of a new file")
-    new, damaged = _copy(path, target)
+    half = target.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        new, damaged = _copy(path, half)
+        _name(half, target)
+    finally:
+        half.unlink(missing_ok=True)
     lost = f", {damaged} damaged left out" if damaged else ""
     write_output("-", f"{target}: {new} tables{lost}\n")
     return 0
+
+
+def _name(file: Path, target: Path) -> None:
+    """Give a file the name of one that is not there.
+
+    Raises:
+        DatabaseError: it is there by now, or cannot be made.
+    """
+    try:
+        try:
+            target.hardlink_to(file)  # follows no link, replaces nothing
+        except (PermissionError, NotImplementedError):  # there are no hard links
+            file.rename(target)
+    except OSError as error:
+        raise DatabaseError(
+            f"{target} cannot be written: {error.strerror}",
+            "give the name of a new file",
+        ) from error
 
 
 def _import(path: Path, options: DbOptions) -> int:

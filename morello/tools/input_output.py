@@ -2,13 +2,12 @@
 
 import errno
 import os
-import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from morello.errors import MorelloError
+from morello.whole_files import write_whole
 
 STDIN_NAME = "<stdin>"
 _BYTECODE = b"ML\xefR"
@@ -86,7 +85,7 @@ def write_output(path: str, content: str | bytes) -> None:
             stream.write(data)
             stream.flush()
         else:
-            _write_file(Path(path), data)
+            write_whole(Path(path), data)
     except BrokenPipeError:
         # The reader has seen enough; keep the interpreter from failing at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -120,28 +119,3 @@ def check_output(path: str) -> None:
         raise UsageError(
             f"{path}: error: cannot write: {reason}", "give a file with -o"
         )
-
-
-def _write_file(path: Path, data: bytes) -> None:
-    path = path.resolve()
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        path.write_bytes(data)  # a device or a pipe
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(_mode(path))
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _mode(path: Path) -> int:
-    """The permissions that a plain write would leave."""
-    if path.exists():
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -8,6 +8,7 @@ import time
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.machine import Target, print_target
+from morello.machine.processors import processors
 from morello.search.storage.overlay import (
     NONE,
     default_path,
@@ -35,7 +36,7 @@ def main(options: PrecomputeOptions) -> int:
         KeyboardInterrupt: tables that were solved are stored.
     """
     jobs = _jobs(options)
-    count = options.jobs or len(os.sched_getaffinity(0))
+    count = options.jobs or processors()
     start = time.perf_counter()
     results: list[Done] = []
     try:

@@ -1,12 +1,15 @@
 """The file that a crash leaves behind: the input, and the command that repeats it."""
 
+import contextlib
 import os
 import shlex
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from morello._version import __version__
 from morello.tools.opt_flags import Flags
+from morello.whole_files import write_new, write_whole
 
 
 def write_reproducer(
@@ -17,23 +20,47 @@ def write_reproducer(
     Args:
         flags: the command line. Without ``--crash-reproducer`` the place is
             ``<input>-crash-<process>.mlir`` in the working directory, or else in the
-            directory for temporary files.
+            directory for temporary files; a file or a link that is there stays, and
+            the name gets a number.
         input_name: of the input that crashed.
         source: the text of the piece that crashed.
         happened: a description, one or more lines.
     """
     stem = Path(input_name).stem.strip("<>") or "input"
-    default = f"{stem}-crash-{os.getpid()}.mlir"
-    given = flags.crash_reproducer
-    places = [given] if given else [default, f"{tempfile.gettempdir()}/{default}"]
-    for place in places:
-        text = _text(place, flags, source, happened)
-        try:
-            Path(place).write_text(text, encoding="utf-8")
-        except OSError:
-            continue
-        return place
+    default = f"{stem}-crash-{os.getpid()}"
+
+    def text(place: Path) -> bytes:
+        return _text(str(place), flags, source, happened).encode("utf-8", _ESCAPE)
+
+    if flags.crash_reproducer:
+        given = Path(flags.crash_reproducer)
+        with contextlib.suppress(OSError):
+            write_whole(given, text(given))
+            return str(given)
+        return None
+    for place in _places(default):
+        with contextlib.suppress(OSError):
+            write_new(place, text(place))
+            return str(place)
     return None
+
+
+_ESCAPE = "surrogateescape"
+"""Names of files may be no UTF-8."""
+
+_NUMBERS = 100
+"""How many names are tried in a folder."""
+
+
+def _places(name: str) -> Iterator[Path]:
+    """Names for a new file, in the working directory first."""
+    folders = [Path()]
+    with contextlib.suppress(OSError):
+        folders.append(Path(tempfile.gettempdir()))
+    for folder in folders:
+        yield folder / f"{name}.mlir"
+        for number in range(1, _NUMBERS):
+            yield folder / f"{name}-{number}.mlir"
 
 
 def _text(place: str, flags: Flags, source: str, happened: str) -> str:

@@ -96,7 +96,7 @@ class Request:
         Raises:
             DatabaseError: a file is not a database of this version.
         """
-        return open_database(self.db, default=default_path())
+        return open_database(self.db, default=default_path)
 
     def compile(self, threads: int | None = 1) -> Kernel:
         """The kernel.

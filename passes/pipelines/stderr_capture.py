@@ -5,10 +5,11 @@ Upstream reports a few errors (unreadable option values) nowhere else.
 
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from morello.forks import defer_forks
 
 _LOCK = threading.Lock()
 
@@ -26,9 +27,13 @@ class Captured:
 
 @contextmanager
 def captured_stderr() -> Iterator[Captured]:
-    """Redirect file descriptor 2 to a temporary file; one thread at a time."""
+    """Redirect file descriptor 2 to memory; one thread at a time.
+
+    The file has no name, and no folder for temporary files is needed.
+    """
     held = Captured()
-    with _LOCK, tempfile.TemporaryFile() as file:
+    file = os.fdopen(os.memfd_create("stderr"), "w+b")
+    with defer_forks(), _LOCK, file:
         sys.stderr.flush()
         saved = os.dup(2)
         os.dup2(file.fileno(), 2)

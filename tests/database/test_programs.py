@@ -101,13 +101,13 @@ def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert default_path() == tmp_path / ".local/share/morello/tables.sqlite"
     monkeypatch.setenv("MORELLO_DB", "none")
     assert open_database() is None
-    assert open_database(default=tmp_path / "x") is None
+    assert open_database(default=lambda: tmp_path / "x") is None
     monkeypatch.setenv("MORELLO_DB", f"a:~/b:{tmp_path}")
     assert named_paths(None) == (Path("a"), tmp_path / "b", tmp_path)
     assert named_paths("c") == (Path("c"),)
     monkeypatch.delenv("MORELLO_DB")
     assert open_database() is None
-    found = open_database(default=tmp_path / "x")
+    found = open_database(default=lambda: tmp_path / "x")
     assert found is not None
     assert (found.top is not None and found.top.path) == tmp_path / "x"
 

@@ -12,6 +12,7 @@ from typing import Any
 import llvmlite.binding as lb
 import numpy as np
 
+from morello.forks import defer_forks
 from morello.search.compiled.kept_objects import KeptObject
 from morello.search.compiled.parameters import FUNCTIONS, USUAL, Parameter
 from morello.search.compiled.words import address
@@ -30,13 +31,15 @@ class Compiled:
     def __getattr__(self, name: str) -> Callable[..., int]:
         module, parameters = FUNCTIONS[name]
         kept = KeptObject(name)
-        code = kept.read()
-        if code is None:
-            from morello.search.compiled.entries import object_code
+        with defer_forks():  # LLVM and numba have locks
+            code = kept.read()
+            if code is None:
+                from morello.search.compiled.entries import object_code
 
-            code = object_code(module, name, parameters)
-            kept.write(code)
-        function = _function(self._load(code).get_function_address(name), parameters)
+                code = object_code(module, name, parameters)
+                kept.write(code)
+            engine = self._load(code)
+        function = _function(engine.get_function_address(name), parameters)
         self.__dict__[name] = function
         return function
 

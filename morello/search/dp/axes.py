@@ -12,12 +12,13 @@ What is left of a cache is one coordinate where no operand can move there any mo
 import bisect
 import dataclasses
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from morello.actions import ACTIONS
+from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.hashing import HashedOnce

@@ -1,13 +1,13 @@
 """All Specs of one key under one goal: their costs and decisions."""
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from morello.actions import Action
+from morello.lazy import cached_property
 from morello.search.compiled.words import address
 from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
 from morello.spec import Level, SpecKey
@@ -86,7 +86,7 @@ class Costs:
         slices = costs.reshape(*map(len, box.sizes), count)
         return cls(box, slices, np.arange(count))
 
-    @functools.cached_property
+    @cached_property
     def words(self) -> tuple[int, int, int, int]:
         """Where its arrays are, and how many slices; the last combination of limits is
         the one with the greatest."""

@@ -5,7 +5,6 @@ of the key: one plan holds at all points of many tables. `compiled/tiling.py` re
 """
 
 import dataclasses
-import functools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import Action
+from morello.lazy import cached_property
 from morello.machine import Target
 from morello.search.compiled.words import AXIS, PEEL, address
 from morello.search.dp.axes import Axis
@@ -48,7 +48,7 @@ class Plan:
         """Whether there is no loop at all."""
         return not len(self.actions)
 
-    @functools.cached_property
+    @cached_property
     def words(self) -> tuple[int, ...]:
         """Where its arrays are, in the order of `words.AXIS`."""
         numbers = self.main, self.rest, self.trips, self.share, self.own

@@ -10,18 +10,23 @@ killed leaves every row whose `Database.put` had returned.
 without a file that fails.
 """
 
+import ctypes
 import dataclasses
+import errno
 import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from morello.errors import MorelloError
+from morello.forks import before_forks, defer_forks
 from morello.interrupts import defer_sigint
+from morello.search.storage import file_locks
 from morello.search.storage.program_rows import (
     ProgramRow,
     delete_programs,
@@ -52,6 +57,9 @@ APPLICATION = 0x4D6F7265
 
 BUSY_SECONDS = 60.0
 """How long a writer waits for the others."""
+
+ASKING_SECONDS = 1.0
+"""How long opening a file waits until it asks whether files can be locked there."""
 
 _SCHEMA = """
 CREATE TABLE tables (
@@ -114,8 +122,12 @@ class Row:
 class Database:
     """A database file; safe to share between threads, and after a fork.
 
+    A file that is deleted or replaced is noticed at the next use: the new one is used,
+    and made if it is to be written.
+
     Args:
-        path: the file; it and its folder are made if they are not there.
+        path: the file; it and its folder are made if they are not there. A relative
+            path keeps its meaning where the working directory changes.
         is_writable: else the file must exist and is not touched.
 
     Raises:
@@ -125,11 +137,17 @@ class Database:
     def __init__(self, path: Path, *, is_writable: bool = True) -> None:
         self.path = path
         self.is_writable = is_writable
+        self._place = path.absolute()
         self._lock = threading.RLock()
         self._process = 0
+        self._file = (0, 0)
+        """Device and number of the open file."""
+        self._readers = 0
+        """How many iterations over rows go on."""
         self._connection: sqlite3.Connection | None = None
         with self._reporting():
             self._connected()
+        _databases.add(self)
 
     def get(self, key: bytes) -> Row | None:
         """The row of a key; None if there is none, or it is damaged.
@@ -199,15 +217,19 @@ class Database:
         """
         with self._reporting():
             found = self._connected().execute(f"{_SELECT} ORDER BY key")
-        while True:
-            with self._reporting():  # nothing stays locked between two pages
-                page = found.fetchmany(_PAGE)
-            if not page:
-                return
-            for values in page:
-                row, is_whole = _row(values)
-                if row is not None:
-                    yield row, is_whole
+        self._readers += 1
+        try:
+            while True:
+                with self._reporting():  # nothing stays locked between two pages
+                    page = found.fetchmany(_PAGE)
+                if not page:
+                    return
+                for values in page:
+                    row, is_whole = _row(values)
+                    if row is not None:
+                        yield row, is_whole
+        finally:
+            self._readers -= 1
 
     def delete(
         self, keys: tuple[bytes, ...], programs: tuple[ProgramRow, ...] = ()
@@ -319,11 +341,24 @@ class Database:
                 self._connection.close()
             self._connection = None
 
+    def _close_for_fork(self) -> None:
+        """A connection must not cross a fork: SQLite would take the locks of the parent
+        for those of the child."""
+        if not self._readers:
+            self.close()
+
     def _connected(self) -> sqlite3.Connection:
-        """The connection of this process: one must not cross a fork."""
+        """The connection of this process to the file that is there now."""
         with self._lock:
-            if self._connection is None or self._process != os.getpid():
-                self._connection = connect(self.path, self.is_writable)
+            if self._connection is not None and self._process != os.getpid():
+                # The parent's. To close it would touch the parent's files.
+                _keep(self._connection)
+                self._connection = None
+            if self._connection is not None and _identity(self._place) != self._file:
+                self._connection = None
+            if self._connection is None:
+                self._connection = connect(self._place, self.is_writable)
+                self._file = _identity(self._place)
                 self._process = os.getpid()
             return self._connection
 
@@ -341,11 +376,34 @@ class Database:
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        with defer_sigint(), self._lock:
+        with defer_sigint(), defer_forks(), self._lock:
             try:
                 yield
             except (sqlite3.Error, OSError, *_DAMAGE) as error:
                 raise _error(self.path, error) from error
+
+
+_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+"""All that are in use."""
+
+_keep = ctypes.pythonapi.Py_IncRef
+_keep.argtypes = [ctypes.py_object]
+_keep.restype = None
+
+
+@before_forks
+def _close_all() -> None:
+    for database in tuple(_databases):
+        database._close_for_fork()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Device and number of a file; zeros if it is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
 
 
 _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
@@ -384,13 +442,27 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
 
 
 def _open(path: Path, query: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?{query}",
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path.absolute()))}?{query}",
         uri=True,
-        timeout=BUSY_SECONDS,
+        timeout=ASKING_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
+    try:
+        connection.execute("PRAGMA schema_version")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            reason = file_locks.are_refused(path)
+            if reason is not None:
+                connection.close()
+                raise OSError(
+                    errno.ENOLCK, f"files cannot be locked: {reason}"
+                ) from error
+    except sqlite3.Error:
+        pass  # what is wrong with it is found when it is used
+    connection.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+    return connection
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
@@ -494,6 +566,8 @@ def _error(path: Path, error: Exception) -> DatabaseError:
             remedy = "check that the file and its folder may be written"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             remedy = "another process holds it; try again when that has ended"
+        case 0 if isinstance(error, OSError) and error.errno == errno.ENOLCK:
+            remedy = "give a path on another file system with --db or MORELLO_DB"
         case 0 if isinstance(error, OSError):
             remedy = "check that the file and its folder may be read and written"
         case _ if code in damaged or isinstance(error, _DAMAGE):

@@ -8,7 +8,6 @@ search goes on without it.
 
 import functools
 import os
-import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +23,8 @@ VARIABLE = "MORELLO_DB"
 NONE = "none"
 """What to write for no database at all."""
 
+
+PathLike = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 Found = TypeVar("Found")
 
@@ -42,8 +43,8 @@ class Overlay:
 
     def __init__(self, top: Database | None, below: tuple[Database, ...] = ()) -> None:
         self.top = top
-        self._lock = threading.Lock()
-        self._failed: set[Path] = set()
+        self._failed: dict[Path, object] = {}
+        """Databases that a warning was given of."""
         self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
 
     def get(self, key: bytes) -> Row | None:
@@ -133,10 +134,8 @@ class Overlay:
             self.top = None
 
     def _warn(self, database: Database, error: DatabaseError, consequence: str) -> None:
-        with self._lock:
-            is_new = database.path not in self._failed
-            self._failed.add(database.path)
-        if is_new:
+        mark = object()  # one thread finds its own
+        if self._failed.setdefault(database.path, mark) is mark:
             warn(error, consequence)
 
 
@@ -156,15 +155,27 @@ def default_path() -> Path:
     """Where the tools keep what they have solved (the XDG rules).
 
     A relative ``XDG_DATA_HOME`` is invalid by those rules and is not looked at.
+
+    Raises:
+        DatabaseError: the user has no home directory.
     """
     home = Path(os.environ.get("XDG_DATA_HOME", ""))
     if not home.is_absolute():
-        home = Path.home() / ".local" / "share"
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111 (does not raise)
+        if not home.is_absolute():
+            raise DatabaseError(
+                "there is no home directory for a database: HOME is not set, and the "
+                "user has none",
+                f"give a path with --db or {VARIABLE}",
+            )
+        home = home / ".local" / "share"
     return home / "morello" / "tables.sqlite"
 
 
 def open_database(
-    wanted: "str | Path | Overlay | None" = None, *, default: Path | None = None
+    wanted: "PathLike | Overlay | None" = None,
+    *,
+    default: Callable[[], Path] | None = None,
 ) -> Overlay | None:
     """The databases that a call should use.
 
@@ -172,28 +183,62 @@ def open_database(
         wanted: a path; several with ``:`` between them, of which the first is written
             and the others are read; ``none``; or databases that are open. Nothing
             means what ``MORELLO_DB`` says.
-        default: the path if that says nothing.
+        default: gives the path if that says nothing; where it raises, there is a
+            warning and no database.
 
     Returns:
         None if there is to be no database.
 
     Raises:
-        DatabaseError: a file is not a database of this version.
+        DatabaseError: no path, or a file is not a database of this version.
     """
     if isinstance(wanted, Overlay):
         return wanted
     paths = named_paths(wanted)
     if paths == () and default is not None:
-        paths = (default,)
-    return _open(paths) if paths else None
+        try:
+            paths = (default(),)
+        except DatabaseError as error:
+            warn(error, "what is solved is not stored")
+    return _open(tuple(path.absolute() for path in paths)) if paths else None
 
 
-def named_paths(wanted: str | Path | None) -> tuple[Path, ...] | None:
-    """The files that a person or ``MORELLO_DB`` names; None if it is to be none."""
-    text = str(wanted) if wanted else os.environ.get(VARIABLE, "")
+def named_paths(wanted: PathLike | None) -> tuple[Path, ...] | None:
+    """The files that a person or ``MORELLO_DB`` names; None if it is to be none.
+
+    Raises:
+        DatabaseError: no path, or in the home directory of a user who is not known.
+    """
+    if wanted is not None and not isinstance(wanted, (str, bytes, os.PathLike)):
+        raise DatabaseError(
+            f"'db' is {type(wanted).__name__}, not a path",
+            "give the path of a file, or 'none'",
+        )
+    text = os.fsdecode(wanted) if wanted else os.environ.get(VARIABLE, "")
     if text == NONE:
         return None
-    return tuple(Path(p).expanduser() for p in text.split(os.pathsep) if p)
+    return tuple(_expanded(path) for path in text.split(os.pathsep) if path)
+
+
+def _expanded(text: str) -> Path:
+    """The path of a database, ``~`` expanded.
+
+    Raises:
+        DatabaseError: in the home directory of a user who is not known; no path.
+    """
+    if "\0" in text:
+        raise DatabaseError(
+            f"{text!r} is not the path of a database: it has a zero byte",
+            "give the path of a file",
+        )
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise DatabaseError(
+            f"there is no home directory for '{text.partition(os.sep)[0]}' in the path "
+            f"of the database '{text}'",
+            f"give a path that begins with {os.sep} or .{os.sep}",
+        ) from None
 
 
 @functools.lru_cache(maxsize=64)

@@ -3,11 +3,11 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
 
 import numpy as np
 
 from morello.actions import Action
+from morello.lazy import cached_property
 from morello.search.dp.axes import Box
 from morello.search.dp.table import NO_ACTION, Table, TableId, position
 from morello.search.storage.boxes import CostBoxes, LabelBoxes

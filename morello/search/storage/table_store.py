@@ -224,10 +224,22 @@ class TableStore:
         if self._worker is None or (idle and points <= FEW_POINTS):
             self._packed[identity] = self._pack(table())
         else:
-            self._last = self._worker.submit(lambda: self._pack(table()))
-            self._packed[identity] = self._last
-            self._wait(identity, points)
+            self._pack_later(identity, table, points)
         self._hold(identity, costs)
+
+    def _pack_later(
+        self, identity: TableId, table: Callable[[], Table], points: int
+    ) -> None:
+        """Hand a table to the second thread; where it cannot be started (a limit of the
+        system, or of an interpreter that may have one thread) it is packed now."""
+        assert self._worker is not None
+        try:
+            self._last = self._worker.submit(lambda: self._pack(table()))
+        except RuntimeError:
+            self._packed[identity] = self._pack(table())
+            return
+        self._packed[identity] = self._last
+        self._wait(identity, points)
 
     def _wait(self, identity: TableId, points: int) -> None:
         """Let the second thread catch up where too much waits for it."""
