@@ -44,15 +44,20 @@ def find_target(text: str) -> Target:
     """
     text = text.strip()
     if not text.startswith("@"):
-        return _parse(text)
+        return parse_target(text)
     held = read_target_file(text[1:])
     try:
-        return _parse(held)
+        return parse_target(held)
     except TargetError as error:
         raise TargetError(f"{text[1:]}: {error.what}", error.remedy) from None
 
 
-def _parse(text: str) -> Target:
+def parse_target(text: str) -> Target:
+    """The target written ``text``, in which no file is named: as a module names it.
+
+    Raises:
+        TargetError: no target has this name, or a change cannot be read or made.
+    """
     match = _TEXT.fullmatch(text.strip())
     if match is None or match["name"] not in (*TARGETS, NATIVE):
         raise TargetError(
