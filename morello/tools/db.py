@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from morello.errors import MorelloError
+from morello.errors import MorelloError, visible
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.codec import CodecError, summary
@@ -135,6 +135,7 @@ def search_data(row: SearchRow) -> dict[str, Any]:
     programs = values.pop("programs")
     return {
         **values,
+        "target": row.machine,
         "compression": row.compression,
         "compression_decisions": row.compression_decisions,
         "programs_log10": None if programs is None else programs * math.log10(2),
@@ -144,7 +145,7 @@ def search_data(row: SearchRow) -> dict[str, Any]:
 def _search_text(row: dict[str, Any]) -> str:
     """A search for a person."""
     parts = [
-        f"{row['spec']} on {row['family'].split()[1]}: {time_text(row['seconds'])}",
+        f"{row['spec']} on {row['target']}: {time_text(row['seconds'])}",
         f"peak {row['peak_bytes'] / 1e6:.0f} MB",
         f"{row['specs']:,} Specs in {row['tables']:,} tables",
     ]
@@ -185,7 +186,7 @@ def _info(path: Path, options: DbOptions) -> int:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
     rows += [("search", _search_text(row)) for row in found.searches]
-    write_output("-", table(*rows))
+    write_output("-", visible(table(*rows)))
     return 0
 
 
@@ -210,7 +211,7 @@ def _verify(path: Path, options: DbOptions) -> int:
             if reason:
                 wrong.append(f"program of {program.spec}: {reason}")
     lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
-    write_output("-", "\n".join(lines) + "\n")
+    write_output("-", visible("\n".join(lines) + "\n"))
     return 1 if wrong else 0
 
 

@@ -14,7 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from morello.search.storage.database import FORMAT, Database, DatabaseError, Row
+from morello.search.storage.database import (
+    FORMAT,
+    OLD_FORMAT,
+    Database,
+    DatabaseError,
+    Row,
+)
 from tests.database.small import row
 
 KILLS = 100
@@ -106,7 +112,7 @@ def test_a_database_in_a_folder_without_writing_is_read(tmp_path: Path) -> None:
 
 
 def test_other_versions_are_named(tmp_path: Path) -> None:
-    for version, age in ((FORMAT + 1, "a newer"), (FORMAT - 1, "an older")):
+    for version, age in ((FORMAT + 1, "a newer"), (OLD_FORMAT - 1, "an older")):
         path = tmp_path / f"{version}.sqlite"
         database = Database(path)
         database._connected().execute(f"PRAGMA user_version = {version}")

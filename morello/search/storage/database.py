@@ -23,6 +23,7 @@ from urllib.parse import quote
 from morello.errors import MorelloError
 from morello.interrupts import defer_sigint
 from morello.search.storage.program_rows import (
+    PROGRAMS_SCHEMA,
     ProgramRow,
     delete_programs,
     read_program,
@@ -30,6 +31,10 @@ from morello.search.storage.program_rows import (
     write_programs,
 )
 from morello.search.storage.schema import (
+    COVERS_SCHEMA,
+    OLD_SCHEMAS,
+    PINS_SCHEMA,
+    SEARCHES_SCHEMA,
     Cover,
     PinRow,
     SearchRow,
@@ -43,9 +48,16 @@ from morello.search.storage.schema import (
     write_pins,
     write_search,
 )
+from morello.search.storage.strangers import MOST_BYTES, foreign_parts, harden
 
-FORMAT = 2
-"""The version of the file's tables and of the bytes of a row."""
+FORMAT = 3
+"""The version of the file's tables."""
+
+OLD_FORMAT = 2
+"""Its notes and its index have no checksums; all else is the same, and stays."""
+
+ROW_FORMAT = 2
+"""The version of the bytes of a row: rows of another are never read."""
 
 APPLICATION = 0x4D6F7265
 """What SQLite's header says of the file: ours (``More``)."""
@@ -70,6 +82,9 @@ CREATE TABLE tables (
 """Costs come last: SQLite does not read what is behind the columns that are wanted.
 Keys have an index of their own: rows found by key would be read whole on the way.
 """
+
+
+_SCHEMAS = (_SCHEMA, PROGRAMS_SCHEMA, PINS_SCHEMA, COVERS_SCHEMA, SEARCHES_SCHEMA)
 
 
 class DatabaseError(MorelloError):
@@ -354,9 +369,11 @@ _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 _HEAD = "name, family, points, boxes, cost_boxes, decisions"
 _REST = "costs, checksum, costs_checksum"
 _COLUMNS = f"key, {_HEAD}, {_REST}"
-_SELECT = f"SELECT {_COLUMNS} FROM tables"
-_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ?"
-_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ?"
+_FITS = f"length(decisions) < {MOST_BYTES} AND length(costs) < {MOST_BYTES}"
+"""A row with more would be an error, and hide all others."""
+_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ? AND {_FITS}"
+_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ? AND {_FITS}"
+_SELECT = f"SELECT {_COLUMNS} FROM tables WHERE {_FITS}"
 _PAGE = 64
 """Rows that are read at a time."""
 _INSERT = (
@@ -384,13 +401,15 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
 
 
 def _open(path: Path, query: str) -> sqlite3.Connection:
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?{query}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
+    harden(connection)
+    return connection
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
@@ -424,8 +443,20 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
-    _check_header(connection, path)
+    if _check_header(connection, path) == OLD_FORMAT:
+        _upgrade(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Take what has no checksums out of a file of the format before."""
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been first.
+    if connection.execute("PRAGMA user_version").fetchone()[0] == OLD_FORMAT:
+        connection.execute("DROP TABLE IF EXISTS covers")
+        connection.execute("DROP TABLE IF EXISTS searches")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:
@@ -449,7 +480,13 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return not (count or version or application)
 
 
-def _check_header(connection: sqlite3.Connection, path: Path) -> None:
+def _check_header(connection: sqlite3.Connection, path: Path) -> int:
+    """The format of a file.
+
+    Raises:
+        DatabaseError: it is another program's or another version's, or a stranger has
+            added to it.
+    """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION:
@@ -457,14 +494,23 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} is not a database of Morello",
             "give the path of another file with --db or MORELLO_DB",
         )
-    if version != FORMAT:
+    if version not in (FORMAT, OLD_FORMAT):
         age = "a newer" if version > FORMAT else "an older"
         raise DatabaseError(
             f"the database {path} is from {age} version of Morello: it has format "
             f"{version}, this version has {FORMAT}",
             "move it away, or give another path with --db or MORELLO_DB",
         )
+    more = OLD_SCHEMAS if version == OLD_FORMAT else ()
+    foreign = foreign_parts(connection, (*_SCHEMAS, *more))
+    if foreign:
+        raise DatabaseError(
+            f"the database {path} has what no database of Morello has: "
+            f"{', '.join(foreign)}",
+            "do not use it: what is added to a schema runs when rows are read",
+        )
     connection.execute("SELECT key FROM tables LIMIT 1")
+    return int(version)
 
 
 def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:
