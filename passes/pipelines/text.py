@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 from morello.errors import PipelineError
 
+DEEPEST = 100
+"""How deep pipelines may be nested: ops are nested less deep."""
+
 
 class PipelineTextError(PipelineError):
     """A pipeline that cannot be read, with the column at fault.
@@ -108,6 +111,7 @@ class _Reader:
         self.text = text
         self.offset = offset
         self.end = len(text) if end is None else end
+        self.depth = 0
 
     def error(self, what: str, remedy: str, at: int | None = None) -> PipelineTextError:
         where = self.offset if at is None else at
@@ -176,11 +180,17 @@ class _Reader:
 
     def parenthesised(self) -> tuple[Element, ...]:
         opened = self.offset
+        if self.depth == DEEPEST:
+            raise self.error(
+                f"pipelines are nested more than {DEEPEST} deep", "nest fewer"
+            )
         self.offset += 1
+        self.depth += 1
         elements = self.elements()
         if self.peek() != ")":
             raise self.error("this '(' is not closed", "add a ')'", opened)
         self.offset += 1
+        self.depth -= 1
         return elements
 
     def braced(self) -> str:
