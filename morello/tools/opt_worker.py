@@ -8,6 +8,7 @@ import io
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,7 @@ class _Run:
         self.single_step = step
         self.send = send
         self.errors = 0
+        self.first_line = 1
 
     def result(self, chunk: Chunk) -> bytes | None:
         """The printed op, or None after at least one error."""
@@ -170,7 +172,8 @@ class _Run:
     def transformed(self, chunk: Chunk) -> bytes | None:
         flags = self.flags
         self.send(Entered(PARSING))
-        op = self.parsed(chunk)
+        self.first_line = chunk.first_line
+        op = self.named(chunk)
         if flags.verify_roundtrip:
             self.check_roundtrip(op)
         pipeline = self.pipeline_for(op, chunk)
@@ -189,13 +192,24 @@ class _Run:
             return buffer.getvalue()
         return f"{self.printed(op)}\n".encode("utf-8", "surrogateescape")
 
+    def named(self, chunk: Chunk) -> ir.Operation:
+        """The op of a chunk; its locations have the name of the input.
+
+        The parser of modules takes no name of text, only files.
+        """
+        flags = self.flags
+        is_file = flags.input != "-" and Path(flags.input).is_file()
+        if is_file and not flags.split_input_file and not flags.no_implicit_module:
+            return ir.Module.parseFile(flags.input).operation
+        return self.parsed(chunk)
+
     def parsed(self, chunk: Chunk) -> ir.Operation:
         if self.flags.no_implicit_module:
             if isinstance(chunk.source, bytes):
                 raise MorelloError(
                     "bytecode is read as a module", "leave --no-implicit-module out"
                 )
-            return ir.Operation.parse(chunk.padded, source_name=PARSED_AS).operation
+            return ir.Operation.parse(chunk.padded, source_name=self.name).operation
         return ir.Module.parse(chunk.padded).operation
 
     def pipeline_for(self, op: ir.Operation, chunk: Chunk) -> Pipeline:
@@ -323,6 +337,9 @@ class _Run:
 
     def heard(self, diagnostic: Any) -> bool:
         plain = from_mlir(diagnostic, self.name)
+        if not plain.place.line and self.first_line > 1:  # of the chunk as a whole
+            place = replace(plain.place, line=self.first_line)
+            plain = replace(plain, place=place)
         if self.flags.mlir_disable_diagnostic_notes:
             plain = plain.with_notes(lambda note: note.startswith(OP_NOTE))
         if not self.flags.mlir_print_op_on_diagnostic:
