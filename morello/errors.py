@@ -5,6 +5,11 @@ as one message and no traceback. Any other exception is a defect of Morello.
 """
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """A text to be quoted in a message: of a long one the beginning."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def visible(text: str) -> str:
     """A text without characters that command a terminal, which stand as ``\\x1b``.
 
