@@ -8,7 +8,7 @@ option; without one it is `UNNAMED`. A module may be a stranger's: it names no f
 
 from typing import Any
 
-from morello.dialect.attributes import string_of
+from morello.dialect.attributes import attribute_of, string_of
 from morello.machine import Target, parse_target
 from morello.machine.text import UNNAMED
 from morello.mlir import ir
@@ -24,8 +24,8 @@ def named_target(op: Any) -> str | None:
     """
     found: ir.Operation | None = op.operation
     while found is not None:
-        if TARGET_ATTRIBUTE in found.attributes:
-            text = found.attributes[TARGET_ATTRIBUTE]
+        text = attribute_of(found, TARGET_ATTRIBUTE)
+        if text is not None:
             return string_of(text, f"'{TARGET_ATTRIBUTE}'")
         parent = found.parent
         found = None if parent is None else parent.operation

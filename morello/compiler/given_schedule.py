@@ -6,9 +6,11 @@ Everything else is refused at its place in the text, so that code, calls and arg
 of others never reach a kernel.
 """
 
+import re
 from collections.abc import Iterator
 
 from morello.dialect import load
+from morello.dialect.attributes import attribute_of, int_of
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.ops import SPEC_OPS, spec_ops
 from morello.dialect.options import option_forms
@@ -37,6 +39,12 @@ HANDLE_OPS = frozenset(
 MOST_STEPS = 100_000
 """Ops that a run of a schedule may take. The search's schedules take a few hundred."""
 
+MOST_CHARACTERS = 1 << 24
+"""Of the text of a schedule. The search's have some thousands."""
+
+DEEPEST = 200
+"""How deep brackets may be nested in it. The search's are nested six deep."""
+
 _SEQUENCE = "transform.named_sequence"
 _INCLUDE = "transform.include"
 _FOREACH = "transform.foreach"
@@ -62,7 +70,10 @@ def read_schedule(text: str, spec: Spec) -> ir.Module:
     for sequence in _sequences(module):
         _check_sequence(sequence)
     _check_length(module)
-    _renew(function, spec)
+    try:
+        _renew(function, spec)
+    except SpecError as error:
+        raise _refusal(spec_ops(function)[0], str(error)) from error
     return module
 
 
@@ -82,6 +93,7 @@ def named_target_in(text: str) -> str | None:
 
 
 def _parse(text: str) -> ir.Module:
+    _check_text(text)
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:
@@ -89,6 +101,48 @@ def _parse(text: str) -> ir.Module:
             f"the schedule is not a module of MLIR: {message_of(error)}",
             "start from the text of Kernel.schedule",
         ) from error
+
+
+_TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[\[({<]|[\])}>]|-(?:\s*-)*')
+"""Strings, comments and arrows, which hide brackets; brackets; and minus signs."""
+
+
+def _check_text(text: str) -> None:
+    """Refuse what MLIR's parser, which calls itself, could not survive.
+
+    Raises:
+        ScheduleError: brackets are nested too deeply, or it is no Unicode text.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ScheduleError(
+            f"the schedule has {len(text):,} characters",
+            f"give one of at most {MOST_CHARACTERS:,}",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ScheduleError(
+            f"{_place_at(text, error.start)}: the schedule holds a character that is "
+            "no Unicode text"
+        ) from error
+    depth = 0
+    for token in _TOKENS.finditer(text):
+        word = token[0]
+        if word in "[({<":
+            depth += 1
+        elif word in "])}>":
+            depth = max(depth - 1, 0)
+        if depth > DEEPEST or (word[0] == "-" and word.count("-") > DEEPEST):
+            raise ScheduleError(
+                f"{_place_at(text, token.start())}: the schedule is nested more than "
+                f"{DEEPEST} deep"
+            )
+
+
+def _place_at(text: str, offset: int) -> str:
+    """A place in a text as MLIR writes it."""
+    line_start = text.rfind("\n", 0, offset) + 1
+    return f'"-":{text.count(chr(10), 0, offset) + 1}:{offset - line_start + 1}'
 
 
 def message_of(error: ir.MLIRError) -> str:
@@ -247,7 +301,7 @@ def _ops(op: ir.Operation, in_loop: bool) -> Iterator[tuple[ir.Operation, bool]]
 
 
 def _check_length(module: ir.Module) -> None:
-    """Refuse a schedule whose inclusions multiply beyond `MOST_STEPS`.
+    """Refuse a schedule whose inclusions multiply beyond `MOST_STEPS`, or are deep.
 
     Raises:
         ScheduleError: at the sequence that is too long.
@@ -261,6 +315,10 @@ def _check_length(module: ir.Module) -> None:
         sequence = sequences[name]
         if name in within:
             raise _refusal(sequence, f"the sequence @{name} includes itself")
+        if len(within) > DEEPEST:
+            raise _refusal(
+                sequence, f"sequences include each other more than {DEEPEST} deep"
+            )
         if name not in steps:
             steps[name] = 0
             for op, _ in _ops(sequence, False):
@@ -301,7 +359,10 @@ def _renew(function: ir.Operation, spec: Spec) -> None:
     module = _anew(function, spec)
     made = function_of(module)
     new = spec_ops(made)[0]
-    if ID_ATTRIBUTE in goal.attributes:
-        new.attributes[ID_ATTRIBUTE] = goal.attributes[ID_ATTRIBUTE]
+    mark = attribute_of(goal, ID_ATTRIBUTE)
+    if mark is not None:
+        number = ir.IntegerType.get_signless(64)
+        value = int_of(mark, f"'{ID_ATTRIBUTE}'")
+        new.attributes[ID_ATTRIBUTE] = ir.IntegerAttr.get(number, value)
     made.move_before(function)
     function.erase()

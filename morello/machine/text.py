@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from morello.cost.coefficients import Coefficients, OpCosts
-from morello.errors import TargetError
+from morello.errors import TargetError, shortened
 from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
@@ -61,7 +61,7 @@ def parse_target(text: str) -> Target:
     match = _TEXT.fullmatch(text.strip())
     if match is None or match["name"] not in (*TARGETS, NATIVE):
         raise TargetError(
-            f"unknown target '{text}'",
+            f"unknown target '{shortened(text)}'",
             f"use one of {', '.join((*TARGETS, NATIVE))}, with changes in braces if "
             "wanted: avx2{threads=2}; or @FILE for a file that holds one",
         )
@@ -130,12 +130,13 @@ def _changes(text: str, changes: str) -> dict[str, int]:
         name, _, value = (part.strip() for part in change.partition("="))
         if name not in (*_OWN, *_COEFFICIENTS, *_OPS):
             raise TargetError(
-                f"the target '{text}' has no number '{name}'",
+                f"the target '{shortened(text)}' has no number '{shortened(name)}'",
                 f"those are {', '.join((*_OWN, *_COEFFICIENTS, *_OPS))}",
             )
         if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in found:
             raise TargetError(
-                f"'{change}' in the target '{text}' gives no number",
+                f"'{shortened(change)}' in the target '{shortened(text)}' gives no "
+                "number",
                 "write each once, as name=number",
             )
         found[name] = _flag(name, value) if name in _FLAGS else int(value)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 from morello.errors import PipelineError
 
+_WIDTH = 400
+"""Characters of a line that a picture shows."""
+
 DEEPEST = 100
 """How deep pipelines may be nested: ops are nested less deep."""
 
@@ -34,7 +37,11 @@ class PipelineTextError(PipelineError):
         start = self.text.rfind("\n", 0, self.offset) + 1
         end = self.text.find("\n", self.offset)
         line = self.text[start : end if end >= 0 else None].replace("\t", " ")
-        return f"{line}\n{' ' * (self.offset - start)}^"
+        column = self.offset - start
+        if len(line) > _WIDTH:  # what is around the character
+            first = max(column - _WIDTH // 2, 0)
+            line, column = line[first : first + _WIDTH], column - first
+        return f"{line}\n{' ' * column}^"
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,19 @@ import pytest
 import morello
 from morello.compiler.hand_schedule import read_program
 from morello.compiler.target_choice import schedule_target
+from morello.dialect.transform import action_op
 from morello.errors import MorelloError, ScheduleError, TargetError
 from morello.machine import AVX2
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.spec import parse_spec
-from tests.compiler.test_partial_schedule import END, MATCH, MODULE, SPEC, include
+from tests.compiler.test_partial_schedule import (
+    END,
+    MATCH,
+    MODULE,
+    SPEC,
+    include,
+    tile,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -195,3 +203,77 @@ def test_a_comment_names_no_target(schedule: str) -> None:
     assert schedule_target('// morello.target = "avx2-zen3"\n' + schedule) == AVX2
     wanted = schedule.replace('"avx2"', '"avx2-zen3"')
     assert schedule_target('// morello.target = "avx2"\n' + wanted) == AVX2_ZEN3
+
+
+def with_attribute(schedule: str, value: str) -> str:
+    """The schedule whose Spec's op has one more attribute."""
+    return schedule.replace("serial = true", f"serial = true, a = {value}")
+
+
+MANY = 100_000
+
+CRASHES = {
+    "modules": lambda s: "module{" * MANY,
+    "arrays": lambda s: with_attribute(s, "[" * MANY),
+    "dictionaries": lambda s: "module attributes {a = " + "{a=" * MANY,
+    "types": lambda s: with_attribute(s, "tuple<" * MANY),
+    "locations": lambda s: f"{s} loc({'callsite(' * MANY}",
+    "elements": lambda s: with_attribute(s, f"dense<{'[' * MANY}"),
+    "signs": lambda s: with_attribute(s, f"affine_map<(d0) -> ({'-' * MANY}d0)>"),
+    "signs apart": lambda s: with_attribute(s, f"affine_map<(d0)->({'- ' * MANY}d0)>"),
+    "brackets behind a string": lambda s: with_attribute(s, f'["\\"", {"[" * MANY}'),
+    "brackets behind a comment": lambda s: f'// "\n{"module{" * MANY}',
+}
+"""Texts whose parsing would end the process: MLIR's parser calls itself."""
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_a_text_that_would_crash_the_parser_is_refused(
+    name: str, schedule: str
+) -> None:
+    with pytest.raises(ScheduleError, match=r'^"-":\d+:\d+: .* more than 200 deep$'):
+        morello.compile(SQUARE, schedule=CRASHES[name](schedule))
+
+
+def test_brackets_in_strings_and_comments_are_text(schedule: str) -> None:
+    given = f"// {'{' * 999}\n{schedule}// {'<' * 999}"
+    assert morello.compile(SQUARE, schedule=given).schedule == given
+    with pytest.raises(ScheduleError, match=r"attribute 'a' of 'morello\.matmul'"):
+        morello.compile(SQUARE, schedule=with_attribute(schedule, f'"{"[" * 999}"'))
+
+
+def test_text_that_is_no_unicode_is_refused(schedule: str) -> None:
+    given = schedule.replace("  func.func", "\n // \udc80\n  func.func", 1)
+    with pytest.raises(ScheduleError, match=r'^"-":3:5: .*is no Unicode text'):
+        morello.compile(SQUARE, schedule=given)
+
+
+@pytest.mark.parametrize(
+    "value", ["array<i65536: 4>", "array<f16: 1.0>", "array<i128: 1>", "1.0"]
+)
+def test_attributes_that_the_bindings_have_no_class_for(
+    value: str, schedule: str
+) -> None:
+    for name in ("sizes", "morello.id", "limits", "serial", "morello.target", "dim"):
+        given = re.sub(rf"\b{name} = [^,}}]*(<[^>]*>)?", f"{name} = {value}", schedule)
+        if given == schedule:  # it takes none: another op has it
+            continue
+        with pytest.raises(ScheduleError, match=r'"-":\d+:\d+: '):
+            morello.compile(SQUARE, schedule=given)
+
+
+def test_a_handle_to_very_many_specs_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each tile adds to what is matched: a few ops, and as many Specs as one likes."""
+    lines = "".join(
+        f'%m{size} = transform.structured.match ops{{["morello.move"]}} in %root : '
+        "(!transform.any_op) -> !transform.any_op\n"
+        + tile(f"t{size}", f"m{size}", size)
+        for size in (512, 256, 128)
+    )
+    root = MATCH.split("%m")[0]
+    given = MODULE.replace("20", "1023") + root + lines + END + "}"
+    monkeypatch.setattr(action_op, "MOST_SPECS", 2)
+    with pytest.raises(ScheduleError, match="is given 3 Specs at once; at most 2"):
+        morello.compile("move:4x1023:f32", schedule=given)
