@@ -55,7 +55,9 @@ def test_random_inputs_are_exact(spec: str, capsys: pytest.CaptureFixture[str]) 
     assert err == ""
     assert re.search(r"^result +exact: .* the definition's, bit for bit$", out, re.M)
     assert re.search(r"^spec +\w+:.* on avx2$", out, re.M)
-    assert re.search(r"^kernel +found in .*, compiled in .* cycles$", out, re.M)
+    assert re.search(r"^kernel +found in .*, compiled in \S+ \w?s$", out, re.M)
+    assert re.search(r"^threads +1 allowed, 1 used$", out, re.M)
+    assert re.search(r"^cost +[\d.,]+ cycles = \S+ .?s at 3 GHz$", out, re.M)
 
 
 @pytest.mark.usefixtures("one_database")
@@ -130,7 +132,7 @@ def test_given_schedule(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--stage", "schedule", "-o", "max.mlir"]
     assert main(["emit", "max:5x7:f32", *flags]) == 0
     assert main(["run", "max:5x7:f32", "--schedule", "max.mlir"]) == 0
-    assert "kernel  from the given schedule, compiled in" in capsys.readouterr().out
+    assert "kernel   from the given schedule, compiled in" in capsys.readouterr().out
     assert main(["run", "max:5x8:f32", "--schedule", "max.mlir"]) == 1
     assert "the schedule is for another Spec than max:5x8" in capsys.readouterr().err
 

@@ -130,7 +130,7 @@ class Database:
     """A database file; safe to share between threads, and after a fork.
 
     Args:
-        path: the file; it and its folder are made if they are not there.
+        path: the file; it is made if it is not there, in a folder that is.
         is_writable: else the file must exist and is not touched.
 
     Raises:
@@ -389,7 +389,8 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
         sqlite3.Error, OSError: it cannot be opened.
     """
     if is_writable:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {path.absolute().parent}")
         connection = _open(path, "mode=rwc")
         try:
             _prepare(connection, path)
