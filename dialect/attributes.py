@@ -10,11 +10,13 @@ The bindings do not check the content of an attribute, so each ``…_of`` does, 
 verifiers of ops call them. A ``…_attr`` takes a value that has been checked already.
 """
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from morello.dialect.definition import Morello
-from morello.errors import SpecError
+from morello.errors import SpecError, shortened
 from morello.mlir import ir
 from morello.spec import Dtype, Layout, Level, Limits, TensorSpec
 
@@ -26,6 +28,45 @@ TENSOR_FORM = (
     '#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0 : i64> '
     "(dtype, level, layout, contiguous, vector width)"
 )
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """Refuse attributes that the bindings have no class for, as arrays of ``i128``.
+
+    Raises:
+        SpecError: one was met.
+    """
+    try:
+        yield
+    except TypeError as error:
+        if _NO_CLASS not in str(error):
+            raise
+        raise SpecError(
+            f"the bindings have no class for {_quoted(str(error))}",
+            "write an attribute of another type",
+        ) from error
+
+
+_NO_CLASS = "Can't cast unknown element type"
+
+
+def _quoted(error: str) -> str:
+    """The attribute that an error of the bindings is about."""
+    return shortened(error.partition("Attribute(")[2].removesuffix("))"))
+
+
+def attribute_of(op: Any, name: str) -> ir.Attribute | None:
+    """An attribute of an op; None if it has none of that name.
+
+    Raises:
+        SpecError: the bindings have no class for it.
+    """
+    if name not in op.attributes:
+        return None
+    with reading():
+        found: ir.Attribute = op.attributes[name]
+        return found
 
 
 class LayoutAttr(Morello.Attribute, name="layout"):

@@ -21,3 +21,15 @@ def place(location: ir.Location | str) -> str:
         return "an unknown place"
     name, line, column = found.groups()
     return f"{line}:{column}" if name == _NAMELESS else f"{name}:{line}:{column}"
+
+
+def plain_location(location: ir.Location) -> ir.Location:
+    """File, line and column of a location, in its context, without what else it holds.
+
+    A location may hold attributes, of which some reach the object as debug information.
+    """
+    found = _FILE_LINE_COLUMN.search(str(location))
+    if found is None:
+        return ir.Location.unknown(location.context)
+    _, line, column = found.groups()
+    return ir.Location.file(_NAMELESS, int(line), int(column), location.context)

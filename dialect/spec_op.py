@@ -12,6 +12,7 @@ from morello.dialect.attributes import (
     bool_of,
     limits_attr,
     limits_of,
+    reading,
     tensor_attr,
     tensor_of,
 )
@@ -56,7 +57,7 @@ class SpecOp(Morello.Operation):
 def verified(op: Any, check: Callable[[], None]) -> bool:
     """Run a check of a verifier; what it refuses is reported at the op."""
     try:
-        with op.location:
+        with op.location, reading():
             check()
     except SpecError as error:
         op.location.emit_error(f"'{op.operation.name}' op {error}")

@@ -3,13 +3,13 @@
 The attribute ``morello.target`` on the module, or on any op around the one that asks
 (the nearest counts), names it. Whoever makes a module for a particular target sets it,
 as `morello.dialect.build.spec_function` does and `morello-apply-schedule` with its
-option; without one it is `UNNAMED`.
+option; without one it is `UNNAMED`. A module may be a stranger's: it names no file.
 """
 
 from typing import Any
 
-from morello.dialect.attributes import string_of
-from morello.machine import Target, find_target
+from morello.dialect.attributes import attribute_of, string_of
+from morello.machine import Target, parse_target
 from morello.machine.text import UNNAMED
 from morello.mlir import ir
 
@@ -24,8 +24,8 @@ def named_target(op: Any) -> str | None:
     """
     found: ir.Operation | None = op.operation
     while found is not None:
-        if TARGET_ATTRIBUTE in found.attributes:
-            text = found.attributes[TARGET_ATTRIBUTE]
+        text = attribute_of(found, TARGET_ATTRIBUTE)
+        if text is not None:
             return string_of(text, f"'{TARGET_ATTRIBUTE}'")
         parent = found.parent
         found = None if parent is None else parent.operation
@@ -39,4 +39,4 @@ def target_of(op: Any) -> Target:
         SpecError: the attribute is not a string.
         TargetError: no target has this name.
     """
-    return find_target(named_target(op) or UNNAMED)
+    return parse_target(named_target(op) or UNNAMED)

@@ -5,6 +5,28 @@ as one message and no traceback. Any other exception is a defect of Morello.
 """
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """A text to be quoted in a message: of a long one the beginning."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def visible(text: str) -> str:
+    """A text without characters that command a terminal, which stand as ``\\x1b``.
+
+    Messages quote files and databases of strangers. New lines and tabs stay.
+    """
+    return "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char.isprintable() or char in "\n\t":
+        return char
+    # Bytes of a file's name that are not UTF-8 are written as they are.
+    if "\udc80" <= char <= "\udcff":
+        return char
+    return char.encode("unicode_escape").decode()
+
+
 class MorelloError(Exception):
     """What is wrong, where, why, and what to do about it.
 
@@ -14,9 +36,9 @@ class MorelloError(Exception):
     """
 
     def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"{what}; {remedy}" if remedy else what)
-        self.what = what
-        self.remedy = remedy
+        self.what = visible(what)
+        self.remedy = visible(remedy)
+        super().__init__(f"{self.what}; {self.remedy}" if remedy else self.what)
 
 
 class SpecError(MorelloError):

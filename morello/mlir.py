@@ -39,10 +39,19 @@ def dialect(name: str) -> Any:
 
 if TYPE_CHECKING:
     from torch_mlir import ir, rewrite
-    from torch_mlir.passmanager import PassManager
+    from torch_mlir.passmanager import PassDisplayMode, PassManager
 else:
     ir = importlib.import_module(f"{BACKEND}.ir")
     rewrite = importlib.import_module(f"{BACKEND}.rewrite")
-    PassManager = importlib.import_module(f"{BACKEND}.passmanager").PassManager
+    _passmanager = importlib.import_module(f"{BACKEND}.passmanager")
+    PassManager = _passmanager.PassManager
+    PassDisplayMode = _passmanager.PassDisplayMode
 
-__all__ = ["BACKEND", "PassManager", "dialect", "ir", "rewrite"]
+__all__ = [
+    "BACKEND",
+    "PassDisplayMode",
+    "PassManager",
+    "dialect",
+    "ir",
+    "rewrite",
+]

@@ -23,7 +23,7 @@ from morello.dialect import load
 from morello.dialect.places import place
 from morello.dialect.target import TARGET_ATTRIBUTE, named_target
 from morello.errors import MorelloError
-from morello.machine import find_target
+from morello.machine import find_target, parse_target, print_target
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure, option
 
@@ -74,18 +74,20 @@ class ApplySchedule(Pass):
         """Record the target in the module, for the transform ops and later passes."""
         try:
             given = named_target(module)
-            if given is not None:
-                find_target(given)
+            held = None if given is None else parse_target(given)
         except MorelloError as error:
             raise PassFailure(module.location, str(error)) from error
-        if self.target and given is not None and given != self.target:
+        if not self.target:
+            return
+        wanted = find_target(self.target)
+        if held not in (None, wanted):
             raise PassFailure(
                 module.location,
                 f"the module is for the target '{given}', but the option says "
                 f"'{self.target}'; leave one of them out",
             )
-        if self.target:
-            module.attributes[TARGET_ATTRIBUTE] = ir.StringAttr.get(self.target)
+        text = ir.StringAttr.get(print_target(wanted))
+        module.attributes[TARGET_ATTRIBUTE] = text
 
 
 def named_sequences(module: ir.Operation) -> dict[str, ir.Operation]:

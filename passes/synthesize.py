@@ -12,7 +12,7 @@ from morello.dialect.build import spec_of
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.errors import MorelloError
-from morello.machine import find_target
+from morello.machine import find_target, print_target
 from morello.mlir import ir
 from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
@@ -56,7 +56,7 @@ class Synthesize(Pass):
         load(module.context)
         if self.target:
             with module.context:
-                text = ir.StringAttr.get(self.target)
+                text = ir.StringAttr.get(print_target(find_target(self.target)))
                 module.attributes[TARGET_ATTRIBUTE] = text
         if self.fill and ENTRY in named_sequences(module):
             fill_schedule(module, _best)

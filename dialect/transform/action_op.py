@@ -56,6 +56,10 @@ class Site:
         return next((h for h in self.rewrite.holes if h.role == role), None)
 
 
+MOST_SPECS = 10_000
+"""Of one handle. Every action can double them, so a short schedule could ask for any
+number."""
+
 Left = Mapping[str, ir.Operation]
 """The op that a rewriting leaves for each role."""
 
@@ -133,6 +137,12 @@ class ActionOp:
     def apply(self, op: Any, rewriter: Any, results: Any, state: Any) -> Any:
         """Rewrite every op of the handle of the transform op ``op``."""
         payload = list(state.get_payload_ops(op.target))
+        if len(payload) > MOST_SPECS:
+            op.location.emit_error(
+                f"'{self.name}' op is given {len(payload):,} Specs at once; at most "
+                f"{MOST_SPECS:,}: tile in fewer parts"
+            )
+            return transform.DiagnosedSilenceableFailure.DefiniteFailure
         action = read_action(self.action, op)
         sites = []
         for target in payload:
@@ -148,7 +158,11 @@ class ActionOp:
             for role, child in made.items():
                 left[role].append(child)
             record(site.op, action, site.rewrite, made)
-            charge(site.op, site.rewrite.cost)
+            try:
+                charge(site.op, site.rewrite.cost)
+            except MorelloError as error:
+                op.location.emit_error(_refusal(self.name, error, site.op))
+                return transform.DiagnosedSilenceableFailure.DefiniteFailure
             rewriter.erase_op(site.op)
         for result, role in zip(op.results, self.roles, strict=True):
             results.set_ops(result, left[role])

@@ -9,7 +9,7 @@ to lie in L3.
 
 import functools
 
-from morello.dialect.attributes import string_of
+from morello.dialect.attributes import attribute_of, int_of, string_of
 from morello.dialect.ops import spec_ops
 from morello.errors import SpecError
 from morello.machine import Target
@@ -37,8 +37,9 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
     function = _function(op)
     if function is None:
         return target
-    if GOAL_ATTRIBUTE in function.attributes:
-        goal = string_of(function.attributes[GOAL_ATTRIBUTE], f"'{GOAL_ATTRIBUTE}'")
+    given = attribute_of(function, GOAL_ATTRIBUTE)
+    if given is not None:
+        goal = string_of(given, f"'{GOAL_ATTRIBUTE}'")
     elif COST_ATTRIBUTE in function.attributes or len(spec_ops(function)) != 1:
         return target
     else:
@@ -57,20 +58,36 @@ def _at(target: Target, goal: str) -> Target:
 
 
 def charge(op: ir.Operation, cost: int) -> None:
-    """Add the cost of rewriting ``op``, once for each time that it runs."""
+    """Add the cost of rewriting ``op``, once for each time that it runs.
+
+    Raises:
+        SpecError: the sum is no number of 64 bits, or one of the attributes that it is
+            made of is no integer.
+    """
     function = _function(op)
     if function is None:
         return
     total = price_of(function) + cost * runs(op)
+    if total > _MOST:
+        raise SpecError(
+            f"the function costs more than {_MOST} millicycles", "use smaller sizes"
+        )
     kind = ir.IntegerType.get_signless(64)
     function.attributes[COST_ATTRIBUTE] = ir.IntegerAttr.get(kind, total)
 
 
+_MOST = (1 << 63) - 1
+"""What an attribute of 64 bits holds."""
+
+
 def price_of(function: ir.Operation) -> int:
-    """The millicycles of a call, as far as a schedule has run on a function."""
-    if COST_ATTRIBUTE not in function.attributes:
-        return 0
-    return int(ir.IntegerAttr(function.attributes[COST_ATTRIBUTE]).value)
+    """The millicycles of a call, as far as a schedule has run on a function.
+
+    Raises:
+        SpecError: the attribute is no integer.
+    """
+    given = attribute_of(function, COST_ATTRIBUTE)
+    return 0 if given is None else int_of(given, f"'{COST_ATTRIBUTE}'")
 
 
 def runs(op: ir.Operation) -> int:
@@ -85,11 +102,11 @@ def runs(op: ir.Operation) -> int:
         loop = parent.operation
         if COUNTED_ATTRIBUTE in loop.attributes and block != loop.regions[0].blocks[0]:
             return 0
-        if TRIPS_ATTRIBUTE in loop.attributes:
-            count *= int(ir.IntegerAttr(loop.attributes[TRIPS_ATTRIBUTE]).value)
+        trips = attribute_of(loop, TRIPS_ATTRIBUTE)
+        if trips is not None:
+            count *= int_of(trips, f"'{TRIPS_ATTRIBUTE}'")
         elif loop.name == "scf.for":
-            lower, upper, step = (_constant(loop.operands[i]) for i in range(3))
-            count *= -(-(upper - lower) // step)
+            count *= _trips(loop)
         block, parent = loop.block, loop.parent
     return count
 
@@ -101,6 +118,19 @@ def _function(op: ir.Operation) -> ir.Operation | None:
     return None if parent is None else parent.operation
 
 
-def _constant(value: ir.Value) -> int:
-    """The number that an index constant is."""
-    return int(ir.IntegerAttr(value.owner.attributes["value"]).value)
+def _trips(loop: ir.Operation) -> int:
+    """The trips of a loop; 1 where bounds are not known, as of one around a Spec."""
+    bounds = [_constant(loop.operands[i]) for i in range(3)]
+    known = [bound for bound in bounds if bound is not None]
+    if len(known) < len(bounds) or known[2] < 1:
+        return 1
+    lower, upper, step = known
+    return max(-(-(upper - lower) // step), 0)
+
+
+def _constant(value: ir.Value) -> int | None:
+    """The number that an index constant is; None for what is computed."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(owner.attributes["value"]).value)

@@ -140,3 +140,25 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = 1, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }
+
+// -----
+
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  // expected-error@+1 {{the bindings have no class for array<i65536: 4>; write an attribute of another type}}
+  "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i65536: 4>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  // expected-error@+1 {{the bindings have no class for array<f16: 1.000000e+00>}}
+  "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, array<f16: 1.0>, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}

@@ -5,10 +5,11 @@
 // RUN: %morello-opt %s -p 'builtin.module(morello-lower-to-llvm)' | %morello-opt - -p 'builtin.module(morello-lower-to-llvm)' | FileCheck %s
 // RUN: not %morello-opt %s -p 'builtin.module(func.func(morello-lower-to-llvm))' 2>&1 | FileCheck %s --check-prefix=NESTED
 
-// PASSES: morello-entry-points,canonicalize
-// PASSES-SAME: convert-func-to-llvm{
+// PASSES: morello-entry-points,
+// PASSES-NEXT: canonicalize{
+// PASSES: convert-func-to-llvm{
 // PASSES-SAME: use-bare-ptr-memref-call-conv
-// PASSES-SAME: morello-check-lowered
+// PASSES: morello-check-lowered
 // NESTED: 'morello-lower-to-llvm' rewrites modules and cannot be nested in 'func.func'
 
 // Bare pointers, noalias, and the alignment of an element.

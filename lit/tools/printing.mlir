@@ -6,7 +6,7 @@
 // RUN: %morello-opt %s -p 'builtin.module(cse)' --mlir-timing -o %t 2>&1 | FileCheck %s --check-prefix=TIMING
 
 // AFTER: IR Dump After CSEPass
-// AFTER: IR Dump After test-fail{how=pass}
+// AFTER: IR Dump After Fail: test-fail{how=pass times=1 loud=false} //----- //
 // AFTER: attributes {tested}
 // BEFORE: IR Dump Before CSEPass
 // CHANGE-NOT: SymbolDCE

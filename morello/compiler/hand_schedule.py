@@ -4,7 +4,7 @@
 Spec that the schedule leaves is a hole.
 """
 
-from morello.compiler.stages import check_goal, parse_schedule, place_text
+from morello.compiler.given_schedule import place_text, read_schedule
 from morello.cost.operand_context import PLAIN
 from morello.dialect import load
 from morello.dialect.ops import spec_ops
@@ -33,8 +33,7 @@ def read_program(schedule: str, spec: Spec, target: Target) -> Partial:
     """
     with ir.Context() as context, ir.Location.unknown():
         load(context)
-        module = parse_schedule(schedule)
-        check_goal(module, spec)
+        module = read_schedule(schedule, spec)
         _set_target(module, target.in_context(PLAIN))
         with tracing() as trace:
             root = trace.number(spec_ops(module.operation)[0])

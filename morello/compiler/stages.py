@@ -6,14 +6,20 @@ search or given), the loops and vectors that the schedule makes, and the LLVM IR
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
+from morello.compiler.given_schedule import (
+    function_of,
+    message_of,
+    place_text,
+    read_schedule,
+)
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
-from morello.dialect.ops import spec_ops
 from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
 from morello.errors import ScheduleError
+from morello.jit.runtime_calls import check_calls
 from morello.jit.translate import lower_to_llvm_text
 from morello.machine import Target
 from morello.mlir import ir
@@ -83,8 +89,7 @@ def build_stages(
         load(context)
         if isinstance(program, str):
             text, solution = program, None
-            module = parse_schedule(text)
-            check_goal(module, spec)
+            module = read_schedule(text, spec)
             if search is not None:
                 filled = _fill(module, search)
                 text = str(module) if filled else program
@@ -93,13 +98,15 @@ def build_stages(
             module = spec_module(spec, target)
             add_schedule(module.operation, lambda op: impl)
             text = str(module)
-        name = _function(module)
+        name = function_name(spec, target)
+        _rename(module, name)
         _lower(module)
-        function = next(_functions(module))
+        function = function_of(module)
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         cost = price_of(function)
         mlir = str(module)
         llvm = lower_to_llvm_text(module)
+        check_calls(llvm)
     return Stages(
         spec, target, name, text, mlir, llvm, workspace, cost, solution, filled
     )
@@ -131,69 +138,16 @@ def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
     return tuple(found)
 
 
+def _rename(module: ir.Module, name: str) -> None:
+    """Call the function of a module by the name of its Spec.
+
+    A given module's own may be that of a function that kernels call.
+    """
+    function_of(module).attributes["sym_name"] = ir.StringAttr.get(name)
+
+
 def _lower(module: ir.Module) -> None:
     try:
         Pipeline.parse(LOWER).run(module.operation)
     except ir.MLIRError as error:
-        raise ScheduleError(_message(error)) from error
-
-
-def _message(error: ir.MLIRError) -> str:
-    found = []
-    for diagnostic in error.error_diagnostics:
-        found.append(f"{place_text(diagnostic.location)}: {diagnostic.message}")
-    return "; ".join(found) or str(error)
-
-
-def place_text(location: ir.Location) -> str:
-    """A location as it stands in messages: ``"-":12:5``."""
-    return str(location).removeprefix("loc(").removesuffix(")")
-
-
-def parse_schedule(schedule: str) -> ir.Module:
-    """The module of a schedule, in the current context.
-
-    Raises:
-        ScheduleError: the text cannot be read.
-    """
-    try:
-        return ir.Module.parse(schedule)
-    except ir.MLIRError as error:
-        raise ScheduleError(
-            f"the schedule is not a module of MLIR: {_message(error)}",
-            "start from the text of Kernel.schedule",
-        ) from error
-
-
-def _functions(module: ir.Module) -> Iterator[ir.Operation]:
-    for op in module.body.operations:
-        if op.operation.name == "func.func":
-            yield op.operation
-
-
-def _function(module: ir.Module) -> str:
-    """The name of the only function of a module."""
-    names = [ir.StringAttr(f.attributes["sym_name"]).value for f in _functions(module)]
-    if len(names) != 1:
-        raise ScheduleError(
-            f"the schedule's module has {len(names)} functions",
-            "keep the one that holds the Spec",
-        )
-    return str(names[0])
-
-
-def check_goal(module: ir.Module, spec: Spec) -> None:
-    """Refuse a module that holds another Spec than the one to be compiled.
-
-    Raises:
-        ScheduleError: it does.
-    """
-    ops = spec_ops(module.operation)
-    found = [spec_of(op) for op in ops]
-    if found != [spec]:
-        held = "; ".join(map(str, found)) or "none"
-        place = f"{place_text(ops[0].location)}: " if ops else ""
-        raise ScheduleError(
-            f"{place}the schedule is for another Spec than {spec}: its module holds "
-            f"{held}"
-        )
+        raise ScheduleError(message_of(error)) from error

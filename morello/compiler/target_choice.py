@@ -1,16 +1,14 @@
 """The choice of a target: argument, schedule, environment, machine."""
 
 import dataclasses
+import functools
 import os
-import re
 
 from morello.errors import TargetError
-from morello.machine import Target, find_target
+from morello.machine import Target, find_target, parse_target
 from morello.machine.text import NATIVE, UNNAMED
 
 VARIABLE = "MORELLO_TARGET"
-
-_NAMED = re.compile(r'morello\.target = "([^"]+)"')
 
 
 def chosen_target(given: str | Target | None, schedule: str | None = None) -> Target:
@@ -23,6 +21,7 @@ def chosen_target(given: str | Target | None, schedule: str | None = None) -> Ta
 
     Raises:
         TargetError: no target has the name.
+        ScheduleError: the schedule is not a module.
     """
     if isinstance(given, Target):
         return given
@@ -39,11 +38,15 @@ def chosen_target(given: str | Target | None, schedule: str | None = None) -> Ta
         raise TargetError(f"{VARIABLE}: {error.what}", error.remedy) from None
 
 
+@functools.lru_cache(maxsize=4)
 def schedule_target(schedule: str) -> Target:
     """The target that a module with a schedule was made for.
 
     Raises:
-        TargetError: it is not known.
+        ScheduleError: the text is not a module.
+        TargetError: its target is not known.
     """
-    named = _NAMED.search(schedule)
-    return find_target(named[1] if named else UNNAMED)
+    # MLIR is imported only where there is a schedule.
+    from morello.compiler.given_schedule import named_target_in
+
+    return parse_target(named_target_in(schedule) or UNNAMED)

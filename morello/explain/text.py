@@ -61,8 +61,7 @@ def _header(explanation: Explanation, clock: Clock) -> str:
     statistics = found.statistics
     return (
         f"{print_spec(found.spec, found.target.limits)} on {found.target.name}\n"
-        f"predicted: {clock.cycles(found.cost)} = {clock.micros(found.cost)} at "
-        f"{clock.gigahertz:g} GHz\n"
+        f"predicted: {clock.cost(found.cost)}\n"
         f"memory: {limits.vrf} registers, {limits.l1} lines of L1, {limits.l2} of L2\n"
         f"program: {len(nodes)} nodes, {searched_text(statistics)}"
     )

@@ -9,6 +9,9 @@ MILLI = 1000
 """Millicycles of a cycle."""
 
 
+GIGAHERTZ = 3.0
+"""The clock at which costs are shown, if nobody says otherwise."""
+
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -22,6 +25,11 @@ class Clock:
     def cycles(self, cost: int) -> str:
         """Cycles, to a tenth below a hundred: ``2,310,220 cycles``."""
         return f"{cycle_count(cost)} cycles"
+
+    def cost(self, cost: int) -> str:
+        """Cycles and time, as every command prints a cost: ``949 cycles = 316 ns at 3
+        GHz``."""
+        return f"{self.cycles(cost)} = {self.micros(cost)} at {self.gigahertz:g} GHz"
 
     def micros(self, cost: int) -> str:
         """The time at the clock: ``12.3 µs``; nanoseconds, ms or s where they fit."""

@@ -7,6 +7,13 @@ it from a file; `host.py` says what the machine at hand has.
 
 from morello.machine.avx2 import AVX2
 from morello.machine.target import Target
-from morello.machine.text import TARGETS, find_target, print_target
+from morello.machine.text import TARGETS, find_target, parse_target, print_target
 
-__all__ = ["AVX2", "TARGETS", "Target", "find_target", "print_target"]
+__all__ = [
+    "AVX2",
+    "TARGETS",
+    "Target",
+    "find_target",
+    "parse_target",
+    "print_target",
+]

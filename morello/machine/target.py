@@ -25,6 +25,33 @@ MAX_THREADS = 1024
 """Of a parallel loop: the processors of an affinity mask of Linux."""
 
 
+RANGES = {
+    "l1_lines": (4, 1 << 20),
+    "l1_ways": (1, 1 << 20),
+    "l2_lines": (8, 1 << 24),
+    "l3_lines": (1, 1 << 32),
+    "first_part": (1, 1 << 31),
+    "threads": (1, MAX_THREADS),
+}
+"""The least and the most that each number of a target can be."""
+
+MOST_COST = 10**9
+"""Of one thing, in 1/1000 cycle: a million cycles. Sums of products stay numbers."""
+
+
+def _check(target: str, name: str, value: int, least: int, most: int) -> None:
+    """Refuse a number that no machine has.
+
+    Raises:
+        TargetError: it is out of range.
+    """
+    if not least <= value <= most:
+        raise TargetError(
+            f"the target '{target}' has {name}={value}",
+            f"give a whole number from {least} to {most}",
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class Target:
     """A machine: levels, capacities, vector width, costs and kernels.
@@ -64,13 +91,23 @@ class Target:
     """How the operands of the goal lie that is searched for."""
 
     def __post_init__(self) -> None:
-        for name in ("l1_lines", "l1_ways", "l2_lines"):
-            if getattr(self, name) < 1:
-                raise TargetError(f"the target '{self.name}' has no {name}")
-        if not 1 <= self.threads <= MAX_THREADS:
+        for name, (least, most) in RANGES.items():
+            _check(self.name, name, getattr(self, name), least, most)
+        for costs in (self.coefficients, self.ops):
+            for field in dataclasses.fields(costs):
+                value = getattr(costs, field.name)
+                _check(self.name, field.name, value, 0, MOST_COST)
+        for name in ("l1_lines", "l2_lines"):
+            if getattr(self, name).bit_count() != 1:
+                raise TargetError(
+                    f"the target '{self.name}' has {name}={getattr(self, name)}",
+                    "give a power of two",
+                )
+        if self.l1_lines % self.l1_ways:
             raise TargetError(
-                f"the target '{self.name}' has {self.threads} threads",
-                f"give at least 1, and at most {MAX_THREADS}",
+                f"the target '{self.name}' has l1_ways={self.l1_ways}, into which its "
+                f"l1_lines={self.l1_lines} cannot be divided",
+                "give a power of two that is no more",
             )
 
     def at(self, goal: Spec) -> "Target":

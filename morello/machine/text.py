@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from morello.cost.coefficients import Coefficients, OpCosts
-from morello.errors import TargetError
+from morello.errors import TargetError, shortened
 from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
@@ -44,19 +44,24 @@ def find_target(text: str) -> Target:
     """
     text = text.strip()
     if not text.startswith("@"):
-        return _parse(text)
+        return parse_target(text)
     held = read_target_file(text[1:])
     try:
-        return _parse(held)
+        return parse_target(held)
     except TargetError as error:
         raise TargetError(f"{text[1:]}: {error.what}", error.remedy) from None
 
 
-def _parse(text: str) -> Target:
+def parse_target(text: str) -> Target:
+    """The target written ``text``, in which no file is named: as a module names it.
+
+    Raises:
+        TargetError: no target has this name, or a change cannot be read or made.
+    """
     match = _TEXT.fullmatch(text.strip())
     if match is None or match["name"] not in (*TARGETS, NATIVE):
         raise TargetError(
-            f"unknown target '{text}'",
+            f"unknown target '{shortened(text)}'",
             f"use one of {', '.join((*TARGETS, NATIVE))}, with changes in braces if "
             "wanted: avx2{threads=2}; or @FILE for a file that holds one",
         )
@@ -125,12 +130,13 @@ def _changes(text: str, changes: str) -> dict[str, int]:
         name, _, value = (part.strip() for part in change.partition("="))
         if name not in (*_OWN, *_COEFFICIENTS, *_OPS):
             raise TargetError(
-                f"the target '{text}' has no number '{name}'",
+                f"the target '{shortened(text)}' has no number '{shortened(name)}'",
                 f"those are {', '.join((*_OWN, *_COEFFICIENTS, *_OPS))}",
             )
         if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in found:
             raise TargetError(
-                f"'{change}' in the target '{text}' gives no number",
+                f"'{shortened(change)}' in the target '{shortened(text)}' gives no "
+                "number",
                 "write each once, as name=number",
             )
         found[name] = _flag(name, value) if name in _FLAGS else int(value)

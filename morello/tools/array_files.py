@@ -1,10 +1,13 @@
 """Operands in ``.npy`` files: read for a Spec's operand, written all or nothing."""
 
+import dataclasses
 import io
-from typing import Any
+import math
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from morello.errors import shortened
 from morello.spec import Array, Spec
 from morello.tools.input_output import InputError, UsageError, write_output
 
@@ -19,23 +22,17 @@ def read_operand(path: str, spec: Spec, operand: int) -> Array:
         InputError: it holds no array, or one of another dtype or shape.
     """
     name = f"input '{spec.kind.operands[operand].name}'"
-    array = _load(path, name)
     dtype = spec.dtypes[operand].numpy
-    if dtype.kind == "V" and array.dtype == np.dtype(f"V{dtype.itemsize}"):
-        array = array.view(dtype)
-    if array.dtype != dtype:
-        raise InputError(
-            f"{name}: {path} has dtype {_dtype_name(array.dtype)}, not {dtype.name}",
-            f"convert it, e.g. array.astype('{dtype.name}')",
-        )
-    shapes = logical_shapes(spec, operand)
-    if array.shape not in shapes:
-        wanted = " or ".join(map(str, shapes))
-        raise InputError(
-            f"{name}: {path} has shape {array.shape}, not {wanted}",
-            "give the array in the order of the Spec's dimensions, whatever its layout",
-        )
-    return array
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (a pipe has no size to map)
+            found = _header(file, name, path)
+            _check(found, dtype, logical_shapes(spec, operand), name, path)
+            return _data(file, found, name, path).view(dtype)
+    except OSError as error:
+        raise UsageError(
+            f"{name}: cannot read {path}: {error.strerror or error}",
+            "give a .npy file as numpy.save writes it",
+        ) from error
 
 
 def logical_shapes(spec: Spec, operand: int) -> tuple[tuple[int, ...], ...]:
@@ -66,25 +63,103 @@ def write_operands(path: str, arrays: dict[str, Array]) -> None:
     write_output(path, buffer.getvalue())
 
 
-def _load(path: str, name: str) -> Array:
+@dataclasses.dataclass(frozen=True)
+class _Header:
+    """What a ``.npy`` file says before its data."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: "np.dtype[np.generic]"
+
+
+_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""By version; later ones are for names of fields, which no operand has."""
+
+
+def _header(file: BinaryIO, name: str, path: str) -> _Header:
+    """The header of a file.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+    """
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (a pipe has no size to map)
-            return np.lib.format.read_array(file, allow_pickle=False)
-    except OSError as error:
-        raise UsageError(
-            f"{name}: cannot read {path}: {error.strerror or error}",
-            "give a .npy file as numpy.save writes it",
-        ) from error
-    except (ValueError, EOFError, MemoryError) as error:
+        version = np.lib.format.read_magic(file)
+        if version not in _READERS:
+            raise ValueError(f"its format is version {version[0]}.{version[1]}")
+        return _Header(*_READERS[version](file))
+    except OSError:
+        raise
+    except Exception as error:
+        # NumPy's parsers let through whatever a damaged header makes them raise.
         raise InputError(
             f"{name}: {path} is not a .npy file of numbers: {_first_line(error)}",
             "write one with numpy.save(path, array)",
         ) from error
 
 
+def _check(
+    found: _Header,
+    dtype: "np.dtype[np.generic]",
+    shapes: tuple[tuple[int, ...], ...],
+    name: str,
+    path: str,
+) -> None:
+    """Refuse an array of another dtype or shape before its data are read.
+
+    Raises:
+        InputError: it is.
+    """
+    bits = np.dtype(f"V{dtype.itemsize}")
+    if found.dtype != dtype and not (dtype.kind == "V" and found.dtype == bits):
+        raise InputError(
+            f"{name}: {path} has dtype {_dtype_name(found.dtype)}, not {dtype.name}",
+            f"convert it, e.g. array.astype('{dtype.name}')",
+        )
+    if found.shape not in shapes:
+        wanted = " or ".join(map(str, shapes))
+        raise InputError(
+            f"{name}: {path} has shape {_shape_text(found.shape)}, not {wanted}",
+            "give the array in the order of the Spec's dimensions, whatever its layout",
+        )
+
+
+def _data(file: BinaryIO, found: _Header, name: str, path: str) -> Array:
+    """The elements behind a header.
+
+    Raises:
+        InputError: there are too few.
+    """
+    data = bytearray(math.prod(found.shape) * found.dtype.itemsize)
+    view, read = memoryview(data), 0
+    while read < len(data):
+        more = file.readinto(view[read:])  # type: ignore[attr-defined]
+        if not more:
+            raise InputError(
+                f"{name}: {path} is not a .npy file of numbers: it ends after {read} "
+                f"of {len(data)} bytes",
+                "write it again with numpy.save(path, array)",
+            )
+        read += more
+    flat = np.frombuffer(data, found.dtype)
+    return flat.reshape(found.shape, order="F" if found.is_fortran else "C")
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    if len(shape) <= _MOST_DIMS:
+        return shortened(str(shape))
+    return f"of {len(shape)} dimensions"
+
+
+_MOST_DIMS = 16
+
+
 def _dtype_name(dtype: "np.dtype[np.generic]") -> str:
-    return dtype.name if dtype.isnative else f"{dtype.name} of the other byte order"
+    name = shortened(dtype.name)
+    return name if dtype.isnative else f"{name} of the other byte order"
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return shortened((str(error).splitlines() or [type(error).__name__])[0])

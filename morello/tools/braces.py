@@ -3,6 +3,7 @@
 import itertools
 import re
 
+from morello.errors import shortened
 from morello.tools.input_output import UsageError
 
 _GROUP = re.compile(r"\{([^{}]*)\}")
@@ -10,6 +11,9 @@ _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})(?:\.\.(\d{1,9}))?")
 
 MOST = 100_000
 """How many texts one may stand for."""
+
+MOST_CHARACTERS = 1 << 26
+"""Of all of them together."""
 
 
 def expand_braces(text: str) -> tuple[str, ...]:
@@ -23,20 +27,26 @@ def expand_braces(text: str) -> tuple[str, ...]:
             numbers, or too many texts.
     """
     parts = _GROUP.split(text)
+    shown = shortened(text)
     if any("{" in part or "}" in part for part in parts):
         raise UsageError(
-            f"'{text}' has braces that do not pair, or one group inside of another",
+            f"'{shown}' has braces that do not pair, or one group inside of another",
             "write for example matmul:{64,128}x64x{16..64..16}:f32",
         )
-    choices = [
-        _members(part, text) if index % 2 else (part,)
-        for index, part in enumerate(parts)
-    ]
+    choices = []
     count = 1
-    for choice in choices:
-        count *= len(choice)
-    if count > MOST:
-        raise UsageError(f"'{text}' stands for {count:,} Specs", f"at most {MOST:,}")
+    for index, part in enumerate(parts):
+        choices.append(_members(part, shown) if index % 2 else (part,))
+        count *= len(choices[-1])
+        if count > MOST:
+            raise UsageError(
+                f"'{shown}' stands for {count:,} Specs or more", f"at most {MOST:,}"
+            )
+        if count * len(text) > MOST_CHARACTERS:
+            raise UsageError(
+                f"'{shown}' is a text of {len(text):,} characters, and stands for many",
+                "give a shorter one",
+            )
     return tuple("".join(chosen) for chosen in itertools.product(*choices))
 
 
@@ -47,11 +57,14 @@ def _members(group: str, text: str) -> tuple[str, ...]:
     else:
         first, last, step = (int(part or 1) for part in match.groups())
         if step == 0 or (last - first) // step >= MOST:
-            raise UsageError(f"'{{{group}}}' has no end or too many numbers")
+            raise UsageError(
+                f"'{{{group}}}' in '{text}' has no end or too many numbers",
+                f"give a step from 1, and at most {MOST:,} numbers",
+            )
         members = tuple(map(str, range(first, last + 1, step)))
     if not members or not all(members):
         raise UsageError(
-            f"'{{{group}}}' in '{text}' has an empty member or none",
+            f"'{{{shortened(group)}}}' in '{text}' has an empty member or none",
             "write for example {64,128} or {1..17}",
         )
     return members

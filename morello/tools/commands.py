@@ -251,6 +251,17 @@ class DbOptions:
     db: str | None = _db()
     target: str | None = _target()
     json: bool = flag("info: print one JSON object, on one line", default=False)
+    programs: bool = flag(
+        "export: only the programs that were found, and pins: kilobytes, which is all "
+        "that a lookup of the same Specs needs",
+        default=False,
+    )
+    limit: int | None = flag(
+        "gc: drop tables, the largest first, until the file has at most so many MB; "
+        "programs and pins stay",
+        metavar="MB",
+        parse=whole_number(0),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from morello.errors import MorelloError
+from morello.errors import MorelloError, visible
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.codec import CodecError, summary
@@ -28,7 +28,7 @@ from morello.tools.db_pins import (
     pins_digest,
 )
 from morello.tools.input_output import UsageError, write_output
-from morello.tools.table import table, time_text
+from morello.tools.table import size_text, table, time_text
 
 _BATCH = 64
 """Rows that are copied in one transaction."""
@@ -60,6 +60,10 @@ class Info:
     and whether the row is ``whole``."""
     programs: int = 0
     """Goals whose program this version of Morello can read without tables."""
+    table_bytes: int = 0
+    """Of the decisions and costs of all tables."""
+    program_bytes: int = 0
+    """Of the programs: what ``export --programs`` copies."""
     searches: tuple[dict[str, Any], ...] = ()
     """What searches with this version have taken: the fields of a `SearchRow`, both
     compressions, and ``programs_log10`` where they were counted."""
@@ -98,7 +102,7 @@ def info(path: Path) -> Info:
     """The contents of a database; empty if there is no file."""
     if not path.exists():
         return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None)
-    tables = current = damaged = points = boxes = cost_boxes = 0
+    tables = current = damaged = points = boxes = cost_boxes = table_bytes = 0
     with _opened(path) as database:
         for row, is_whole in database.rows():
             tables += 1
@@ -107,6 +111,7 @@ def info(path: Path) -> Info:
             points += row.points
             boxes += row.boxes
             cost_boxes += row.cost_boxes
+            table_bytes += len(row.decisions) + len(row.costs)
         pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
         programs = [row for row, is_whole in database.programs() if is_whole]
         searches = tuple(map(search_data, _current(database.searches())))
@@ -123,6 +128,8 @@ def info(path: Path) -> Info:
         points / (boxes + cost_boxes) if boxes else None,
         pins,
         sum(map(_is_current, programs)),
+        table_bytes,
+        sum(len(row.spec) + len(row.family) + len(row.program) for row in programs),
         searches,
     )
 
@@ -137,6 +144,7 @@ def search_data(row: SearchRow) -> dict[str, Any]:
     programs = values.pop("programs")
     return {
         **values,
+        "target": row.machine,
         "compression": row.compression,
         "compression_decisions": row.compression_decisions,
         "programs_log10": None if programs is None else programs * math.log10(2),
@@ -146,7 +154,7 @@ def search_data(row: SearchRow) -> dict[str, Any]:
 def _search_text(row: dict[str, Any]) -> str:
     """A search for a person."""
     parts = [
-        f"{row['spec']} on {row['family'].split()[1]}: {time_text(row['seconds'])}",
+        f"{row['spec']} on {row['target']}: {time_text(row['seconds'])}",
         f"peak {row['peak_bytes'] / 1e6:.0f} MB",
         f"{row['specs']:,} Specs in {row['tables']:,} tables",
     ]
@@ -168,10 +176,14 @@ def _info(path: Path, options: DbOptions) -> int:
     old = found.tables - found.current
     rows = [
         ("path", found.path if found.bytes else f"{found.path} (no such file yet)"),
-        ("size", f"{found.bytes / 1e6:.2f} MB"),
-        ("tables", f"{found.tables:,}, {old:,} of other versions"),
+        ("size", size_text(found.bytes)),
+        (
+            "tables",
+            f"{found.tables:,}, {old:,} of other versions, "
+            f"{size_text(found.table_bytes)}",
+        ),
         ("damaged", f"{found.damaged:,}"),
-        ("programs", f"{found.programs:,}"),
+        ("programs", f"{found.programs:,}, {size_text(found.program_bytes)}"),
         ("Specs", f"{found.specs:,}"),
         ("boxes", f"{found.boxes:,} of decisions, {found.cost_boxes:,} of costs"),
     ]
@@ -187,7 +199,7 @@ def _info(path: Path, options: DbOptions) -> int:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
     rows += [("search", _search_text(row)) for row in found.searches]
-    write_output("-", table(*rows))
+    write_output("-", visible(table(*rows)))
     return 0
 
 
@@ -212,7 +224,7 @@ def _verify(path: Path, options: DbOptions) -> int:
             if reason:
                 wrong.append(f"program of {program.spec}: {reason}")
     lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
-    write_output("-", "\n".join(lines) + "\n")
+    write_output("-", visible("\n".join(lines) + "\n"))
     return 1 if wrong else 0
 
 
@@ -243,12 +255,15 @@ def _export(path: Path, options: DbOptions) -> int:
         raise DatabaseError(f"{target} exists", "give the name of a new file")
     half = target.with_name(f".{secrets.token_hex(8)}.new")
     try:
-        new, damaged = _copy(path, half)
+        new, damaged = _copy(path, half, tables=not options.programs)
         _name(half, target)
     finally:
         half.unlink(missing_ok=True)
     lost = f", {damaged} damaged left out" if damaged else ""
-    write_output("-", f"{target}: {new} tables{lost}\n")
+    with _opened(target) as database:
+        programs = len(database.programs())
+    size = size_text(target.stat().st_size)
+    write_output("-", f"{target}: {new} tables, {programs} programs{lost}, {size}\n")
     return 0
 
 
@@ -285,14 +300,38 @@ def _gc(path: Path, options: DbOptions) -> int:
         def is_used(row: Row | ProgramRow, is_whole: bool) -> bool:
             return is_whole and _is_current(row) and pins_digest(row) in kept
 
-        unused = tuple(r.key for r, whole in database.rows() if not is_used(r, whole))
+        sizes: list[tuple[int, bytes]] = []
+        unused: list[bytes] = []
+        for row, whole in database.rows():
+            if is_used(row, whole):
+                sizes.append((len(row.decisions) + len(row.costs), row.key))
+            else:
+                unused.append(row.key)
         programs = tuple(r for r, whole in database.programs() if not is_used(r, whole))
         before = path.stat().st_size
-        database.delete(unused, programs)
+        if options.limit is not None:
+            unused += _beyond(sizes, options.limit * 1_000_000)
+        database.delete(tuple(unused), programs)
         database.close()
-    saved = before - path.stat().st_size
-    write_output("-", f"{path}: {len(unused)} tables out, {saved / 1e6:.2f} MB less\n")
+    saved = size_text(before - path.stat().st_size)
+    write_output("-", f"{path}: {len(unused)} tables out, {saved} less\n")
     return 0
+
+
+def _beyond(sizes: list[tuple[int, bytes]], limit: int) -> list[bytes]:
+    """The keys of the largest tables, without which the others have so many bytes."""
+    total = sum(size + _ROW_BYTES for size, _ in sizes)
+    gone = []
+    for size, key in sorted(sizes, reverse=True):
+        if total <= limit:
+            break
+        gone.append(key)
+        total -= size + _ROW_BYTES
+    return gone
+
+
+_ROW_BYTES = 512
+"""Of a row besides its decisions and costs, about."""
 
 
 _MANY = 1 << 16
@@ -322,13 +361,19 @@ def _is_current(row: Row | ProgramRow) -> bool:
     return space() in row.family.split()
 
 
-def _copy(source: Path, target: Path) -> tuple[int, int]:
-    """Copy every whole row; how many are new, and how many were damaged."""
+def _copy(source: Path, target: Path, *, tables: bool = True) -> tuple[int, int]:
+    """Copy every whole row; how many tables are new, and how many rows were damaged.
+
+    Args:
+        source: the file that is read.
+        target: the file that is written.
+        tables: whether to copy solved tables, besides programs and pins.
+    """
     new = damaged = 0
     with _opened(source) as old, _opened(target, is_writable=True) as database:
         batch: list[Row] = []
         try:
-            for row, is_whole in old.rows():
+            for row, is_whole in old.rows() if tables else ():
                 damaged += not is_whole
                 if is_whole:
                     batch.append(row)
@@ -345,7 +390,8 @@ def _copy(source: Path, target: Path) -> tuple[int, int]:
         whole = tuple(pin for pin, is_whole in pins if is_whole)
         if whole:
             database.pin(whole, replace=False)
-        database.put_all((), old.covers())
+        if tables:
+            database.put_all((), old.covers())
         programs = old.programs()
         damaged += sum(not is_whole for _, is_whole in programs)
         database.put_programs(tuple(row for row, is_whole in programs if is_whole))

@@ -1,8 +1,8 @@
 """Diagnostics: ``file:line:col: error: message``, the source line and a caret."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 _PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
@@ -46,6 +46,10 @@ class Diagnostic:
     place: Place
     message: str
     notes: "tuple[Diagnostic, ...]" = field(default=())
+
+    def with_notes(self, keep: Callable[[str], bool]) -> "Diagnostic":
+        """The same with those of its notes that have such a message."""
+        return replace(self, notes=tuple(n for n in self.notes if keep(n.message)))
 
 
 def place_of(location: object, input_name: str) -> Place:

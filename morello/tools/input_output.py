@@ -28,14 +28,28 @@ def read_input(path: str) -> str:
         UsageError: it cannot be read.
         InputError: it is not MLIR text.
     """
+    return _decoded(_read(path), input_name(path))
+
+
+def read_mlir(path: str) -> str | bytes:
+    """The same, or the bytes of MLIR bytecode.
+
+    Raises:
+        UsageError: it cannot be read.
+        InputError: it is neither.
+    """
+    data = _read(path)
+    return data if data.startswith(_BYTECODE) else _decoded(data, input_name(path))
+
+
+def _read(path: str) -> bytes:
     try:
-        data = _standard(sys.stdin).read() if path == "-" else Path(path).read_bytes()
+        return _standard(sys.stdin).read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise UsageError(
             f"{path}: error: cannot read: {error.strerror}",
             "give a file of MLIR text, or - for the standard input",
         ) from error
-    return _decoded(data, input_name(path))
 
 
 def input_name(path: str) -> str:

@@ -15,7 +15,7 @@ from morello.tools.input_output import (
     UsageError,
     check_output,
     input_name,
-    read_input,
+    read_mlir,
     write_output,
 )
 from morello.tools.opt_flags import Flags, parse_flags
@@ -56,12 +56,13 @@ def _run(flags: Flags) -> int:
     from morello.tools.opt_session import Session
 
     check_output(flags.output)
-    session = Session(flags, input_name(flags.input), read_input(flags.input))
-    text = session.run()
-    if text is None:
-        return USAGE if session.bad_usage else REFUSED
-    write_output(flags.output, text)
-    return DONE
+    session = Session(flags, input_name(flags.input), read_mlir(flags.input))
+    went_well = session.run()
+    if session.bad_usage:
+        return USAGE
+    if went_well or flags.output == "-":  # a file is written as a whole or not at all
+        write_output(flags.output, session.output)
+    return DONE if went_well else REFUSED
 
 
 def _information(flags: Flags) -> str | None:

@@ -25,13 +25,6 @@ class BadUsage:
 
 
 @dataclass(frozen=True)
-class Dumped:
-    """The pipeline, for ``--dump-pass-pipeline``."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Said:
     """A diagnostic about the chunk that is being worked on."""
 
@@ -43,4 +36,4 @@ class Finished:
     """A chunk is done: its output, or None if it has failed."""
 
     index: int
-    output: str | None
+    output: bytes | None

@@ -9,7 +9,7 @@ from morello.tools.diagnostics import Diagnostic, Place, render
 from morello.tools.expectations import verify
 from morello.tools.opt_flags import Flags
 from morello.tools.reproducer import write_reproducer
-from morello.tools.split_input import Chunk, split_input
+from morello.tools.split_input import Chunk, near_misses, split_input
 
 
 class Session:
@@ -21,22 +21,25 @@ class Session:
         text: of the input.
     """
 
-    def __init__(self, flags: Flags, name: str, text: str) -> None:
+    def __init__(self, flags: Flags, name: str, text: str | bytes) -> None:
         self.flags = flags
         self.name = name
-        self.lines = text.split("\n")
+        self.lines = Chunk(text).lines
         self.chunks = split_input(text, flags.split_input_file)
-        self.outputs: dict[int, str | None] = {}
+        self.near_misses = near_misses(text, flags.split_input_file, name)
+        self.outputs: dict[int, bytes | None] = {}
         self.said: dict[int, list[Diagnostic]] = {}
         self.bad_usage = False
         self.stage = ""
         self.current = 0
 
-    def run(self) -> str | None:
-        """The whole output, or None after errors have been printed.
+    def run(self) -> bool:
+        """Do all; whether it went well. Errors have been printed then.
 
         A crash ends the chunk that it happens in; the next child goes on after it.
         """
+        for warning in self.near_misses:
+            sys.stderr.write(render(warning, self.name, self.lines))
         while len(self.outputs) < len(self.chunks) and not self.bad_usage:
             self.current = len(self.outputs)
             left = list(enumerate(self.chunks))[self.current :]
@@ -45,14 +48,16 @@ class Session:
                 self.crashed(ending)
             sys.stdout.flush()
         if self.bad_usage:
-            return None
-        failed = None in self.outputs.values()
+            return False
         if self.flags.verify_diagnostics:
-            failed = not self.verified()
-        if failed:
-            return None
-        marker = f"{self.flags.output_split_marker}\n"
-        return marker.join(text for text in self.outputs.values() if text is not None)
+            return self.verified()
+        return None not in self.outputs.values()
+
+    @property
+    def output(self) -> bytes:
+        """What was printed of the chunks that went well; of others nothing."""
+        marker = f"{self.flags.output_split_marker}\n".encode()
+        return marker.join(output or b"" for output in self.outputs.values())
 
     def child(self, left: Sequence[tuple[int, Chunk]]) -> Ending:
         """Run a child on the chunks that are left."""
@@ -70,7 +75,9 @@ class Session:
 
     def native_output(self, ending: Ending) -> None:
         """What passes printed themselves: on the standard output if all went well."""
-        failed = bool(ending.crash) or None in self.outputs.values()
+        failed = bool(ending.crash) or (
+            None in self.outputs.values() and not self.flags.verify_diagnostics
+        )
         stream = sys.stderr if failed else sys.stdout
         stream.write(ending.stdout.decode("utf-8", "replace"))
         stream.flush()
@@ -85,8 +92,6 @@ class Session:
             case events.Finished(index, output):
                 self.outputs[index] = output
                 self.current = index + 1
-            case events.Dumped(text):
-                print(text, file=sys.stderr)
             case events.BadUsage(message):
                 print(message, file=sys.stderr)
                 self.bad_usage = True
@@ -154,7 +159,7 @@ class Session:
         mismatches: list[Diagnostic] = []
         for index, chunk in enumerate(self.chunks):
             mismatches += verify(
-                chunk.source.split("\n"),
+                chunk.lines,
                 chunk.first_line,
                 self.name,
                 self.said.get(index, []),

@@ -3,29 +3,52 @@
 The only module of the tool that imports MLIR. It reports by `opt_events.py`.
 """
 
+import contextlib
+import io
 import re
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from morello import dialect
 from morello.errors import MorelloError, PipelineError
-from morello.mlir import PassManager, ir
-from morello.passes.pipelines.pipeline import Pipeline
+from morello.mlir import PassDisplayMode, PassManager, ir
+from morello.passes.pipelines.implicit_nesting import pipeline_text
+from morello.passes.pipelines.pipeline import (
+    ANY,
+    MODULE,
+    UNKNOWN,
+    Pipeline,
+    closest,
+    refusal_of,
+)
+from morello.passes.pipelines.steps import Watcher, pretty, resolve
+from morello.passes.pipelines.steps import run as run_steps
 from morello.passes.pipelines.text import PipelineTextError
+from morello.passes.registry import PASSES
 from morello.tools.containment import Send
-from morello.tools.diagnostics import PARSED_AS, Diagnostic, Place, from_mlir
+from morello.tools.diagnostics import (
+    OP_NOTE,
+    PARSED_AS,
+    Diagnostic,
+    Place,
+    from_mlir,
+)
+from morello.tools.ir_dumps import ActionLog, Dumps
+from morello.tools.mlir_reproducer import HELD_AS, held_pipeline, with_pipeline
 from morello.tools.opt_events import (
     CHECKING,
     PARSING,
     PRINTING,
     RUNNING,
     BadUsage,
-    Dumped,
     Entered,
     Finished,
     Said,
 )
-from morello.tools.opt_flags import Flags
+from morello.tools.opt_flags import Flags, flag_names
 from morello.tools.plugins import load_plugins
 from morello.tools.split_input import Chunk
 
@@ -49,26 +72,73 @@ def work(
     send(Entered(CHECKING))
     try:
         load_plugins(flags.load_pass_plugin)
-        pipeline = Pipeline.parse(flags.pass_pipeline or "builtin.module()")
-        pipeline.check()
-    except PipelineTextError as error:
-        send(BadUsage(f"morello-opt: error: {error}\n{error.picture()}"))
-        return
+        pipeline = _pipeline(flags)
+        _check_names(flags)
     except MorelloError as error:
-        send(BadUsage(f"morello-opt: error: {error}"))
+        send(_bad_usage(error))
         return
-    if flags.dump_pass_pipeline:
-        send(Dumped(str(pipeline)))
+    if flags.debug or flags.debug_only:
+        ir._GlobalDebug.flag = True
+        ir._GlobalDebug.set_types(list(flags.debug_only))
     for index, chunk in chunks:
         run = _Run(flags, name, pipeline, single_step, send)
         send(Finished(index, run.result(chunk)))
+
+
+def _bad_usage(error: MorelloError) -> BadUsage:
+    picture = f"\n{error.picture()}" if isinstance(error, PipelineTextError) else ""
+    return BadUsage(f"morello-opt: error: {error}{picture}")
+
+
+def _pipeline(flags: Flags, op: str | None = None) -> Pipeline | None:
+    """The pipeline of the command line, checked.
+
+    Args:
+        flags: the command line.
+        op: the input's outermost op, where it is in no module; None before it is known.
+
+    Returns:
+        None if it is not known yet.
+
+    Raises:
+        PipelineError: the column, the reason, and what would be legal.
+    """
+    anchor = op if flags.no_implicit_module else MODULE
+    text = flags.pass_pipeline
+    if flags.passes or not text:
+        if anchor is None:
+            return None
+        text = pipeline_text(flags.passes, anchor, flag_names())
+    found = Pipeline.parse(text, op=anchor)
+    found.check()
+    return found
+
+
+def _check_names(flags: Flags) -> None:
+    """Refuse names of passes around which nothing can be printed.
+
+    Raises:
+        PipelineError: there is no such pass.
+    """
+    with ir.Context():
+        for name in (*flags.mlir_print_ir_before, *flags.mlir_print_ir_after):
+            if name not in PASSES and UNKNOWN in refusal_of(MODULE, name):
+                raise PipelineError(
+                    f"the IR cannot be printed around '{name}': no pass is called so",
+                    closest(name),
+                )
 
 
 class _Run:
     """One chunk, in a context of its own."""
 
     def __init__(
-        self, flags: Flags, name: str, pipeline: Pipeline, step: bool, send: Send
+        self,
+        flags: Flags,
+        name: str,
+        pipeline: Pipeline | None,
+        step: bool,
+        send: Send,
     ) -> None:
         self.flags = flags
         self.name = name
@@ -76,9 +146,10 @@ class _Run:
         self.single_step = step
         self.send = send
         self.errors = 0
+        self.first_line = 1
 
-    def result(self, chunk: Chunk) -> str | None:
-        """The printed module, or None after at least one error."""
+    def result(self, chunk: Chunk) -> bytes | None:
+        """The printed op, or None after at least one error."""
         with ir.Context() as context:
             context.allow_unregistered_dialects = self.flags.allow_unregistered_dialect
             # Without this, errors are held back in exceptions and come out of order.
@@ -90,34 +161,144 @@ class _Run:
             except ir.MLIRError as error:
                 if not self.errors:
                     self.error(f"failed without a message: {error}")
+            except PipelineError as error:
+                self.send(_bad_usage(error))
             except MorelloError as error:
                 self.error(str(error))
             finally:
                 handler.detach()
         return None
 
-    def transformed(self, chunk: Chunk) -> str:
+    def transformed(self, chunk: Chunk) -> bytes | None:
+        flags = self.flags
         self.send(Entered(PARSING))
-        module = ir.Module.parse(chunk.padded)
-        if self.pipeline.elements:
-            manager = self.pipeline.build(
-                lambda text: self.send(Entered(_stage(text))), self.single_step
-            )
-            self.configure(manager)
-            self.send(Entered(RUNNING))
-            manager.run(module.operation)
-            # Timing is reported when the manager goes.
-            del manager
+        self.first_line = chunk.first_line
+        op = self.named(chunk)
+        if flags.verify_roundtrip:
+            self.check_roundtrip(op)
+        pipeline = self.pipeline_for(op, chunk)
+        if flags.mlir_generate_reproducer:
+            path = Path(flags.mlir_generate_reproducer)
+            path.write_text(with_pipeline(str(op), str(pipeline), flags.verify_each))
+        if flags.dump_pass_pipeline:
+            sys.stderr.write(f"{pretty(resolve(pipeline), pipeline.anchor)}\n\n")
+            sys.stderr.flush()
+        if pipeline.elements and not self.ran(pipeline, op):
+            return None
         self.send(Entered(PRINTING))
-        return self.printed(module.operation)
+        if flags.emit_bytecode:
+            buffer = io.BytesIO()
+            op.write_bytecode(buffer, desired_version=flags.emit_bytecode_version)
+            return buffer.getvalue()
+        return f"{self.printed(op)}\n".encode("utf-8", "surrogateescape")
+
+    def named(self, chunk: Chunk) -> ir.Operation:
+        """The op of a chunk; its locations have the name of the input.
+
+        The parser of modules takes no name of text, only files.
+        """
+        flags = self.flags
+        is_file = flags.input != "-" and Path(flags.input).is_file()
+        if is_file and not flags.split_input_file and not flags.no_implicit_module:
+            return ir.Module.parseFile(flags.input).operation
+        return self.parsed(chunk)
+
+    def parsed(self, chunk: Chunk) -> ir.Operation:
+        if self.flags.no_implicit_module:
+            if isinstance(chunk.source, bytes):
+                raise MorelloError(
+                    "bytecode is read as a module", "leave --no-implicit-module out"
+                )
+            return ir.Operation.parse(chunk.padded, source_name=self.name).operation
+        return ir.Module.parse(chunk.padded).operation
+
+    def pipeline_for(self, op: ir.Operation, chunk: Chunk) -> Pipeline:
+        """The pipeline that runs on an op.
+
+        Raises:
+            PipelineError: there is none.
+        """
+        if self.flags.run_reproducer:
+            found = Pipeline.parse(held_pipeline(chunk.source), op=op.name)
+            found.check()
+            return found
+        if self.pipeline is None or self.pipeline.anchor not in (op.name, ANY):
+            self.pipeline = _pipeline(self.flags, op.name)
+        if self.pipeline is None:
+            raise RuntimeError("the pipeline of a known op is known")
+        return self.pipeline
+
+    def check_roundtrip(self, op: ir.Operation) -> None:
+        """Refuse an op that is another when it is printed and parsed again.
+
+        Raises:
+            MorelloError: it is, or it cannot be parsed.
+        """
+        before = _whole_text(op)
+        buffer = io.BytesIO()
+        op.write_bytecode(buffer)
+        forms: dict[str, str | bytes] = {
+            "bytecode": buffer.getvalue(),
+            "text": op.get_asm(enable_debug_info=True),
+            "generic text": op.get_asm(
+                enable_debug_info=True, print_generic_op_form=True
+            ),
+        }
+        for form, data in forms.items():
+            if self.flags.no_implicit_module and isinstance(data, bytes):
+                continue  # the bindings read bytecode of modules alone
+            again = self.parsed(Chunk(data))
+            if _whole_text(again) != before:
+                raise MorelloError(
+                    f"'{op.name}' is another after it is written as {form} and parsed",
+                    "its dialect prints or parses it wrongly",
+                )
+
+    def ran(self, pipeline: Pipeline, op: ir.Operation) -> bool:
+        """Run the pipeline; whether it succeeded."""
+        flags = self.flags
+        watched = flags.prints_ir or flags.log_actions_to
+        if watched and not flags.mlir_timing and not flags.mlir_pass_statistics:
+            return self.ran_by_steps(pipeline, op)
+        manager = pipeline.build(self.announce, self.single_step)
+        self.configure(manager)
+        self.send(Entered(RUNNING))
+        manager.run(op)
+        # Timing is reported when the manager goes.
+        del manager
+        return True
+
+    def ran_by_steps(self, pipeline: Pipeline, op: ir.Operation) -> bool:
+        flags = self.flags
+        steps = resolve(pipeline)
+        with contextlib.ExitStack() as stack:
+            watchers: list[Watcher] = []
+            if flags.prints_ir:
+                watchers.append(Dumps(flags, self.printed))
+            if flags.log_actions_to:
+                log = sys.stdout
+                if flags.log_actions_to != "-":
+                    log = stack.enter_context(Path(flags.log_actions_to).open("a"))
+                watchers.append(ActionLog(log))
+            self.send(Entered(RUNNING))
+            return run_steps(
+                steps,
+                op,
+                watchers,
+                verify=flags.verify_each,
+                announce=self.announce,
+            )
+
+    def announce(self, text: str) -> None:
+        self.send(Entered(_stage(text)))
 
     def configure(self, manager: PassManager) -> None:
         flags = self.flags
         manager.enable_verifier(flags.verify_each)
         if flags.prints_ir:
             manager.enable_ir_printing(
-                print_before_all=flags.mlir_print_ir_before_all,
-                print_after_all=flags.prints_after,
+                print_before_all=flags.prints_before(""),
+                print_after_all=flags.prints_after(""),
                 print_module_scope=flags.mlir_print_ir_module_scope,
                 print_after_change=flags.mlir_print_ir_after_change,
                 print_after_failure=flags.mlir_print_ir_after_failure,
@@ -129,27 +310,42 @@ class _Run:
         if flags.mlir_timing:
             manager.enable_timing()
         if flags.mlir_pass_statistics:
-            manager.enable_statistics()
+            mode = flags.mlir_pass_statistics_display.upper()
+            manager.enable_statistics(PassDisplayMode[mode])
 
-    def printed(self, module: Any) -> str:
+    def printed(self, op: ir.Operation) -> str:
         flags = self.flags
-        text: str = module.get_asm(
+        text: str = op.get_asm(
             large_elements_limit=flags.mlir_elide_elementsattrs_if_larger,
-            enable_debug_info=flags.mlir_print_debuginfo,
+            large_resource_limit=flags.mlir_elide_resource_strings_if_larger,
+            enable_debug_info=flags.mlir_print_debuginfo or flags.mlir_pretty_debuginfo,
+            pretty_debug_info=flags.mlir_pretty_debuginfo,
             print_generic_op_form=flags.mlir_print_op_generic,
             use_local_scope=flags.mlir_print_local_scope,
+            use_name_loc_as_prefix=flags.mlir_use_nameloc_as_prefix,
+            skip_regions=flags.mlir_print_skip_regions,
             # With --verify-each=false a module that is wrong is printed as it is.
             assume_verified=not flags.verify_each and flags.mlir_print_op_generic,
         )
-        text = text if text.endswith("\n") else f"{text}\n"
+        # The parser of the bindings takes no file name.
+        if flags.mlir_pretty_debuginfo:
+            return re.sub(rf"(?<!\w){PARSED_AS}(?=:\d+:\d+)", lambda _: self.name, text)
         if not flags.mlir_print_debuginfo:
             return text
-        # The parser of the bindings takes no file name.
         name = self.name.replace("\\", "\\\\").replace('"', '\\"')
         return re.sub(rf'"{PARSED_AS}":(\d+:\d+)', lambda at: f'"{name}":{at[1]}', text)
 
     def heard(self, diagnostic: Any) -> bool:
         plain = from_mlir(diagnostic, self.name)
+        if not plain.place.line and self.first_line > 1:  # of the chunk as a whole
+            place = replace(plain.place, line=self.first_line)
+            plain = replace(plain, place=place)
+        if self.flags.mlir_disable_diagnostic_notes:
+            plain = plain.with_notes(lambda note: note.startswith(OP_NOTE))
+        if not self.flags.mlir_print_op_on_diagnostic:
+            plain = plain.with_notes(lambda note: not note.startswith(OP_NOTE))
+        if self.flags.run_reproducer and HELD_AS in plain.message:
+            return True  # it was read as text
         self.errors += plain.severity == "error"
         self.send(Said(plain))
         return True
@@ -157,6 +353,10 @@ class _Run:
     def error(self, message: str) -> None:
         self.errors += 1
         self.send(Said(Diagnostic("error", Place(self.name), message)))
+
+
+def _whole_text(op: ir.Operation) -> str:
+    return str(op.get_asm(print_generic_op_form=True, enable_debug_info=True))
 
 
 def _stage(text: str) -> str:

@@ -7,7 +7,7 @@ import time
 
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
-from morello.machine import Target, print_target
+from morello.machine import print_target
 from morello.machine.processors import processors
 from morello.search.storage.overlay import (
     NONE,
@@ -15,13 +15,13 @@ from morello.search.storage.overlay import (
     named_paths,
     open_database,
 )
-from morello.spec import Spec, parse_spec, print_spec
+from morello.spec import parse_open_spec, print_open_spec
 from morello.tools.braces import expand_braces
 from morello.tools.commands import PrecomputeOptions
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
-from morello.tools.table import time_text
+from morello.tools.table import cost_text, time_text
 from morello.tools.workers import Done, Job, solve_all
 
 
@@ -46,9 +46,8 @@ def main(options: PrecomputeOptions) -> int:
         ):
             for done in found:
                 results.append(done)
-                _tell(done)
-                left = len(jobs) - len(results)
-                show(f"{left} left, {time.perf_counter() - start:.0f} s")
+                _tell(done, f"{len(results)} of {len(jobs)}")
+                show(_progress(len(results), len(jobs), time.perf_counter() - start))
     except KeyboardInterrupt:
         sys.stderr.write(
             f"morello: interrupted after {len(results)} of {len(jobs)} Specs; what was "
@@ -57,6 +56,16 @@ def main(options: PrecomputeOptions) -> int:
         raise
     write_output("-", _summary(results, time.perf_counter() - start))
     return 1 if any(done.error for done in results) else 0
+
+
+def _progress(done: int, total: int, seconds: float) -> str:
+    """How far the work is. The largest Specs come first: what is left is at most so
+    long."""
+    left = total - done
+    return (
+        f"{done} of {total}, {left} left: {time_text(seconds)}, at most about "
+        f"{time_text(seconds / done * left)} more"
+    )
 
 
 def _jobs(options: PrecomputeOptions) -> list[Job]:
@@ -73,15 +82,12 @@ def _jobs(options: PrecomputeOptions) -> list[Job]:
     name = options.target or print_target(target)
     database = _database(options.db)
     texts = [text for family in options.specs for text in expand_braces(family)]
-    specs = {print_spec(s, target.limits): s for s in _parsed(texts, target)}
+    goals = [parse_open_spec(text, target.limits) for text in texts]
+    specs = {print_open_spec(goal, target.limits): goal.spec for goal in goals}
     largest = sorted(specs, key=lambda text: -_volume(specs[text].sizes))
     return [
         Job(text, name, thread_count(options.threads), database) for text in largest
     ]
-
-
-def _parsed(texts: list[str], target: Target) -> list[Spec]:
-    return [parse_spec(text, target.limits) for text in texts]
 
 
 def _volume(sizes: tuple[int, ...]) -> int:
@@ -112,14 +118,15 @@ def _database(wanted: str | None) -> str:
     return text
 
 
-def _tell(done: Done) -> None:
+def _tell(done: Done, count: str) -> None:
     """A line for a Spec that is finished."""
     if done.error:
-        sys.stderr.write(f"morello: error: {done.job.spec}: {done.error}\n")
+        sys.stderr.write(f"morello: error: {done.job.spec}: {done.error} ({count})\n")
         return
     took = time_text(done.seconds)
     how = f"solved in {took}" if done.solved else f"was there, read in {took}"
-    write_output("-", f"{done.job.spec}  {how}, {done.cost / 1000:,.0f} cycles\n")
+    cost = cost_text(done.cost)
+    write_output("-", f"{done.job.spec}  {how}, {cost} ({count})\n")
 
 
 def _summary(results: list[Done], seconds: float) -> str:

@@ -1,5 +1,6 @@
 """The file that a crash leaves behind: the input, and the command that repeats it."""
 
+import base64
 import contextlib
 import os
 import shlex
@@ -13,7 +14,7 @@ from morello.whole_files import write_new, write_whole
 
 
 def write_reproducer(
-    flags: Flags, input_name: str, source: str, happened: str
+    flags: Flags, input_name: str, source: str | bytes, happened: str
 ) -> str | None:
     """Write the reproducer; the place, or None if no place could be written to.
 
@@ -63,15 +64,23 @@ def _places(name: str) -> Iterator[Path]:
             yield folder / f"{name}-{number}.mlir"
 
 
-def _text(place: str, flags: Flags, source: str, happened: str) -> str:
+def _text(place: str, flags: Flags, source: str | bytes, happened: str) -> str:
     command = ["morello-opt", place]
     if flags.pass_pipeline:
         command.append(f"--pass-pipeline={' '.join(flags.pass_pipeline.split())}")
+    command += [
+        flag.spelled if flag.options is None else f"{flag.spelled}={flag.options}"
+        for flag in flags.passes
+    ]
     command += [f"--load-pass-plugin={path}" for path in flags.load_pass_plugin]
     if flags.allow_unregistered_dialect:
         command.append("--allow-unregistered-dialect")
+    if flags.no_implicit_module:
+        command.append("--no-implicit-module")
     if not flags.verify_each:
         command.append("--verify-each=false")
     comments = [f"morello-opt {__version__}", *happened.splitlines()]
     head = "".join(f"// {line}".rstrip() + "\n" for line in comments)
+    if isinstance(source, bytes):  # text that cannot be parsed, but says what it was
+        source = f"// bytecode, in base64:\n{base64.b64encode(source).decode()}\n"
     return f"// {shlex.join(command)}\n{head}\n{source}"

@@ -47,12 +47,14 @@ class Request:
         Raises:
             UsageError: no such target, or a file that cannot be read.
             InputError: a file that holds no text.
+            ScheduleError: the schedule is not a module.
             SpecError: the text of the Spec is refused.
         """
         text = None if schedule is None else read_input(schedule)
-        machine = tool_target(target, text)
-        wanted = parse_open_spec(spec, machine.limits)
         source = input_name(schedule or "")
+        with _naming(source if text is not None else ""):
+            machine = tool_target(target, text)
+        wanted = parse_open_spec(spec, machine.limits)
         return cls(wanted, machine, text, db, source, time_limit)
 
     @property
@@ -76,19 +78,13 @@ class Request:
 
     @contextlib.contextmanager
     def working(self) -> Iterator[Show]:
-        """Show progress to a person who waits; name the schedule's file in errors.
-
-        MLIR calls the text that it parses ``"-"``.
-        """
+        """Show progress to a person who waits; name the schedule's file in errors."""
         verb = "compiling" if self.schedule is not None else "searching for"
-        try:
-            with progress(f"{verb} {self.text}") as show:
-                yield show
-        except (ScheduleError, CompileError) as error:
-            if self.schedule is None:
-                raise
-            what = error.what.replace('"-":', f"{self.source}:")
-            raise type(error)(what, error.remedy) from error
+        with (
+            _naming(self.source if self.schedule is not None else ""),
+            progress(f"{verb} {self.text}") as show,
+        ):
+            yield show
 
     def database(self) -> Overlay | None:
         """The databases that the command uses; None for none.
@@ -134,6 +130,22 @@ class Request:
                 f"morello: the search for {self.text} was stopped; this is the best "
                 "program that changes no layouts\n"
             )
+
+
+@contextlib.contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Name the schedule's file in errors: MLIR calls the text that it parses ``"-"``.
+
+    Args:
+        source: the file; empty if no schedule is given.
+    """
+    try:
+        yield
+    except (ScheduleError, CompileError) as error:
+        if not source:
+            raise
+        what = error.what.replace('"-":', f"{source}:")
+        raise type(error)(what, error.remedy) from error
 
 
 def tool_target(given: str | None, schedule: str | None = None) -> Target:

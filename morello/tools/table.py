@@ -1,6 +1,7 @@
 """What ``run`` and ``bench`` print for a person: names, values, units."""
 
 from morello.compiler.kernel import Kernel
+from morello.explain.words import GIGAHERTZ, Clock
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -17,12 +18,30 @@ def time_text(seconds: float) -> str:
     return f"{seconds / scale:.{0 if seconds >= 100 * scale else 2}f} {unit}"
 
 
+def size_text(size: int) -> str:
+    """A number of bytes: ``242 MB``, ``9.8 kB``, ``0 B``."""
+    for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(size) >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} B"
+
+
 def made_from(kernel: Kernel) -> str:
-    """How a kernel was made: the search, its time, and the predicted cost."""
+    """How a kernel was made: the search and its time."""
     found = "from the given schedule"
     if kernel.filled:
         found += f", filled in {time_text(kernel.times.search)}"
     elif kernel.solution is not None:
         found = f"found in {time_text(kernel.times.search)}"
     compiled = f"compiled in {time_text(kernel.times.compile)}"
-    return f"{found}, {compiled}, predicted to take {kernel.cost() / 1000:.0f} cycles"
+    return f"{found}, {compiled}"
+
+
+def cost_text(cost: int) -> str:
+    """A predicted cost, in millicycles, as every command prints it."""
+    return Clock(GIGAHERTZ).cost(cost)
+
+
+def threads_text(allowed: int, used: int) -> str:
+    """How many threads a kernel may use, and how many it does."""
+    return f"{allowed} allowed, {used} used"

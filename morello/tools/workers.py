@@ -18,10 +18,10 @@ from multiprocessing.context import SpawnProcess
 
 from morello.errors import MorelloError
 from morello.machine import find_target
-from morello.search import Solver
+from morello.search import Solver, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import open_database
-from morello.spec import parse_spec
+from morello.spec import OpenSpec, parse_open_spec
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Job:
     """A search to be made."""
 
     spec: str
+    """Its text, which may leave layouts open."""
     target: str
     threads: int
     db: str
@@ -161,10 +162,13 @@ def solve(job: Job) -> Done:
     start = time.perf_counter()
     try:
         target = find_target(job.target)
-        spec = parse_spec(job.spec, target.limits)
-        goal, machine = parallel_goal(spec, target, job.threads)
+        goal = parse_open_spec(job.spec, target.limits)
+        spec, machine = parallel_goal(goal.spec, target, job.threads)
         database = open_database(job.db)
-        found = Solver(machine.at(goal), database).solve(goal)
+        if goal.is_settled:
+            found = Solver(machine.at(spec), database).solve(spec)
+        else:  # each choice of layouts is stored: the next search compares them again
+            _, found = best_settled(OpenSpec(spec, goal.open), machine, database)
     except MorelloError as error:
         return Done(job, time.perf_counter() - start, error=str(error))
     except MemoryError:

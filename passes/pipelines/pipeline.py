@@ -1,13 +1,14 @@
 """From the text of a pipeline to one pass manager that mixes our passes and upstream's.
 
 Read `Pipeline` first. Upstream passes may be nested under any op. A pass of Morello
-rewrites the whole module, so it stands directly in ``builtin.module(…)``; nested
-elsewhere it is refused (running it by a walk would let it see ops outside its anchor).
+rewrites the whole module, so it stands directly in ``builtin.module(…)`` or
+``any(…)``; nested elsewhere it is refused (running it by a walk would let it see ops
+outside its anchor).
 """
 
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,11 @@ from morello.passes.registry import PASSES, Registry
 Announce = Callable[[str], None]
 """Called with the text of each pass before it runs."""
 
-_ANCHOR = "builtin.module"
+MODULE = "builtin.module"
+"""The op that a pipeline is anchored on, if nobody says otherwise."""
+
+ANY = "any"
+"""What a pipeline is anchored on that runs on any op."""
 
 
 @dataclass(frozen=True)
@@ -39,32 +44,44 @@ class Pipeline:
         text: as it was given, for errors.
         elements: in order; `Pass` for one of ours, `Element` for upstream's. A bundle
             has been replaced by what it stands for.
+        anchor: the op that it runs on, or `ANY`.
     """
 
     text: str
     elements: tuple[Pass | Element, ...]
+    anchor: str = MODULE
 
     @classmethod
-    def parse(cls, text: str, registry: Registry = PASSES) -> "Pipeline":
-        """Read ``builtin.module(…)``.
+    def parse(
+        cls, text: str, registry: Registry = PASSES, op: str | None = MODULE
+    ) -> "Pipeline":
+        """Read ``builtin.module(…)`` or ``any(…)``.
+
+        Args:
+            text: what to read.
+            registry: the passes of ours.
+            op: the op that it must be for; None for whatever it says.
 
         Raises:
             PipelineError: the column, the reason, and what would be legal.
         """
         outer = parse_elements(text)
-        if len(outer) != 1 or outer[0].name != _ANCHOR or outer[0].nested is None:
+        nested = outer[0].nested if len(outer) == 1 else None
+        anchor = outer[0].name if outer else ""
+        if nested is None or (op is not None and anchor not in (op, ANY)):
             inside = text.strip() or "canonicalize"
             raise PipelineTextError(
                 text,
                 outer[0].offset if outer else 0,
-                f"a pipeline is anchored on {_ANCHOR}",
-                f"write '{_ANCHOR}({inside})'",
+                f"a pipeline is anchored on {op or MODULE}",
+                f"write '{op or MODULE}({inside})'",
             )
         resolver = _Resolver(text, registry)
-        return cls(text, tuple(resolver.resolve(outer[0].nested)))
+        resolver.refuse_ours(outer[0])
+        return cls(text, tuple(resolver.resolve(nested)), anchor)
 
     def __str__(self) -> str:
-        return f"{_ANCHOR}({','.join(map(_text, self.elements))})"
+        return f"{self.anchor}({','.join(map(_text, self.elements))})"
 
     def check(self) -> None:
         """Ask upstream's registry about its passes and their options.
@@ -75,7 +92,7 @@ class Pipeline:
         with ir.Context():
             for element in self.elements:
                 if isinstance(element, Element):
-                    for anchor, leaf in _leaves(element, _ANCHOR):
+                    for anchor, leaf in _leaves(element, self.anchor):
                         _check_upstream(self.text, anchor, leaf)
 
     def build(
@@ -89,11 +106,12 @@ class Pipeline:
                 then taken apart, one pass a run, and the announcing passes show up in
                 IR dumps and timing: for finding out which pass has crashed.
         """
-        manager = PassManager(_ANCHOR)
+        manager = PassManager(self.anchor)
         for element in self.elements:
             if isinstance(element, Pass):
                 text = options.render(element)
-                manager.add(_python_pass(element, text, announce), text, text)
+                name = type(element).__name__
+                manager.add(_python_pass(element, text, announce), name, text)
             elif single_step and announce is not None:
                 for leaf in _nested_leaves(element):
                     manager.add(_announcer(leaf, announce), "announce")
@@ -171,6 +189,11 @@ class _Resolver:
     def error(self, element: Element, what: str, remedy: str) -> PipelineTextError:
         return PipelineTextError(self.text, element.offset, what, remedy)
 
+    def refuse_ours(self, outer: Element) -> None:
+        """Refuse our passes in a pipeline on another op than a module."""
+        if outer.name not in (MODULE, ANY):
+            self.refuse_nested(outer)
+
     def refuse_nested(self, element: Element) -> None:
         for inner in element.nested or ():
             if inner.nested is None and inner.name in self.registry:
@@ -179,13 +202,27 @@ class _Resolver:
                     inner.offset,
                     f"'{inner.name}' rewrites modules and cannot be nested in "
                     f"'{element.name}'",
-                    f"write it directly in '{_ANCHOR}(…)'",
+                    f"write it directly in '{MODULE}(…)'",
                 )
             self.refuse_nested(inner)
 
 
 def _text(element: Pass | Element) -> str:
     return options.render(element) if isinstance(element, Pass) else str(element)
+
+
+def run_ours(made: Pass, op: ir.Operation) -> bool:
+    """Run a pass of ours; whether it did. What it refuses is reported as an error."""
+    try:
+        if op.name != MODULE:
+            raise PassFailure(
+                op.location, f"'{made.name}' runs on '{MODULE}', not on '{op.name}'"
+            )
+        made.run(op)
+    except PassFailure as failure:
+        failure.location.emit_error(str(failure))
+        return False
+    return True
 
 
 def _python_pass(
@@ -196,10 +233,7 @@ def _python_pass(
     def run(module: ir.Operation, handle: Any) -> None:
         if announce is not None:
             announce(text)
-        try:
-            made.run(module)
-        except PassFailure as failure:
-            failure.location.emit_error(str(failure))
+        if not run_ours(made, module):
             handle.signal_pass_failure()
         if announce is not None:
             announce("")
@@ -231,36 +265,55 @@ def _nested_leaves(element: Element) -> Iterator[str]:
             yield f"{element.name}({text})"
 
 
-def _check_upstream(text: str, anchor: str, leaf: Element) -> None:
-    """Refuse a pass that upstream cannot add to a pipeline on ``anchor``."""
+def refusal_of(anchor: str, element: str) -> str:
+    """Why upstream cannot add an element to a pipeline on ``anchor``; empty if it can.
+
+    In the current context.
+    """
     with captured_stderr() as noise:
         try:
-            PassManager.parse(f"{anchor}({leaf})")
-            return
+            PassManager.parse(f"{anchor}({element})")
         except ValueError as error:
             reason = str(error)
+        else:
+            return ""
     # An option's value that cannot be read is reported on stderr alone.
-    reason += noise.text()
-    if "does not refer to a registered pass" in reason:
+    return reason + noise.text()
+
+
+UNKNOWN = "does not refer to a registered pass"
+"""What upstream says of a name that no pass has."""
+
+RESTRICTED = re.compile(r"restricted to '([^']*)'")
+"""What it says of a pass that runs on another op."""
+
+
+def _check_upstream(text: str, anchor: str, leaf: Element) -> None:
+    """Refuse a pass that upstream cannot add to a pipeline on ``anchor``."""
+    reason = refusal_of(anchor, str(leaf))
+    if not reason:
+        return
+    if UNKNOWN in reason:
         raise PipelineTextError(
-            text, leaf.offset, f"no pass is called '{leaf.name}'", _closest(leaf.name)
+            text, leaf.offset, f"no pass is called '{leaf.name}'", closest(leaf.name)
         )
-    anchored = re.search(r"restricted to '([^']*)'", reason)
+    anchored = RESTRICTED.search(reason)
     if anchored:
         raise PipelineTextError(
             text,
             leaf.offset,
             f"'{leaf.name}' runs on '{anchored[1]}', not on '{anchor}'",
-            f"write it directly in '{_ANCHOR}(…)'"
-            if anchored[1] == _ANCHOR
+            f"write it directly in '{MODULE}(…)'"
+            if anchored[1] == MODULE
             else f"write '{anchored[1]}({leaf.name})'",
         )
     _refuse_options(text, anchor, leaf, reason)
 
 
-def _closest(name: str) -> str:
-    """A remedy for a name that no pass has."""
-    close = difflib.get_close_matches(name, [*PASSES.names(), *UPSTREAM_NAMES], 3)
+def closest(name: str, more: Sequence[str] = ()) -> str:
+    """A remedy for a name that no pass has, and nothing in ``more``."""
+    known = [*PASSES.names(), *UPSTREAM_NAMES, *more]
+    close = difflib.get_close_matches(name, known, 3)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     return "morello-opt --list-passes prints their names"

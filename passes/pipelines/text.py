@@ -10,6 +10,12 @@ from dataclasses import dataclass, replace
 
 from morello.errors import PipelineError
 
+_WIDTH = 400
+"""Characters of a line that a picture shows."""
+
+DEEPEST = 100
+"""How deep pipelines may be nested: ops are nested less deep."""
+
 
 class PipelineTextError(PipelineError):
     """A pipeline that cannot be read, with the column at fault.
@@ -31,7 +37,11 @@ class PipelineTextError(PipelineError):
         start = self.text.rfind("\n", 0, self.offset) + 1
         end = self.text.find("\n", self.offset)
         line = self.text[start : end if end >= 0 else None].replace("\t", " ")
-        return f"{line}\n{' ' * (self.offset - start)}^"
+        column = self.offset - start
+        if len(line) > _WIDTH:  # what is around the character
+            first = max(column - _WIDTH // 2, 0)
+            line, column = line[first : first + _WIDTH], column - first
+        return f"{line}\n{' ' * column}^"
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,7 @@ class _Reader:
         self.text = text
         self.offset = offset
         self.end = len(text) if end is None else end
+        self.depth = 0
 
     def error(self, what: str, remedy: str, at: int | None = None) -> PipelineTextError:
         where = self.offset if at is None else at
@@ -176,11 +187,17 @@ class _Reader:
 
     def parenthesised(self) -> tuple[Element, ...]:
         opened = self.offset
+        if self.depth == DEEPEST:
+            raise self.error(
+                f"pipelines are nested more than {DEEPEST} deep", "nest fewer"
+            )
         self.offset += 1
+        self.depth += 1
         elements = self.elements()
         if self.peek() != ")":
             raise self.error("this '(' is not closed", "add a ')'", opened)
         self.offset += 1
+        self.depth -= 1
         return elements
 
     def braced(self) -> str:

@@ -27,8 +27,9 @@ def test_the_argument_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_second_is_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "5")
-    assert thread_count(None, 'module {morello.target = "avx2{fork=7,threads=2}"}') == 2
-    assert thread_count(None, 'module {morello.target = "avx2"}') == 1
+    made = 'module attributes {morello.target = "%s"} {}'
+    assert thread_count(None, made % "avx2{fork=7,threads=2}") == 2
+    assert thread_count(None, made % "avx2") == 1
     assert thread_count(None, "module {}") == 1
 
 

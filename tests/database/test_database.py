@@ -14,7 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from morello.search.storage.database import FORMAT, Database, DatabaseError, Row
+from morello.search.storage.database import (
+    FORMAT,
+    OLD_FORMAT,
+    Database,
+    DatabaseError,
+    Row,
+)
+from morello.search.storage.overlay import default_path
 from tests.database.small import row
 
 KILLS = 100
@@ -37,7 +44,7 @@ for number in range(count):
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return Database(tmp_path / "folder" / "tables.sqlite")
+    return Database(tmp_path / "tables.sqlite")
 
 
 def test_a_row_is_got_as_it_was_put(database: Database) -> None:
@@ -94,6 +101,7 @@ def test_a_database_that_is_read_is_not_written(tmp_path: Path) -> None:
 
 def test_a_database_in_a_folder_without_writing_is_read(tmp_path: Path) -> None:
     path = tmp_path / "shipped" / "tables.sqlite"
+    path.parent.mkdir()
     writer = Database(path)
     writer.put(row(1))
     writer.close()
@@ -105,8 +113,25 @@ def test_a_database_in_a_folder_without_writing_is_read(tmp_path: Path) -> None:
         path.parent.chmod(0o755)
 
 
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "typo" / "tables.sqlite"
+    with pytest.raises(DatabaseError, match=f"there is no folder {path.parent}; check"):
+        Database(path)
+    assert not path.parent.exists()
+
+
+def test_the_default_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    path = default_path()
+    assert path == tmp_path / "data" / "morello" / "tables.sqlite"
+    Database(path).close()
+    assert path.exists()
+
+
 def test_other_versions_are_named(tmp_path: Path) -> None:
-    for version, age in ((FORMAT + 1, "a newer"), (FORMAT - 1, "an older")):
+    for version, age in ((FORMAT + 1, "a newer"), (OLD_FORMAT - 1, "an older")):
         path = tmp_path / f"{version}.sqlite"
         database = Database(path)
         database._connected().execute(f"PRAGMA user_version = {version}")
@@ -157,7 +182,7 @@ def _write_until_killed(path: Path, kill: int) -> int:
 def test_processes_share_a_file(tmp_path: Path) -> None:
     """D5: eight writers make the file together, and write rows of their own and some
     that all write."""
-    path = tmp_path / "new" / "tables.sqlite"
+    path = tmp_path / "tables.sqlite"
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", _WRITE, str(path), str(w), str(ROWS), "share"],

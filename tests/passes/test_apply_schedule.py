@@ -1,6 +1,7 @@
 """`morello-apply-schedule`: its option, and failures of upstream's interpreter."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -49,13 +50,29 @@ def test_an_unknown_target_is_refused_before_any_run() -> None:
         ApplySchedule(target="vax")
 
 
-def test_option_and_module_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apply_schedule, "find_target", lambda name: None)
-    module = ir.Module.parse(
-        TEXT.replace("{transform", '{morello.target="z80",transform')
+def module_for(target: str) -> ir.Module:
+    return ir.Module.parse(
+        TEXT.replace("{transform", f'{{morello.target="{target}",transform')
     )
-    with pytest.raises(PassFailure, match="for the target 'z80', but the option says"):
+
+
+def test_option_and_module_must_agree() -> None:
+    module = module_for("avx2-zen3")
+    with pytest.raises(
+        PassFailure, match="for the target 'avx2-zen3', but the option says 'avx2'"
+    ):
         ApplySchedule(target="avx2").run(module.operation)
+    ApplySchedule(target="avx2-zen3").run(module.operation)
+
+
+def test_a_module_is_for_a_target_that_no_file_holds(tmp_path: Path) -> None:
+    file = tmp_path / "a.target"
+    file.write_text("avx2{fork=7}")
+    with pytest.raises(PassFailure, match="unknown target '@"):
+        ApplySchedule().run(module_for(f"@{file}").operation)
+    module = ir.Module.parse(TEXT)
+    ApplySchedule(target=f"@{file}").run(module.operation)
+    assert 'morello.target = "avx2{fork=7}"' in str(module)
 
 
 def test_the_dialects_are_loaded_if_need_be() -> None:

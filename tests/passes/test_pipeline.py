@@ -273,6 +273,17 @@ def test_refusals(text: str, column: int, what: str) -> None:
     assert caught.value.picture().split("\n")[1] == " " * (column - 1) + "^"
 
 
+def test_pipelines_are_not_nested_without_end() -> None:
+    with pytest.raises(
+        PipelineTextError, match="column 202: pipelines are nested more than 100 deep"
+    ) as caught:
+        parse("a(" * 100_000)
+    line, caret = caught.value.picture().split("\n")
+    assert len(line) == len("a(" * 200)
+    assert line[caret.index("^")] == "("
+    assert parse(f"builtin.module({'a(' * 99}{')' * 99})").elements
+
+
 def test_picture_of_a_line_among_several() -> None:
     with pytest.raises(PipelineTextError) as caught:
         parse("builtin.module(\n\tcse,\n\ttest-mark{a=1}\n)")

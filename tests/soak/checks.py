@@ -4,8 +4,10 @@ Each takes the seeds of a batch and gives how many things it checked; a failure 
 `AssertionError` that begins with the command that shows it again.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 
+from tests.quality.mutated_inputs import INPUTS, check_inputs
 from tests.quality.random_programs import check_random_programs
 from tests.quality.searched_programs import check_searched_programs
 from tests.quality.stages import check_stages
@@ -14,4 +16,5 @@ CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
     "random_programs": check_random_programs,
     "searched_programs": check_searched_programs,
     "stages": check_stages,
+    **{name: functools.partial(check_inputs, name) for name in INPUTS},
 }

@@ -94,7 +94,8 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     for row in (
         r"spec +max:4x8:f32 on avx2 \(\w+\)",
         r"threads +1 allowed, 1 used",
-        r"kernel +found in .*, compiled in .*, predicted to take \d+ cycles",
+        r"kernel +found in .*, compiled in \S+ \w?s",
+        r"cost +[\d.,]+ cycles = \S+ .?s at 3 GHz",
         r"verified +exact: all 4 elements are the definition's, bit for bit",
         r"best +\S+ .?s a call, \S+ GFLOP/s",
         r"median +\S+ .?s a call, \S+ GFLOP/s, \d+ samples of \d+ calls",

@@ -14,6 +14,7 @@ from morello.search.queries.counting import count_programs
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
 from morello.spec import parse_spec
+from morello.tools.db import _beyond, info
 from morello.tools.morello import main
 from tests.compiler.test_partial_schedule import SPEC
 from tests.compiler.test_pinning import TILED
@@ -244,3 +245,19 @@ def test_a_schedule_that_does_not_apply_is_refused_at_its_place(
         assert main([*words, "--db", str(tmp_path / "x.sqlite")]) == 1
         message = capsys.readouterr().err
         assert re.match(rf"morello: error: {file}:\d+:\d+: .*size 50 is not", message)
+
+
+def test_gc_drops_the_largest_tables_beyond_a_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.sqlite"
+    filled(path, "matmul:7x9x17:f32").close()
+    before = info(path)
+    assert path.stat().st_size > 200_000
+    assert main(["db", "gc", "--db", str(path), "--limit", "0"]) == 0
+    after = info(path)
+    assert (after.tables, after.programs) == (0, before.programs)
+    assert after.table_bytes == 0 < before.table_bytes
+    assert path.stat().st_size < 100_000
+    assert f"{before.tables} tables out" in capsys.readouterr().out
+    assert _beyond([(10**6, b"a"), (2 * 10**6, b"b"), (10, b"c")], 1_010_000) == [b"b"]

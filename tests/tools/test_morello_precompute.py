@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import morello
 from morello.machine import AVX2
 from morello.search import best_program
 from morello.search.storage.database import Database
@@ -20,6 +21,7 @@ from morello.spec import parse_spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError
 from morello.tools.morello import main
+from morello.tools.precompute import _progress
 from morello.tools.workers import Done, Job, solve, solve_all
 from tests.database.small import TEXTS
 
@@ -66,11 +68,16 @@ def test_braces(text: str, expected: list[str]) -> None:
         "{1..9..0}",
         "{1..99999999}",
         "{1..999}{1..999}",
+        "{1,2}" * 15_000,
+        "x" * 1_000_000 + "{1..99}",
+        f"{{{'1,' * 15_000}}}",
+        "{" * 15_000,
     ],
 )
 def test_braces_that_are_refused(text: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as caught:
         expand_braces(text)
+    assert len(str(caught.value)) < 1000
 
 
 def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) -> None:
@@ -91,6 +98,61 @@ def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) 
     out = capsys.readouterr().out
     assert out.count("was there") == 6
     assert "0 solved (0 Specs below them), 6 were there, 0 failed" in out
+
+
+def test_lines_say_how_many_of_how_many_and_what_it_costs(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    path = str(tmp_path / "x.sqlite")
+    assert main(["precompute", "fill:{4,5,6}x8", "--db", path, "--jobs", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition("(")[2] for line in lines[:3]] == [
+        "1 of 3)",
+        "2 of 3)",
+        "3 of 3)",
+    ]
+    assert re.fullmatch(
+        r"fill:6x8:f32  solved in .*, [\d.,]+ cycles = \S+ .?s at 3 GHz \(1 of 3\)",
+        lines[0],
+    )
+
+
+def test_what_is_left_is_estimated() -> None:
+    assert _progress(3, 12, 60.0) == (
+        "3 of 12, 9 left: 60.00 s, at most about 180 s more"
+    )
+
+
+def test_open_layouts_are_solved_and_then_were_there(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "x.sqlite"
+    arguments = ["precompute", "matmul:1x{8,16}x32:f32:rhs=any", "--db", str(path)]
+    assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^matmul:1x16x32:f32:rhs=any  solved in ", out, re.M)
+    assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
+    assert capsys.readouterr().out.count("was there, read in") == 2
+    kernel = morello.compile("matmul:1x16x32:f32:rhs=any", db=path, threads=1)
+    assert kernel.solution is not None
+    assert kernel.solution.statistics.specs == 0
+
+
+def test_programs_alone_are_kilobytes_and_serve_as_well(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    path, small = tmp_path / "x.sqlite", tmp_path / "small.sqlite"
+    specs = ["matmul:7x9x17:f32", "matmul:1x16x32:f32:rhs=any"]
+    words = ["--threads", "1", "--jobs", "1", "--db", str(path)]
+    assert main(["precompute", *specs, *words]) == 0
+    assert main(["db", "export", str(small), "--db", str(path), "--programs"]) == 0
+    assert re.search(r": 0 tables, \d+ programs, \S+ kB$", capsys.readouterr().out)
+    assert small.stat().st_size < path.stat().st_size / 10
+    for spec in specs:
+        found = morello.compile(spec, db=f"{tmp_path / 'mine.sqlite'}:{small}")
+        assert found.solution is not None
+        assert found.solution.statistics.specs == 0
+        assert found.object == morello.compile(spec, db=path).object
 
 
 def test_threads_are_part_of_what_is_solved(tmp_path: Path, capsys: Capture) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from morello.actions import Action, Child, candidates
-from morello.errors import ScheduleError, SearchError
+from morello.errors import MorelloError, SearchError
 from morello.interrupts import check_sigint, defer_sigint
 from morello.machine import Target
 from morello.search.dp import axes as ax
@@ -175,7 +175,7 @@ class Solver:
             try:
                 decided = Partial.parse(row.program)
                 self._read[spec] = complete(decided, spec, self.target, _refuse)
-            except (ScheduleError, SearchError):
+            except (MorelloError, RecursionError, OverflowError):
                 return None
         return self._read[spec]
 
@@ -252,6 +252,8 @@ class _Run:
         """The one of all equal boxes that is used, so that comparing them is quick."""
         self._keys: dict[SpecKey, _Known] = {}
         self._pending: set[TableId] = set()
+        self._stored: set[TableId] = set()
+        """Tables from the database, of which not all that they say has been checked."""
         self._impls: dict[tuple[TableId, Spec], Impl] = {}
 
     def table(self, identity: TableId) -> Table:
@@ -281,14 +283,21 @@ class _Run:
         if identity in self.store:
             return
         box = self.box(identity)
-        if self.store.fetch(identity, box):
-            return
-        if self.store.fetch_part(identity, self.box, self.candidates):
+        if self.store.fetch(identity, box, self.candidates) or self.store.fetch_part(
+            identity, self.box, self.candidates
+        ):
+            self._stored.add(identity)
             return
         self._solve(identity)
 
+    def _solved_anew(self, identity: TableId) -> Packed:
+        """A table in the place of a stored one that says what cannot be."""
+        self._solve_again(identity)
+        return self.store.entry(identity)
+
     def _solve_again(self, identity: TableId) -> None:
-        """Solve a table of which the database has the decisions, but not the costs."""
+        """Solve a table of which what the database has is damaged."""
+        self._stored.discard(identity)
         self.store.drop(identity)
         self._solve(identity)
 
@@ -398,6 +407,8 @@ class _Run:
             return known
         action = table.decision(spec.sizes, spec.limits)
         if action is None:
+            if table.id in self._stored:
+                return self.program(spec, self._solved_anew(table.id))
             raise SearchError(
                 f"no program exists for {spec}", _remedy(spec, self.target)
             )
@@ -405,6 +416,8 @@ class _Run:
             return self.pinned.program(action, spec)
         branches = []
         expansion = action.expand(Frame.of(spec), self.target)
+        if table.id in self._stored and expansion.refusal():
+            return self.program(spec, self._solved_anew(table.id))
         cost = int(expansion.cost)
         for child in expansion.children:
             if int(child.exists):
@@ -419,11 +432,7 @@ class _Run:
 
 
 def pins_of(database: Overlay | None, target: Target) -> Pins:
-    """The schedules that a database pins for a target.
-
-    Raises:
-        ScheduleError: one was made by a version of Morello that had other actions.
-    """
+    """The schedules that a database pins for a target, of those that can be read."""
     return read_pins(database.pins(), target) if database is not None else Pins()
 
 

@@ -15,6 +15,7 @@ from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.search.impl import Branch, Impl
 from morello.search.storage.serialize import action_data, read_action
+from morello.search.storage.strangers import bounded_json
 from morello.spec import Spec
 
 
@@ -48,7 +49,7 @@ class Partial:
                 Morello does not.
         """
         try:
-            return _from_data(json.loads(text))
+            return _from_data(bounded_json(text))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ScheduleError(f"a stored schedule cannot be read: {error}") from error
 

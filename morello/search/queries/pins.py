@@ -20,6 +20,8 @@ from morello.search.dp.axes import ANY, Box, matters
 from morello.search.dp.table import position, spec_at
 from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial, complete
+from morello.search.storage.database import DatabaseError
+from morello.search.storage.overlay import warn
 from morello.search.storage.schema import PinRow
 from morello.spec import Level, Limits, Spec, SpecKey, parse_spec, print_spec
 from morello.spec.frame import Condition, Frame
@@ -149,13 +151,12 @@ class PinnedPrograms:
     def fixed(self, key: SpecKey, box: Box, limits: Limits) -> tuple[Fixed, ...]:
         """The points of a table that pins decide.
 
+        A pin that does not apply is left out, with a warning.
+
         Args:
             key: of the table.
             box: of the table.
             limits: of its goal.
-
-        Raises:
-            ScheduleError, SearchError: a pin does not apply.
         """
         found = []
         for pin in self.pins.of(key):
@@ -163,10 +164,13 @@ class PinnedPrograms:
             if point is None:
                 continue
             _, left = spec_at(key, box, point, limits)
-            if self._holds(pin, box, left):
-                spec = dataclasses.replace(pin.spec, limits=left)
-                cost = self._program(pin, spec).cost
-                found.append(Fixed(point, pin.action, cost))
+            spec = dataclasses.replace(pin.spec, limits=left)
+            try:
+                if self._holds(pin, box, left):
+                    cost = self._program(pin, spec).cost
+                    found.append(Fixed(point, pin.action, cost))
+            except (ScheduleError, SearchError) as error:
+                _warn(pin.text, f"does not apply: {error.what}")
         return tuple(found)
 
     def _holds(self, pin: Pin, box: Box, left: Limits) -> bool:
@@ -221,22 +225,17 @@ class PinnedPrograms:
         if found is None:
             try:
                 found = complete(pin.program, spec, self._target, self._solve)
-            except (ScheduleError, SearchError) as error:
-                raise type(error)(
-                    f"the schedule that is pinned for {pin.text} does not apply: "
-                    f"{error.what}",
-                    f"take it out: morello db unpin '{pin.text}'",
+            except (RecursionError, OverflowError) as error:
+                raise ScheduleError(
+                    f"the pinned schedule of {pin.text} is too deep, or has numbers "
+                    "that are too large"
                 ) from error
             self._programs[pin, spec] = found
         return found
 
 
 def read_pins(rows: tuple[PinRow, ...], target: Target) -> Pins:
-    """The pins of a target.
-
-    Raises:
-        ScheduleError: one was made by a version of Morello that had other actions.
-    """
+    """The pins of a target. One that cannot be read is left out, with a warning."""
     found = []
     for row in rows:
         if row.target != target.name:
@@ -244,9 +243,14 @@ def read_pins(rows: tuple[PinRow, ...], target: Target) -> Pins:
         try:
             found.append(Pin.of(row))
         except MorelloError as error:
-            raise ScheduleError(
-                f"the schedule that is pinned for {row.spec} cannot be read: "
-                f"{error.what}",
-                f"take it out: morello db unpin '{row.spec}'",
-            ) from error
+            _warn(row.spec, f"cannot be read: {error.what}")
     return Pins(tuple(sorted(found, key=lambda pin: pin.text)))
+
+
+def _warn(text: str, why: str) -> None:
+    """Say that a pin is left out: others, and all that is not pinned, can be done."""
+    error = DatabaseError(
+        f"the schedule that is pinned for {text} {why}",
+        f"take it out: morello db unpin '{text}'",
+    )
+    warn(error, "it is not respected")

@@ -8,7 +8,7 @@ import hashlib
 
 from morello.machine import Target
 from morello.search.dp.table import TableId
-from morello.search.storage.database import FORMAT
+from morello.search.storage.database import ROW_FORMAT
 from morello.spec import Limits
 
 SEARCH_VERSION = 4
@@ -22,7 +22,7 @@ changed, and the version has not."""
 
 def space() -> str:
     """What the answers of this program depend on, beside target and Spec."""
-    return f"search-{SEARCH_VERSION}.{FORMAT}"
+    return f"search-{SEARCH_VERSION}.{ROW_FORMAT}"
 
 
 def family(target: Target, pins: str = "") -> str:

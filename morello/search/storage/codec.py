@@ -2,8 +2,9 @@
 
 Two parts, of decisions and of costs, since a lookup needs the first alone and that is
 a small fraction: each has a header of JSON, then arrays of little-endian integers, and
-is deflated. What is read is checked before anything is made of it: a table for other
-axes, or with actions that there are not, is refused.
+is deflated. What is read is checked before anything is made of it, since it may be a
+stranger's: it is inflated to no more than a table can have. A table for other axes,
+with actions that are not tried on its Specs, or with costs that cannot be, is refused.
 """
 
 import contextlib
@@ -11,19 +12,25 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 
+from morello.actions import Action
 from morello.search.dp.axes import Box
-from morello.search.dp.table import TableId
+from morello.search.dp.table import COST_BOUND, TableId
 from morello.search.queries.pins import Pinned
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.serialize import action_data, read_action
+from morello.search.storage.strangers import MOST_BYTES, bounded_json
 
 _LENGTH = struct.Struct("<I")
+_HEADER_BYTES = 1 << 24
+"""Of a header: axes, and some thousands of actions at most."""
+_MOST_ACTIONS = 1 << 24
+"""Candidates are numbered from 0; some thousands are the most."""
 _LEVEL = 1
 """Of deflation: higher ones save a tenth and take thrice as long."""
 
@@ -65,11 +72,16 @@ def _part(header: dict[str, Any], *arrays: Any) -> bytes:
 
 def _read(data: bytes, kinds: tuple[str, ...]) -> tuple[dict[str, Any], list[Any]]:
     """The header of a part, and its arrays."""
-    raw = zlib.decompress(data)
-    start = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
-    header = json.loads(raw[_LENGTH.size : start])
+    raw = _inflated(data)
+    length = _LENGTH.unpack_from(raw)[0]
+    if length > _HEADER_BYTES:
+        raise CodecError("the header is too long")
+    start = _LENGTH.size + length
+    header = bounded_json(raw[_LENGTH.size : start])
     arrays = []
     for kind, count in zip(kinds, header["counts"], strict=True):
+        if type(count) is not int or count < 0:
+            raise CodecError(f"{count!r} is no count")
         arrays.append(np.frombuffer(raw, kind, count, start))
         start += arrays[-1].nbytes
     if start != len(raw):
@@ -77,18 +89,42 @@ def _read(data: bytes, kinds: tuple[str, ...]) -> tuple[dict[str, Any], list[Any
     return header, arrays
 
 
+def _inflated(data: bytes) -> bytes:
+    """The bytes that were deflated, at most `MOST_BYTES`: few bytes can stand for any
+    number of them."""
+    stream = zlib.decompressobj()
+    raw = stream.decompress(data, MOST_BYTES)
+    if not stream.eof or stream.unused_data:
+        raise CodecError("it is cut off, or longer than any table")
+    return raw
+
+
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
     try:
         yield
-    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+    except (*_WRONG, zlib.error, struct.error) as error:
         raise CodecError(str(error)) from error
-    except zlib.error as error:
-        raise CodecError(str(error)) from error
+
+
+_WRONG = (
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    MemoryError,
+)
+"""What Python makes of JSON and of numbers that are another's."""
 
 
 def decode(
-    data: bytes, identity: TableId, box: Box, costs: Callable[[], bytes]
+    data: bytes,
+    identity: TableId,
+    box: Box,
+    candidates: Callable[[], Collection[Action]],
+    costs: Callable[[], bytes],
 ) -> Packed:
     """The table in ``data``; its costs are read when they are first asked for, and may
     be refused then.
@@ -97,6 +133,7 @@ def decode(
         data: what `encode_decisions` gave.
         identity: of the table that is expected.
         box: its box.
+        candidates: gives the actions that are tried on its Specs.
         costs: gives what `encode_costs` gave.
 
     Raises:
@@ -107,6 +144,11 @@ def decode(
         if header["axes"] != [list(axis) for axis in box.axes]:
             raise CodecError("the axes are others")
         actions = {n: read_action(data, (Pinned,)) for n, *data in header["actions"]}
+        if not all(type(n) is int and 0 <= n <= _MOST_ACTIONS for n in actions):
+            raise CodecError("a decision is no number of an action")
+        others = set(actions.values()).difference(candidates())
+        if others:
+            raise CodecError(f"{min(map(str, others))} is no action of its Specs")
         known = np.asarray(tuple(actions), np.int32)
         chosen = known[labels] if known.size else _NONE
         decisions = LabelBoxes(box.shape, _ends(ends, box), chosen)
@@ -119,6 +161,8 @@ def _costs(data: bytes, box: Box) -> CostBoxes:
         _, (ends, varying, told) = _read(data, ("<u2", "<u2", "<i8"))
         dims = len(box.sizes)
         corners = _corners(varying.astype(np.int64), told, dims)
+        if corners.size and not (corners.min() >= 0 and corners.max() < COST_BOUND):
+            raise CodecError("a cost is out of range")
         costs = CostBoxes(box.axes, dims, _ends(ends, box), corners)
         _check(box, costs.ends, len(corners))
         return costs

@@ -28,6 +28,7 @@ from morello.forks import before_forks, defer_forks
 from morello.interrupts import defer_sigint
 from morello.search.storage import file_locks
 from morello.search.storage.program_rows import (
+    PROGRAMS_SCHEMA,
     ProgramRow,
     delete_programs,
     read_program,
@@ -35,6 +36,10 @@ from morello.search.storage.program_rows import (
     write_programs,
 )
 from morello.search.storage.schema import (
+    COVERS_SCHEMA,
+    OLD_SCHEMAS,
+    PINS_SCHEMA,
+    SEARCHES_SCHEMA,
     Cover,
     PinRow,
     SearchRow,
@@ -48,9 +53,16 @@ from morello.search.storage.schema import (
     write_pins,
     write_search,
 )
+from morello.search.storage.strangers import MOST_BYTES, foreign_parts, harden
 
-FORMAT = 2
-"""The version of the file's tables and of the bytes of a row."""
+FORMAT = 3
+"""The version of the file's tables."""
+
+OLD_FORMAT = 2
+"""Its notes and its index have no checksums; all else is the same, and stays."""
+
+ROW_FORMAT = 2
+"""The version of the bytes of a row: rows of another are never read."""
 
 APPLICATION = 0x4D6F7265
 """What SQLite's header says of the file: ours (``More``)."""
@@ -78,6 +90,9 @@ CREATE TABLE tables (
 """Costs come last: SQLite does not read what is behind the columns that are wanted.
 Keys have an index of their own: rows found by key would be read whole on the way.
 """
+
+
+_SCHEMAS = (_SCHEMA, PROGRAMS_SCHEMA, PINS_SCHEMA, COVERS_SCHEMA, SEARCHES_SCHEMA)
 
 
 class DatabaseError(MorelloError):
@@ -126,7 +141,7 @@ class Database:
     and made if it is to be written.
 
     Args:
-        path: the file; it and its folder are made if they are not there. A relative
+        path: the file; it is made if it is not there, in a folder that is. A relative
             path keeps its meaning where the working directory changes.
         is_writable: else the file must exist and is not touched.
 
@@ -412,9 +427,11 @@ _DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 _HEAD = "name, family, points, boxes, cost_boxes, decisions"
 _REST = "costs, checksum, costs_checksum"
 _COLUMNS = f"key, {_HEAD}, {_REST}"
-_SELECT = f"SELECT {_COLUMNS} FROM tables"
-_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ?"
-_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ?"
+_FITS = f"length(decisions) < {MOST_BYTES} AND length(costs) < {MOST_BYTES}"
+"""A row with more would be an error, and hide all others."""
+_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ? AND {_FITS}"
+_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ? AND {_FITS}"
+_SELECT = f"SELECT {_COLUMNS} FROM tables WHERE {_FITS}"
 _PAGE = 64
 """Rows that are read at a time."""
 _INSERT = (
@@ -430,7 +447,8 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
         sqlite3.Error, OSError: it cannot be opened.
     """
     if is_writable:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {path.absolute().parent}")
         connection = _open(path, "mode=rwc")
         try:
             _prepare(connection, path)
@@ -462,6 +480,7 @@ def _open(path: Path, query: str) -> sqlite3.Connection:
     except sqlite3.Error:
         pass  # what is wrong with it is found when it is used
     connection.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+    harden(connection)
     return connection
 
 
@@ -496,8 +515,20 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
-    _check_header(connection, path)
+    if _check_header(connection, path) == OLD_FORMAT:
+        _upgrade(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Take what has no checksums out of a file of the format before."""
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been first.
+    if connection.execute("PRAGMA user_version").fetchone()[0] == OLD_FORMAT:
+        connection.execute("DROP TABLE IF EXISTS covers")
+        connection.execute("DROP TABLE IF EXISTS searches")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:
@@ -521,7 +552,13 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return not (count or version or application)
 
 
-def _check_header(connection: sqlite3.Connection, path: Path) -> None:
+def _check_header(connection: sqlite3.Connection, path: Path) -> int:
+    """The format of a file.
+
+    Raises:
+        DatabaseError: it is another program's or another version's, or a stranger has
+            added to it.
+    """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION:
@@ -529,14 +566,23 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} is not a database of Morello",
             "give the path of another file with --db or MORELLO_DB",
         )
-    if version != FORMAT:
+    if version not in (FORMAT, OLD_FORMAT):
         age = "a newer" if version > FORMAT else "an older"
         raise DatabaseError(
             f"the database {path} is from {age} version of Morello: it has format "
             f"{version}, this version has {FORMAT}",
             "move it away, or give another path with --db or MORELLO_DB",
         )
+    more = OLD_SCHEMAS if version == OLD_FORMAT else ()
+    foreign = foreign_parts(connection, (*_SCHEMAS, *more))
+    if foreign:
+        raise DatabaseError(
+            f"the database {path} has what no database of Morello has: "
+            f"{', '.join(foreign)}",
+            "do not use it: what is added to a schema runs when rows are read",
+        )
     connection.execute("SELECT key FROM tables LIMIT 1")
+    return int(version)
 
 
 def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:

@@ -6,6 +6,7 @@ is opened; a disk that is full, gone or read-only is not: there is one warning, 
 search goes on without it.
 """
 
+import contextlib
 import functools
 import os
 import warnings
@@ -152,7 +153,7 @@ def warn(error: DatabaseError, consequence: str) -> None:
 
 
 def default_path() -> Path:
-    """Where the tools keep what they have solved (the XDG rules).
+    """Where the tools keep what they have solved (the XDG rules); its folder is made.
 
     A relative ``XDG_DATA_HOME`` is invalid by those rules and is not looked at.
 
@@ -169,7 +170,10 @@ def default_path() -> Path:
                 f"give a path with --db or {VARIABLE}",
             )
         home = home / ".local" / "share"
-    return home / "morello" / "tables.sqlite"
+    folder = home / "morello"
+    with contextlib.suppress(OSError):  # whoever opens the file says why not
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder / "tables.sqlite"
 
 
 def open_database(

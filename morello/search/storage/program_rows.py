@@ -9,7 +9,7 @@ import sqlite3
 
 from morello.search.storage.schema import checksum_of, has_table
 
-_SCHEMA = """
+PROGRAMS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS programs (
     spec TEXT NOT NULL,
     family TEXT NOT NULL,
@@ -74,7 +74,7 @@ def write_programs(
     connection: sqlite3.Connection, rows: tuple[ProgramRow, ...]
 ) -> None:
     """Add rows; one that is there gives way, since it may be damaged."""
-    connection.execute(_SCHEMA)
+    connection.execute(PROGRAMS_SCHEMA)
     connection.executemany(
         "INSERT OR REPLACE INTO programs (spec, family, program, checksum) "
         "VALUES (?, ?, ?, ?)",

@@ -1,15 +1,17 @@
 """What a database holds beside tables: pins, notes on searches, and an index of tables.
 
 All have tables of their own, which are made when they are first written, so that a
-file without them is as good.
+file without them is as good. Each row has a checksum of all that it says; one that does
+not match, or that says what cannot be, is left out.
 """
 
 import dataclasses
 import hashlib
+import math
 import sqlite3
 from collections.abc import Iterator
 
-_PINS = """
+PINS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS pins (
     spec TEXT NOT NULL,
     target TEXT NOT NULL,
@@ -20,16 +22,17 @@ CREATE TABLE IF NOT EXISTS pins (
 ) WITHOUT ROWID
 """
 
-_COVERS = """
+COVERS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS covers (
     base BLOB NOT NULL,
     key BLOB NOT NULL,
     sizes TEXT NOT NULL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (base, key)
 ) WITHOUT ROWID
 """
 
-_SEARCHES = """
+SEARCHES_SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (
     spec TEXT NOT NULL,
     family TEXT NOT NULL,
@@ -41,9 +44,16 @@ CREATE TABLE IF NOT EXISTS searches (
     boxes INTEGER NOT NULL,
     cost_boxes INTEGER NOT NULL,
     programs REAL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (spec, family)
 ) WITHOUT ROWID
 """
+
+OLD_SCHEMAS = tuple(
+    schema.replace("    checksum BLOB NOT NULL,\n", "")
+    for schema in (COVERS_SCHEMA, SEARCHES_SCHEMA)
+)
+"""Of files of format 2, which had no checksums here; such rows are not read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,11 +105,27 @@ class SearchRow:
     """The binary logarithm of how many programs there are, if they were counted."""
 
     @property
+    def checksum(self) -> bytes:
+        """Of everything in the row."""
+        return checksum_of(*(repr(v).encode() for v in dataclasses.astuple(self)))
+
+    @property
     def is_whole(self) -> bool:
-        """Whether every value is of its type: what is damaged is not shown."""
-        numbers = dataclasses.astuple(self)[2:-1]
+        """Whether every value can be: what is damaged is not shown, nor added to."""
+        _, _, seconds, *counts, programs = dataclasses.astuple(self)
         texts = isinstance(self.spec, str) and isinstance(self.family, str)
-        return texts and all(isinstance(n, (int, float)) for n in numbers)
+        reals = [seconds] if programs is None else [seconds, programs]
+        return (
+            texts
+            and len(self.family.split()) > 1
+            and all(isinstance(n, int) and 0 <= n < _MANY for n in counts)
+            and all(isinstance(x, float) and 0 <= x < math.inf for x in reals)
+        )
+
+    @property
+    def machine(self) -> str:
+        """The name of the target."""
+        return self.family.split()[1]
 
     @property
     def compression(self) -> float | None:
@@ -128,6 +154,9 @@ class SearchRow:
             programs,
         )
 
+
+_MANY = 1 << 53
+"""More than any search does: sums stay numbers that SQLite has."""
 
 _PIN_COLUMNS = "spec, target, program, schedule, checksum"
 _SEARCH_COLUMNS = ", ".join(f.name for f in dataclasses.fields(SearchRow))
@@ -158,7 +187,7 @@ def write_pins(
     connection: sqlite3.Connection, pins: tuple[PinRow, ...], *, replace: bool
 ) -> int:
     """Add pins, and answer how many rows are new or changed."""
-    connection.execute(_PINS)
+    connection.execute(PINS_SCHEMA)
     before = connection.total_changes
     verb = "REPLACE" if replace else "IGNORE"
     for pin in pins:
@@ -180,28 +209,39 @@ def delete_pin(connection: sqlite3.Connection, spec: str, target: str) -> bool:
 
 def read_searches(connection: sqlite3.Connection) -> tuple[SearchRow, ...]:
     """The notes on searches, by Spec."""
-    if not has_table(connection, "searches"):
+    if not _has_checked(connection, "searches"):
         return ()
     found = connection.execute(
-        f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY spec, family"
+        f"SELECT {_SEARCH_COLUMNS}, checksum FROM searches ORDER BY spec, family"
     )
-    rows = (SearchRow(*values) for values in found.fetchall())
-    return tuple(row for row in rows if row.is_whole)
+    rows = (_search(values) for values in found.fetchall())
+    return tuple(row for row in rows if row is not None)
+
+
+def _search(values: tuple[object, ...] | None) -> SearchRow | None:
+    """A note and its checksum; None if it is damaged, or says what cannot be."""
+    if values is None:
+        return None
+    *fields, checksum = values
+    row = SearchRow(*fields)  # type: ignore[arg-type]
+    return row if row.is_whole and row.checksum == checksum else None
 
 
 def write_search(connection: sqlite3.Connection, row: SearchRow) -> None:
     """Add a note, to what is noted of the same goal."""
-    connection.execute(_SEARCHES)
+    connection.execute(SEARCHES_SCHEMA)
     found = connection.execute(
-        f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE (spec, family) = (?, ?)",
+        f"SELECT {_SEARCH_COLUMNS}, checksum FROM searches "
+        "WHERE (spec, family) = (?, ?)",
         (row.spec, row.family),
     ).fetchone()
-    before = None if found is None else SearchRow(*found)
-    whole = row.after(before) if before is not None and before.is_whole else row
-    marks = ", ".join("?" * len(dataclasses.fields(SearchRow)))
+    before = _search(found)
+    whole = row if before is None else row.after(before)
+    marks = ", ".join("?" * (1 + len(dataclasses.fields(SearchRow))))
     connection.execute(
-        f"INSERT OR REPLACE INTO searches ({_SEARCH_COLUMNS}) VALUES ({marks})",
-        dataclasses.astuple(whole),
+        f"INSERT OR REPLACE INTO searches ({_SEARCH_COLUMNS}, checksum) "
+        f"VALUES ({marks})",
+        (*dataclasses.astuple(whole), whole.checksum),
     )
 
 
@@ -216,29 +256,41 @@ class Cover:
     sizes: str
     """The axes of its goal, as JSON."""
 
+    @property
+    def checksum(self) -> bytes:
+        """Of everything in the row."""
+        return checksum_of(self.base, self.key, self.sizes.encode())
+
 
 def read_covers(
     connection: sqlite3.Connection, base: bytes | None = None
 ) -> tuple[Cover, ...]:
     """The index, or the part of it with one base; damaged rows are left out."""
-    if not has_table(connection, "covers"):
+    if not _has_checked(connection, "covers"):
         return ()
     which = "" if base is None else " WHERE base = ?"
     found = connection.execute(
-        f"SELECT base, key, sizes FROM covers{which} ORDER BY base, key",
+        f"SELECT base, key, sizes, checksum FROM covers{which} ORDER BY base, key",
         () if base is None else (base,),
     )
-    kinds = (bytes, bytes, str)
-    rows = [row for row in found.fetchall() if all(map(isinstance, row, kinds))]
-    return tuple(Cover(*row) for row in rows)
+    return tuple(_covers(found.fetchall()))
+
+
+def _covers(rows: list[tuple[object, ...]]) -> Iterator[Cover]:
+    for *fields, checksum in rows:
+        if all(map(isinstance, fields, (bytes, bytes, str))):
+            cover = Cover(*fields)  # type: ignore[arg-type]
+            if cover.checksum == checksum:
+                yield cover
 
 
 def write_covers(connection: sqlite3.Connection, covers: tuple[Cover, ...]) -> None:
     """Add to the index."""
-    connection.execute(_COVERS)
+    connection.execute(COVERS_SCHEMA)
     connection.executemany(
-        "INSERT OR IGNORE INTO covers (base, key, sizes) VALUES (?, ?, ?)",
-        [dataclasses.astuple(cover) for cover in covers],
+        "INSERT OR REPLACE INTO covers (base, key, sizes, checksum) "
+        "VALUES (?, ?, ?, ?)",
+        [(*dataclasses.astuple(cover), cover.checksum) for cover in covers],
     )
 
 
@@ -253,6 +305,14 @@ def clean_covers(connection: sqlite3.Connection) -> None:
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
     """Whether a table has been made."""
     found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,))
+    return bool(found.fetchall())
+
+
+def _has_checked(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether a table has been made, with checksums."""
+    found = connection.execute(
+        "SELECT 1 FROM pragma_table_info(?) WHERE name = 'checksum'", (name,)
+    )
     return bool(found.fetchall())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from morello.actions import ACTIONS, Action
 from morello.errors import MorelloError
+from morello.search.storage.strangers import MOST_NUMBER
 
 Data = Sequence[Any]
 """A name and a list of values."""
@@ -64,6 +65,8 @@ def _read(kind: Any, value: Any) -> Any:
     if kind in _PLAIN:
         if type(value) is not kind:
             raise TypeError(f"{value!r} is not of type {kind.__name__}")
+        if kind is int and not -MOST_NUMBER < value < MOST_NUMBER:
+            raise ValueError(f"{value:.0e} is out of range")
         return value
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not text")

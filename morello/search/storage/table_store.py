@@ -7,6 +7,8 @@ stay until the room for them is needed; later they are made again from the boxes
 
 import contextlib
 import dataclasses
+import functools
+import itertools
 import json
 import math
 from collections import OrderedDict, deque
@@ -30,10 +32,14 @@ from morello.search.storage.database import Row
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
+from morello.search.storage.strangers import MOST_NUMBER, bounded_json
 from morello.spec import Limits
 
 PART_POINTS = 1 << 15
 """Tables with fewer points are solved: that is quicker than to cut them out."""
+
+_MOST_POINTS = 1 << 31
+"""An index that names a larger table is not ours: none is solved."""
 
 Candidates = Callable[[TableId], tuple[Action, ...]]
 """Gives the actions that are tried on the Specs of a table."""
@@ -127,7 +133,7 @@ class TableStore:
             found = self._packed[identity] = found.result()
         return found
 
-    def fetch(self, identity: TableId, box: Box) -> bool:
+    def fetch(self, identity: TableId, box: Box, actions: Candidates) -> bool:
         """Look for a table in the database; whether it is here now.
 
         One that is damaged counts as missing. Its costs are read when they are first
@@ -136,6 +142,7 @@ class TableStore:
         Args:
             identity: which.
             box: its box.
+            actions: gives the candidates on it.
         """
         if self.database is None:
             return False
@@ -144,7 +151,9 @@ class TableStore:
         if data is None:
             return False
         try:
-            self._packed[identity] = decode(data, identity, box, self._costs_of(key))
+            self._packed[identity] = decode(
+                data, identity, box, lambda: actions(identity), self._costs_of(key)
+            )
         except CodecError:
             return False
         self.read += 1
@@ -199,7 +208,9 @@ class TableStore:
             with contextlib.suppress(CodecError):
                 if data is not None:
                     costs = self._costs_of(cover.key)
-                    found = decode(data, other, whole, costs)
+                    found = decode(
+                        data, other, whole, functools.partial(actions, other), costs
+                    )
                     self._packed[identity] = found.clip(
                         identity, box, actions(identity)
                     )
@@ -312,13 +323,21 @@ class TableStore:
 def _other(identity: TableId, cover: Cover) -> TableId | None:
     """The table of an index, if its goal's axes begin with those of this one's."""
     try:
-        axes = json.loads(cover.sizes)
-        sizes = tuple(tuple(int(size) for size in axis) for axis in axes)
+        axes = bounded_json(cover.sizes)
+        sizes = tuple(map(_axis, axes))
     except (ValueError, TypeError):
         return None
-    if not _begins(identity.sizes, sizes):
+    if not _begins(identity.sizes, sizes) or math.prod(map(len, sizes)) > _MOST_POINTS:
         return None
     return dataclasses.replace(identity, sizes=sizes)
+
+
+def _axis(sizes: list[int]) -> Axis:
+    """The sizes of an axis: they ascend, and are sizes that a Spec can have."""
+    pairs = itertools.pairwise([0, *sizes])
+    if not all(type(b) is int and a < b < MOST_NUMBER for a, b in pairs):
+        raise ValueError("these are no sizes")
+    return tuple(sizes)
 
 
 def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:

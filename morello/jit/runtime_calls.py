@@ -1,0 +1,45 @@
+"""What a kernel may call: the runtime of its threads, and what code generation needs.
+
+Schedules come from anyone, and none of their ops makes another call. Should one get
+through all the same, it must not reach machine code.
+"""
+
+import re
+from collections.abc import Iterator
+
+from morello.errors import CompileError
+
+_RUNTIME = re.compile(
+    "__kmpc_.*|omp_get_(?:thread_num|num_threads)|sched_(?:getcpu|[gs]etaffinity)"
+    "|mem(?:cpy|move|set|cmp)"
+)
+"""OpenMP's functions, those that place its threads, and copies of memory."""
+
+_DECLARED = re.compile(
+    r'^(?:declare [^@\n]*|(?=@)(?=[^\n]*= (?:\w+ )*external ))@("[^"\n]*"|[\w.$-]+)',
+    re.MULTILINE,
+)
+
+
+def check_calls(llvm: str) -> None:
+    """Refuse LLVM IR that uses a function or variable that no kernel may.
+
+    Raises:
+        CompileError: it does; names it.
+    """
+    found = [name for name in _needed(llvm) if not _RUNTIME.fullmatch(name)]
+    if "\nmodule asm " in f"\n{llvm}":
+        found.append("assembly beside its functions")
+    if found:
+        raise CompileError(
+            f"the kernel uses {', '.join(sorted(found))}, which no kernel may",
+            "a kernel calls nothing but the OpenMP runtime; lower the op that calls",
+        )
+
+
+def _needed(llvm: str) -> Iterator[str]:
+    """The names that a module declares, but LLVM's own."""
+    for quoted in _DECLARED.findall(llvm):
+        name = quoted.strip('"')
+        if not name.startswith("llvm."):
+            yield name

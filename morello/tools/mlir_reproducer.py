@@ -1,0 +1,38 @@
+"""Reproducers in mlir-opt's form: a module, its pipeline as an external resource."""
+
+import json
+import re
+
+from morello.errors import PipelineError
+
+HELD_AS = "mlir_reproducer"
+"""The name of the resource."""
+
+_HELD = re.compile(r'mlir_reproducer: \{\s*pipeline: ("(?:[^"\\]|\\.)*")')
+
+
+def with_pipeline(module: str, pipeline: str, verify_each: bool) -> str:
+    """The text of a reproducer, which ``--run-reproducer`` runs again."""
+    verify = str(verify_each).lower()
+    return (
+        f"{module.rstrip()}\n\n"
+        "{-#\n  external_resources: {\n    mlir_reproducer: {\n"
+        f"      pipeline: {json.dumps(pipeline)},\n"
+        f"      disable_threading: true,\n      verify_each: {verify}\n"
+        "    }\n  }\n#-}\n"
+    )
+
+
+def held_pipeline(source: str | bytes) -> str:
+    """The pipeline that a reproducer holds.
+
+    Raises:
+        PipelineError: it holds none.
+    """
+    found = _HELD.search(source) if isinstance(source, str) else None
+    if found is None:
+        raise PipelineError(
+            "the input holds no pipeline",
+            "give a file that --mlir-generate-reproducer wrote",
+        )
+    return str(json.loads(found[1]))

@@ -1,0 +1,241 @@
+"""``morello-opt`` next to mlir-opt: the same flags give the same bytes.
+
+The bindings' package brings ``torch-mlir-opt``: mlir-opt's own driver of the same
+version, with fewer dialects and passes.
+"""
+
+import difflib
+import importlib.util
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from morello.mlir import BACKEND
+from morello.tools.morello_opt import main
+
+pytestmark = pytest.mark.quick
+
+FILES = {
+    "plain.mlir": """\
+func.func @f(%a: i32) -> i32 {
+  %c = arith.constant 1 : i32
+  %d = arith.constant 1 : i32
+  %e = arith.addi %c, %d : i32
+  return %e : i32
+}
+""",
+    "two.mlir": """\
+#map = affine_map<(d0) -> (d0 * 4)>
+module @named {
+  func.func @f(%i: index, %m: memref<4xf32, #map>) -> index {
+    %0 = arith.muli %i, %i : index
+    %1 = arith.muli %i, %i : index
+    %2 = arith.addi %0, %1 : index
+    return %2 : index
+  }
+  func.func @g(%i: index, %m: memref<4xf32, #map>) -> index {
+    %c = arith.constant 3 : index
+    %d = arith.addi %c, %c : index
+    return %d : index
+  }
+}
+""",
+    "pieces.mlir": """\
+func.func @f() { return }
+// --- no marker
+// -----
+func.func @g() -> i32 { return }
+ // ----- func.func @h() { %0 = "foo.bar"() : () -> i32 return }
+// ------
+func.func @i() { %c = arith.constant 1 : i32 return }
+// -----""",
+}
+
+CASES = (
+    "plain.mlir",
+    "plain.mlir --cse",
+    "plain.mlir -cse --canonicalize=top-down=false",
+    "plain.mlir -canonicalize -cse --dump-pass-pipeline",
+    "plain.mlir --dump-pass-pipeline",
+    "plain.mlir --pass-pipeline any(cse)",
+    "plain.mlir --verify-roundtrip --cse",
+    "plain.mlir -mlir-elide-elementsattrs-if-larger 2 -o -",
+    "plain.mlir --mlir-print-debuginfo=true --mlir-print-local-scope=0",
+    "plain.mlir --no-implicit-module --pass-pipeline=func.func(cse,canonicalize) "
+    "--mlir-print-ir-after-all",
+    "plain.mlir --no-implicit-module -canonicalize --dump-pass-pipeline",
+    "two.mlir --no-implicit-module --verify-roundtrip --cse",
+    "two.mlir --cse --canonicalize --mlir-print-ir-before-all "
+    "--mlir-print-ir-after-all",
+    "two.mlir -p builtin.module(func.func(cse),func.func(canonicalize)) "
+    "--mlir-print-ir-after=cse --dump-pass-pipeline",
+    "two.mlir --pass-pipeline=builtin.module(func.func(cse,canonicalize)) "
+    "--mlir-print-ir-before=canonicalize,cse --mlir-print-ir-module-scope",
+    "two.mlir --pass-pipeline=builtin.module(any(cse),any(canonicalize),func.func(cse))"
+    " --mlir-print-ir-after-all",
+    "two.mlir --cse --cse --mlir-print-ir-after-all --mlir-print-ir-after-change",
+    "two.mlir --cse -canonicalize -mlir-print-ir-after=cse "
+    "-mlir-print-ir-before=canonicalize -mlir-print-ir-after-change",
+    "two.mlir --cse --mlir-print-ir-after-failure",
+    "two.mlir --cse --mlir-print-ir-after-all --mlir-print-debuginfo",
+    "two.mlir --cse --mlir-print-op-generic --mlir-print-ir-before-all",
+    "two.mlir --mlir-print-skip-regions",
+    "two.mlir --mlir-pretty-debuginfo --mlir-print-debuginfo",
+    "pieces.mlir -split-input-file -allow-unregistered-dialect",
+    "pieces.mlir --split-input-file --output-split-marker=//== -cse "
+    "-dump-pass-pipeline -allow-unregistered-dialect=true",
+    "pieces.mlir -split-input-file -mlir-print-op-on-diagnostic=false",
+    "pieces.mlir -split-input-file --mlir-disable-diagnostic-notes",
+)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+
+
+def mlir_opt(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    found = importlib.util.find_spec(f"{BACKEND}._mlir_libs")
+    assert found is not None
+    assert found.submodule_search_locations is not None
+    program = Path(found.submodule_search_locations[0]) / "torch-mlir-opt"
+    threads = "--mlir-disable-threading"  # which would print in any order
+    return subprocess.run(
+        [program, *arguments, threads], capture_output=True, text=True, check=False
+    )
+
+
+def difference(theirs: str, ours: str) -> str:
+    lines = (text.splitlines(keepends=True) for text in (theirs, ours))
+    return "".join(difflib.unified_diff(*lines, "mlir-opt", "morello-opt"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_output_is_that_of_mlir_opt(
+    case: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = case.split(" ")
+    theirs = mlir_opt(*arguments)
+    code = main([*arguments, "--mlir-disable-threading"])
+    ours = capfd.readouterr()
+    assert not difference(theirs.stdout, ours.out)
+    assert not difference(theirs.stderr, ours.err)
+    assert code == theirs.returncode
+
+
+def test_the_tree_of_dumps_is_that_of_mlir_opt() -> None:
+    arguments = [
+        "two.mlir",
+        "-p",
+        "builtin.module(func.func(cse,canonicalize),any(cse),canonicalize)",
+        "--mlir-print-ir-before-all",
+        "--mlir-print-ir-after-all",
+        "-o",
+        "/dev/null",
+    ]
+    assert mlir_opt(*arguments, "--mlir-print-ir-tree-dir=theirs").returncode == 0
+    assert main([*arguments, "--mlir-print-ir-tree-dir=ours"]) == 0
+    trees = [
+        {path.relative_to(top): path.read_text() for path in Path(top).rglob("*.mlir")}
+        for top in ("theirs", "ours")
+    ]
+    assert len(trees[0]) == 14
+    assert trees[0] == trees[1]
+
+
+def test_the_log_of_passes_is_that_of_mlir_opt(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["two.mlir", "-p", "builtin.module(func.func(cse,canonicalize),cse)"]
+    theirs = mlir_opt(*arguments, "--log-actions-to=-").stdout
+    assert main([*arguments, "--log-actions-to=-"]) == 0
+    ours = capfd.readouterr().out
+    lines = [
+        [
+            line.partition("] ")[2]
+            for line in text.splitlines()
+            if "`pass-execution`" in line
+        ]
+        for text in (theirs, ours)
+    ]
+    assert len(lines[1]) == 12
+    assert lines[0] == lines[1]
+    assert main([*arguments, "--log-actions-to=log", "-o", "/dev/null"]) == 0
+    assert Path("log").read_text().count("completed") == 6
+
+
+def test_each_reads_the_bytecode_and_the_reproducers_of_the_other(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["plain.mlir", "--emit-bytecode", "-o"]
+    assert main([*words, "ours.bc"]) == 0
+    assert mlir_opt(*words, "theirs.bc").returncode == 0
+    words = ["plain.mlir", "-cse", "-o", "/dev/null", "--mlir-generate-reproducer"]
+    assert main([*words, "ours.mlir"]) == 0
+    assert mlir_opt(*words, "theirs.mlir").returncode == 0
+    again = [(f"{who}.bc", "-cse") for who in ("ours", "theirs")]
+    again += [(f"{who}.mlir", "--run-reproducer") for who in ("ours", "theirs")]
+    wanted = mlir_opt("plain.mlir", "-cse").stdout
+    for arguments in again:
+        assert mlir_opt(*arguments).stdout == wanted
+        assert main(list(arguments)) == 0
+        assert capfd.readouterr().out == wanted
+
+
+def test_flags_have_the_nesting_that_a_pass_needs(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["two.mlir", "-o", "/dev/null", "--dump-pass-pipeline"]
+    passes = ["--affine-loop-tile=tile-size=4", "-morello-check-lowered", "--cse"]
+    assert main([*words, *passes]) == 1
+    err = " ".join(capfd.readouterr().err.split())
+    assert (
+        "Pass Manager with 3 passes: builtin.module( func.func( affine-loop-ti" in err
+    )
+    assert "), morello-check-lowered, cse ) " in err
+    assert "error: 'func.func' is not lowered to the llvm dialect" in err
+
+
+def test_our_passes_are_named_by_their_classes(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["two.mlir", "-morello-entry-points", "--mlir-print-ir-before-all"]
+    assert main(words) == 0
+    err = capfd.readouterr().err
+    head = "// -----// IR Dump Before EntryPoints: morello-entry-points //----- //\n"
+    assert err.startswith(f"{head}#map = affine_map<(d0) -> (d0 * 4)>\nmodule @named")
+
+
+def test_our_passes_run_on_any_module_and_on_nothing_else(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plain.mlir", "-p", "any(morello-entry-points,cse)"]) == 0
+    words = ["plain.mlir", "--no-implicit-module"]
+    assert main([*words, "-p", "any(morello-entry-points)"]) == 1
+    assert "'morello-entry-points' runs on 'builtin.module', not on 'func.func'" in (
+        capfd.readouterr().err
+    )
+    assert main([*words, "-p", "func.func(morello-entry-points)"]) == 2
+    assert "cannot be nested in 'func.func'" in capfd.readouterr().err
+    assert main([*words, "-p", "builtin.module(cse)"]) == 2
+    assert "a pipeline is anchored on func.func; write" in capfd.readouterr().err
+
+
+def test_timing_and_statistics_go_with_dumps(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["two.mlir", "-cse", "-mlir-print-ir-after-all", "-mlir-timing"]
+    display = "-mlir-pass-statistics-display=list"
+    assert main([*words, "-mlir-pass-statistics", display]) == 0
+    err = capfd.readouterr().err
+    assert "IR Dump After CSEPass" in err
+    assert "Execution time report" in err
+    assert "Pass statistics report" in err
+
+
+def test_debug_flags_are_taken(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["plain.mlir", "-cse", "-debug-only=pattern-match,cse", "--debug"]) == 0
+    assert "arith.constant" in capfd.readouterr().out
