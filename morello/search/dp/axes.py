@@ -169,10 +169,15 @@ def _register_axis(key: SpecKey, limits: Limits, free: Free) -> Axis:
     return tuple(range(limits.vrf + 1)) if free.vrf else (limits.vrf,)
 
 
-@lru_cache(maxsize=65536)
 def matters(key: SpecKey, level: Level, target: Target) -> bool:
     """Whether what is left of a cache can still decide: can an operand move there?"""
-    return any(level in action.levels_taken(key, target) for action in ACTIONS)
+    return level in _levels_taken(key, target)
+
+
+@lru_cache(maxsize=65536)
+def _levels_taken(key: SpecKey, target: Target) -> frozenset[Level]:
+    """The caches that operands can still move to."""
+    return frozenset().union(*(a.levels_taken(key, target) for a in ACTIONS))
 
 
 def _cache_axis(

@@ -89,9 +89,9 @@ class Overlay:
                 self._lose(database, error)
         return tuple(found)
 
-    def put(self, row: Row, cover: Cover | None = None) -> None:
-        """Store a row, if there is a database that can be written."""
-        self._write(lambda top: top.put(row, cover))
+    def put_all(self, rows: tuple[Row, ...], covers: tuple[Cover, ...]) -> None:
+        """Store rows, if there is a database that can be written."""
+        self._write(lambda top: top.put_all(rows, covers))
 
     def keep(self, row: ProgramRow) -> None:
         """Store a program, if there is a database that can be written."""
@@ -118,7 +118,7 @@ class Overlay:
                     return found
         return None
 
-    def _write(self, change: Callable[[Database], None]) -> None:
+    def _write(self, change: Callable[[Database], object]) -> None:
         top = self.top  # another thread may lose it meanwhile
         if top is None:
             return
