@@ -37,9 +37,41 @@ class EmittedElements:
         """`Elements.add`."""
         return self.emitter.add(a, b)
 
+    def subtract(self, a: Value, b: Value) -> Value:
+        """`Elements.subtract`."""
+        return self.emitter.subtract(a, b)
+
+    def multiply(self, a: Value, b: Value) -> Value:
+        """`Elements.multiply`."""
+        return self.emitter.multiply(a, b)
+
+    def divide(self, a: Value, b: Value) -> Value:
+        """`Elements.divide`."""
+        return self.emitter.divide(a, b)
+
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """`Elements.multiply_add`."""
         return self.emitter.multiply_add(a, b, c)
+
+    def greater(self, a: Value, b: Value) -> Value:
+        """`Elements.greater`."""
+        return self.emitter.greater(a, b)
+
+    def lesser(self, a: Value, b: Value) -> Value:
+        """`Elements.lesser`."""
+        return self.emitter.lesser(a, b)
+
+    def reinterpret(self, value: Value, dtype: Dtype) -> Value:
+        """`Elements.reinterpret`."""
+        return self.emitter.reinterpret(value, dtype)
+
+    def shift_left(self, value: Value, count: int) -> Value:
+        """`Elements.shift_left`."""
+        return self.emitter.shift_left(value, count)
+
+    def shift_right(self, value: Value, count: int) -> Value:
+        """`Elements.shift_right`."""
+        return self.emitter.shift_right(value, count)
 
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Elements.maximum`."""
@@ -91,6 +123,37 @@ class CountedElements:
         """`Elements.add`."""
         op: Op = "fma" if self.dtype.is_float else "vector_op"
         self._operation({op: 1}, {op: 1})
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        """`Elements.subtract`."""
+        self.add(a, b)
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        """`Elements.multiply`."""
+        self.multiply_add(a, b, None)
+
+    def divide(self, a: Any, b: Any) -> Any:
+        """`Elements.divide`: a port takes as long as for ten simple operations."""
+        self._operation({"vector_op": 10}, {"vector_op": 10})
+
+    def greater(self, a: Any, b: Any) -> Any:
+        """`Elements.greater`."""
+        self._operation({"vector_op": 1}, {"vector_op": 1})
+
+    def lesser(self, a: Any, b: Any) -> Any:
+        """`Elements.lesser`."""
+        self._operation({"vector_op": 1}, {"vector_op": 1})
+
+    def reinterpret(self, value: Any, dtype: Dtype) -> Any:
+        """`Elements.reinterpret`: no instruction."""
+
+    def shift_left(self, value: Any, count: int) -> Any:
+        """`Elements.shift_left`."""
+        self._operation({"vector_op": 1}, {"vector_op": 1})
+
+    def shift_right(self, value: Any, count: int) -> Any:
+        """`Elements.shift_right`."""
+        self._operation({"vector_op": 1}, {"vector_op": 1})
 
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """`Elements.multiply_add`."""

@@ -164,6 +164,34 @@ class Emitter(ABC):
         """``a + b``, wrapping for integers."""
 
     @abstractmethod
+    def subtract(self, a: Value, b: Value) -> Value:
+        """``a - b``, wrapping for integers."""
+
+    @abstractmethod
+    def multiply(self, a: Value, b: Value) -> Value:
+        """``a * b``, wrapping for integers."""
+
+    @abstractmethod
+    def divide(self, a: Value, b: Value) -> Value:
+        """``a / b`` of floats."""
+
+    @abstractmethod
+    def greater(self, a: Value, b: Value) -> Value:
+        """``a`` where a > b, else ``b``, of floats: one instruction."""
+
+    @abstractmethod
+    def lesser(self, a: Value, b: Value) -> Value:
+        """``a`` where a < b, else ``b``, of floats: one instruction."""
+
+    @abstractmethod
+    def shift_left(self, value: Value, count: int) -> Value:
+        """Integers whose bits are moved up."""
+
+    @abstractmethod
+    def shift_right(self, value: Value, count: int) -> Value:
+        """Signed integers divided by 2^count, rounded down."""
+
+    @abstractmethod
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """Neighbouring lanes multiplied and added, as `Op.DOT2` and its like say.
 
@@ -183,8 +211,8 @@ class Emitter(ABC):
         """The lesser of two integers or, lane by lane, vectors of them."""
 
     @abstractmethod
-    def reinterpret(self, vector: Value, dtype: Dtype) -> Value:
-        """The same bits as lanes of another dtype."""
+    def reinterpret(self, value: Value, dtype: Dtype) -> Value:
+        """The same bits as another dtype: a scalar, or the lanes of a vector."""
 
     @abstractmethod
     def extract(self, vector: Value, lane: int) -> Value:

@@ -27,7 +27,17 @@ from morello.kernels.template import Kernel
 from morello.kernels.transpose import Transpose, TransposePrefetch
 from morello.kernels.vector import VectorMap
 from morello.machine.isa import AVX2, Isa, Op
-from morello.spec import Dtype, Encoding, Fill, Level, Max, Move, Sum
+from morello.spec import (
+    Binary,
+    Dtype,
+    Encoding,
+    Fill,
+    Level,
+    Max,
+    Move,
+    Sum,
+    Unary,
+)
 from morello.spec.layout import LINE_BYTES
 
 
@@ -292,6 +302,20 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out in registers = a constant, in every lane.",
             kind=Fill,
             levels=(Level.VRF,),
+        ),
+        VectorMap(
+            "unary_rows",
+            isa,
+            "out = f(src) in L1, along the innermost dimension.",
+            kind=Unary,
+            levels=(Level.L1, Level.L1),
+        ),
+        VectorMap(
+            "binary_rows",
+            isa,
+            "out = f(lhs, rhs) in L1, along the innermost dimension.",
+            kind=Binary,
+            levels=(Level.L1, Level.L1, Level.L1),
         ),
         ReduceRows(
             "max_rows",

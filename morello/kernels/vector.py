@@ -31,7 +31,7 @@ from morello.kernels.vectors import (
     vectors_of,
 )
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Kind, Level, Spec, SpecKey
+from morello.spec import Dtype, Form, Kind, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
 
@@ -72,6 +72,16 @@ class VectorMap(Kernel):
                 if tensor.level is Level.VRF
             )
         )
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """The layout of the output, where rows of an input lie along another
+        dimension."""
+        if not isinstance(key.kind, self.kind) or Level.VRF in self.levels:
+            return ()
+        tensor, out = key.tensors[operand], key.tensors[-1].layout
+        if tensor.layout.innermost == out.innermost or is_interleaved(out):
+            return ()
+        return (Form(tensor.dtype, out),)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """A row stays within one pack; the code stays short; interleaved: one."""

@@ -36,6 +36,8 @@ AVX2 = Target(
         "store",
         "fill_rows",
         "fill_registers",
+        "unary_rows",
+        "binary_rows",
         "max_rows",
         "max_columns",
         "sum_rows",

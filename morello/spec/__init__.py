@@ -17,6 +17,7 @@ from morello.spec.maximum import Max
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.operand import Operand, Window
+from morello.spec.pointwise import Binary, Unary
 from morello.spec.spec import Spec, SpecKey, argument_tensor
 from morello.spec.summation import Sum
 from morello.spec.tensor import Level, TensorSpec
@@ -25,6 +26,7 @@ from morello.spec.text import parse_spec, print_spec
 __all__ = [
     "ELEMENT_TYPES",
     "Array",
+    "Binary",
     "Dtype",
     "Encoding",
     "Fill",
@@ -43,6 +45,7 @@ __all__ = [
     "SpecKey",
     "Sum",
     "TensorSpec",
+    "Unary",
     "Window",
     "argument_tensor",
     "parse_open_spec",

@@ -28,6 +28,15 @@ class Elements(Protocol):
     def add(self, a: Any, b: Any) -> Any:
         """``a + b``, wrapping for integers."""
 
+    def subtract(self, a: Any, b: Any) -> Any:
+        """``a - b``, wrapping for integers."""
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        """``a * b``, wrapping for integers."""
+
+    def divide(self, a: Any, b: Any) -> Any:
+        """``a / b`` of two floats."""
+
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """``a * b + c``: rounded once for floats, wrapping for integers."""
 
@@ -36,3 +45,18 @@ class Elements(Protocol):
 
     def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:
         """The lesser of two integers."""
+
+    def greater(self, a: Any, b: Any) -> Any:
+        """``a`` where a > b, else ``b``: also where one is NaN, or both are zeros."""
+
+    def lesser(self, a: Any, b: Any) -> Any:
+        """``a`` where a < b, else ``b``: also where one is NaN, or both are zeros."""
+
+    def reinterpret(self, value: Any, dtype: Dtype) -> Any:
+        """The same bits as another dtype of as many."""
+
+    def shift_left(self, value: Any, count: int) -> Any:
+        """The bits of an integer moved up by ``count``."""
+
+    def shift_right(self, value: Any, count: int) -> Any:
+        """A signed integer divided by 2^count, rounded down."""

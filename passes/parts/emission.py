@@ -273,6 +273,38 @@ class MlirEmitter(Emitter):
         integer = isinstance(element_of(a), ir.IntegerType)
         return (arith.AddIOp if integer else arith.AddFOp)(a, b).result
 
+    def subtract(self, a: Value, b: Value) -> Value:
+        """`Emitter.subtract`."""
+        integer = isinstance(element_of(a), ir.IntegerType)
+        return (arith.SubIOp if integer else arith.SubFOp)(a, b).result
+
+    def multiply(self, a: Value, b: Value) -> Value:
+        """`Emitter.multiply`."""
+        integer = isinstance(element_of(a), ir.IntegerType)
+        return (arith.MulIOp if integer else arith.MulFOp)(a, b).result
+
+    def divide(self, a: Value, b: Value) -> Value:
+        """`Emitter.divide`."""
+        return arith.DivFOp(a, b).result
+
+    def greater(self, a: Value, b: Value) -> Value:
+        """`Emitter.greater`."""
+        is_greater = arith.CmpFOp(arith.CmpFPredicate.OGT, a, b).result
+        return arith.SelectOp(is_greater, a, b).result
+
+    def lesser(self, a: Value, b: Value) -> Value:
+        """`Emitter.lesser`."""
+        is_less = arith.CmpFOp(arith.CmpFPredicate.OLT, a, b).result
+        return arith.SelectOp(is_less, a, b).result
+
+    def shift_left(self, value: Value, count: int) -> Value:
+        """`Emitter.shift_left`."""
+        return arith.ShLIOp(value, splat(value.type, count)).result
+
+    def shift_right(self, value: Value, count: int) -> Value:
+        """`Emitter.shift_right`."""
+        return arith.ShRSIOp(value, splat(value.type, count)).result
+
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """`Emitter.dot`: one instruction."""
         return dot(self.isa.instructions[op], _DOTS[op], a, b)
@@ -290,6 +322,8 @@ class MlirEmitter(Emitter):
     def reinterpret(self, value: Value, dtype: Dtype) -> Value:
         """`Emitter.reinterpret`."""
         kind = value.type
+        if not isinstance(kind, ir.VectorType):
+            return arith.BitcastOp(element_type(dtype), value).result
         count = kind.shape[0] * kind.element_type.width // (8 * dtype.itemsize)
         as_kind = ir.VectorType.get([count], element_type(dtype))
         return vector.BitCastOp(as_kind, value).result
