@@ -167,8 +167,8 @@ class CountedElements:
         self._operation({"vector_op": count}, {"vector_op": chain})
 
     def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:
-        """`Elements.minimum`."""
-        self._operation({"vector_op": 1}, {"vector_op": 1})
+        """`Elements.minimum`: as the maximum."""
+        self.maximum(dtype, a, b)
 
     def _operation(self, ops: Ops, chain: Ops) -> None:
         self.operations += 1

@@ -208,7 +208,7 @@ class Emitter(ABC):
 
     @abstractmethod
     def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
-        """The lesser of two integers or, lane by lane, vectors of them."""
+        """The lesser of two scalars or, lane by lane, vectors (IEEE ``minimum``)."""
 
     @abstractmethod
     def reinterpret(self, value: Value, dtype: Dtype) -> Value:

@@ -40,6 +40,8 @@ AVX2 = Target(
         "binary_rows",
         "max_rows",
         "max_columns",
+        "min_rows",
+        "min_columns",
         "sum_rows",
         "sum_columns",
         "scalar",

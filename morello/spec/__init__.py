@@ -14,6 +14,7 @@ from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
+from morello.spec.minimum import Min
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.operand import Operand, Window
@@ -37,6 +38,7 @@ __all__ = [
     "Limits",
     "Matmul",
     "Max",
+    "Min",
     "Move",
     "OpenSpec",
     "Operand",

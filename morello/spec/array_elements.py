@@ -72,6 +72,8 @@ class ArrayElements:
 
     def minimum(self, dtype: Dtype, a: Array, b: Array) -> Array:
         """`Elements.minimum`."""
+        if dtype.is_float:
+            return -self.maximum(dtype, -a, -b)
         return _silent(np.minimum, a, b)
 
     def greater(self, a: Array, b: Array) -> Array:

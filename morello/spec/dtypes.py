@@ -112,6 +112,13 @@ class Dtype(metaclass=_Listed):
             return float("-inf")
         return -(1 << (8 * self.itemsize - 1)) if self.is_signed else 0
 
+    @property
+    def highest(self) -> float | int:
+        """The neutral element of min, as it is stored: inf, or the greatest integer."""
+        if self.is_float:
+            return float("inf")
+        return (1 << (8 * self.itemsize - self.is_signed)) - 1
+
     def __str__(self) -> str:
         return self.value
 
@@ -162,6 +169,13 @@ class Encoding(Dtype):
         if self.byte:
             return self.byte.lowest + self.zero_point
         return int(self.of.lowest) // 2
+
+    @property
+    def highest(self) -> float | int:
+        """The neutral element of min, as it is stored."""
+        if self.byte:
+            return self.byte.highest + self.zero_point
+        return int(self.of.highest) // 2
 
 
 def _float(value: str, numpy: Any) -> Dtype:

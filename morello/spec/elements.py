@@ -44,7 +44,7 @@ class Elements(Protocol):
         """The greater of two numbers (IEEE ``maximum``)."""
 
     def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:
-        """The lesser of two integers."""
+        """The lesser of two numbers (IEEE ``minimum``)."""
 
     def greater(self, a: Any, b: Any) -> Any:
         """``a`` where a > b, else ``b``: also where one is NaN, or both are zeros."""

@@ -12,30 +12,31 @@ from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind
 from morello.spec.operand import Operand
 
-FILL_VALUES = ("zero", "lowest")
+FILL_VALUES = ("zero", "lowest", "highest")
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Fill(Kind):
-    """Every element becomes zero, or the neutral element of max."""
+    """Every element becomes zero, or the neutral element of max or min."""
 
     name: ClassVar[str] = "fill"
     example: ClassVar[str] = "fill:8x16:f32:value=lowest"
     moves_data: ClassVar[bool] = True
     rank: int = 2
     value: str = "zero"
-    """``zero``; or ``lowest``: -inf, or the least integer."""
+    """``zero``; ``lowest``: -inf, or the least integer; or ``highest``."""
 
     def __post_init__(self) -> None:
         if self.value not in FILL_VALUES:
             raise SpecError(
-                f"fill has no value '{self.value}'", f"use {' or '.join(FILL_VALUES)}"
+                f"fill has no value '{self.value}'",
+                f"use one of {', '.join(FILL_VALUES)}",
             )
 
     @classmethod
     def instances(cls) -> tuple["Fill", ...]:
         """Of one to three dimensions, with each value."""
-        return (cls(1), cls(2, "lowest"), cls(3))
+        return (cls(1, "highest"), cls(2, "lowest"), cls(3))
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -56,7 +57,9 @@ class Fill(Kind):
 
     def number(self, dtype: Dtype) -> float | int:
         """The constant, as ``dtype`` stores it."""
-        return dtype.lowest if self.value == "lowest" else dtype.zero_point
+        if self.value == "zero":
+            return dtype.zero_point
+        return dtype.lowest if self.value == "lowest" else dtype.highest
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
         """The constant."""

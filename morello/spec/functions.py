@@ -154,7 +154,7 @@ def square(e: Elements, x: Any) -> Any:
 
 def minimum(e: Elements, a: Any, b: Any) -> Any:
     """The lesser of two (IEEE 754 ``minimum``): a NaN gives NaN, -0 is less than +0."""
-    return neg(e, e.maximum(_F32, neg(e, a), neg(e, b)))
+    return e.minimum(_F32, a, b)
 
 
 def maximum(e: Elements, a: Any, b: Any) -> Any:

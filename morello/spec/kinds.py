@@ -4,11 +4,12 @@ from morello.spec.fill import Fill
 from morello.spec.kind import Kind
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
+from morello.spec.minimum import Min
 from morello.spec.move import Move
 from morello.spec.pointwise import Binary, Unary
 from morello.spec.summation import Sum
 
-KINDS: list[type[Kind]] = [Matmul, Max, Sum, Unary, Binary, Move, Fill]
+KINDS: list[type[Kind]] = [Matmul, Max, Min, Sum, Unary, Binary, Move, Fill]
 """The class of each kind. The Spec ops of the dialect, the text form, the random Specs
 of the tests and the reference page follow this list."""
 

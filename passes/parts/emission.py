@@ -22,6 +22,7 @@ from morello.passes.parts.vector_ops import (
     element_of,
     element_type,
     ieee_maximum,
+    ieee_minimum,
     opaque,
     plus,
     round_to_bf16,
@@ -317,6 +318,8 @@ class MlirEmitter(Emitter):
 
     def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.minimum`."""
+        if dtype.is_float:
+            return ieee_minimum(a, b)
         return (arith.MinSIOp if dtype.is_signed else arith.MinUIOp)(a, b).result
 
     def reinterpret(self, value: Value, dtype: Dtype) -> Value:

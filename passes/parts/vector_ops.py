@@ -1,6 +1,7 @@
 """What kernels are written with, as MLIR values: constants, casts, instructions."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from morello.kernels.emitter import Value
 from morello.mlir import dialect, ir
@@ -37,8 +38,19 @@ def ieee_maximum(a: Value, b: Value) -> Value:
     where all bits are set. (`arith.maximumf` takes three blends, and for scalars LLVM
     makes a branch of it.)
     """
-    one = arith.SelectOp(arith.CmpFOp(arith.CmpFPredicate.OGT, a, b), a, b).result
-    other = arith.SelectOp(arith.CmpFOp(arith.CmpFPredicate.OGT, b, a), b, a).result
+    return _extreme(a, b, arith.CmpFPredicate.OGT, arith.AndIOp)
+
+
+def ieee_minimum(a: Value, b: Value) -> Value:
+    """IEEE ``minimum`` of f32 likewise: of zeros the disjunction is -0 if one is."""
+    return _extreme(a, b, arith.CmpFPredicate.OLT, arith.OrIOp)
+
+
+def _extreme(a: Value, b: Value, first: Any, of_zeros: Any) -> Value:
+    """The one that is before the other, or what ``of_zeros`` makes of the bits of both
+    where they are equal; all bits where one is NaN."""
+    one = arith.SelectOp(arith.CmpFOp(first, a, b).result, a, b).result
+    other = arith.SelectOp(arith.CmpFOp(first, b, a).result, b, a).result
     word = ir.IntegerType.get_signless(32)
     kind = a.type
     integers = (
@@ -47,8 +59,8 @@ def ieee_maximum(a: Value, b: Value) -> Value:
     bits = [arith.BitcastOp(integers, v).result for v in (one, other)]
     unordered = arith.CmpFOp(arith.CmpFPredicate.UNO, a, b).result
     nan = arith.ExtSIOp(integers, unordered).result
-    greatest = arith.OrIOp(arith.AndIOp(*bits).result, nan).result
-    return arith.BitcastOp(kind, greatest).result
+    found = arith.OrIOp(of_zeros(*bits).result, nan).result
+    return arith.BitcastOp(kind, found).result
 
 
 def shaped(like: Value, element: ir.Type) -> ir.Type:

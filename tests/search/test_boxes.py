@@ -33,7 +33,8 @@ GOAL = "matmul:12x9x20:f32"
 def stored(packed: Packed) -> Packed:
     """A table after the bytes of its row."""
     data, costs = encode_decisions(packed), encode_costs(packed)
-    return decode(data, packed.id, packed.box, lambda: costs)
+    actions = tuple(packed.actions.values())
+    return decode(data, packed.id, packed.box, lambda: actions, lambda: costs)
 
 
 @pytest.fixture(scope="module")
@@ -204,14 +205,15 @@ def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
     data, costs = encode_decisions(packed), encode_costs(packed)
     less = Box(table.box.sizes, table.box.vrf, table.box.l1, (1, 2, 3))
     with pytest.raises(CodecError, match="the axes are others"):
-        decode(data, table.id, less, lambda: costs)
+        decode(data, table.id, less, table.actions.values, lambda: costs)
     for broken in (b"", data[:-4], b"x" + data, costs):
         with pytest.raises(CodecError):
-            decode(broken, table.id, table.box, lambda: costs)
+            decode(broken, table.id, table.box, table.actions.values, lambda: costs)
         with pytest.raises(CodecError):
             summary(broken, costs)
     for broken in (b"", costs[:-4], b"x" + costs, data):
-        found = decode(data, table.id, table.box, functools.partial(bytes, broken))
+        given = table.actions.values, functools.partial(bytes, broken)
+        found = decode(data, table.id, table.box, *given)
         with pytest.raises(CodecError):
             found.expand()
         with pytest.raises(CodecError):

@@ -257,7 +257,9 @@ def test_dtypes_that_have_no_meaning(
 
 
 def test_a_fill_of_another_value() -> None:
-    with pytest.raises(SpecError, match="no value 'one'; use zero or lowest"):
+    with pytest.raises(
+        SpecError, match="no value 'one'; use one of zero, lowest, highest"
+    ):
         Fill(2, "one")
 
 
