@@ -4,7 +4,6 @@ import time
 import warnings
 from typing import Any
 
-from morello.compiler.imports import import_stages
 from morello.compiler.kernel import Kernel, Times, parameters
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
@@ -60,7 +59,6 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
-    import_stages()
     machine = chosen_target(target, schedule)
     goal = _goal(spec, machine)
     _check(goal, schedule)
