@@ -87,6 +87,7 @@ IMPORTS = {
 
 EVERYWHERE = (
     "_version",
+    "docstrings",
     "errors",
     "forks",
     "interrupts",
