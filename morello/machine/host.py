@@ -57,7 +57,7 @@ _NEVER_CHOSEN = frozenset(
         *("rdseed", "sha", "vaes", "vpclmulqdq", "xsave", "xsavec", "xsaveopt"),
     }
 )
-"""Instruction sets that LLVM uses where a program asks for an instruction by name, which
+"""Instruction sets that LLVM uses where a program asks for one by name, which
 kernels do not. Virtual machines often hide some of them."""
 
 _TUNING = frozenset({"prefer-128-bit", "prefer-256-bit"})
