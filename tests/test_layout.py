@@ -93,6 +93,7 @@ EVERYWHERE = (
     "interrupts",
     "lazy",
     "new_arrays",
+    "parent_death",
     "subinterpreters",
     "whole_files",
 )
