@@ -16,7 +16,7 @@
 
 #include "vecmat.h"
 
-enum { K = VECMAT_LHS_ELEMENTS, N = VECMAT_OUT_ELEMENTS };
+enum { K = vecmat_LHS_ELEMENTS, N = vecmat_OUT_ELEMENTS };
 
 /* A number as float or as bf16, which is the upper half of a float: both begin with
    the last bytes of a float on x86. Small integers are exact in either. */
@@ -55,11 +55,11 @@ static int errors(const vecmat_out_t *out)
 int main(void)
 {
     vecmat_lhs_t *lhs = malloc(sizeof *lhs * K);
-    vecmat_rhs_t *rhs = malloc(sizeof *rhs * VECMAT_RHS_ELEMENTS);
+    vecmat_rhs_t *rhs = malloc(sizeof *rhs * vecmat_RHS_ELEMENTS);
     vecmat_out_t *out = malloc(sizeof *out * N);
     double best = 1e9;
     size_t i;
-    int run, status = VECMAT_OK;
+    int run, status = vecmat_OK;
 
     if (!vecmat_supported()) {
         fputs("this CPU cannot run the kernel\n", stderr);
@@ -69,20 +69,20 @@ int main(void)
         return 1;
     for (i = 0; i < K; i++)
         store(&lhs[i], sizeof lhs[i], (float)number(i));
-    for (i = 0; i < VECMAT_RHS_ELEMENTS; i++)
+    for (i = 0; i < vecmat_RHS_ELEMENTS; i++)
         store(&rhs[i], sizeof rhs[i], (float)number(i));
 
-    for (run = 0; run < 20 && status == VECMAT_OK; run++) {
+    for (run = 0; run < 20 && status == vecmat_OK; run++) {
         double start = seconds(), time;
         status = vecmat_malloc(lhs, rhs, out);
         time = seconds() - start;
         best = time < best ? time : best;
     }
-    if (status != VECMAT_OK || errors(out)) {
+    if (status != vecmat_OK || errors(out)) {
         fprintf(stderr, "wrong: status %d\n", status);
         return 1;
     }
-    printf("exact; %.1f GB/s\n", 1e-9 * sizeof *rhs * VECMAT_RHS_ELEMENTS / best);
+    printf("exact; %.1f GB/s\n", 1e-9 * sizeof *rhs * vecmat_RHS_ELEMENTS / best);
     free(lhs);
     free(rhs);
     free(out);

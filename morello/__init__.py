@@ -7,8 +7,8 @@ Names load what they need when they are first used, so that importing is quick.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from morello import forks as _forks  # noqa: F401 (forks wait for imports from here on)
 from morello._version import __version__
-from morello.forks import defer_forks
 
 if TYPE_CHECKING:
     from morello.compiler.compile import compile
@@ -29,8 +29,7 @@ __all__ = ["Kernel", "MorelloError", "Spec", "__version__", "compile"]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'morello' has no attribute '{name}'")
-    with defer_forks():
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

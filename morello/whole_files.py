@@ -17,7 +17,6 @@ def write_whole(path: Path, data: bytes) -> None:
     Raises:
         OSError: it cannot be written; what was there is there.
     """
-    path = path.resolve()
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -25,6 +24,7 @@ def write_whole(path: Path, data: bytes) -> None:
     if status is not None and not stat.S_ISREG(status.st_mode):
         path.write_bytes(data)
         return
+    path = path.resolve()
     new = path.with_name(f".{secrets.token_hex(8)}.new")
     try:
         write_new(new, data)

@@ -13,8 +13,8 @@ from morello.kernels import KERNELS, Kernel
 from morello.machine.isa import AVX2
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure
-from morello.passes.parts.denormals import keep_denormals
 from morello.passes.parts.emission import emit_kernel, emit_range_check
+from morello.passes.parts.float_control import guard_float_control
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
@@ -26,6 +26,16 @@ class _Leaf:
     op: ir.Operation
     kernel: Kernel
     spec: Spec
+
+    @property
+    def computes_with_floats(self) -> bool:
+        """Whether it depends on how the thread treats floats: denormals, rounding,
+        traps. Copies work on bits."""
+        kind, dtypes = self.spec.kind, set(self.spec.dtypes)
+        reads = any(operand.is_read for operand in kind.operands)
+        copies = kind.moves_data and len(dtypes) == 1
+        floats = reads and not copies and any(dtype.is_float for dtype in dtypes)
+        return floats or self.kernel.needs_denormals
 
 
 def _legal(spec: Spec) -> str:
@@ -84,10 +94,10 @@ class LowerKernels(Pass):
     """Replace every ``morello.kernel`` by the vector code of its kernel.
 
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
-    registers; ``morello.range_check`` ops. After: vector, arith,
-    math, memref and scf ops in their places; a guard of MXCSR around functions whose
-    kernels add denormal numbers. Refuses: a kernel that is not known, or that does not
-    take the Spec it is given; a Spec op, which no schedule has made into kernels.
+    registers; ``morello.range_check`` ops. After: vector, arith, math, memref and scf
+    ops in their places; a guard of MXCSR in functions and parallel loops whose kernels
+    compute with floats. Refuses: a kernel that is not known, or that does not take the
+    Spec it is given; a Spec op, which no schedule has made into kernels.
     """
 
     name: ClassVar[str] = "morello-lower-kernels"
@@ -110,7 +120,7 @@ class LowerKernels(Pass):
 
         module.walk(visit, ir.WalkOrder.PRE_ORDER)
         leaves = [_check(op) for op in found]
-        keep_denormals(leaf.op for leaf in leaves if leaf.kernel.needs_denormals)
+        guard_float_control(leaf.op for leaf in leaves if leaf.computes_with_floats)
         for leaf in leaves:
             emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
             leaf.op.erase()

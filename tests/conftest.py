@@ -3,6 +3,8 @@ they say otherwise."""
 
 import gc
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +39,32 @@ def pytest_collection_finish() -> None:
     takes 3 to 5 % of the time of searches."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(autouse=True)
+def usual_signals() -> Iterator[None]:
+    """Signals as in a terminal: a job in the background ignores SIGINT, and a mask is
+    inherited; both go on to the processes that tests start."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    before = {
+        number: signal.signal(number, handler) for number, handler in _HANDLERS.items()
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+_HANDLERS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
+_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE}
 
 
 @pytest.fixture(scope="session")

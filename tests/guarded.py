@@ -28,6 +28,13 @@ import numpy as np
 Side = Literal["start", "end"]
 Result = TypeVar("Result")
 
+PATIENCE = 5
+"""How much slower a machine with other work may be: what hangs ends before the limit of
+a test."""
+
+PROCESSORS = 2
+"""That a child may keep busy."""
+
 PAGE = mmap.PAGESIZE
 CANARY = 0xA5
 _PROT_NONE = 0
@@ -230,7 +237,11 @@ def _child(fn: Callable[[], Any], pipe: int, seconds: int, memory: int) -> NoRet
     faulthandler.disable()
     keep = _report_faults(pipe)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)
+    signal.alarm(PATIENCE * seconds)
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (PROCESSORS * seconds, resource.RLIM_INFINITY)
+    )
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -250,7 +261,8 @@ def check_in_child(
     Args:
         fn: its result must be picklable; what it changes is lost, except in shared
             memory.
-        seconds: after which the child is ended.
+        seconds: of work after which the child is ended: it may take `PATIENCE` times as
+            long where it waits, and `PROCESSORS` times as much of the processors.
         memory: a limit to the child's address space in bytes; 0 for none.
 
     Raises:
@@ -272,7 +284,7 @@ def check_in_child(
     _, status = os.waitpid(pid, 0)
     if not data:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        if number == signal.SIGALRM:
+        if number in (signal.SIGALRM, signal.SIGXCPU):
             raise AssertionError(f"the child took longer than {seconds} s")
         raise AssertionError(
             f"the child was ended by {signal.Signals(number).name}"

@@ -87,11 +87,13 @@ IMPORTS = {
 
 EVERYWHERE = (
     "_version",
+    "docstrings",
     "errors",
     "forks",
     "interrupts",
     "lazy",
     "new_arrays",
+    "parent_death",
     "subinterpreters",
     "whole_files",
 )

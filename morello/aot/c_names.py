@@ -1,5 +1,6 @@
 """Names that a function of C and C++ may have."""
 
+import ctypes
 import re
 
 from morello.errors import CompileError
@@ -22,18 +23,47 @@ volatile wchar_t while xor xor_eq main
 """
 """Keywords of C23 and C++23 that begin with a letter, and the name of a program."""
 
+_TAKEN = """
+NULL EOF errno assert offsetof complex imaginary I alloca setjmp va_start va_arg va_end
+va_copy linux unix std posix abi end etext edata SIZE_MAX PTRDIFF_MAX PTRDIFF_MIN
+RAND_MAX EXIT_SUCCESS EXIT_FAILURE MB_CUR_MAX morello_leave_processor
+"""
+"""Macros of headers and compilers, namespaces of C++, names of linkers, and a function
+that objects with threads have inside."""
+
+_RESERVED = re.compile(
+    r"(omp|ompx|ompt|ompd|kmp|kmpc|GOMP)_.*|U?INT[A-Z]*\d*_(MAX|MIN|C|WIDTH)"
+)
+"""Of OpenMP's names, and macros of <stdint.h>."""
+
+_ENDINGS = ("_malloc", "_supported", "_unchecked", "_t", "_H", "_OK", "_RESTRICT")
+"""With these a header makes its own names of a kernel's, and C its types."""
+
+_LIBRARIES = ("libc.so.6", "libm.so.6")
+"""Whose functions are in every program."""
+
 
 def check_c_name(name: str) -> None:
     """Refuse what cannot be the name of a function in C and in C++.
 
     Raises:
-        CompileError: no identifier, a keyword, or reserved.
+        CompileError: no identifier, a keyword, reserved, or a name of the C library: a
+            program would call the kernel instead of the library's function.
     """
     remedy = "give letters, digits and single _, the first a letter, e.g. name='vecmat'"
     if not _IDENTIFIER.fullmatch(name):
         raise CompileError(f"{name!r} is not an identifier of C", remedy)
     if name in _KEYWORDS.split():
         raise CompileError(f"{name!r} means something else in C or C++", remedy)
+    if name in _TAKEN.split() or _RESERVED.fullmatch(name) or _is_in_c_library(name):
+        raise CompileError(
+            f"{name!r} is a name of the C library, the compiler or OpenMP", remedy
+        )
+    for ending in _ENDINGS:
+        if name.endswith(ending):
+            raise CompileError(
+                f"{name!r} ends in {ending}, as names do that a header adds", remedy
+            )
     if "__" in name:
         raise CompileError(f"{name!r} has __, which C++ keeps for itself", remedy)
     if len(name) > _MAX_LENGTH:
@@ -41,3 +71,15 @@ def check_c_name(name: str) -> None:
             f"a name of {len(name)} characters is too long",
             f"give at most {_MAX_LENGTH}",
         )
+
+
+def _is_in_c_library(name: str) -> bool:
+    """Whether the C library has a function or a variable of this name."""
+    for file in _LIBRARIES:
+        try:
+            library = ctypes.CDLL(file)
+        except OSError:
+            continue
+        if hasattr(library, name):
+            return True
+    return False

@@ -162,7 +162,7 @@ def _comment(interface: Interface) -> str:
 
 
 def _defines(interface: Interface) -> str:
-    prefix = interface.name.upper()
+    prefix = interface.name
     lines = [
         f"/* {meaning} */\n#define {prefix}_{status.name} {status.value}"
         for status, meaning in _STATUS.items()
@@ -183,34 +183,40 @@ def _typedefs(interface: Interface) -> str:
     )
 
 
+def _local(interface: Interface, name: str) -> str:
+    """A parameter or variable of this name, where it does not hide the function."""
+    return f"{name}_" if name == interface.name else name
+
+
 def _arguments(interface: Interface, workspace: bool) -> str:
-    mark = f"{interface.name.upper()}_RESTRICT "
+    mark = f"{interface.name}_RESTRICT "
     found = []
     for parameter in interface.parameters:
         const = "" if parameter.is_output else "const "
         kind = f"{interface.name}_{parameter.name}_t"
-        found.append(f"{const}{kind} *{mark}{parameter.name}")
+        found.append(f"{const}{kind} *{mark}{_local(interface, parameter.name)}")
     if workspace:
-        found.append(f"void *{mark}workspace")
+        found.append(f"void *{mark}{_local(interface, 'workspace')}")
     return ",\n    ".join(found)
 
 
 def _with_malloc(interface: Interface) -> str:
     """The function that needs no workspace from its caller."""
-    name, prefix = interface.name, interface.name.upper()
-    names = ", ".join(parameter.name for parameter in interface.parameters)
+    name = prefix = interface.name
+    names = ", ".join(_local(interface, p.name) for p in interface.parameters)
+    memory, past, status = (_local(interface, n) for n in ("memory", "past", "status"))
     if not interface.workspace_bytes:
         body = f"    return {name}({names});"
     else:
         body = f"""\
-    char *memory = (char *)malloc({prefix}_WORKSPACE_BYTES + {ALIGNMENT - 1});
-    size_t past = (size_t)memory % {ALIGNMENT};
-    int status;
-    if (memory == NULL)
+    char *{memory} = (char *)malloc({prefix}_WORKSPACE_BYTES + {ALIGNMENT - 1});
+    size_t {past} = (size_t){memory} % {ALIGNMENT};
+    int {status};
+    if ({memory} == NULL)
         return {prefix}_NO_MEMORY;
-    status = {name}({names}, memory + (past ? {ALIGNMENT} - past : 0));
-    free(memory);
-    return status;"""
+    {status} = {name}({names}, {memory} + ({past} ? {ALIGNMENT} - {past} : 0));
+    free({memory});
+    return {status};"""
     return f"""\
 static inline int {name}_malloc(
     {_arguments(interface, False)})
@@ -222,10 +228,13 @@ static inline int {name}_malloc(
 def header(interface: Interface) -> str:
     """The header, for C99 and C++.
 
+    All its names begin with that of the function, upper and lower case as it is: those
+    of two kernels differ even if their names differ in case only.
+
     Raises:
         CompileError: an element type that C does not have.
     """
-    name, prefix = interface.name, interface.name.upper()
+    name = prefix = interface.name
     has_workspace = interface.workspace_bytes > 0
     arguments = _arguments(interface, has_workspace)
     checked = (

@@ -7,6 +7,7 @@ from morello.aot.c_names import check_c_name
 from morello.aot.entry_points import entry_points, rename, unchecked_name
 from morello.aot.header import Interface, header
 from morello.compiler.stages import Stages
+from morello.docstrings import summary
 from morello.errors import CompileError
 from morello.jit.engine import Compiled, compile_for_linker
 from morello.jit.parameter import Parameter
@@ -83,7 +84,7 @@ class Library:
             Interface(
                 self.name,
                 print_spec(serial, target.limits),
-                (type(spec.kind).__doc__ or "").partition("\n")[0],
+                summary(type(spec.kind)),
                 target.name,
                 self.parameters,
                 tuple(spec.shape(i) for i in range(len(spec.tensors))),

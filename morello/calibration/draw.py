@@ -2,6 +2,7 @@
 
 import dataclasses
 import multiprocessing
+import os
 import random
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import cycles_of_all, shared
 from morello.errors import MorelloError
 from morello.machine import Target
+from morello.parent_death import end_with_parent
 from morello.search import Impl
 from morello.spec import Spec, print_spec
 
@@ -104,7 +106,12 @@ def in_turns(
         turns = dataclasses.replace(plan, lock=plan.lock or Path(folder) / "lock")
         tasks = [dataclasses.replace(task, plan=turns) for task in tasks]
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(plan.jobs, mp_context=context) as pool:
+        with ProcessPoolExecutor(
+            plan.jobs,
+            mp_context=context,
+            initializer=end_with_parent,
+            initargs=(os.getpid(),),
+        ) as pool:
             running = [pool.submit(_drawn, task) for task in tasks]
             for task, done in zip(tasks, running, strict=True):
                 text = print_spec(task.spec, target.limits)

@@ -4,14 +4,12 @@ import time
 import warnings
 from typing import Any
 
-from morello.compiler.imports import import_stages
-from morello.compiler.kernel import Kernel, Times, parameters
+from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import CompileError
 from morello.jit.engine import compile_llvm
-from morello.jit.function import NativeFunction
 from morello.jit.openmp import load_openmp
 from morello.machine import Target
 from morello.search import Patience, Solution, best_program, best_settled
@@ -60,7 +58,6 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
-    import_stages()
     machine = chosen_target(target, schedule)
     goal = _goal(spec, machine)
     _check(goal, schedule)
@@ -78,13 +75,7 @@ def compile(
     stages = build_stages(wanted, machine, program, search)
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
-    function = NativeFunction(
-        engine,
-        stages.name,
-        parameters(wanted),
-        stages.workspace_bytes,
-        stages.threads,
-    )
+    function = native_function(stages, engine)
     elapsed = time.perf_counter() - start
     times = Times(search.seconds, elapsed - search.seconds)
     return Kernel(stages, function, engine, times, goal.open)

@@ -1,12 +1,14 @@
 """A compiled Spec: a function of NumPy arrays that keeps every stage of its making."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from morello.aot.library import Library
 from morello.compiler.packing import pack
+from morello.compiler.pickling import Parts, freeze, thaw
 from morello.compiler.stages import Stages
 from morello.jit.engine import Engine
 from morello.jit.function import NativeFunction
@@ -32,6 +34,9 @@ class Kernel:
     ``c``. Arguments are C-contiguous arrays of the operands' physical shapes, without
     the batch where it may be left out and is 1. A call releases the GIL, and many
     threads may call one kernel at a time.
+
+    A kernel can be pickled: it travels to other processes, with its machine code. A
+    copy is the kernel itself, which never changes.
     """
 
     def __init__(
@@ -117,6 +122,26 @@ class Kernel:
         return self._function.parameters
 
     @property
+    def symbol(self) -> str:
+        """The name of the function in `llvm`, `asm` and `object`."""
+        return self._function.name
+
+    @property
+    def address(self) -> int:
+        """Where the function starts in this process, as long as the kernel lives.
+
+        For callers that are not Python. It takes a pointer for each of `parameters`,
+        in order, and one to `workspace_bytes` bytes, aligned to 64, if there are any;
+        it returns nothing, and checks nothing.
+        """
+        return self._engine.address(self.symbol)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What a call takes, for `inspect.signature`."""
+        return self._function.signature
+
+    @property
     def workspace_bytes(self) -> int:
         """Memory that a call uses besides its arguments, for each calling thread."""
         return self._function.workspace_bytes
@@ -192,6 +217,40 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.text} for {self.target.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = Parts(self._stages, self._engine.compiled, self.times, self._settled)
+        return _restore, freeze(parts)
+
+    def __copy__(self) -> "Kernel":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Kernel":
+        return self
+
+
+def _restore(version: str, data: bytes) -> Kernel:
+    """The kernel that was pickled.
+
+    Raises:
+        CompileError: by another version of Morello.
+        TargetError: this machine lacks a feature that it may use.
+    """
+    parts = thaw(version, data)
+    engine = parts.engine()
+    function = native_function(parts.stages, engine)
+    return Kernel(parts.stages, function, engine, parts.times, parts.settled)
+
+
+def native_function(stages: Stages, engine: Engine) -> NativeFunction:
+    """The function of arrays of compiled stages."""
+    return NativeFunction(
+        engine,
+        stages.name,
+        parameters(stages.spec),
+        stages.workspace_bytes,
+        stages.threads,
+    )
 
 
 def parameters(spec: Spec) -> tuple[Parameter, ...]:

@@ -6,6 +6,7 @@ function at a time. It takes 3 µs of Python; `checked` gives a function that do
 same by machine code, and leaves to this one what is unusual or wrong.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,6 +66,26 @@ class NativeFunction:
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)
         return f"<native function {self.name}({names})>"
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """What a call takes. An output that is left out, or None, is a new array,
+        unless it is added to."""
+        found = [
+            inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=None
+                if parameter.is_output and self._may_allocate
+                else inspect.Parameter.empty,
+            )
+            for parameter in self.parameters
+        ]
+        if "out" not in [parameter.name for parameter in self.parameters]:
+            found.append(
+                inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+            )
+        return inspect.Signature(found)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function.
@@ -143,7 +164,9 @@ class NativeFunction:
         if out is not None and len(kwargs) == 1 and len(args) == self._inputs:
             return [*args, *self._outs(out)]
         if not kwargs and len(args) == len(self.parameters):
-            return list(args)
+            if not any(array is None for array in args[self._inputs :]):
+                return list(args)
+            return self._by_position(args, kwargs)
         if not kwargs and len(args) == self._inputs and self._may_allocate:
             new = [self._new_output(output, args) for output in self._outputs]
             return [*args, *new]
@@ -208,8 +231,11 @@ class NativeFunction:
         """The arrays in order, with new ones for the outputs that are missing."""
         arrays = []
         for parameter in self.parameters:
-            if parameter.name in named:
-                arrays.append(named[parameter.name])
+            given = named.get(parameter.name)
+            if given is not None or (
+                parameter.name in named and not parameter.is_output
+            ):
+                arrays.append(given)
             elif not parameter.is_output:
                 raise ArgumentError(f"{parameter.role} is missing", self._usage())
             elif parameter.accumulates:

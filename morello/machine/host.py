@@ -51,6 +51,15 @@ _CPU_FEATURES = {
 }
 """CPU name as LLVM spells it: the instruction sets that code for it may use."""
 
+_NEVER_CHOSEN = frozenset(
+    {
+        *("adx", "aes", "clflushopt", "clwb", "cx16", "pclmul", "rdpid", "rdrnd"),
+        *("rdseed", "sha", "vaes", "vpclmulqdq", "xsave", "xsavec", "xsaveopt"),
+    }
+)
+"""Instruction sets that LLVM uses where a program asks for one by name, which
+kernels do not. Virtual machines often hide some of them."""
+
 _TUNING = frozenset({"prefer-128-bit", "prefer-256-bit"})
 """Features that steer LLVM and need nothing of the CPU."""
 
@@ -157,7 +166,8 @@ def required_features(cpu: str, features: str = "") -> frozenset[str]:
 
     Args:
         cpu: a CPU name as LLVM spells it, e.g. ``haswell``.
-        features: changes to it as LLVM spells them: ``+avx512f,-fma``.
+        features: changes to it as LLVM spells them: ``+avx512f,-fma``. All that are
+            added count; of the CPU's own those that LLVM chooses by itself.
 
     Raises:
         TargetError: a name that is not known.
@@ -166,7 +176,7 @@ def required_features(cpu: str, features: str = "") -> frozenset[str]:
         raise TargetError(
             f"unknown CPU {cpu!r}", f"use one of {', '.join(sorted(_CPU_FEATURES))}"
         )
-    required = set(_CPU_FEATURES[cpu])
+    required = set(_CPU_FEATURES[cpu] - _NEVER_CHOSEN)
     known = _processor()[2] | _TUNING
     for change in filter(None, features.split(",")):
         sign, name = change[0], change[1:]

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from morello.parent_death import end_with_parent
+
 Send = Callable[[object], None]
 """Hands an event to the parent."""
 
@@ -67,8 +69,10 @@ def run_contained(
     sys.stderr.flush()
     reader, writer = os.pipe()
     with _memory("out") as out, _memory("err") as err, _memory("stack") as stack:
+        parent = os.getpid()
         child = os.fork()
         if child == 0:
+            end_with_parent(parent)  # native code would not see a broken pipe
             os.close(reader)
             faulthandler.enable(stack, all_threads=False)
             os.dup2(out.fileno(), 1)

@@ -121,6 +121,17 @@ def _standard(stream: TextIO | None) -> BinaryIO:
     return stream.buffer
 
 
+def printable(text: str, stream: TextIO) -> str:
+    """The text in what a stream can print: not every terminal has ``…``."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.replace("…", "...").encode(encoding, "replace")
+        return plain.decode(encoding)
+    return text
+
+
 def check_output(path: str) -> None:
     """Refuse a place that cannot be written to before any work is done.
 

@@ -1,5 +1,6 @@
 """``--list-passes``, from the passes' docstrings and fields."""
 
+from morello.docstrings import summary
 from morello.passes.pipelines.options import Option, options_of
 from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import Registry
@@ -12,8 +13,7 @@ def list_passes(registry: Registry) -> str:
     lines = ["Passes of Morello, for 'builtin.module(...)':"]
     for name in registry.names():
         cls = registry.load(name)
-        summary = (cls.__doc__ or "").strip().split("\n", 1)[0]
-        lines.append(_row(f"  {name}", summary))
+        lines.append(_row(f"  {name}", summary(cls)))
         lines.extend(_option(option) for option in options_of(cls))
     lines.append("")
     lines.append("Passes of MLIR (any that is registered can be used), among them:")

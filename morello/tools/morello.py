@@ -14,7 +14,7 @@ from morello._version import __version__
 from morello.errors import MorelloError
 from morello.tools.commands import COMMANDS, Command
 from morello.tools.flags import add_flags, read_flags
-from morello.tools.input_output import UsageError, write_output
+from morello.tools.input_output import UsageError, printable, write_output
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -43,6 +43,10 @@ class _Parser(argparse.ArgumentParser):
             "unrecognized arguments:", "unknown flag or one Spec too many:"
         )
         raise UsageError(message, f"{self.prog} --help lists the arguments")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        stream = file or sys.stderr
+        super()._print_message(printable(message, stream), stream)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         write_output("-", "")  # what is left in the buffer, or a closed pipe

@@ -8,6 +8,7 @@ stays. One that dies fails its Spec, and another takes its place.
 import contextlib
 import dataclasses
 import multiprocessing
+import os
 import signal
 import time
 import warnings
@@ -18,6 +19,7 @@ from multiprocessing.context import SpawnProcess
 
 from morello.errors import MorelloError
 from morello.machine import find_target
+from morello.parent_death import end_with_parent
 from morello.search import Solver, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import open_database
@@ -89,7 +91,7 @@ def solve_all(jobs: Sequence[Job], processes: int) -> Generator[Done, None, None
 def _start(job: Job) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process = context.Process(target=_work, args=(theirs, os.getpid()), daemon=True)
     # Blocked there for good: Ctrl-C is for this process, which ends the other one.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -142,8 +144,9 @@ def _stop(worker: _Worker) -> None:
     worker.process.join()
 
 
-def _work(pipe: Connection) -> None:
-    """The loop of a process: one job after another, until the pipe ends."""
+def _work(pipe: Connection, parent: int) -> None:
+    """The loop of a process: job after job, until the pipe or its parent ends."""
+    end_with_parent(parent)
     warnings.simplefilter("ignore")  # of the database: said by who started this
     while True:
         try:

@@ -1,6 +1,7 @@
 """Kernels in programs: the example, the header in C and C++, threads."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ USE = """\
 int main(void)
 {
     printf("%d\\n", k_supported());
-    return k_malloc(ARGUMENTS) == K_NULL ? 0 : 1;
+    return k_malloc(ARGUMENTS) == k_NULL ? 0 : 1;
 }
 """
 """A program that compiles only if the header and the object agree on all names."""
@@ -74,6 +75,53 @@ def test_an_object_links_in_every_way(linking: str, tmp_path: Path) -> None:
     assert run(tmp_path / "use") == "1\n"
 
 
+@NEEDS_CC
+def test_names_that_differ_in_case_only(tmp_path: Path) -> None:
+    sizes = {"mv": "20x33", "MV": "5x4", "mV": "3x3"}
+    for name, size in sizes.items():
+        library = unsearched(f"move:{size}:f32:dst=[1,0]").library(name)
+        for suffix in (".o", ".h"):
+            library.save(tmp_path / f"{size}{suffix}")
+    heads = "".join(f'#include "{size}.h"\n' for size in sizes.values())
+    (tmp_path / "m.c").write_text(
+        f"{heads}int main(void) {{ static float x[660], y[660];"
+        "return mv(x, y) | MV(x, y) | mV(x, y) | (MV_SRC_ELEMENTS != 20)"
+        "| (mv_DST_ELEMENTS != 660) | (mV_DST_ELEMENTS != 9); }\n"
+    )
+    objects = [f"{size}.o" for size in sizes.values()]
+    run("cc", *STRICT, "-std=c99", "m.c", *objects, "-o", "m", cwd=tmp_path)
+    run(tmp_path / "m")
+
+
+@NEEDS_CXX
+@NEEDS_CC
+def test_names_that_the_header_uses_itself(tmp_path: Path) -> None:
+    """As of operands, and of variables of the function with a workspace."""
+    spec = "matmul:17x23x31:f32:lhs=[0,1,2,1p6]"
+    kernel = unsearched(spec)
+    assert kernel.workspace_bytes
+    words = ["lhs", "rhs", "out", "workspace", "memory", "past", "status"]
+    lines = [f'#include "{word}.h"' for word in words]
+    for word in words:
+        kernel.library(word).save(tmp_path / f"{word}.h")
+        call = f"{word}_malloc(0, 0, 0)"
+        lines.append(f"int use_{word}(void) {{ return {call} != {word}_NULL; }}")
+    for compiler, file in (("cc", "use.c"), ("c++", "use.cpp")):
+        (tmp_path / file).write_text("\n".join(lines) + "\n")
+        run(compiler, *STRICT, "-c", file, cwd=tmp_path)
+
+
+def test_python_without_docstrings_knows_meanings() -> None:
+    code = (
+        "from morello.docstrings import summary; from morello.spec.kinds import KINDS;"
+        "print([summary(kind) for kind in KINDS])"
+    )
+    flags = ("-c", code)
+    plain, stripped = run(sys.executable, *flags), run(sys.executable, "-OO", *flags)
+    assert plain == stripped
+    assert "A copy, a change of layout, or a cast" in plain
+
+
 def test_the_header_says_what_it_is() -> None:
     kernel = unsearched("matmul:17x23x31:f32:lhs=[0,1,2,1p6]")
     text = kernel.library("mm").header
@@ -86,8 +134,8 @@ def test_the_header_says_what_it_is() -> None:
         "x 23 x 6 elements, row-major without gaps; 1656 bytes, aligned to 4." in joined
     )
     assert "out: writes 1 x 17 x 31 float32, row-major without gaps; 2108" in joined
-    assert f"#define MM_WORKSPACE_BYTES {kernel.workspace_bytes}\n" in text
-    assert "#define MM_LHS_ELEMENTS 414\n" in text
+    assert f"#define mm_WORKSPACE_BYTES {kernel.workspace_bytes}\n" in text
+    assert "#define mm_LHS_ELEMENTS 414\n" in text
     assert "It needs a CPU with 64bit, avx, avx2," in text
     assert max(map(len, text.splitlines())) <= 90
     accumulates = unsearched("matmul_accum:9x33x20:s32").library("mm").header
@@ -177,9 +225,9 @@ static int calls(int count)
 {
     int wrong = 0;
     while (count--) {
-        float out[K_OUT_ELEMENTS];
+        float out[k_OUT_ELEMENTS];
         memset(out, 0xff, sizeof out);
-        wrong += k_malloc(lhs, rhs, out) != K_OK;
+        wrong += k_malloc(lhs, rhs, out) != k_OK;
         wrong += memcmp(out, expected, sizeof out) != 0;
     }
     return wrong;

@@ -159,6 +159,13 @@ def test_a_feature_without_a_test_is_refused() -> None:
         _ = dataclasses.replace(made, stages=stages).object
 
 
+TAKEN = (
+    *("malloc", "free", "memcpy", "read", "open", "environ", "abs", "sin", "j0"),
+    *("NULL", "EOF", "linux", "std", "end", "INT8_MAX", "UINT64_C", "SIZE_MAX"),
+    *("omp_get_thread_num", "kmp_malloc", "sched_getcpu", "morello_leave_processor"),
+)
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -172,6 +179,11 @@ def test_a_feature_without_a_test_is_refused() -> None:
         ("class", "means something else"),
         ("main", "means something else"),
         ("a__b", "has __, which"),
+        *(
+            (name, "is a name of the C library, the compiler or OpenMP")
+            for name in TAKEN
+        ),
+        *((f"a{e}", f"ends in {e}, as names do") for e in ("_t", "_malloc", "_H")),
         ("a" * 201, "a name of 201 characters is too long; give at most 200"),
     ],
 )
@@ -188,7 +200,7 @@ def test_every_kernel_has_a_name_by_itself(text: str) -> None:
 
 def test_a_name_may_be_that_of_the_spec_or_its_beginning() -> None:
     kernel = unsearched("fill:9x17:s16:value=lowest")
-    for name in ("fill_9x17_s16_value_lowest", "fill", "f", "o"):
+    for name in ("fill_9x17_s16_value_lowest", "fill", "f", "o", "Malloc", "top_k"):
         functions = kernel.library(name)._compiled.functions
         assert sorted(functions) == [name, f"{name}_supported", f"{name}_unchecked"]
 

@@ -142,7 +142,7 @@ def test_a_kernel_works_after_a_fork() -> None:
     subprocess.run(
         [sys.executable, "-c", code],
         check=True,
-        timeout=120,
+        timeout=300,
         cwd=Path(__file__).parents[2],
     )
 
@@ -170,7 +170,7 @@ def in_new_process(code: str, **environment: str) -> str:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         cwd=Path(__file__).parents[2],
         env={**os.environ, **environment},
     )

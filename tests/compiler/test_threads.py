@@ -1,14 +1,16 @@
-"""The number of threads of a kernel: argument, schedule, environment, affinity."""
+"""The number of threads of a kernel: argument, schedule, environment, processors."""
 
 import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import morello
+import morello.machine.processors as module
 from morello.compiler.threads import VARIABLE, thread_count
-from morello.errors import CompileError
+from morello.errors import CompileError, TargetError
 from morello.tools.morello import main
 from tests.compiler.test_parallel import CHEAP_FORK
 
@@ -22,6 +24,7 @@ def test_the_argument_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("5", "none of this is read"):
         monkeypatch.setenv(VARIABLE, variable)
         assert thread_count(3) == 3
+        assert thread_count(np.int64(3)) == thread_count(np.uint8(3)) == 3
         assert thread_count(3, 'morello.target = "avx2{threads=2}"') == 3
 
 
@@ -38,7 +41,9 @@ def test_third_is_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thread_count(None) == 7
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", " 2", "²", "1e3"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "2.5", "many", " 2", "²", "1e3", "1025", "9" * 5000]
+)
 def test_an_environment_that_means_nothing(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,7 +64,32 @@ def test_last_is_the_affinity(
     assert thread_count(None) == 3
 
 
-@pytest.mark.parametrize("given", [0, -1, True, 2.0, "2"])
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "OMP_THREAD_LIMIT"])
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("1", 1), (" 2,1 ", 2), ("7", 3), ("0", 1), ("many", 3), ("", 3), ("-1", 3)],
+)
+def test_openmp_may_allow_fewer(
+    variable: str, text: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv(variable, text)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 6})
+    assert thread_count(None) == count
+    assert thread_count(5) == 5
+    monkeypatch.setenv(VARIABLE, "4")
+    assert thread_count(None) == 4
+
+
+def test_a_quota_allows_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 6})
+    for quota, count in ((0.5, 1), (1.0, 1), (1.5, 2), (64.0, 3), (None, 3)):
+        monkeypatch.setattr(module, "processor_quota", lambda quota=quota: quota)
+        assert thread_count(None) == count
+
+
+@pytest.mark.parametrize("given", [0, -1, True, np.True_, 2.0, "2", 1025, 10**9])
 def test_an_argument_that_means_nothing(given: Any) -> None:
     with pytest.raises(CompileError, match=r"'threads' is .*; give an integer of at"):
         thread_count(given)
@@ -119,3 +149,8 @@ def test_text_and_objects_are_serial_unless_asked(
 def test_a_spec_is_parallel_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["emit", SPEC, "--stage", "spec", "--threads", "2"]) == 0
     assert "serial = false" in capsys.readouterr().out
+
+
+def test_a_target_has_as_few_threads() -> None:
+    with pytest.raises(TargetError, match="has 1025 threads; give at least 1, and at"):
+        morello.compile("fill:4x4", target="avx2{threads=1025}")

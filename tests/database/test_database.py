@@ -192,7 +192,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
         for w in range(WRITERS)
     ]
     for writer in writers:
-        _, errors = writer.communicate(timeout=120)
+        _, errors = writer.communicate(timeout=300)
         assert (writer.returncode, errors) == (0, "")
     found = {r.key: r for r, whole in Database(path).rows() if whole}
     wanted = [row(n, w) for w in (*range(WRITERS), 99) for n in range(ROWS)]

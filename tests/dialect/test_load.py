@@ -89,4 +89,4 @@ def test_importing_the_package_is_light() -> None:
         "import sys, morello.dialect; "
         "assert not [m for m in sys.modules if 'torch_mlir' in m], 'imports MLIR'"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

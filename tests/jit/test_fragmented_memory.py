@@ -13,7 +13,7 @@ def test_code_and_constants_may_lie_far_apart() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.stdout.splitlines() == [
         "calls [1.0, 1.5] 2",

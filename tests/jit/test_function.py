@@ -282,7 +282,7 @@ def test_many_threads_compile() -> None:
             thread.join()
         return failures
 
-    assert check_in_child(child, seconds=120) == []
+    assert check_in_child(child, seconds=100) == []
 
 
 def test_the_interpreter_runs_while_a_function_runs() -> None:

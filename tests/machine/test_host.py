@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import morello.machine.host as module
 from morello.errors import TargetError
 from morello.machine.host import (
     Cache,
@@ -33,6 +34,25 @@ def test_affinity_is_read_at_each_call() -> None:
         assert host().cores == 1
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("hidden", ["rdrnd", "pclmul", "xsaveopt", "xsave", "aes"])
+def test_a_virtual_machine_may_hide_what_no_kernel_uses(
+    hidden: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, has, asked = module._processor()
+    monkeypatch.setattr(module, "_processor", lambda: (name, has - {hidden}, asked))
+    assert missing_features("haswell", "+avx2,+fma") == ()
+    assert hidden in missing_features("haswell", f"+{hidden}")
+
+
+@pytest.mark.parametrize("hidden", ["avx2", "fma", "bmi2", "popcnt", "movbe"])
+def test_what_llvm_may_choose_must_be_there(
+    hidden: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, has, asked = module._processor()
+    monkeypatch.setattr(module, "_processor", lambda: (name, has - {hidden}, asked))
+    assert missing_features("haswell") == (hidden,)
 
 
 def describe(folder: Path, index: int, **files: str) -> None:

@@ -158,7 +158,7 @@ def check_all(
         return len(programs)
 
     try:
-        done = check_in_child(everything, seconds=300)
+        done = check_in_child(everything, seconds=100)
     except AssertionError:
         # A fault ends the child: each program by itself says which one it was.
         for index, program in enumerate(programs):

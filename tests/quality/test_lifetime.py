@@ -90,7 +90,7 @@ def test_compile_run_drop_does_not_grow() -> None:
     unsearched(SMALL)
     gc.collect()
     live = ir.Context._get_live_count()
-    assert check_in_child(cycles, seconds=120) < GROWTH
+    assert check_in_child(cycles, seconds=100) < GROWTH
 
 
 def in_threads(count: int, work: Callable[[int], None]) -> None:
@@ -131,7 +131,7 @@ def test_threads_share_kernels() -> None:
     def shared() -> None:
         in_threads(8, calls)
 
-    check_in_child(shared, seconds=120)
+    check_in_child(shared, seconds=100)
 
 
 def test_threads_compile_at_once() -> None:
@@ -148,7 +148,7 @@ def test_threads_compile_at_once() -> None:
             again = morello.compile(old.spec, schedule=old.schedule)
             assert again.object == old.object
 
-    check_in_child(lambda: in_threads(8, compiles), seconds=120)
+    check_in_child(lambda: in_threads(8, compiles), seconds=100)
 
 
 def test_kernels_work_after_a_fork() -> None:

@@ -48,7 +48,7 @@ def output(program: str, seed: str) -> str:
         env={"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

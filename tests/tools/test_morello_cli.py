@@ -143,7 +143,7 @@ def test_closed_pipe_is_quiet(line: str) -> None:
     )
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, b"")
 
 
@@ -185,7 +185,7 @@ def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
         seen += os.read(ours, 1024)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     seen += os.read(ours, 1024)
     os.close(ours)
     assert (process.returncode, out) == (130, b"")
@@ -207,7 +207,7 @@ def test_an_interrupt_of_the_search_ends_it_and_not_the_command() -> None:
     while b" tables, " not in seen:
         seen += os.read(ours, 1024)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     seen += os.read(ours, 4096)
     os.close(ours)
     assert process.returncode == 0

@@ -173,6 +173,24 @@ def test_refusals(
     assert message in capsys.readouterr().err
 
 
+def test_export_follows_no_link_and_leaves_no_half(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "none")
+    assert main(["db", "export", str(link), "--db", str(path)]) == 1
+    assert "exists; give the name of a new file" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    bad = tmp_path / "bad.sqlite"
+    bad.write_text("no database, but long enough to be taken for one" * 99)
+    assert main(["db", "export", str(folder / "new"), "--db", str(bad)]) == 1
+    assert list(folder.iterdir()) == []
+    assert main(["db", "export", str(folder / "new"), "--db", str(path)]) == 0
+    assert [path.name for path in folder.iterdir()] == ["new"]
+
+
 def test_export_does_not_overwrite(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

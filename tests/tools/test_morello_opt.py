@@ -346,6 +346,22 @@ def test_default_place_of_the_reproducer(
         assert word in head
 
 
+def test_the_reproducer_takes_no_name_that_is_taken(
+    good: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor follows a link that someone has put there."""
+    plugin = f"--load-pass-plugin={PLUGIN}"
+    words = [str(good), "-p", "builtin.module(test-fail{how=abort})", plugin]
+    name = f"good-crash-{os.getpid()}"
+    Path(f"{name}.mlir").symlink_to(tmp_path / "elsewhere")
+    Path(f"{name}-1.mlir").write_text("mine")
+    assert main(words) == 1
+    assert f"'{name}-2.mlir' reproduces it" in capfd.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
+    assert Path(f"{name}-1.mlir").read_text() == "mine"
+    assert "test-fail" in Path(f"{name}-2.mlir").read_text()
+
+
 def test_reproducer_that_cannot_be_written(
     good: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -426,7 +442,7 @@ def test_interrupt_ends_the_child(good: Path) -> None:
         time.sleep(0.01)
     child = int(Path("pid").read_text())
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 130
+    assert process.wait(timeout=300) == 130
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
 

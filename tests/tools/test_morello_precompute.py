@@ -247,7 +247,7 @@ def test_ctrl_c_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
     lines = [running.stdout.readline() for _ in range(3)]
     os.killpg(running.pid, signal.SIGINT)
     start = time.monotonic()
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=300)
     assert time.monotonic() - start < 20  # at once, but the machine may be busy
     assert running.returncode == 130, err
     assert re.search(r"interrupted after \d+ of 61 Specs; what was solved is", err)

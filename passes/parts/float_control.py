@@ -1,9 +1,9 @@
-"""Code that adds denormal numbers of f32 as IEEE 754 has it, whatever the caller set.
+"""Code that computes with f32 as IEEE 754 has it, whatever the caller set.
 
-A process may have told its threads to take such numbers for zero (libraries built with
-``-ffast-math`` do, when they are loaded), or to trap. What kernels with
-`Kernel.needs_denormals` stand in looks at the thread's control register (MXCSR) at its
-start; where it is set so, it is changed until the end.
+A process may have told its threads to take denormal numbers for zero (libraries built
+with ``-ffast-math`` do, when they are loaded), to round in another direction, or to
+trap. Functions whose kernels compute with floats look at the thread's control register
+(MXCSR) at their start; where it is set so, it is changed until the end.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,10 @@ arith = dialect("arith")
 memref = dialect("memref")
 scf = dialect("scf")
 
-_DENORMALS_ARE_ZERO, _FLUSH_TO_ZERO, _MASKS = 1 << 6, 1 << 15, 0x1F80
-"""Bits of MXCSR: Intel's manual, volume 1, 10.2.3. The masks are of all exceptions."""
+_FLAGS, _MASKS = 0x3F, 0x1F80
+"""Bits of MXCSR: Intel's manual, volume 1, 10.2.3. The flags of exceptions that were
+raised stay; all exceptions are masked. The rest is 0: round to nearest even, and
+denormal numbers are kept."""
 
 _ALIGNED = 1
 """Which field of a memref is the address of its elements."""
@@ -23,7 +25,7 @@ _ALIGNED = 1
 _THREADS = "scf.parallel"
 
 
-def keep_denormals(ops: Iterable[ir.Operation]) -> None:
+def guard_float_control(ops: Iterable[ir.Operation]) -> None:
     """Guard every function and parallel loop that holds one of these ops itself.
 
     Each iteration of a parallel loop is a thread, which has a register of its own.
@@ -48,7 +50,7 @@ def _guard(block: ir.Block) -> None:
         old, new = (_slot(word) for _ in range(2))
         _call("llvm.x86.sse.stmxcsr", old[1])
         found = memref.LoadOp(old[0], []).result
-        kept = _constant(word, ~(_DENORMALS_ARE_ZERO | _FLUSH_TO_ZERO))
+        kept = _constant(word, _FLAGS)
         plain = arith.AndIOp(found, kept).result
         wanted = arith.OrIOp(plain, _constant(word, _MASKS)).result
         memref.StoreOp(wanted, new[0], [])

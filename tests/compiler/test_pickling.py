@@ -1,0 +1,126 @@
+"""Kernels travel between processes, and say how they are called."""
+
+import copy
+import ctypes
+import inspect
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import morello
+from morello.compiler import pickling
+from morello.errors import CompileError, TargetError
+from morello.jit import engine
+from tests.compiler.test_parallel import CHEAP_FORK
+from tests.quality.compiled import arguments, same_bytes
+
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
+
+SPECS = (
+    "move:7x9:f32:dst=[1,0]",
+    "matmul:2x5x3x7:s32",
+    "matmul_accum:3x4x8:s32",
+    "matmul:1x8x16:f32:rhs=any",
+)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_a_pickled_kernel_is_the_same(text: str) -> None:
+    kernel = morello.compile(text)
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again.address != kernel.address
+    for field in ("text", "schedule", "mlir", "llvm", "object", "impl", "times"):
+        assert getattr(again, field) == getattr(kernel, field)
+    assert (again.cost(), again.threads) == (kernel.cost(), kernel.threads)
+    arrays, expected = arguments(again, 0)
+    again(*arrays)
+    assert same_bytes(arrays, expected)
+    if text.endswith("any"):
+        weights = np.ones((8, 16), np.float32)
+        assert np.array_equal(again.pack(weights), kernel.pack(weights))
+
+
+LOAD = """
+import pickle, sys
+import numpy as np
+kernel = pickle.load(sys.stdin.buffer)
+made = kernel()
+assert (made == 0).all() and kernel.threads == 2
+print(made.size)
+"""
+
+
+def test_a_kernel_with_threads_goes_to_a_new_process() -> None:
+    kernel = morello.compile("fill:64x64", target=CHEAP_FORK, threads=2)
+    assert kernel.threads == 2
+    run = subprocess.run(
+        [sys.executable, "-c", LOAD],
+        input=pickle.dumps(kernel),
+        capture_output=True,
+        check=False,
+    )
+    assert run.stdout == b"4096\n", run.stderr.decode()
+
+
+def test_copies_are_the_kernel_itself() -> None:
+    kernel = morello.compile("fill:5x5:s32")
+    assert copy.copy(kernel) is kernel
+    assert copy.deepcopy({"layer": [kernel]})["layer"] == [kernel]
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(pickling, "__version__", "0.0.1")
+        data = pickle.dumps(morello.compile("fill:5x5:s32"))
+    with pytest.raises(CompileError, match=r"of Morello 0\.0\.1, and this is"):
+        pickle.loads(data)
+
+
+def test_another_cpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(morello.compile("fill:5x5:s32"))
+    monkeypatch.setattr(engine, "missing_features", lambda cpu, features: ("avx2",))
+    with pytest.raises(TargetError, match="lacks avx2"):
+        pickle.loads(data)
+
+
+def test_the_address_is_that_of_the_symbol() -> None:
+    kernel = morello.compile("move:7x9:f32")
+    assert f"@{kernel.symbol}(" in kernel.llvm
+    assert f"\n{kernel.symbol}:" in kernel.asm
+    assert kernel.workspace_bytes == 0
+    source = np.arange(63, dtype=np.float32).reshape(7, 9)
+    out = np.zeros_like(source)
+    native = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
+    native(source.ctypes.data, out.ctypes.data)
+    assert np.array_equal(out, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "signature"),
+    [
+        ("matmul:2x5x3x7:s32", "(lhs, rhs, out=None)"),
+        ("matmul_accum:3x4x8:s32", "(lhs, rhs, out)"),
+        ("move:7x9:f32", "(src, dst=None, *, out=None)"),
+    ],
+)
+def test_the_signature_is_that_of_a_call(text: str, signature: str) -> None:
+    kernel = morello.compile(text)
+    assert str(inspect.signature(kernel)) == signature
+    arrays, expected = arguments(kernel, 0)
+    names = [parameter.name for parameter in kernel.parameters]
+    kernel(**dict(zip(names, arrays, strict=True)))
+    assert same_bytes(arrays, expected)
+
+
+def test_an_output_of_none_is_made() -> None:
+    kernel = morello.compile("move:7x9:f32")
+    source = np.ones((7, 9), np.float32)
+    for made in (
+        kernel(source, None),
+        kernel(source, dst=None),
+        kernel(source, out=None),
+    ):
+        assert np.array_equal(made, source)
