@@ -105,11 +105,19 @@ def build_stages(
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         cost = price_of(function)
         mlir = str(module)
-        llvm = lower_to_llvm_text(module)
+        llvm = name_module(lower_to_llvm_text(module), name)
         check_calls(llvm)
     return Stages(
         spec, target, name, text, mlir, llvm, workspace, cost, solution, filled
     )
+
+
+def name_module(llvm: str, name: str) -> str:
+    """LLVM IR whose module, and so the object's file symbol, is called ``name``."""
+    return _SOURCE.sub(f'source_filename = "{name}"', llvm, count=1)
+
+
+_SOURCE = re.compile(r'^source_filename = "[^"]*"', re.MULTILINE)
 
 
 def spec_module(spec: Spec, target: Target) -> ir.Module:

@@ -83,14 +83,14 @@ def _write(options: ExplainOptions, found: Explanation, programs: float | None) 
     clock = Clock(options.ghz)
     count = "" if programs is None else f"{_COUNT}: {count_text(programs)}\n"
     if options.html is not None:
-        write_output(options.html, as_page(found, clock, options.top))
+        write_output(options.html, as_page(found, clock, options.top, options.moves))
     if options.json:
         data = as_data(found, options.ghz, options.top)
         if programs is not None:
             data["programs_log10"] = programs * math.log10(2)
         write_output("-", json.dumps(data) + "\n")
     elif options.html is None:
-        text = as_text(found, clock, options.top)
+        text = as_text(found, clock, options.top, options.moves)
         write_output("-", f"{text}\n{count}" if count else text)
     elif count and options.html != "-":
         write_output("-", count)

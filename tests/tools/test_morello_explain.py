@@ -17,7 +17,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_text(capsys: Capture) -> None:
-    assert main(["explain", SPEC, "--top", "3"]) == 0
+    assert main(["explain", SPEC, "--top", "3", "--moves"]) == 0
     out, err = capsys.readouterr()
     spec = parse_spec(SPEC, AVX2.limits)
     impl = Solver(AVX2.at(spec)).solve(spec).impl
