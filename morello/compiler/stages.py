@@ -14,6 +14,7 @@ from morello.compiler.given_schedule import (
     place_text,
     read_schedule,
 )
+from morello.compiler.schedule_text import schedule_text
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
@@ -92,12 +93,12 @@ def build_stages(
             module = read_schedule(text, spec)
             if search is not None:
                 filled = _fill(module, search)
-                text = str(module) if filled else program
+                text = schedule_text(module) if filled else program
         else:
             solution, impl = program, program.impl
             module = spec_module(spec, target)
             add_schedule(module.operation, lambda op: impl)
-            text = str(module)
+            text = schedule_text(module)
         name = function_name(spec, target)
         _rename(module, name)
         _lower(module)
