@@ -6,7 +6,7 @@ from pathlib import Path
 from morello.aot.c_names import check_c_name
 from morello.aot.entry_points import entry_points, rename, unchecked_name
 from morello.aot.header import Interface, header
-from morello.compiler.stages import Stages
+from morello.compiler.stages import Stages, name_module
 from morello.docstrings import summary
 from morello.errors import CompileError
 from morello.jit.engine import Compiled, compile_for_linker
@@ -53,6 +53,7 @@ class Library:
     def _compiled(self) -> Compiled:
         stages = self.stages
         kernel = rename(stages.llvm, stages.name, unchecked_name(self.name))
+        kernel = name_module(kernel, self.name)
         around = entry_points(
             self.name, self.parameters, stages.workspace_bytes, self._required
         )

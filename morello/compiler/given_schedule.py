@@ -310,32 +310,43 @@ def _check_length(module: ir.Module) -> None:
         ir.StringAttr(op.attributes["sym_name"]).value: op for op in _sequences(module)
     }
     steps: dict[str, int] = {}
-
-    def count(name: str, within: tuple[str, ...]) -> int:
-        sequence = sequences[name]
-        if name in within:
-            raise _refusal(sequence, f"the sequence @{name} includes itself")
-        if len(within) > DEEPEST:
-            raise _refusal(
-                sequence, f"sequences include each other more than {DEEPEST} deep"
-            )
-        if name not in steps:
-            steps[name] = 0
-            for op, _ in _ops(sequence, False):
-                steps[name] += 1
-                callee = _callee(op)
-                if callee in sequences:
-                    steps[name] += count(callee, (*within, name))
-        if steps[name] > MOST_STEPS:
-            raise _refusal(
-                sequence,
-                f"a run of the sequence @{name} takes {steps[name]:,} steps",
-                f"write one of at most {MOST_STEPS:,}",
-            )
-        return steps[name]
-
     for name in sequences:
-        count(name, ())
+        _count_steps(name, sequences, steps, ())
+
+
+def _count_steps(
+    name: str,
+    sequences: dict[str, ir.Operation],
+    steps: dict[str, int],
+    within: tuple[str, ...],
+) -> int:
+    """The steps of a run of a sequence, which are noted in ``steps``.
+
+    A function of its own: one that is defined within another and calls itself keeps
+    the module alive until Python collects its garbage.
+    """
+    sequence = sequences[name]
+    if name in within:
+        raise _refusal(sequence, f"the sequence @{name} includes itself")
+    if len(within) > DEEPEST:
+        raise _refusal(
+            sequence, f"sequences include each other more than {DEEPEST} deep"
+        )
+    if name not in steps:
+        total = 0
+        for op, _ in _ops(sequence, False):
+            total += 1
+            callee = _callee(op)
+            if callee in sequences:
+                total += _count_steps(callee, sequences, steps, (*within, name))
+        steps[name] = total
+    if steps[name] > MOST_STEPS:
+        raise _refusal(
+            sequence,
+            f"a run of the sequence @{name} takes {steps[name]:,} steps",
+            f"write one of at most {MOST_STEPS:,}",
+        )
+    return steps[name]
 
 
 def _callee(op: ir.Operation) -> str:

@@ -14,6 +14,7 @@ from morello.compiler.given_schedule import (
     place_text,
     read_schedule,
 )
+from morello.compiler.schedule_text import schedule_text
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
@@ -92,12 +93,12 @@ def build_stages(
             module = read_schedule(text, spec)
             if search is not None:
                 filled = _fill(module, search)
-                text = str(module) if filled else program
+                text = schedule_text(module) if filled else program
         else:
             solution, impl = program, program.impl
             module = spec_module(spec, target)
             add_schedule(module.operation, lambda op: impl)
-            text = str(module)
+            text = schedule_text(module)
         name = function_name(spec, target)
         _rename(module, name)
         _lower(module)
@@ -105,11 +106,19 @@ def build_stages(
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         cost = price_of(function)
         mlir = str(module)
-        llvm = lower_to_llvm_text(module)
+        llvm = name_module(lower_to_llvm_text(module), name)
         check_calls(llvm)
     return Stages(
         spec, target, name, text, mlir, llvm, workspace, cost, solution, filled
     )
+
+
+def name_module(llvm: str, name: str) -> str:
+    """LLVM IR whose module, and so the object's file symbol, is called ``name``."""
+    return _SOURCE.sub(f'source_filename = "{name}"', llvm, count=1)
+
+
+_SOURCE = re.compile(r'^source_filename = "[^"]*"', re.MULTILINE)
 
 
 def spec_module(spec: Spec, target: Target) -> ir.Module:

@@ -10,6 +10,7 @@ from html import escape
 
 from morello.actions import Action, Move, Select
 from morello.actions.move import copies
+from morello.explain.fold import Folded, fold
 from morello.explain.model import Explanation, Node
 from morello.explain.picture import KEY, Hues, memory, tiles
 from morello.explain.style import SHEET
@@ -32,14 +33,18 @@ _OPEN_SHARE = 0.02
 """Parts of the tree with less of the cost than this are closed at first."""
 
 
-def as_page(explanation: Explanation, clock: Clock, top: int) -> str:
+def as_page(
+    explanation: Explanation, clock: Clock, top: int, unfold: bool = False
+) -> str:
     """The explanation as the text of an HTML file.
 
     Args:
+        explanation: what to show.
         clock: for times.
         top: the most alternatives that are shown at a node.
+        unfold: show moves that make no code as nodes of their own.
     """
-    page = _Page(explanation, clock, top)
+    page = _Page(explanation, clock, top, unfold)
     name = escape(print_spec(explanation.spec, explanation.target.limits))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -52,10 +57,13 @@ def as_page(explanation: Explanation, clock: Clock, top: int) -> str:
 class _Page:
     """What every part of the page needs."""
 
-    def __init__(self, explanation: Explanation, clock: Clock, top: int) -> None:
+    def __init__(
+        self, explanation: Explanation, clock: Clock, top: int, unfold: bool
+    ) -> None:
         self.explanation = explanation
         self.clock = clock
         self.top = top
+        self.unfold = unfold
         self.hottest = explanation.hottest()
         self.hues = Hues(tuple(o.name for o in explanation.spec.kind.operands))
 
@@ -152,10 +160,12 @@ class _Page:
             f"<p class=soft>{escape(count_text(found, self.top))}.</p>"
         )
 
-    def _node(self, node: Node) -> str:
+    def _node(self, top: Node) -> str:
+        found = fold(top, self.unfold)
+        node = found.node
         more = (
-            f"<details class=more><summary>{self._row(node)}</summary>"
-            f"{self._info(node)}</details>"
+            f"<details class=more><summary>{self._row(found)}</summary>"
+            f"{self._info(found)}</details>"
         )
         kids = ""
         if node.children and node.same_as is None:
@@ -166,42 +176,50 @@ class _Page:
                 f'aria-label="below node {node.number}"></summary>'
                 f"<div>{inner}</div></details>"
             )
-        return f'<div class=node id="n{node.number}">{more}{kids}</div>'
+        anchors = "".join(f'<a id="n{move.number}"></a>' for move in found.moves)
+        return f'<div class=node id="n{node.number}">{anchors}{more}{kids}</div>'
 
-    def _row(self, node: Node) -> str:
-        role = f"<i>{escape(node.role)} {node.times:,}{TIMES}</i> " if node.role else ""
+    def _row(self, found: Folded) -> str:
+        first, node = found.first, found.node
+        role = ""
+        if first.role:
+            role = f"<i>{escape(first.role)} {first.times:,}{TIMES}</i> "
         again = ""
-        if node.same_as is not None and node.children:
-            again = f' <a href="#n{node.same_as}">as node {node.same_as}</a>'
+        if found.same_as is not None and node.children:
+            again = f' <a href="#n{found.same_as}">as node {found.same_as}</a>'
         chips = "".join(
             f'<span class="chip {self.hues.of(t.origin)} '
             f'{"L1" if t.level.name == "VRF" else t.level}" title="{escape(t.name)}">'
             f"{t.level}</span>"
             for t in node.tiles
         )
-        below = 100 * max(node.share - node.own_share, 0)
+        below = 100 * max(first.share - found.own_share, 0)
         return (
-            f"<span class=row><span class=id>{node.number}</span><span class=what>"
+            f"<span class=row><span class=id>{found.numbers}</span><span class=what>"
             f"{role}{escape(title(node.impl.spec))} "
-            f"<code>{escape(str(node.impl.action))}</code>{again}</span>"
+            f"<code>{escape(found.words)}</code>{again}</span>"
             f"<span class=lv>{chips}</span><span class=rn>{node.runs:,}</span>"
-            f"<span class=cy>{cycle_count(node.impl.cost)}</span>"
-            f"<span class=sh>{percent(node.share)}</span><span class=meter>"
-            f'<span class=own style="width:{100 * node.own_share:.2f}%"></span>'
+            f"<span class=cy>{cycle_count(first.impl.cost)}</span>"
+            f"<span class=sh>{percent(first.share)}</span><span class=meter>"
+            f'<span class=own style="width:{100 * found.own_share:.2f}%"></span>'
             f'<span style="width:{below:.2f}%"></span></span></span>'
         )
 
-    def _info(self, node: Node) -> str:
-        own = (
-            f"Its own work: {self.clock.cycles(node.own)} a run, "
-            f"{percent(node.own_share)} of the whole. All its runs with what is below: "
-            f"{self.clock.cycles(node.total)} ({self.clock.micros(node.total)})."
+    def _info(self, found: Folded) -> str:
+        node, total = found.node, found.first.total
+        own = sum(one.own for one in (*found.moves, node))
+        words = (
+            f"Its own work: {self.clock.cycles(own)} a run, "
+            f"{percent(found.own_share)} of the whole. All its runs with what is "
+            f"below: {self.clock.cost(total)}."
         )
-        ways = ""
-        if node.alternatives is not None:
-            ways = f"<h3>Alternatives</h3>{self._ways(node.alternatives)}"
+        ways = "".join(
+            f"<h3>Alternatives at node {one.number}</h3>{self._ways(one.alternatives)}"
+            for one in (*found.moves, node)
+            if one.alternatives is not None
+        )
         return (
-            f'<div class="panel"><p>{own}</p>{memory(node, self.hues)}'
+            f'<div class="panel"><p>{words}</p>{memory(node, self.hues)}'
             f"<h3>Tiles</h3>{tiles(node, self.hues, 110)}"
             f"<div class=scroll>{ways}</div></div>"
         )

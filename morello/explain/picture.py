@@ -13,7 +13,7 @@ from html import escape
 from morello.explain.memory import Held, Use
 from morello.explain.model import Node
 from morello.explain.tiles import Stage, Tiles
-from morello.explain.words import TIMES, short_shape, sizes
+from morello.explain.words import TIMES, sizes
 from morello.spec import Level
 
 _INSET = 5.0
@@ -49,8 +49,7 @@ def tiles(node: Node, hues: Hues, side: int) -> str:
 def _figure(found: Tiles, moved: Tiles | None, hue: str, side: int) -> str:
     is_moved = moved is not None and moved.name == found.name
     found = moved if moved is not None and is_moved else found
-    shape = short_shape(found.shape)
-    dims = TIMES.join(found.dims[len(found.dims) - len(shape) :])
+    dims = TIMES.join(found.dims)
     name = escape(found.name)
     if found.origin != found.name:
         name = f"{name} <span class=soft>of</span> {escape(found.origin)}"
@@ -80,7 +79,7 @@ def _stage(stage: Stage, hue: str, index: int) -> str:
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    return sizes(short_shape(shape)).replace("x", TIMES)
+    return sizes(shape).replace("x", TIMES)
 
 
 def _svg(found: Tiles, hue: str, side: int) -> str:

@@ -18,7 +18,7 @@ STYLE = """\
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; padding: 24px 28px 64px; max-width: 1280px;
+  margin: 0 auto; padding: 24px 28px 64px; max-width: 2400px;
   background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
 }

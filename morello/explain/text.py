@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from morello.explain.fold import Folded, fold
 from morello.explain.memory import Use
 from morello.explain.model import Explanation, Node
 from morello.explain.words import (
@@ -33,13 +34,24 @@ _HEAD = (
 _LEGEND = """\
 share: of the whole cost, all runs together; own: the same without what is below
 cycles/run: of one run, with what is below; operands: the memory each one lies in
-VRF, L1, L2: registers and cache lines left; (-n): taken here by the operand moved\
+VRF, L1, L2: registers and cache lines left; (-n): taken here by the operand moved
+'lhs to L2': it is counted on there and no code is made; a move that copies is a node\
 """
 
 
-def as_text(explanation: Explanation, clock: Clock, top: int) -> str:
-    """The explanation for a terminal, with at most ``top`` alternatives a node."""
-    parts = [_header(explanation, clock), _tree(explanation.root), _LEGEND]
+def as_text(
+    explanation: Explanation, clock: Clock, top: int, unfold: bool = False
+) -> str:
+    """The explanation for a terminal.
+
+    Args:
+        explanation: what to print.
+        clock: for times.
+        top: the most alternatives that are shown at a node.
+        unfold: show moves that make no code as nodes of their own.
+    """
+    tree = _tree(explanation.root, unfold)
+    parts = [_header(explanation, clock), tree, _LEGEND]
     for node, found in first_alternatives(explanation.root):
         parts.append(_alternatives(node, found, clock, top))
     return "\n\n".join(parts) + "\n"
@@ -67,8 +79,8 @@ def _header(explanation: Explanation, clock: Clock) -> str:
     )
 
 
-def _tree(root: Node) -> str:
-    rows = [_HEAD, *_rows(root, "", "")]
+def _tree(root: Node, unfold: bool) -> str:
+    rows = [_HEAD, *_rows(fold(root, unfold), "", "", unfold)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD) - 1)]
     lines = []
     for row in rows:
@@ -80,33 +92,38 @@ def _tree(root: Node) -> str:
     return "\n".join(lines)
 
 
-def _rows(node: Node, lead: str, indent: str) -> Iterator[tuple[str, ...]]:
+def _rows(
+    found: Folded, lead: str, indent: str, unfold: bool
+) -> Iterator[tuple[str, ...]]:
     """A node and those below it; ``lead`` stands before it, ``indent`` before them."""
-    is_folded = node.same_as is not None and bool(node.children)
-    yield _row(node, lead, is_folded)
-    if is_folded:
+    children = found.node.children
+    is_again = found.same_as is not None and bool(children)
+    yield _row(found, lead, is_again)
+    if is_again:
         return
-    for child in node.children:
-        is_last = child is node.children[-1]
+    for child in children:
+        is_last = child is children[-1]
         yield from _rows(
-            child,
+            fold(child, unfold),
             indent + ("└─ " if is_last else "├─ "),
             indent + ("   " if is_last else "│  "),
+            unfold,
         )
 
 
-def _row(node: Node, lead: str, is_folded: bool) -> tuple[str, ...]:
-    role = f"{node.role} {node.times:,}{TIMES} " if node.role else ""
-    again = f" … as node {node.same_as}" if is_folded else ""
+def _row(found: Folded, lead: str, is_again: bool) -> tuple[str, ...]:
+    first, node = found.first, found.node
+    role = f"{first.role} {first.times:,}{TIMES} " if first.role else ""
+    again = f" … as node {found.same_as}" if is_again else ""
     return (
-        str(node.number),
-        percent(node.share),
-        percent(node.own_share),
-        cycle_count(node.impl.cost),
+        found.numbers,
+        percent(first.share),
+        percent(found.own_share),
+        cycle_count(first.impl.cost),
         f"{node.runs:,}",
         " ".join(str(t.level) for t in node.tiles),
         *(_use(use) for use in node.memory),
-        f"{lead}{role}{title(node.impl.spec)}: {node.impl.action}{again}",
+        f"{lead}{role}{title(node.impl.spec)}: {found.words}{again}",
     )
 
 

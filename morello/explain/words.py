@@ -72,20 +72,9 @@ def sizes(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
 
 
-def short_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape without its leading dimensions of size 1, but for the last two."""
-    lead = 0
-    while lead < len(shape) - 2 and shape[lead] == 1:
-        lead += 1
-    return shape[lead:]
-
-
 def title(spec: Spec) -> str:
-    """A Spec's kind and sizes: ``matmul 512x512x512``."""
-    lead = 0
-    while lead < spec.kind.optional_dims and spec.sizes[lead] == 1:
-        lead += 1
-    return f"{spec.kind.label} {sizes(spec.sizes[lead:])}"
+    """A Spec's kind and sizes, the batch among them: ``matmul 1x512x512x512``."""
+    return f"{spec.kind.label} {sizes(spec.sizes)}"
 
 
 def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
@@ -99,6 +88,8 @@ def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
 
 def searched_text(found: Statistics) -> str:
     """Out of how much a program was chosen."""
+    if not found.specs and not found.tables:
+        return "read from the database as it was found before"
     if not found.specs:
         return f"read from {found.tables:,} tables of the database"
     return f"found among {found.specs:,} Specs in {found.tables:,} tables"

@@ -14,6 +14,7 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.jit.peak import measure_fma_peak
+from morello.machine import print_target
 from morello.machine.host import host
 from morello.machine.processors import processors
 from morello.search import Solution
@@ -23,7 +24,14 @@ from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request
-from morello.tools.table import cost_text, made_from, table, threads_text, time_text
+from morello.tools.table import (
+    cost_text,
+    made_from,
+    table,
+    target_text,
+    threads_text,
+    time_text,
+)
 from morello.tools.timing import Samples, pinned, sample
 from morello.tools.trial import Trial
 from morello.tools.verify import Verdict
@@ -180,7 +188,7 @@ def _measurement(
     gflops = _rate(spec.flops, best)
     return Measurement(
         spec=text,
-        target=kernel.target.name,
+        target=print_target(dataclasses.replace(kernel.target, threads=1)),
         cpu=host().cpu,
         threads=threads,
         threads_used=kernel.threads,
@@ -227,7 +235,7 @@ def _text(found: Measurement, kernel: Kernel, verdict: Verdict) -> str:
     """A measurement for a person."""
     samples = f"{found.samples} samples of {found.calls_per_sample} calls"
     rows = [
-        ("spec", f"{found.spec} on {found.target} ({found.cpu})"),
+        ("spec", f"{found.spec} on {target_text(kernel.target)} ({found.cpu})"),
         ("threads", threads_text(found.threads, found.threads_used)),
         ("kernel", made_from(kernel)),
         ("cost", cost_text(found.cost)),

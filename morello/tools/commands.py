@@ -214,6 +214,11 @@ class ExplainOptions:
         parse=whole_number(0),
         repeats=True,
     )
+    moves: bool = flag(
+        "show moves that make no code as nodes of their own; without, they stand with "
+        "the node below them",
+        default=False,
+    )
     html: str | None = flag(
         "write one self-contained HTML page instead of text; - is the standard output",
         metavar="FILE",

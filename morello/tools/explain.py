@@ -15,11 +15,11 @@ from morello.explain import (
 from morello.explain import Request as Wanted
 from morello.explain.words import Clock
 from morello.machine import Target
-from morello.search import Solver
+from morello.search import Solver, best_settled
 from morello.search.queries.best_program import parallel_goal, watch_of
 from morello.search.queries.counting import count_programs
 from morello.search.queries.partial_program import HOLE
-from morello.spec import Spec
+from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.progress import progress
@@ -44,8 +44,7 @@ def main(options: ExplainOptions) -> int:
         check_output(options.html)
     request = Request.read(options.spec, options.target, options.schedule, options.db)
     threads = thread_count(options.threads, request.schedule)
-    goal, target = parallel_goal(request.spec, request.target, threads)
-    target = target.at(goal)
+    goal, target = _settled(request, threads)
     found = _explained(request, goal, target, _wanted(options))
     _check_nodes(options.at, found)
     programs = None
@@ -53,6 +52,34 @@ def main(options: ExplainOptions) -> int:
         programs = count_and_note(request, goal, target)
     _write(options, found, programs)
     return 0
+
+
+def _settled(request: Request, threads: int) -> tuple[Spec, Target]:
+    """The Spec that is explained, with the layouts that the search chooses for open
+    ones; and the target that prices it.
+
+    Raises:
+        UsageError: a layout is open, and a schedule is given.
+        SearchError: no layouts have a program.
+    """
+    open_goal = request.goal
+    goal, target = parallel_goal(open_goal.spec, request.target, threads)
+    context = target.at(goal)
+    if open_goal.is_settled:
+        return goal, context
+    if request.schedule is not None:
+        raise UsageError(
+            f"{request.text} leaves a layout open, but a given schedule is for one",
+            "name the layout",
+        )
+    with request.working() as show:
+        goal, _ = best_settled(
+            OpenSpec(goal, open_goal.open),
+            target,
+            request.database(),
+            request.patience(show),
+        )
+    return goal, context
 
 
 def count_and_note(request: Request, goal: Spec, target: Target) -> float:
@@ -83,14 +110,14 @@ def _write(options: ExplainOptions, found: Explanation, programs: float | None) 
     clock = Clock(options.ghz)
     count = "" if programs is None else f"{_COUNT}: {count_text(programs)}\n"
     if options.html is not None:
-        write_output(options.html, as_page(found, clock, options.top))
+        write_output(options.html, as_page(found, clock, options.top, options.moves))
     if options.json:
         data = as_data(found, options.ghz, options.top)
         if programs is not None:
             data["programs_log10"] = programs * math.log10(2)
         write_output("-", json.dumps(data) + "\n")
     elif options.html is None:
-        text = as_text(found, clock, options.top)
+        text = as_text(found, clock, options.top, options.moves)
         write_output("-", f"{text}\n{count}" if count else text)
     elif count and options.html != "-":
         write_output("-", count)

@@ -14,6 +14,7 @@ from morello.tools.table import (
     cost_text,
     made_from,
     table,
+    target_text,
     threads_text,
     time_text,
 )
@@ -53,7 +54,7 @@ def main(options: RunOptions) -> int:
     if options.output is not None:
         write_operands(options.output, _outputs(trial, given, arguments))
     summary = table(
-        ("spec", f"{kernel.text} on {request.target.name}"),
+        ("spec", f"{kernel.text} on {target_text(kernel.target)}"),
         ("threads", threads_text(allowed, kernel.threads)),
         ("inputs", _sources(request.goal.spec, options)),
         ("kernel", made_from(kernel)),

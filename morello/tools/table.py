@@ -1,7 +1,11 @@
 """What ``run`` and ``bench`` print for a person: names, values, units."""
 
+import dataclasses
+
 from morello.compiler.kernel import Kernel
+from morello.errors import shortened
 from morello.explain.words import GIGAHERTZ, Clock
+from morello.machine import Target, print_target
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -40,6 +44,14 @@ def made_from(kernel: Kernel) -> str:
 def cost_text(cost: int) -> str:
     """A predicted cost, in millicycles, as every command prints it."""
     return Clock(GIGAHERTZ).cost(cost)
+
+
+def target_text(target: Target) -> str:
+    """A target by its name, and by the numbers that are not the known one's.
+
+    The number of threads stands elsewhere.
+    """
+    return shortened(print_target(dataclasses.replace(target, threads=1)))
 
 
 def threads_text(allowed: int, used: int) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 import morello
 from morello.compiler.kernel import Kernel
+from morello.compiler.schedule_text import schedule_text
 from morello.compiler.stages import build_stages
 from morello.dialect import load
 from morello.dialect.transform import build_action_op
@@ -237,7 +238,7 @@ def test_the_pass_writes_what_compile_writes(monkeypatch: pytest.MonkeyPatch) ->
         module = ir.Module.parse(text)
         pipeline = "builtin.module(morello-synthesize{fill=true})"
         Pipeline.parse(pipeline).run(module.operation)
-        filled = str(module)
+        filled = schedule_text(module)
     assert filled == morello.compile(SPEC, schedule=text).schedule
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
+from morello.actions import Move
 from morello.explain import Explanation, Request, as_page, as_text, explain
+from morello.explain.fold import fold
 from morello.explain.memory import LEVELS
 from morello.explain.words import Clock
 from morello.machine import AVX2
@@ -98,5 +100,29 @@ def test_a_repeated_program_names_the_first() -> None:
         assert nodes[node.same_as or 0].impl == node.impl
         assert (node.same_as or 0) < node.number
     folded = next(n for n in repeated if n.children)
-    assert f"as node {folded.same_as}" in as_text(found, Clock(3.0), 0)
-    assert f'<a href="#n{folded.same_as}">' in as_page(found, Clock(3.0), 0)
+    assert f"as node {folded.same_as}" in as_text(found, Clock(3.0), 0, unfold=True)
+    page = as_page(found, Clock(3.0), 0, unfold=True)
+    assert f'<a href="#n{folded.same_as}">' in page
+
+
+def test_moves_that_make_no_code_stand_with_the_node_below() -> None:
+    spec = parse_spec("matmul:7x9x17:f32", AVX2.limits)
+    root = explain(spec, Solver(AVX2.at(spec))).root
+    nodes = list(root.walk())
+    shown = []
+    tops = [root]
+    while tops:
+        found = fold(tops.pop())
+        for move in found.moves:
+            assert isinstance(move.impl.action, Move)
+            assert [child.role for child in move.children] == ["body"]
+        shown.append(found)
+        tops += found.node.children
+    assert sum(1 + len(found.moves) for found in shown) == len(nodes)
+    assert len(shown) < 0.75 * len(nodes)
+    assert sum(found.own_share for found in shown) == pytest.approx(1)
+    first = fold(root)
+    assert first.words.startswith("lhs, rhs, out to L2; ")
+    assert first.words.endswith(f"; {first.node.impl.action}")
+    assert first.numbers == f"0-{len(first.moves)}"
+    assert fold(root, unfold=True).node is root

@@ -52,9 +52,18 @@ def found() -> Explanation:
 def page(found: Explanation) -> Reader:
     """Its page, read."""
     reader = Reader()
-    reader.feed(as_page(found, Clock(3.0), 5))
+    reader.feed(as_page(found, Clock(3.0), 5, unfold=True))
     reader.close()
     return reader
+
+
+def test_a_page_with_folded_moves_is_well_formed(found: Explanation) -> None:
+    reader = Reader()
+    reader.feed(as_page(found, Clock(3.0), 5))
+    reader.close()
+    assert reader.open == []
+    numbers = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
+    assert {f"n{node.number}" for node in found.root.walk()} <= {*numbers}
 
 
 def test_page_is_well_formed(page: Reader) -> None:

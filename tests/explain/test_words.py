@@ -8,7 +8,6 @@ from morello.explain.words import (
     excess,
     percent,
     searched_text,
-    short_shape,
     title,
 )
 from morello.machine import AVX2
@@ -55,16 +54,15 @@ def test_shares_and_excesses() -> None:
     assert excess(9_900, 100) == "100 times"
 
 
-def test_shapes_leave_the_batch_out() -> None:
-    assert short_shape((1, 6, 16)) == (6, 16)
-    assert short_shape((1, 1, 1)) == (1, 1)
-    assert short_shape((2, 6, 16)) == (2, 6, 16)
-    assert short_shape((7,)) == (7,)
-    assert title(parse_spec("matmul:2x3x4:f32", AVX2.limits)) == "matmul 2x3x4"
+def test_titles_show_the_batch() -> None:
+    assert title(parse_spec("matmul:2x3x4:f32", AVX2.limits)) == "matmul 1x2x3x4"
     assert title(parse_spec("matmul:5x2x3x4:f32", AVX2.limits)) == "matmul 5x2x3x4"
 
 
 def test_what_a_program_was_chosen_from() -> None:
+    assert searched_text(Statistics(0, 0, 0.1)) == (
+        "read from the database as it was found before"
+    )
     assert searched_text(Statistics(7, 0, 0.1)) == "read from 7 tables of the database"
     assert (
         searched_text(Statistics(7, 9000, 1.0)) == "found among 9,000 Specs in 7 tables"

@@ -186,3 +186,18 @@ def test_pinning_ends_with_its_context() -> None:
     assert os.sched_getaffinity(0) == before
     with pinned(False):
         assert os.sched_getaffinity(0) == before
+
+
+def test_the_target_is_printed_with_its_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.target"
+    file.write_text("avx2{fork=7}")
+    words = ["max:4x8:f32", "--target", f"@{file}", "--threads", "1"]
+    for command in (["bench", "--seconds", "0.01"], ["run"]):
+        assert main([*command, *words]) == 0
+        assert re.search(
+            r"^spec +max:4x8:f32 on avx2\{fork=7\}", capsys.readouterr().out
+        )
+    assert main(["bench", *words, "--seconds", "0.01", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["target"] == "avx2{fork=7}"

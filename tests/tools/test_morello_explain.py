@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import morello
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import parse_spec
@@ -17,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_text(capsys: Capture) -> None:
-    assert main(["explain", SPEC, "--top", "3"]) == 0
+    assert main(["explain", SPEC, "--top", "3", "--moves"]) == 0
     out, err = capsys.readouterr()
     spec = parse_spec(SPEC, AVX2.limits)
     impl = Solver(AVX2.at(spec)).solve(spec).impl
@@ -178,3 +179,16 @@ def test_a_schedule_is_explained_wherever_its_operands_lie(
     found = json.loads(capsys.readouterr().out)
     assert main(["explain", *given, "--json", "--schedule", str(file)]) == 0
     assert json.loads(capsys.readouterr().out)["cost"] == found["cost"]
+
+
+def test_an_open_layout_is_settled_first(capsys: Capture) -> None:
+    spec = "matmul:1x32x64:f32:rhs=any"
+    assert main(["explain", spec, "--threads", "1"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    kernel = morello.compile(spec, threads=1)
+    assert first == f"{kernel.text} on avx2"
+    Path("x.mlir").write_text(kernel.schedule)
+    assert main(["explain", spec, "--schedule", "x.mlir"]) == 2
+    assert "leaves a layout open, but a given schedule is for one" in (
+        capsys.readouterr().err
+    )
