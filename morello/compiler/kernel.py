@@ -52,8 +52,6 @@ class Kernel:
         self._engine = engine
         self._settled = settled
         self._call = function.checked()
-        self.__signature__ = _signature(function.parameters)
-        """For `inspect.signature` and editors."""
         self.times = times
         """Seconds of the search and of the compilation."""
 
@@ -275,21 +273,3 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
             )
         )
     return tuple(found)
-
-
-def _signature(parameters: tuple[Parameter, ...]) -> inspect.Signature:
-    """How a kernel is called: an output may be left out where it is only written."""
-    empty = inspect.Parameter.empty
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                parameter.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=None
-                if parameter.is_output and not parameter.accumulates
-                else empty,
-                annotation=Array,
-            )
-            for parameter in parameters
-        ]
-    )

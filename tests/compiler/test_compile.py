@@ -1,7 +1,5 @@
 """`morello.compile` and the kernels that it returns."""
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -152,16 +150,3 @@ def test_a_schedule_with_an_illegal_action_says_which_and_why() -> None:
 def test_a_spec_value_is_taken_as_its_text_is() -> None:
     spec = parse_spec("fill:3x3", AVX2.limits)
     assert morello.compile(spec, target=AVX2).spec == spec
-
-
-def test_the_signature_of_a_kernel_names_its_operands() -> None:
-    signature = inspect.signature(morello.compile("matmul:3x4x8"))
-    assert [*signature.parameters] == ["lhs", "rhs", "out"]
-    assert signature.parameters["out"].default is None
-    signature.bind(1, 2)
-    signature.bind(1, 2, out=3)
-    accumulating = inspect.signature(morello.compile("matmul_accum:3x4x8:s32"))
-    with pytest.raises(TypeError, match="'out'"):
-        accumulating.bind(1, 2)
-    names = inspect.signature(morello.compile("move:4x8:f32")).parameters
-    assert [*names] == ["src", "dst"]
