@@ -157,7 +157,7 @@ class Action(ABC):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
-        """The caches of which the search lets it, or what follows, take a part."""
+        """The caches that it, or what follows, takes a part of or needs room in."""
         return frozenset()
 
     @classmethod

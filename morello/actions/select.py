@@ -7,7 +7,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.kernels import KERNELS
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -39,6 +39,12 @@ class Select(Action):
         """Every kernel of the target that accepts the key."""
         for name in _kernels(key, target):
             yield cls(name)
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Those that a kernel needs room in."""
+        needed = (KERNELS[name].levels_needed(key) for name in target.kernels)
+        return frozenset().union(*needed)
 
 
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.gemv_columns import Columns, room_to_prefetch
+from morello.kernels.gemv_columns import Columns, prefetched_from, room_to_prefetch
 from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
@@ -81,6 +81,12 @@ class GemvAxpy(Kernel):
             and (rhs.level is Level.MEM or not self.far)
             and (rhs.contiguous or not self.scattered)
         )
+
+    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+        """L2, where the next rows are prefetched."""
+        if not isinstance(self.prefetch, NextRows):
+            return frozenset()
+        return prefetched_from(key, (Dtype.F32, Dtype.S32))
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows, registers for the sums, and room for what is prefetched."""

@@ -11,7 +11,12 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.gemv_columns import Columns, WidenedColumns, room_to_prefetch
+from morello.kernels.gemv_columns import (
+    Columns,
+    WidenedColumns,
+    prefetched_from,
+    room_to_prefetch,
+)
 from morello.kernels.predicates import (
     in_l1,
     is_interleaved,
@@ -106,6 +111,10 @@ class GemvAxpyBf16(GemvBf16):
 
     streams: int
     """Rows of rhs that are read side by side, where it is unpacked."""
+
+    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+        """L2, where the next rows are prefetched."""
+        return prefetched_from(key, (Dtype.BF16,))
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows, free registers; of panels, one, and few sums."""

@@ -16,7 +16,7 @@ from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_pa
 from morello.kernels.streams import run_streams
 from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts
-from morello.spec import Level, Spec
+from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
@@ -33,6 +33,17 @@ def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:
             f"needs room in L2 for twice {rows} rows of rhs: tile n smaller",
         ),
     )
+
+
+def prefetched_from(key: SpecKey, dtypes: Sequence[Dtype]) -> frozenset[Level]:
+    """Where `room_to_prefetch` needs room: L2, of a product whose rhs, of one of these
+    dtypes, is read in memory and unpacked."""
+    if not isinstance(key.kind, Matmul):
+        return frozenset()
+    _, rhs, out = key.tensors
+    reads = rhs.level is Level.MEM and not rhs.layout.is_packed
+    fits = reads and rhs.dtype in dtypes and out.level is not Level.VRF
+    return frozenset({Level.L2}) if fits else frozenset()
 
 
 @dataclasses.dataclass(frozen=True)

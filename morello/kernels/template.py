@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from morello.cost.counts import OpCounts
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Form, Layout, Spec, SpecKey, TensorSpec
+from morello.spec import Dtype, Form, Layout, Level, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 
 if TYPE_CHECKING:
@@ -63,6 +63,15 @@ class Kernel(ABC):
         """Dtypes of its operands that it is made for, beside f32 or s32 alone: tests of
         all kernels try them."""
         return ()
+
+    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+        """The caches of which its conditions ask what is left.
+
+        On this key, whose operands may be in any form and at any level, or on one that
+        moves make of it: the search does not keep apart Specs that differ in what is
+        left of other caches, once nothing can move there.
+        """
+        return frozenset()
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """The forms in which it asks for an operand, for the search to try.

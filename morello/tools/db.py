@@ -14,7 +14,8 @@ from morello.errors import MorelloError, visible
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.codec import CodecError, summary
-from morello.search.storage.database import Database, DatabaseError, Row
+from morello.search.storage.connection import DatabaseError
+from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
@@ -256,12 +257,12 @@ def _export(path: Path, options: DbOptions) -> int:
     half = target.with_name(f".{secrets.token_hex(8)}.new")
     try:
         new, damaged = _copy(path, half, tables=not options.programs)
+        with _opened(half, is_writable=True) as database:  # its log is closed, too
+            programs = len(database.programs())
         _name(half, target)
     finally:
         half.unlink(missing_ok=True)
     lost = f", {damaged} damaged left out" if damaged else ""
-    with _opened(target) as database:
-        programs = len(database.programs())
     size = size_text(target.stat().st_size)
     write_output("-", f"{target}: {new} tables, {programs} programs{lost}, {size}\n")
     return 0

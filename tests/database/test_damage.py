@@ -12,7 +12,8 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.storage.database import Database, DatabaseError
+from morello.search.storage.connection import DatabaseError
+from morello.search.storage.database import Database
 from morello.search.storage.overlay import DatabaseWarning, Overlay, open_database
 from tests.database.small import (
     TEXTS,

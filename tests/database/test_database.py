@@ -14,13 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from morello.search.storage.database import (
-    FORMAT,
-    OLD_FORMAT,
-    Database,
-    DatabaseError,
-    Row,
-)
+from morello.search.storage.connection import FORMAT, OLD_FORMAT, DatabaseError
+from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import default_path
 from tests.database.small import row
 

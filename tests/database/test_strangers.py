@@ -22,13 +22,8 @@ from morello.search.dp.axes import Box
 from morello.search.dp.table import TableId
 from morello.search.storage import codec, table_store
 from morello.search.storage.cache_key import family
-from morello.search.storage.database import (
-    FORMAT,
-    OLD_FORMAT,
-    Database,
-    DatabaseError,
-    Row,
-)
+from morello.search.storage.connection import FORMAT, OLD_FORMAT, DatabaseError
+from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import DatabaseWarning, Overlay
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import OLD_SCHEMAS, Cover, PinRow, SearchRow

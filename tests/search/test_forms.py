@@ -13,6 +13,7 @@ from morello.machine import AVX2, Target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
+from morello.search.dp.axes import matters
 from morello.spec import Dtype, Form, Layout, Level, SpecKey, parse_spec
 from tests.search.goals import KINDS, random_goal
 
@@ -267,3 +268,11 @@ def test_panels_of_lhs_go_with_those_of_rhs() -> None:
     assert panels(":rhs=[0,2,1,2p16]", 0) == {6}
     assert panels(":rhs=[0,2,1,2p24]", 0) == {4}
     assert panels(":lhs=[0,1,2,1p6]", 1) == {16}
+
+
+def test_a_level_matters_where_a_kernel_needs_room() -> None:
+    """The rows that `gemv_axpy_bf16` prefetches from memory lie in L2."""
+    near = "matmul_accum:1x4x64:bf16,bf16,f32:lhs=[0,1,2]@L1"
+    assert matters(parse_spec(near, AVX2.limits).key, Level.L2, AVX2)
+    packed = f"{near}:rhs=[0,2,1,2p32]"
+    assert not matters(parse_spec(packed, AVX2.limits).key, Level.L2, AVX2)

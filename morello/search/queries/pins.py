@@ -20,7 +20,7 @@ from morello.search.dp.axes import ANY, Box, matters
 from morello.search.dp.table import position, spec_at
 from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial, complete
-from morello.search.storage.database import DatabaseError
+from morello.search.storage.connection import DatabaseError
 from morello.search.storage.overlay import warn
 from morello.search.storage.schema import PinRow
 from morello.spec import Level, Limits, Spec, SpecKey, parse_spec, print_spec

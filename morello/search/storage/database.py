@@ -12,23 +12,22 @@ without a file that fails.
 
 import ctypes
 import dataclasses
-import errno
 import os
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
-from morello.errors import MorelloError
 from morello.forks import before_forks, defer_forks
 from morello.interrupts import defer_sigint
-from morello.search.storage import file_locks
+from morello.search.storage.connection import (
+    DAMAGE,
+    connect,
+    error_of,
+)
 from morello.search.storage.program_rows import (
-    PROGRAMS_SCHEMA,
     ProgramRow,
     delete_programs,
     read_program,
@@ -36,10 +35,6 @@ from morello.search.storage.program_rows import (
     write_programs,
 )
 from morello.search.storage.schema import (
-    COVERS_SCHEMA,
-    OLD_SCHEMAS,
-    PINS_SCHEMA,
-    SEARCHES_SCHEMA,
     Cover,
     PinRow,
     SearchRow,
@@ -53,50 +48,10 @@ from morello.search.storage.schema import (
     write_pins,
     write_search,
 )
-from morello.search.storage.strangers import MOST_BYTES, foreign_parts, harden
-
-FORMAT = 3
-"""The version of the file's tables."""
-
-OLD_FORMAT = 2
-"""Its notes and its index have no checksums; all else is the same, and stays."""
+from morello.search.storage.strangers import MOST_BYTES
 
 ROW_FORMAT = 2
 """The version of the bytes of a row: rows of another are never read."""
-
-APPLICATION = 0x4D6F7265
-"""What SQLite's header says of the file: ours (``More``)."""
-
-BUSY_SECONDS = 60.0
-"""How long a writer waits for the others."""
-
-ASKING_SECONDS = 1.0
-"""How long opening a file waits until it asks whether files can be locked there."""
-
-_SCHEMA = """
-CREATE TABLE tables (
-    key BLOB PRIMARY KEY NOT NULL,
-    name TEXT NOT NULL,
-    family TEXT NOT NULL,
-    points INTEGER NOT NULL,
-    boxes INTEGER NOT NULL,
-    cost_boxes INTEGER NOT NULL,
-    checksum BLOB NOT NULL,
-    costs_checksum BLOB NOT NULL,
-    decisions BLOB NOT NULL,
-    costs BLOB NOT NULL
-)
-"""
-"""Costs come last: SQLite does not read what is behind the columns that are wanted.
-Keys have an index of their own: rows found by key would be read whole on the way.
-"""
-
-
-_SCHEMAS = (_SCHEMA, PROGRAMS_SCHEMA, PINS_SCHEMA, COVERS_SCHEMA, SEARCHES_SCHEMA)
-
-
-class DatabaseError(MorelloError):
-    """A database that cannot be opened, read or written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -394,8 +349,8 @@ class Database:
         with defer_sigint(), defer_forks(), self._lock:
             try:
                 yield
-            except (sqlite3.Error, OSError, *_DAMAGE) as error:
-                raise _error(self.path, error) from error
+            except (sqlite3.Error, OSError, *DAMAGE) as error:
+                raise error_of(self.path, error) from error
 
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
@@ -421,9 +376,6 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-_DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
-"""What Python makes of values and messages that are damaged."""
-
 _HEAD = "name, family, points, boxes, cost_boxes, decisions"
 _REST = "costs, checksum, costs_checksum"
 _COLUMNS = f"key, {_HEAD}, {_REST}"
@@ -437,152 +389,6 @@ _PAGE = 64
 _INSERT = (
     f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-
-
-def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
-    """Open a file, and make it a database of ours if it is new.
-
-    Raises:
-        DatabaseError: the file is another program's or another version's.
-        sqlite3.Error, OSError: it cannot be opened.
-    """
-    if is_writable:
-        if not path.absolute().parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {path.absolute().parent}")
-        connection = _open(path, "mode=rwc")
-        try:
-            _prepare(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-    return _open_to_read(path)
-
-
-def _open(path: Path, query: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(path.absolute()))}?{query}",
-        uri=True,
-        timeout=ASKING_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        connection.execute("PRAGMA schema_version")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            reason = file_locks.are_refused(path)
-            if reason is not None:
-                connection.close()
-                raise OSError(
-                    errno.ENOLCK, f"files cannot be locked: {reason}"
-                ) from error
-    except sqlite3.Error:
-        pass  # what is wrong with it is found when it is used
-    connection.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
-    harden(connection)
-    return connection
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """A file in a folder that may not be written has no place for the shared memory of
-    the log: it is read as one that nobody changes."""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
-    for query in ("mode=ro", "mode=ro&immutable=1"):
-        connection = _open(path, query)
-        try:
-            _check_header(connection, path)
-        except sqlite3.OperationalError:
-            connection.close()
-            if "immutable" in query:
-                raise
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-    raise FileNotFoundError(f"{path} cannot be opened")
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Check the header, or write it where the file is empty."""
-    if _is_empty(connection):
-        _patiently(connection, "PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        if _is_empty(connection):
-            connection.execute(_SCHEMA)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
-    if _check_header(connection, path) == OLD_FORMAT:
-        _upgrade(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Take what has no checksums out of a file of the format before."""
-    connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been first.
-    if connection.execute("PRAGMA user_version").fetchone()[0] == OLD_FORMAT:
-        connection.execute("DROP TABLE IF EXISTS covers")
-        connection.execute("DROP TABLE IF EXISTS searches")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-    connection.execute("COMMIT")
-
-
-def _patiently(connection: sqlite3.Connection, statement: str) -> None:
-    """Changing the journal does not wait for others by itself."""
-    end = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute(statement)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    count: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    return not (count or version or application)
-
-
-def _check_header(connection: sqlite3.Connection, path: Path) -> int:
-    """The format of a file.
-
-    Raises:
-        DatabaseError: it is another program's or another version's, or a stranger has
-            added to it.
-    """
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application != APPLICATION:
-        raise DatabaseError(
-            f"{path} is not a database of Morello",
-            "give the path of another file with --db or MORELLO_DB",
-        )
-    if version not in (FORMAT, OLD_FORMAT):
-        age = "a newer" if version > FORMAT else "an older"
-        raise DatabaseError(
-            f"the database {path} is from {age} version of Morello: it has format "
-            f"{version}, this version has {FORMAT}",
-            "move it away, or give another path with --db or MORELLO_DB",
-        )
-    more = OLD_SCHEMAS if version == OLD_FORMAT else ()
-    foreign = foreign_parts(connection, (*_SCHEMAS, *more))
-    if foreign:
-        raise DatabaseError(
-            f"the database {path} has what no database of Morello has: "
-            f"{', '.join(foreign)}",
-            "do not use it: what is added to a schema runs when rows are read",
-        )
-    connection.execute("SELECT key FROM tables LIMIT 1")
-    return int(version)
 
 
 def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:
@@ -599,28 +405,3 @@ def _typed(fields: tuple[object, ...]) -> Row | None:
     if not all(map(isinstance, fields, kinds)):
         return None
     return Row(*fields)  # type: ignore[arg-type]
-
-
-def _error(path: Path, error: Exception) -> DatabaseError:
-    """What a person should know of an error of SQLite or the system."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-    match code:
-        case sqlite3.SQLITE_FULL:
-            remedy = "free space on its disk"
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            remedy = "check that the file and its folder may be written"
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            remedy = "another process holds it; try again when that has ended"
-        case 0 if isinstance(error, OSError) and error.errno == errno.ENOLCK:
-            remedy = "give a path on another file system with --db or MORELLO_DB"
-        case 0 if isinstance(error, OSError):
-            remedy = "check that the file and its folder may be read and written"
-        case _ if code in damaged or isinstance(error, _DAMAGE):
-            remedy = (
-                "the file is damaged or another program's: move it away, or rescue "
-                "what is whole with 'morello db export'"
-            )
-        case _:
-            remedy = "check the disk, or give another path with --db or MORELLO_DB"
-    return DatabaseError(f"the database {path} cannot be used: {error}", remedy)

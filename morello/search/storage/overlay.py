@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from morello.search.storage.database import Database, DatabaseError, Row
+from morello.search.storage.connection import DatabaseError
+from morello.search.storage.database import Database, Row
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import Cover, PinRow, SearchRow
 
