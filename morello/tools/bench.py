@@ -23,7 +23,7 @@ from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request
-from morello.tools.table import made_from, table, time_text
+from morello.tools.table import made_from, table, threads_text, time_text
 from morello.tools.timing import Samples, pinned, sample
 from morello.tools.trial import Trial
 from morello.tools.verify import Verdict
@@ -228,7 +228,7 @@ def _text(found: Measurement, kernel: Kernel, verdict: Verdict) -> str:
     samples = f"{found.samples} samples of {found.calls_per_sample} calls"
     rows = [
         ("spec", f"{found.spec} on {found.target} ({found.cpu})"),
-        ("threads", f"{found.threads} allowed, {found.threads_used} used"),
+        ("threads", threads_text(found.threads, found.threads_used)),
         ("kernel", made_from(kernel)),
         ("verified", str(verdict)),
         ("best", f"{_per_call(found.best_s, found.gflops)}"),

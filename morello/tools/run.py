@@ -3,13 +3,14 @@
 import sys
 import time
 
+from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError, MorelloError
 from morello.spec import Array, Spec
 from morello.tools.array_files import logical_shapes, read_operand, write_operands
 from morello.tools.commands import RunOptions
 from morello.tools.input_output import check_output, write_output
 from morello.tools.request import Request
-from morello.tools.table import made_from, table, time_text
+from morello.tools.table import made_from, table, threads_text, time_text
 from morello.tools.trial import Trial
 
 
@@ -30,7 +31,8 @@ def main(options: RunOptions) -> int:
     if options.output is not None:
         check_output(options.output)
     trial = Trial.make(request.goal.spec, options.seed, given)
-    kernel = request.compile(options.threads)
+    allowed = thread_count(options.threads, request.schedule)
+    kernel = request.compile(allowed)
     trial = trial.settled(kernel.spec)
     arguments = trial.arguments()
     start = time.perf_counter()
@@ -47,6 +49,7 @@ def main(options: RunOptions) -> int:
     summary = table(
         ("spec", f"{kernel.text} on {request.target.name}"),
         ("inputs", _sources(request.goal.spec, options)),
+        ("threads", threads_text(allowed, kernel.threads)),
         ("kernel", made_from(kernel)),
         ("call", f"{time_text(elapsed)} (the first one, cold)"),
         ("result", str(verdict)),

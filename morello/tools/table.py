@@ -26,3 +26,8 @@ def made_from(kernel: Kernel) -> str:
         found = f"found in {time_text(kernel.times.search)}"
     compiled = f"compiled in {time_text(kernel.times.compile)}"
     return f"{found}, {compiled}, predicted to take {kernel.cost() / 1000:.0f} cycles"
+
+
+def threads_text(allowed: int, used: int) -> str:
+    """How many threads a kernel may use and does."""
+    return f"{allowed} allowed, {used} used"

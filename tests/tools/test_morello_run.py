@@ -130,7 +130,7 @@ def test_given_schedule(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--stage", "schedule", "-o", "max.mlir"]
     assert main(["emit", "max:5x7:f32", *flags]) == 0
     assert main(["run", "max:5x7:f32", "--schedule", "max.mlir"]) == 0
-    assert "kernel  from the given schedule, compiled in" in capsys.readouterr().out
+    assert "kernel   from the given schedule, compiled in" in capsys.readouterr().out
     assert main(["run", "max:5x8:f32", "--schedule", "max.mlir"]) == 1
     assert "the schedule is for another Spec than max:5x8" in capsys.readouterr().err
 
