@@ -19,6 +19,7 @@ from morello.mlir import ir
 from morello.spec import Spec
 from morello.spec.frame import Frame
 from morello.spec.kinds import KINDS
+from morello.suggestions import did_you_mean
 
 _KINDS = {kind.name: kind for kind in KINDS}
 
@@ -77,7 +78,10 @@ def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
     kind_name = string_of(required(op, "kind", 'kind = "matmul"'), "'kind'")
     if kind_name not in _KINDS:
         legal = ", ".join(_KINDS)
-        raise SpecError(f"unknown kind '{kind_name}'", f"use one of {legal}")
+        raise SpecError(
+            f"unknown kind '{kind_name}'",
+            f"use one of {legal}{did_you_mean(kind_name, legal.split(', '))}",
+        )
     kind_class = _KINDS[kind_name]
     given = required(op, "options", "options = {…}, those of the kind").maybe_downcast()
     names = option_forms(kind_class)
@@ -102,7 +106,10 @@ def segments(count: int) -> ir.Attribute:
 def _check(op: ir.OpView) -> None:
     name, spec = read_kernel_op(op)
     if name not in KERNELS:
-        raise SpecError(f"unknown kernel '{name}'", f"use one of {', '.join(KERNELS)}")
+        raise SpecError(
+            f"unknown kernel '{name}'",
+            f"use one of {', '.join(KERNELS)}{did_you_mean(name, KERNELS)}",
+        )
     kernel = KERNELS[name]
     if not kernel.accepts(spec.key):
         legal = [n for n, k in KERNELS.items() if k.accepts(spec.key)]

@@ -17,6 +17,7 @@ from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.passes.parts.float_control import guard_float_control
 from morello.spec import Spec
 from morello.spec.frame import Frame
+from morello.suggestions import did_you_mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +71,8 @@ def _check(op: ir.Operation) -> _Leaf:
     if name not in KERNELS:
         raise PassFailure(
             op.location,
-            f"no kernel is called '{name}'; use one of {', '.join(KERNELS)}",
+            f"no kernel is called '{name}'; use one of {', '.join(KERNELS)}"
+            + did_you_mean(name, KERNELS),
         )
     kernel = KERNELS[name]
     if not kernel.accepts(spec.key):

@@ -95,6 +95,7 @@ EVERYWHERE = (
     "new_arrays",
     "parent_death",
     "subinterpreters",
+    "suggestions",
     "whole_files",
 )
 """What any package may import."""

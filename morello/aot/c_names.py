@@ -50,6 +50,8 @@ def check_c_name(name: str) -> None:
         CompileError: no identifier, a keyword, reserved, or a name of the C library: a
             program would call the kernel instead of the library's function.
     """
+    if not isinstance(name, str):
+        raise CompileError(f"'name' is {type(name).__name__}, not text", "give a name")
     remedy = "give letters, digits and single _, the first a letter, e.g. name='vecmat'"
     if not _IDENTIFIER.fullmatch(name):
         raise CompileError(f"{name!r} is not an identifier of C", remedy)

@@ -102,6 +102,10 @@ class Library:
         Raises:
             CompileError: a suffix that means nothing here.
         """
+        if not isinstance(path, (str, Path)):
+            raise CompileError(
+                f"'path' is {type(path).__name__}, not a path", "give text or a Path"
+            )
         match Path(path).suffix:
             case ".o":
                 return self.object
@@ -121,7 +125,8 @@ class Library:
             CompileError: a suffix that means nothing here.
             OSError: it cannot be written; what was there is there.
         """
-        write_whole(Path(path), self.content(path))
+        data = self.content(path)
+        write_whole(Path(path), data)
 
 
 def unknown_suffix(path: str | Path) -> CompileError:

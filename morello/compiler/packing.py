@@ -6,6 +6,7 @@ from morello.errors import ArgumentError
 from morello.jit.diagnose import diagnose_form
 from morello.jit.parameter import Parameter
 from morello.spec import Array, Spec
+from morello.suggestions import did_you_mean
 
 
 def pack(
@@ -37,7 +38,7 @@ def _operand(spec: Spec, settled: tuple[int, ...], name: str | None) -> int:
         if name not in inputs:
             raise ArgumentError(
                 f"'operand' is {name!r}, which is no input of {spec.kind.label}",
-                f"name one of {', '.join(inputs)}",
+                f"name one of {', '.join(inputs)}{did_you_mean(name, inputs)}",
             )
         return inputs[name]
     packed = settled or tuple(

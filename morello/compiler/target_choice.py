@@ -20,12 +20,17 @@ def chosen_target(given: str | Target | None, schedule: str | None = None) -> Ta
             ``MORELLO_TARGET``; then the target that is nearest to this machine.
 
     Raises:
-        TargetError: no target has the name.
+        TargetError: no target has the name; no name.
         ScheduleError: the schedule is not a module.
     """
     if isinstance(given, Target):
         return given
     if given is not None:
+        if not isinstance(given, str):
+            raise TargetError(
+                f"'target' is {type(given).__name__}, not a target or its name",
+                "give for example 'avx2' or 'native'",
+            )
         return find_target(given)
     if schedule is not None:  # how many threads, `thread_count` says
         return dataclasses.replace(schedule_target(schedule), threads=1)

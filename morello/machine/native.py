@@ -12,6 +12,9 @@ from morello.machine.target import Target
 
 _GOLDEN_COVE = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d")
 
+_MEASURED = "znver4"
+"""The CPU that the costs of `AVX2` were measured on."""
+
 _BY_NAME = {**dict.fromkeys(_GOLDEN_COVE, AVX2_GOLDEN_COVE), "znver3": AVX2_ZEN3}
 """By the name that LLVM has for a CPU. Clients of the same cores have other caches."""
 
@@ -28,8 +31,22 @@ def native_target(machine: Host | None = None) -> Target:
     Args:
         machine: its CPU, by name and by features; this one if it is left out.
     """
+    return _measured(host() if machine is None else machine) or AVX2
+
+
+def unmeasured_cpu(machine: Host | None = None) -> str | None:
+    """The name of a CPU whose costs no known target has; None if one has them.
+
+    Args:
+        machine: as for `native_target`.
+    """
     machine = host() if machine is None else machine
+    return machine.cpu if _measured(machine) is None else None
+
+
+def _measured(machine: Host) -> Target | None:
+    """The target whose costs were measured on cores as a machine's."""
     for feature, target in _BY_FEATURE.items():
         if feature in machine.features:
             return target
-    return _BY_NAME.get(machine.cpu, AVX2)
+    return AVX2 if machine.cpu == _MEASURED else _BY_NAME.get(machine.cpu)

@@ -8,6 +8,7 @@ coefficients, and 0 or 1 for what it may do or not. So a module can name any tar
 
 import dataclasses
 import re
+import warnings
 from typing import Any
 
 from morello.cost.coefficients import Coefficients, OpCosts
@@ -17,6 +18,7 @@ from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.machine.file import read_target_file
 from morello.machine.target import Target
+from morello.suggestions import did_you_mean
 
 TARGETS = {target.name: target for target in (AVX2, AVX2_GOLDEN_COVE, AVX2_ZEN3)}
 """The known targets, by name."""
@@ -33,6 +35,10 @@ _FLAGS = tuple(f.name for f in dataclasses.fields(Target) if f.type is bool)
 _OWN = (*(f.name for f in dataclasses.fields(Target) if f.type is int), *_FLAGS)
 _COEFFICIENTS = tuple(f.name for f in dataclasses.fields(Coefficients))
 _OPS = tuple(f.name for f in dataclasses.fields(OpCosts))
+
+
+class TargetWarning(UserWarning):
+    """A target whose costs are not those of this machine."""
 
 
 def find_target(text: str) -> Target:
@@ -63,7 +69,8 @@ def parse_target(text: str) -> Target:
         raise TargetError(
             f"unknown target '{shortened(text)}'",
             f"use one of {', '.join((*TARGETS, NATIVE))}, with changes in braces if "
-            "wanted: avx2{threads=2}; or @FILE for a file that holds one",
+            "wanted: avx2{threads=2}; or @FILE for a file that holds one"
+            + did_you_mean(text.partition("{")[0].strip(), (*TARGETS, NATIVE)),
         )
     target = _native() if match["name"] == NATIVE else TARGETS[match["name"]]
     changes = _changes(text, match["changes"] or "")
@@ -82,9 +89,19 @@ def parse_target(text: str) -> Target:
 
 def _native() -> Target:
     """The target for this machine; asking for the machine loads LLVM."""
-    from morello.machine.native import native_target
+    from morello.machine.native import native_target, unmeasured_cpu
 
-    return native_target()
+    target, cpu = native_target(), unmeasured_cpu()
+    if cpu is not None:
+        warnings.warn(
+            f"the costs of this CPU ({cpu}) are not known, and those of the target "
+            f"'{target.name}' are used: programs may be slower than they could be; "
+            "measure them with 'morello calibrate -o FILE' and set "
+            f"MORELLO_TARGET=@FILE, or set MORELLO_TARGET={target.name}",
+            TargetWarning,
+            stacklevel=2,
+        )
+    return target
 
 
 def print_target(target: Target, whole: bool = False) -> str:
@@ -131,7 +148,8 @@ def _changes(text: str, changes: str) -> dict[str, int]:
         if name not in (*_OWN, *_COEFFICIENTS, *_OPS):
             raise TargetError(
                 f"the target '{shortened(text)}' has no number '{shortened(name)}'",
-                f"those are {', '.join((*_OWN, *_COEFFICIENTS, *_OPS))}",
+                f"those are {', '.join((*_OWN, *_COEFFICIENTS, *_OPS))}"
+                + did_you_mean(name, (*_OWN, *_COEFFICIENTS, *_OPS)),
             )
         if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in found:
             raise TargetError(

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from morello.errors import SpecError
+from morello.suggestions import did_you_mean
 
 
 class _Listed(type):
@@ -55,7 +56,8 @@ class Dtype(metaclass=_Listed):
         """
         if text not in _BY_NAME:
             names = ", ".join(d.value for d in Dtype)
-            raise SpecError(f"unknown dtype '{text}'", f"use one of {names}")
+            meant = did_you_mean(text, (d.value for d in Dtype), _ELSEWHERE)
+            raise SpecError(f"unknown dtype '{text}'", f"use one of {names}{meant}")
         return _BY_NAME[text]
 
     @property
@@ -215,5 +217,14 @@ ELEMENT_TYPES: tuple[Dtype, ...] = (
     Encoding.S7,
 )
 """Every dtype, then every encoding."""
+
+_ELSEWHERE = {
+    **dict.fromkeys(("float32", "fp32", "float"), "f32"),
+    **dict.fromkeys(("bfloat16", "bfloat"), "bf16"),
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32)},
+    **{f"{name}{bits}": f"s{bits}" for name in ("i", "int") for bits in (8, 16, 32)},
+    "int": "s32",
+}
+"""What NumPy, C and MLIR call them."""
 
 _BY_NAME = {t.value: t for t in ELEMENT_TYPES}

@@ -12,6 +12,7 @@ from morello.spec.limits import Limits
 from morello.spec.spec import Spec, argument_tensor
 from morello.spec.tensor import Level
 from morello.spec.text import parse_spec, print_spec
+from morello.suggestions import did_you_mean
 
 _ANY = "any"
 
@@ -73,7 +74,8 @@ def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
         if name not in names:
             raise SpecError(
                 f"'{name}' in the Spec '{text}' is no operand of {spec.kind.label}",
-                f"any of these may be open: {', '.join(_readable(spec))}",
+                f"any of these may be open: {', '.join(_readable(spec))}"
+                + did_you_mean(name, _readable(spec)),
             )
         if given.count(name) > 1:
             raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")

@@ -1,6 +1,7 @@
 """A Spec: what to compute, on which operands, within which limits."""
 
 import dataclasses
+import importlib
 from functools import lru_cache
 from typing import Any
 
@@ -91,6 +92,44 @@ class Spec(HashedOnce):
                     f"size {size} of dimension {name} of {self.kind.label} is not "
                     f"between 1 and {MAX_SIZE - 1}"
                 )
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Spec":
+        """A Spec of its parts; text is for `parse`.
+
+        Raises:
+            SpecError: it is given text.
+        """
+        if args and isinstance(args[0], str):
+            raise SpecError(
+                f"Spec({args[0]!r}): a Spec is made of a kind, sizes, tensors, limits",
+                f"write Spec.parse({args[0]!r})",
+            )
+        return super().__new__(cls)
+
+    @classmethod
+    def parse(cls, text: str, target: Any = None) -> "Spec":
+        """The Spec written ``text``: ``Spec.parse("matmul:512x512x512:f32")``.
+
+        Args:
+            text: as `morello.compile` takes it, every layout settled.
+            target: the machine whose registers and caches limit it where the text says
+                nothing: a name or a `Target`, as `morello.compile` takes it.
+
+        Raises:
+            SpecError: the text is not a Spec; the message names the part and the
+                reason.
+            TargetError: no target has the name.
+        """
+        if not isinstance(text, str):
+            raise SpecError(
+                f"'text' is {type(text).__name__}, not the text of a Spec",
+                "write for example Spec.parse('matmul:512x512x512:f32')",
+            )
+        # What knows targets and texts of Specs is built on this.
+        choice = importlib.import_module("morello.compiler.target_choice")
+        reader = importlib.import_module("morello.spec.text")
+        found: Spec = reader.parse_spec(text, choice.chosen_target(target).limits)
+        return found
 
     def _check_bytes(self) -> None:
         for i, tensor in enumerate(self.tensors):

@@ -9,6 +9,7 @@ from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.layout import LINE_BYTES, Layout, ceil_div
+from morello.suggestions import did_you_mean
 
 
 class Level(enum.IntEnum):
@@ -33,7 +34,8 @@ class Level(enum.IntEnum):
         if text not in cls.__members__:
             raise SpecError(
                 f"unknown memory level '{text}'",
-                f"use one of {', '.join(cls.__members__)}",
+                f"use one of {', '.join(cls.__members__)}"
+                + did_you_mean(text, cls.__members__),
             )
         return cls[text]
 

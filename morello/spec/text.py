@@ -18,6 +18,7 @@ from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.spec import Spec, argument_tensor
 from morello.spec.tensor import Level, TensorSpec
+from morello.suggestions import did_you_mean
 
 GRAMMAR = "kind:sizes[:dtypes][:option=value]…, for example matmul:512x512x512:f32"
 
@@ -36,7 +37,7 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     if label not in kinds:
         raise SpecError(
             f"unknown kind '{label}' in the Spec '{text}'",
-            f"use one of {', '.join(kinds)}",
+            f"use one of {', '.join(kinds)}{did_you_mean(label, kinds, _ELSEWHERE)}",
         )
     given = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
@@ -49,9 +50,10 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     if options:
         names = [*(o.name for o in kind.operands), "vrf", "l1", "l2", "serial"]
         names += kind.option_names()
+        wrong = next(iter(options))
         raise SpecError(
-            f"unknown option '{next(iter(options))}' in the Spec '{text}'",
-            f"{label} has the options {', '.join(names)}",
+            f"unknown option '{wrong}' in the Spec '{text}'",
+            f"{label} has the options {', '.join(names)}{did_you_mean(wrong, names)}",
         )
     return Spec(kind, sizes, tensors, limits, serial)
 
@@ -94,11 +96,19 @@ def _print_form(tensor: TensorSpec) -> str:
     return f"{text}/strided"
 
 
+_SIZES = re.compile(r"\d{1,12}(x\d{1,12})*", re.ASCII)
+
+_ELSEWHERE = {"gemm": "matmul", "dot": "matmul", "copy": "move", "transpose": "move"}
+"""What other libraries call kinds."""
+
+
 def _sizes(text: str, size_text: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\d{1,12}(x\d{1,12})*", size_text, re.ASCII):
+    if not _SIZES.fullmatch(size_text):
+        plain = re.sub(r"\s*[xX\xd7*,]\s*", "x", size_text)
+        meant = f"; did you mean '{plain}'?" if _SIZES.fullmatch(plain) else ""
         raise SpecError(
             f"'{size_text}' in the Spec '{text}' is not a list of sizes",
-            "join positive integers by x, for example 512x512x512",
+            f"join positive integers by x, for example 512x512x512{meant}",
         )
     return tuple(map(int, size_text.split("x")))
 
@@ -147,9 +157,10 @@ def _tensors(
         value = options.pop(operand.name, str(Layout.row_major(operand.rank)))
         match = _FORM.fullmatch(value)
         if match is None:
+            open_to = "; only morello.compile takes 'any'" if value == "any" else ""
             raise SpecError(
                 f"'{value}' is not a form of the operand '{operand.name}'",
-                "write a layout, then its level: [0,1,2]@L1",
+                f"write a layout, then its level: [0,1,2]@L1{open_to}",
             )
         tensor = argument_tensor(dtype, Layout.parse(match[1]))
         strided = match[4] is not None or match[3] is not None

@@ -19,6 +19,7 @@ from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
+from morello.suggestions import did_you_mean
 from morello.tools.commands import DbOptions
 from morello.tools.db_pins import (
     digests,
@@ -81,7 +82,10 @@ def main(options: DbOptions) -> int:
     """
     if options.action not in _ACTIONS:
         names = ", ".join(_ACTIONS)
-        raise UsageError(f"there is no 'db {options.action}'", f"use one of {names}")
+        raise UsageError(
+            f"there is no 'db {options.action}'",
+            f"use one of {names}{did_you_mean(options.action, _ACTIONS)}",
+        )
     least, most, form = _WORDS.get(options.action, (0, 0, "no FILE"))
     if not least <= len(options.words) <= most:
         need = f"needs {form}" if least else "takes no FILE"

@@ -5,13 +5,15 @@ Read `main` first, then `commands.py`: its rows are the subcommands. Exit codes:
 """
 
 import argparse
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from morello._version import __version__
 from morello.errors import MorelloError
+from morello.suggestions import did_you_mean
 from morello.tools.commands import COMMANDS, Command
 from morello.tools.flags import add_flags, read_flags
 from morello.tools.input_output import UsageError, printable, write_output
@@ -42,15 +44,32 @@ class _Parser(argparse.ArgumentParser):
         message = message.replace(
             "unrecognized arguments:", "unknown flag or one Spec too many:"
         )
-        raise UsageError(message, f"{self.prog} --help lists the arguments")
+        meant = _meant(message, [*self._option_string_actions, *self._flags()])
+        raise UsageError(message, f"{self.prog} --help lists the arguments{meant}")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         stream = file or sys.stderr
         super()._print_message(printable(message, stream), stream)
 
+    def _flags(self) -> Iterator[str]:
+        """The flags of all commands: which was meant is not known any more."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for parser in action.choices.values():
+                    yield from parser._option_string_actions
+
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         write_output("-", "")  # what is left in the buffer, or a closed pipe
         super().exit(status, message)
+
+
+def _meant(message: str, flags: list[str]) -> str:
+    """What was perhaps meant by a word that a message of argparse refuses."""
+    if choice := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
+        return did_you_mean(choice[1], re.findall(r"'([^']*)'", choice[2]))
+    if unknown := re.search(r"too many: (--[\w-]+)", message):
+        return did_you_mean(unknown[1], flags)
+    return ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

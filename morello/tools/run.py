@@ -55,8 +55,8 @@ def main(options: RunOptions) -> int:
         write_operands(options.output, _outputs(trial, given, arguments))
     summary = table(
         ("spec", f"{kernel.text} on {target_text(kernel.target)}"),
-        ("threads", threads_text(allowed, kernel.threads)),
         ("inputs", _sources(request.goal.spec, options)),
+        ("threads", threads_text(allowed, kernel.threads)),
         ("kernel", made_from(kernel)),
         ("cost", cost_text(kernel.cost())),
         ("call", f"{time_text(elapsed)} (the first one, cold)"),

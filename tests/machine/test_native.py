@@ -2,15 +2,18 @@
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 
+import morello.machine.native as module
 from morello.machine import AVX2, TARGETS, find_target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.machine.host import Host
 from morello.machine.native import native_target
 from morello.machine.target import Target
+from morello.machine.text import TargetWarning
 
 pytestmark = pytest.mark.quick
 
@@ -31,6 +34,21 @@ def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
 def test_a_server_is_known_by_its_tiles_whatever_model_it_says_it_is() -> None:
     assert native("rocketlake", "avx2", "amx-tile") is AVX2_GOLDEN_COVE
     assert native("rocketlake", "avx2") is AVX2
+
+
+def test_a_cpu_without_costs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def this(cpu: str) -> Host:
+        return Host(cpu, frozenset({"avx2"}), frozenset({"avx2"}), 1, ())
+
+    monkeypatch.setattr(module, "host", lambda: this("alderlake"))
+    with pytest.warns(TargetWarning, match=r"\(alderlake\) are not known, .*'avx2'"):
+        assert find_target("native{threads=2}").threads == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find_target("avx2")
+        for cpu in ("znver4", "znver3", "sapphirerapids"):
+            monkeypatch.setattr(module, "host", lambda cpu=cpu: this(cpu))
+            find_target("native")
 
 
 def test_native_is_one_of_the_known_targets() -> None:

@@ -23,6 +23,10 @@ COMMAND = [sys.executable, "-m", "morello"]
 USAGE = {
     "": "no command; use one of run, bench, emit",
     "runn fill:3": "argument COMMAND: invalid choice: 'runn'",
+    "runn fill:4": "morello --help lists the arguments; did you mean 'run'?",
+    "run fill:3 --thread 2": "did you mean '--threads'?",
+    "emit fill:3 --stage asmm": "did you mean 'asm'?",
+    "db inof": "did you mean 'info'?",
     "run": "the following arguments are required: SPEC; morello run --help",
     "run fill:3 fill:4": "unknown flag or one Spec too many: fill:4",
     "run fill:3 --bogus": "unknown flag or one Spec too many: --bogus",

@@ -10,6 +10,7 @@ search goes on from them.
 import dataclasses
 import time
 from collections import OrderedDict
+from numbers import Real
 
 from morello.errors import MorelloError
 from morello.machine import Target
@@ -45,7 +46,13 @@ class Patience:
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and not self.seconds >= 0:
+        if self.seconds is None:
+            return
+        if isinstance(self.seconds, bool) or not isinstance(self.seconds, Real):
+            raise MorelloError(
+                f"a time limit of {self.seconds!r}", "give a number of seconds"
+            )
+        if not self.seconds >= 0:
             raise MorelloError(
                 f"a time limit of {self.seconds} seconds", "give a number from 0 on"
             )
