@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -36,17 +37,22 @@ _USUAL = ("gather", "sweep", "equal_columns", "cover_labels", "cover_costs")
 """What every search calls."""
 
 
+_LOCK = threading.RLock()
+"""A function can be compiled once: one thread at a time."""
+
+
 class Compiled:
     """The functions of `SIGNATURES` as machine code, each from its first use on."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         module, parameters = SIGNATURES[name]
-        with defer_forks():  # numba imports as it compiles
-            function = _function(module, name)
-            function.compile(f"({', '.join(parameters)},)")
-            function.disable_compile()
-        self.__dict__[name] = function
-        return cast(Callable[..., Any], function)
+        with defer_forks(), _LOCK:  # numba imports as it compiles
+            if name not in self.__dict__:  # else another thread has just done it
+                function = _function(module, name)
+                function.compile(f"({', '.join(parameters)},)")
+                function.disable_compile()
+                self.__dict__[name] = function
+        return cast(Callable[..., Any], self.__dict__[name])
 
     def prepare(self) -> None:
         """Compile what every search calls: some ten seconds after installation."""
