@@ -69,8 +69,8 @@ class NativeFunction:
 
     @property
     def signature(self) -> inspect.Signature:
-        """What a call takes. An output that is left out, or None, is a new array,
-        unless it is added to."""
+        """What a call takes. An output that is left out, or named as None, is a new
+        array, unless it is added to."""
         found = [
             inspect.Parameter(
                 parameter.name,
@@ -164,9 +164,7 @@ class NativeFunction:
         if out is not None and len(kwargs) == 1 and len(args) == self._inputs:
             return [*args, *self._outs(out)]
         if not kwargs and len(args) == len(self.parameters):
-            if not any(array is None for array in args[self._inputs :]):
-                return list(args)
-            return self._by_position(args, kwargs)
+            return list(args)
         if not kwargs and len(args) == self._inputs and self._may_allocate:
             new = [self._new_output(output, args) for output in self._outputs]
             return [*args, *new]

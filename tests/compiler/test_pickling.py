@@ -119,7 +119,7 @@ def test_an_output_of_none_is_made() -> None:
     kernel = morello.compile("move:7x9:f32")
     source = np.ones((7, 9), np.float32)
     for made in (
-        kernel(source, None),
+        kernel(source),
         kernel(source, dst=None),
         kernel(source, out=None),
     ):

@@ -64,9 +64,9 @@ def new_buffer(
 def run_spec(spec: Spec, arrays: list[Array]) -> None:
     """Do what a Spec says to physical arrays."""
     operands = spec.kind.operands
-    # A buffer does not know whether its integers have a sign.
+    # A buffer does not know whether its integers have a sign, nor of bf16.
     arrays = [
-        array if tensor.dtype.is_float else array.view(tensor.dtype.numpy)
+        array.view(tensor.dtype.numpy)
         for array, tensor in zip(arrays, spec.tensors, strict=True)
     ]
     inputs = [

@@ -6,6 +6,7 @@ few milliseconds; numba is imported only to make one.
 
 import ctypes
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +28,12 @@ class Compiled:
     def __init__(self) -> None:
         self._engines: list[Any] = []
         """What owns the code."""
+        self._loading = threading.RLock()
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         module, parameters = FUNCTIONS[name]
         kept = KeptObject(name)
-        with defer_forks():  # LLVM and numba have locks
+        with defer_forks(), self._loading:  # LLVM and numba have locks, too
             code = kept.read()
             if code is None:
                 from morello.search.compiled.entries import object_code
