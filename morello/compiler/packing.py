@@ -38,7 +38,7 @@ def _operand(spec: Spec, settled: tuple[int, ...], name: str | None) -> int:
         if name not in inputs:
             raise ArgumentError(
                 f"'operand' is {name!r}, which is no input of {spec.kind.label}",
-                f"name one of {', '.join(inputs)}{did_you_mean(name, inputs)}",
+                f"name one of {', '.join(inputs)}{did_you_mean(str(name), inputs)}",
             )
         return inputs[name]
     packed = settled or tuple(

@@ -49,7 +49,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "gemm_registers",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.",
-            tiles=((4, 3), (6, 2)),
+            tiles=((6, 2), (4, 3)),
         ),
         GemmTile(
             "gemm_tile",

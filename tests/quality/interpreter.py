@@ -15,6 +15,7 @@ import numpy as np
 from morello.dialect.build import kernel_of, spec_of
 from morello.mlir import ir
 from morello.spec import Spec
+from morello.spec.array_elements import fused
 from morello.spec.kind import Array
 from tests.dialect.interpret import run_spec
 from tests.quality.lanes import (
@@ -35,6 +36,9 @@ Step = Callable[[State], None]
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "arith.addf": operator.add,
     "arith.addi": operator.add,
+    "arith.subf": operator.sub,
+    "arith.mulf": operator.mul,
+    "arith.divf": operator.truediv,
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,
     "arith.divui": operator.floordiv,
@@ -45,6 +49,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "arith.minsi": np.minimum,
     "arith.shli": shift_left,
     "arith.shrui": shift_right_unsigned,
+    "arith.shrsi": operator.rshift,
 }
 
 _POISON = 0xC3
@@ -95,6 +100,8 @@ class _Builder:
             return None
         if op.name == "scf.for":
             return self._loop(op)
+        if op.name == "scf.if":
+            return self._branch(op)
         make = MAKERS.get(op.name)
         compute = make(op) if make else _spec_op(op)
         inputs = [self.slot(value) for value in op.operands]
@@ -124,6 +131,17 @@ class _Builder:
                 _run(steps, state)
                 values = [state[y] for y in yielded]
             _assign(state, results, values)
+
+        return run
+
+    def _branch(self, op: ir.Operation) -> Step:
+        """What runs where a condition holds, and has no results."""
+        condition = self.slot(op.operands[0])
+        steps = self.block(op.regions[0].blocks[0])
+
+        def run(state: State) -> None:
+            if state[condition]:
+                _run(steps, state)
 
         return run
 
@@ -170,9 +188,21 @@ def _compare(op: ir.Operation) -> Callable[..., Any]:
     match int(ir.IntegerAttr(op.attributes["predicate"]).value):
         case 2:
             return lambda a, b: np.greater(a, b)
+        case 4:
+            return lambda a, b: np.less(a, b)
         case 14:
             return lambda a, b: np.isnan(a) | np.isnan(b)
     raise NotImplementedError(str(op))
+
+
+def _differs(op: ir.Operation) -> Callable[..., Any]:
+    assert int(ir.IntegerAttr(op.attributes["predicate"]).value) == 1
+    return lambda a, b: a != b
+
+
+def _fields(op: ir.Operation) -> Callable[..., Any]:
+    """A memref as a structure, whose second field is where its elements are."""
+    return lambda array: (None, array)
 
 
 def _allocate(op: ir.Operation) -> Callable[..., Any]:
@@ -333,11 +363,7 @@ def _broadcast(op: ir.Operation) -> Callable[..., Any]:
 
 
 def _fma(op: ir.Operation) -> Callable[..., Any]:
-    def run(a: Any, b: Any, c: Any) -> Any:
-        wide = np.float64
-        return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(np.float32)
-
-    return run
+    return fused
 
 
 def _binary(op: ir.Operation) -> Callable[..., Any]:
@@ -348,6 +374,8 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     **dict.fromkeys(BINARY, _binary),
     "arith.constant": _constant,
     "arith.cmpf": _compare,
+    "arith.cmpi": _differs,
+    "builtin.unrealized_conversion_cast": _fields,
     "arith.select": lambda op: np.where,
     "arith.bitcast": bitcast,
     "arith.extsi": sign_extend,
