@@ -1,0 +1,50 @@
+"""Functions element by element, compiled: the bits of the definition everywhere."""
+
+import numpy as np
+import pytest
+
+import morello
+from morello.spec.functions import BINARY, UNARY
+from morello.spec.kind import each
+
+SPECIAL = np.asarray(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, -104, 88.8, 1, -1],
+    np.float32,
+)
+
+CASES = [
+    *(f"{name}:5x37:f32" for name in (*UNARY, *BINARY)),
+    *(f"{name}:3x4x19:bf16" for name in ("exp", "gelu", "add", "maximum")),
+    "tanh:9x40:f32:src=[1,0]",
+    "sub:9x40:f32:rhs=[1,0]:out=[1,0]",
+    "exp:1000:f32",
+]
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_it_has_the_bits_of_the_definition(text: str) -> None:
+    """Also for infinities, denormal numbers and either zero; NaN is NaN."""
+    kernel = morello.compile(text, threads=1)
+    spec = kernel.spec
+    rng = np.random.default_rng(0)
+    logical = [4 * rng.standard_normal(spec.sizes, np.float32) for _ in spec.tensors]
+    inputs = []
+    for place, array in enumerate(logical[:-1]):
+        flat = array.reshape(-1)
+        flat[: len(SPECIAL)] = np.roll(SPECIAL, 5 * place)
+        inputs.append(array.astype(spec.dtypes[place].numpy))
+    (wanted,) = each(spec.outputs(*inputs))
+    names = [operand.name for operand in spec.kind.operands]
+    packed = [kernel.pack(a, name) for a, name in zip(inputs, names, strict=False)]
+    found = kernel(*packed)
+    if found.shape != wanted.shape:  # column-major
+        found = found.T
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    numbers = ~np.isnan(wanted)
+    assert found[numbers].tobytes() == wanted[numbers].tobytes()
+
+
+def test_threads_share_a_map() -> None:
+    kernel = morello.compile("add:64x1000:f32", threads=2)
+    a, b = np.random.default_rng(1).standard_normal((2, 64, 1000), np.float32)
+    assert np.array_equal(kernel(a, b), a + b)
