@@ -129,7 +129,7 @@ func.func @f(%a: memref<8x16xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>) {
-  // expected-error@+1 {{fill has no value 'one'; use zero or lowest}}
+  // expected-error@+1 {{fill has no value 'one'; use one of zero, lowest, highest}}
   "morello.kernel"(%a) {kernel = "fill_rows", kind = "fill", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 0, 0>, options = {value = "one"}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2]} : (memref<8x16xf32>) -> ()
   return
 }

@@ -18,6 +18,7 @@ from morello.jit import array_layout
 from morello.jit.arguments import ArgumentChecker
 from morello.jit.call_table import CallTable
 from morello.jit.engine import Engine
+from morello.jit.foreign_arrays import shared
 from morello.jit.machine_call import call_code
 from morello.jit.parameter import Parameter
 
@@ -102,7 +103,7 @@ class NativeFunction:
             ArgumentError: names the argument that does not fit.
         """
         arrays = self._arrays(args, kwargs)
-        self.run(arrays)
+        self.run(self._shared(arrays))
         results = arrays[self._inputs :]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -140,10 +141,11 @@ class NativeFunction:
             ArgumentError: names the argument that does not fit.
         """
         arrays = self._arrays(args, kwargs)
-        addresses = self._checker.check(arrays)
+        own = self._shared(arrays)
+        addresses = self._checker.check(own)
         results = arrays[self._inputs :]
         result = results[0] if len(results) == 1 else tuple(results)
-        return self._code.bound(self._table, addresses, result, (self, arrays))
+        return self._code.bound(self._table, addresses, result, (self, arrays, own))
 
     def run(self, arrays: list[Any]) -> None:
         """Run the function on arrays for all parameters, in order.
@@ -169,6 +171,17 @@ class NativeFunction:
             new = [self._new_output(output, args) for output in self._outputs]
             return [*args, *new]
         return self._by_position(args, kwargs)
+
+    def _shared(self, arrays: list[Any]) -> list[Any]:
+        """The arrays, those of other libraries as NumPy arrays on their memory.
+
+        Raises:
+            ArgumentError: the memory of one cannot be shared.
+        """
+        return [
+            array if isinstance(array, np.ndarray) else shared(array, parameter)
+            for array, parameter in zip(arrays, self.parameters, strict=True)
+        ]
 
     def _outs(self, out: Any) -> tuple[Any, ...]:
         """What ``out`` holds, one for each output.
