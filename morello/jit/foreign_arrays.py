@@ -11,11 +11,11 @@ import math
 import sys
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from morello.errors import ArgumentError
 from morello.jit.parameter import Parameter
-from morello.spec.dtypes import Dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -162,7 +162,7 @@ def _view(
 
 def _dtype(tensor: _Tensor, parameter: Parameter) -> np.dtype[Any]:
     if tensor.lanes == 1 and tensor.code == _BFLOAT and tensor.bits == 16:
-        return Dtype.BF16.numpy
+        return np.dtype(ml_dtypes.bfloat16)
     if tensor.lanes == 1 and tensor.code in _CODES and tensor.bits % 8 == 0:
         return np.dtype(f"{_CODES[tensor.code]}{tensor.bits // 8}")
     raise _refusal(parameter, "NumPy has no such elements")
