@@ -60,6 +60,7 @@ _CODES = {0: "i", 1: "u", 2: "f", 6: "b"}
 """NumPy's letters for ``DLDataTypeCode``."""
 
 _BFLOAT = 4
+_BF16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -162,7 +163,7 @@ def _view(
 
 def _dtype(tensor: _Tensor, parameter: Parameter) -> np.dtype[Any]:
     if tensor.lanes == 1 and tensor.code == _BFLOAT and tensor.bits == 16:
-        return np.dtype(ml_dtypes.bfloat16)
+        return _BF16
     if tensor.lanes == 1 and tensor.code in _CODES and tensor.bits % 8 == 0:
         return np.dtype(f"{_CODES[tensor.code]}{tensor.bits // 8}")
     raise _refusal(parameter, "NumPy has no such elements")
