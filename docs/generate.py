@@ -47,7 +47,7 @@ def _tool(name: str, *arguments: str, text: str | None = None) -> str:
         capture_output=True,
         text=True,
         cwd=DOCS.parent,
-        env={**os.environ, "MORELLO_TARGET": "avx2"},
+        env={**os.environ, "MORELLO_TARGET": "avx2", "MORELLO_DB": "none"},
         check=False,
     )
     if run.returncode:
