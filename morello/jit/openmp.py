@@ -122,9 +122,11 @@ def _installed() -> Iterator[str]:
                     yield str(path)
     for name in _SYSTEM:
         # It starts programs, and fails with whatever these make it fail with.
+        found = None
         with contextlib.suppress(Exception):
-            if found := ctypes.util.find_library(name):
-                yield found
+            found = ctypes.util.find_library(name)
+        if found:
+            yield found
 
 
 class _Place(ctypes.Structure):

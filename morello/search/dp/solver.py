@@ -85,7 +85,7 @@ class Solver:
 
     Tables are kept for as long as the solver lives: a second Spec with the same sizes
     and limits costs nothing. With a database, tables that it has are not solved, and
-    those that are solved are stored in it at once.
+    those that are solved are stored in it, some at a time.
 
     Args:
         target: the machine.
