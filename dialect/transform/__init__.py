@@ -10,6 +10,7 @@ from typing import Any
 from morello.actions import Action
 from morello.dialect.definition import transform
 from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.cut import CUT
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
@@ -35,6 +36,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         MOVE,
         SPECIALIZE_RANGE,
         TO_ACCUM,
+        CUT,
         SELECT,
     )
 }

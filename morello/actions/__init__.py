@@ -6,6 +6,7 @@ that is in it is tried by the search and has an op in the ``morello_transform`` 
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.candidates import ACTIONS, candidates
+from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.peel import Peel
@@ -19,6 +20,7 @@ from morello.actions.to_accum import ToAccum
 __all__ = [
     "ACTIONS",
     "Action",
+    "Cut",
     "Child",
     "Expansion",
     "GridParallel",

@@ -150,7 +150,9 @@ class Action(ABC):
         return None
 
     @classmethod
-    def part_sizes(cls, axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+    def part_sizes(
+        cls, key: SpecKey, axis: tuple[int, ...], target: Target
+    ) -> tuple[int, ...]:
         """The sizes to which actions of this class cut a reduction that overwrites its
         output, and that takes the sizes of ``axis``."""
         return ()

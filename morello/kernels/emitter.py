@@ -176,6 +176,10 @@ class Emitter(ABC):
         """``a / b`` of floats."""
 
     @abstractmethod
+    def square_root(self, a: Value) -> Value:
+        """The square root of floats, rounded once."""
+
+    @abstractmethod
     def greater(self, a: Value, b: Value) -> Value:
         """``a`` where a > b, else ``b``, of floats: one instruction."""
 

@@ -17,6 +17,7 @@ from morello.kernels.gemv_axpy_bf16 import (
     GemvAxpyBf16Streams,
 )
 from morello.kernels.gemv_dot import GemvDot
+from morello.kernels.graph_rows import GraphRows
 from morello.kernels.int_dot import IntDot
 from morello.kernels.int_dot_float import IntDotFloat
 from morello.kernels.interleave import Deinterleave, Interleave
@@ -317,6 +318,12 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out = f(lhs, rhs) in L1, along the innermost dimension.",
             kind=Binary,
             levels=(Level.L1, Level.L1, Level.L1),
+        ),
+        GraphRows(
+            "graph_rows",
+            isa,
+            "A graph without products of matrices, in one pass over rows in L1.",
+            unroll=4,
         ),
         ReduceRows(
             "max_rows",

@@ -38,6 +38,7 @@ AVX2 = Target(
         "fill_registers",
         "unary_rows",
         "binary_rows",
+        "graph_rows",
         "max_rows",
         "max_columns",
         "min_rows",

@@ -288,6 +288,10 @@ class MlirEmitter(Emitter):
         """`Emitter.divide`."""
         return arith.DivFOp(a, b).result
 
+    def square_root(self, a: Value) -> Value:
+        """`Emitter.square_root`."""
+        return math.SqrtOp(a).result
+
     def greater(self, a: Value, b: Value) -> Value:
         """`Emitter.greater`."""
         is_greater = arith.CmpFOp(arith.CmpFPredicate.OGT, a, b).result

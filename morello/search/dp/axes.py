@@ -121,10 +121,12 @@ def box(
 ) -> Box:
     """The box of a key under a goal with axes ``sizes``, ``limits`` and ``room``."""
     cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
-    if not key.kind.accumulates:
-        for dim in key.kind.reductions:
-            parts = {s for a in ACTIONS for s in a.part_sizes(sizes[dim], target)}
-            parts.add(sizes[dim][-1])
+    for dim in range(len(sizes)):
+        if not key.kind.loops(dim):
+            parts = {sizes[dim][-1]}
+            if dim in key.kind.reductions:
+                axis = sizes[dim]
+                parts |= {s for a in ACTIONS for s in a.part_sizes(key, axis, target)}
             kept = tuple(size for size in cut[dim] if size in parts)
             cut = (*cut[:dim], kept, *cut[dim + 1 :])
     vrf = _register_axis(key, limits, free)

@@ -38,6 +38,7 @@ from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
 from morello.search.storage.table_store import TableStore
 from morello.spec import Level, Limits, Spec, SpecKey
+from morello.spec.embedding import ONE
 from morello.spec.frame import Frame
 
 
@@ -341,9 +342,10 @@ class _Run:
 
         Args:
             key: of the hole.
-            dims: for each of its dimensions, that of the parent.
+            dims: for each of its dimensions, that of the parent; `ONE` for one of one
+                element.
         """
-        sizes = tuple(parent.sizes[d] for d in dims)
+        sizes = tuple((1,) if d == ONE else parent.sizes[d] for d in dims)
         known = self._known(key)
         return TableId(known.key, sizes, self._free(known, parent))
 

@@ -1,0 +1,583 @@
+"""The vector kernel of graphs: maps and reductions in one pass, from L1 or registers.
+
+Its code is written from the expressions of the nodes. Vectors lie along one dimension,
+which is innermost in every operand that has it. A value that lacks the dimension is
+computed once a row, as a scalar. A reduction along it is carried in vectors, whose
+lanes are reduced at the end of the row; one across it is carried from row to row.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from morello.cost.counts import OpCounts, Ops, Phase, add, times
+from morello.kernels.elements import CountedElements, EmittedElements
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.predicates import (
+    in_registers,
+    is_interleaved,
+    product,
+    within_block,
+)
+from morello.kernels.reduce import reduce_lanes
+from morello.kernels.running import Running
+from morello.kernels.template import Kernel
+from morello.kernels.vectors import parts, piece_count, tail_of, vectors_of
+from morello.spec import Compose, Dtype, Level, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.graphs.expression import computed
+from morello.spec.graphs.graph import Graph
+
+_F32 = Dtype.F32
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GraphRows(Kernel):
+    """The outputs of a graph without contractions, in one pass over its inputs."""
+
+    unroll: int
+    """Vectors that are computed side by side."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Graphs whose nodes need no second pass; nothing packed, no windows."""
+        kind = key.kind
+        if not isinstance(kind, Compose) or not all(o.is_plain for o in kind.operands):
+            return False
+        for tensor in key.tensors:
+            if tensor.layout.is_packed or is_interleaved(tensor.layout):
+                return False
+            if tensor.level is Level.VRF:
+                if not in_registers(tensor, self.isa):
+                    return False
+            elif tensor.level is not Level.L1:
+                return False
+        plan = plan_of(kind.value)
+        inner = _inner(key)
+        if plan is None or inner is None:
+            return False
+        registers = any(t.level is Level.VRF for t in key.tensors)
+        return not (registers and plan.reduced)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Beside operands in registers the code is straight, and stays short."""
+        if not any(t.level is Level.VRF for t in frame.key.tensors):
+            return ()
+        inner = _inner(frame.key)
+        assert inner is not None
+        vectors = vectors_of(frame.sizes[inner], self.isa.lanes(_F32))
+        rows = product(tuple(s for d, s in enumerate(frame.sizes) if d != inner))
+        return (within_block(rows * vectors, self.isa),)
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """What a vector takes, a row, and the ends of reductions."""
+        counts = _Counts.of(frame, self.isa.lanes(_F32), self.unroll)
+        return counts.total()
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Loops over rows, and in them over vectors."""
+        _Writer(emitter, spec, operands, self.unroll).write()
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is computed where: in each vector, once a row, after a reduction."""
+
+    reduced: frozenset[int]
+    """The dimensions of all reductions; none, or the same of each."""
+    late: frozenset[int]
+    """The reductions, and the values that depend on one."""
+
+
+@lru_cache(maxsize=65536)
+def plan_of(graph: Graph) -> Plan | None:
+    """The plan of one pass; None where one does not suffice."""
+    if graph.contractions:
+        return None
+    sets = {frozenset(n.reduced) for n in graph.nodes if n.reduced}
+    if len(sets) > 1:
+        return None
+    reduced = next(iter(sets), frozenset())
+    reductions = [v for v in graph.node_values if graph.node(v).reduced]
+    late = set(reductions)
+    for value in graph.node_values:
+        if any(r in graph.below[value] for r in reductions):
+            node = graph.node(value)
+            if (graph.dims_of(value) | {*node.reduced}) & reduced:
+                return None
+            late.add(value)
+    return Plan(reduced, frozenset(late))
+
+
+def _inner(key: SpecKey) -> int | None:
+    """The dimension along vectors: the innermost of an operand of the most dimensions;
+    None where it is not innermost in all operands that have it."""
+    operands, tensors = key.kind.operands, key.tensors
+    lead = max(range(len(operands)), key=lambda i: (operands[i].rank, i))
+    if not operands[lead].rank:
+        return None
+    inner = operands[lead].dims[tensors[lead].layout.innermost]
+    for operand, tensor in zip(operands, tensors, strict=True):
+        if inner in operand.dims:
+            if operand.dims[tensor.layout.innermost] != inner:
+                return None
+        elif tensor.level is Level.VRF:
+            return None
+    return inner
+
+
+@dataclasses.dataclass
+class _Counts:
+    """What one run does."""
+
+    frame: Frame
+    lanes: int
+    unroll: int
+    vector: Ops
+    """In each vector."""
+    scalar: int
+    """Operations in each row on scalars."""
+    late: Ops
+    """After each reduction: on scalars, or on vectors across it."""
+    late_scalar: int
+    loads: int
+    stores: int
+    reductions: int
+    chain: int
+
+    @classmethod
+    def of(cls, frame: Frame, lanes: int, unroll: int) -> "_Counts":
+        kind = frame.key.kind
+        assert isinstance(kind, Compose)
+        graph, plan, inner = kind.value, plan_of(kind.value), _inner(frame.key)
+        assert plan is not None and inner is not None
+        vector: Ops = {}
+        late: Ops = {}
+        scalar = late_scalar = 0
+        for value in graph.node_values:
+            node = graph.node(value)
+            counted = CountedElements(_F32)
+            computed(node.expression, counted, counted.read)
+            wide = inner in graph.dims_of(value) or inner in node.reduced
+            if value not in plan.late or node.reduced:
+                if wide or node.reduced:
+                    vector = add(vector, counted.ops)
+                else:
+                    scalar += counted.operations + counted.reads
+                if node.reduced:
+                    vector = add(vector, Running.ops(node.reduction))
+            elif inner in graph.dims_of(value):
+                late = add(late, counted.ops)
+            else:
+                late_scalar += counted.operations
+        both = vector.get("fma", 0) + vector.get("vector_op", 0)
+        reductions = [v for v in graph.node_values if graph.node(v).reduced]
+        tensors = dict(zip(kind.values, frame.key.tensors, strict=True))
+        memory = [v for v in tensors if tensors[v].level is Level.L1]
+        loads = sum(inner in graph.dims_of(v) for v in memory if not graph.is_node(v))
+        stores = sum(
+            inner in graph.dims_of(v) and v not in plan.late
+            for v in memory
+            if graph.is_node(v)
+        )
+        return cls(
+            frame,
+            lanes,
+            unroll,
+            {**vector, "vector_op": both},
+            scalar,
+            late,
+            late_scalar,
+            loads,
+            stores,
+            len(reductions),
+            max(
+                (
+                    sum(Running.counted(graph.node(v).reduction).chain.values())
+                    for v in reductions
+                ),
+                default=0,
+            ),
+        )
+
+    def total(self) -> OpCounts:
+        """All of it."""
+        kind = self.frame.key.kind
+        assert isinstance(kind, Compose)
+        plan, inner = plan_of(kind.value), _inner(self.frame.key)
+        assert plan is not None and inner is not None
+        sizes, count = self.frame.sizes, self.frame.sizes[inner]
+        registers = any(t.level is Level.VRF for t in self.frame.key.tensors)
+        vectors = vectors_of(count, self.lanes)
+        rows = product(
+            tuple(s for d, s in enumerate(sizes) if d not in plan.reduced | {inner})
+        )
+        again = product(tuple(sizes[d] for d in plan.reduced - {inner}))
+        tail = tail_of(count, self.lanes)
+        short = piece_count(count % self.lanes, self.lanes)
+        row: Ops = {
+            **times(self.vector, vectors),
+            "load": self.loads * (count // self.lanes),
+            "masked_load": self.loads * tail,
+            "store": self.stores * (count // self.lanes + short),
+        }
+        chains = np.minimum(np.maximum(vectors, 1), self.unroll)
+        chain: Ops = {"fma": self.chain * -(-vectors // chains)} if self.chain else {}
+        phases = [Phase(row, chain, times=rows * again)]
+        if self.scalar:
+            phases.append(Phase({"scalar": self.scalar}, times=rows))
+        if self.reductions:
+            phases += self._ends(inner in plan.reduced, rows, vectors)
+        if registers:
+            return OpCounts(tuple(phases), kernels=0)
+        loops = (rows > 1) * 1 + rows * again
+        trips = rows + rows * again * -(-vectors // self.unroll)
+        return OpCounts(tuple(phases), kernels=1, loops=loops, trips=trips)
+
+    def _ends(self, along: bool, rows: Ints, vectors: Ints) -> list[Phase]:
+        if not along:
+            each: Ops = add(
+                {"load": self.reductions, "store": self.reductions}, self.late
+            )
+            return [Phase(each, times=rows * vectors)]
+        steps = self.lanes.bit_length() - 1
+        ends: Ops = {
+            "shuffle": self.reductions * steps,
+            "vector_op": self.reductions * (steps + self.unroll),
+            "scalar": 3 * self.reductions + self.late_scalar,
+        }
+        chain: Ops = {"fma": 2 * steps}
+        return [Phase(ends, chain, times=rows)]
+
+
+Env = dict[int, Value]
+"""Values that are computed already."""
+
+
+class _Writer:
+    """Writes the code of one Spec."""
+
+    def __init__(
+        self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer], unroll: int
+    ) -> None:
+        kind = spec.kind
+        assert isinstance(kind, Compose)
+        plan, inner = plan_of(kind.value), _inner(spec.key)
+        assert plan is not None and inner is not None
+        self.emitter, self.spec, self.unroll = emitter, spec, unroll
+        self.graph, self.plan, self.inner = kind.value, plan, inner
+        self.buffers = dict(zip(kind.values, operands, strict=True))
+        self.lanes = emitter.isa.lanes(_F32)
+        self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
+        self.reductions = [
+            v for v in self.graph.node_values if self.graph.node(v).reduced
+        ]
+
+    def write(self) -> None:
+        """Loops over the rows that outputs keep."""
+        dims = [
+            d
+            for d in range(self.graph.rank)
+            if d != self.inner and d not in self.plan.reduced
+        ]
+        self._nest(dims, {}, (), lambda at, carried: (self._row(at), ())[1])
+
+    def _nest(
+        self,
+        dims: list[int],
+        at: Mapping[int, Any],
+        carried: Sequence[Value],
+        body: Callable[[dict[int, Any], Sequence[Value]], Sequence[Value]],
+    ) -> Sequence[Value]:
+        """Run ``body`` at each place of some dimensions, outermost first."""
+        if not dims:
+            return body(dict(at), carried)
+        dim, rest = dims[0], dims[1:]
+        size = self.spec.sizes[dim]
+        if size == 1 or self.registers:
+            for place in range(size):
+                carried = self._nest(rest, {**at, dim: place}, carried, body)
+            return carried
+        return self.emitter.loop(
+            0,
+            size,
+            1,
+            carried,
+            lambda place, held: self._nest(rest, {**at, dim: place}, held, body),
+        )
+
+    def _row(self, at: dict[int, Any]) -> None:
+        env = self._scalars(at)
+        if self.inner in self.plan.reduced:
+            self._reduce_along(at, env)
+        elif self.plan.reduced:
+            self._reduce_across(at, env)
+        else:
+            self._columns(
+                (),
+                lambda column, count, held: (self._vector(at, env, column, count), ())[
+                    1
+                ],
+            )
+
+    def _scalars(self, at: dict[int, Any]) -> Env:
+        """The values that a row has one of, before any reduction; outputs are
+        stored."""
+        env: Env = {}
+        for value in range(self.graph.count):
+            dims = self.graph.dims_of(value)
+            if self.inner in dims or dims & self.plan.reduced:
+                continue
+            if value in self.plan.late:
+                continue
+            if not self.graph.is_node(value):
+                env[value] = self._element(value, at)
+            else:
+                env[value] = self._computed(value, env, 0)
+                self._store_scalar(value, at, env[value])
+        return env
+
+    def _element(self, value: int, at: Mapping[int, Any]) -> Value:
+        return self.emitter.load_element(self.buffers[value], self._index(value, at))
+
+    def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
+        return tuple(at[axis] for axis in self.graph.axes(value))  # type: ignore[index]
+
+    def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
+        if value in self.graph.modes:
+            place = self._index(value, at)
+            self.emitter.store_element(scalar, self.buffers[value], place)
+
+    def _computed(self, value: int, env: Env, width: int) -> Value:
+        elements = EmittedElements(self.emitter, _no_operands, width)
+        spread: Env = {}
+
+        def read(argument: int) -> Value:
+            held = env[argument]
+            if not width or argument in self._wide:
+                return held
+            if argument not in spread:
+                spread[argument] = self.emitter.broadcast(held, width)
+            return spread[argument]
+
+        return computed(self.graph.node(value).expression, elements, read)
+
+    @property
+    def _wide(self) -> frozenset[int]:
+        """The values of which there are vectors."""
+        return frozenset(
+            v for v in range(self.graph.count) if self.inner in self.graph.dims_of(v)
+        )
+
+    def _columns(
+        self,
+        carried: Sequence[Value],
+        body: Callable[[Any, int, Sequence[Value]], Sequence[Value]],
+    ) -> Sequence[Value]:
+        """Run ``body`` on every vector of a row; ``carried`` has a part for each of
+        those that are computed side by side."""
+        lanes, count = self.lanes, self.spec.sizes[self.inner]
+        if self.registers:
+            for start, length in parts(count, lanes):
+                body(start, length, ())
+            return carried
+        width = len(carried) // self.unroll
+        group = lanes * self.unroll
+        whole = count // group * group
+
+        def step(at: Value, held: Sequence[Value]) -> list[Value]:
+            found: list[Value] = []
+            for place in range(self.unroll):
+                own = held[place * width : (place + 1) * width]
+                column = self.emitter.offset(at, place * lanes)
+                found += body(column, lanes, own)
+            return found
+
+        if whole > group:
+            carried = self.emitter.loop(0, whole, group, carried, step)
+        elif whole:
+            carried = step(0, carried)
+        rest = list(carried)
+        for place, (start, length) in enumerate(parts(count - whole, lanes)):
+            own = slice(place * width, (place + 1) * width)
+            rest[own] = body(whole + start, length, rest[own])
+        return rest
+
+    def _vector(self, at: dict[int, Any], env: Env, column: Any, count: int) -> Env:
+        """Everything that has vectors, at one place; outputs are stored."""
+        here = {**at, self.inner: column}
+        found = dict(env)
+        stored: list[int] = []
+        for value in range(self.graph.count):
+            if value in found or value in self.plan.late:
+                continue
+            if not self.graph.is_node(value):
+                found[value] = self._load(value, here, count)
+            else:
+                found[value] = self._computed(value, found, self.lanes)
+                if value in self.graph.modes:
+                    stored.append(value)
+        for value in stored:
+            self._store(value, here, found[value], count)
+        return found
+
+    def _load(self, value: int, at: Mapping[int, Any], count: int) -> Value:
+        buffer = self.buffers[value]
+        index = self._index(value, at)
+        if self.inner not in self.graph.dims_of(value):
+            return self.emitter.load_element(buffer, index)
+        if buffer.tensor.level is Level.VRF:
+            return self.emitter.load_register(buffer, self._register(index))
+        return self.emitter.load(buffer, index, self.lanes, count)
+
+    def _register(self, index: tuple[Any, ...]) -> tuple[int, ...]:
+        return (*index[:-1], index[-1] // self.lanes)
+
+    def _store(
+        self, value: int, at: Mapping[int, Any], vector: Value, count: int
+    ) -> None:
+        buffer, index = self.buffers[value], self._index(value, at)
+        if buffer.tensor.level is Level.VRF:
+            self.emitter.store_register(vector, buffer, self._register(index))
+        else:
+            self.emitter.store(vector, buffer, index, count)
+
+    def _reduce_along(self, at: dict[int, Any], env: Env) -> None:
+        """Reductions of a row: their vectors are carried, and their lanes reduced."""
+        running = self._running()
+        start = [r.start(self.lanes) for r in running] * self.unroll
+        outer = sorted(self.plan.reduced - {self.inner})
+
+        def column(
+            place: dict[int, Any], at_column: Any, count: int, held: Sequence[Value]
+        ) -> Sequence[Value]:
+            scalars = self._scalars_within(place, env) if outer else env
+            values = self._vector(place, scalars, at_column, count)
+            return self._taken(running, values, held, count)
+
+        def pass_over(place: dict[int, Any], held: Sequence[Value]) -> Sequence[Value]:
+            return self._columns(held, lambda c, n, own: column(place, c, n, own))
+
+        carried = self._nest(outer, at, start, pass_over)
+        for i, own in enumerate(running):
+            vector = own.joined(list(carried[i :: len(running)]))
+            scalar = reduce_lanes(self.emitter, own.pair, vector, self.lanes)
+            if self.graph.modes.get(own.value):
+                scalar = own.pair(self._element(own.value, at), scalar)
+            env[own.value] = scalar
+            self._store_scalar(own.value, at, scalar)
+        for value in self.graph.node_values:
+            if value in self.plan.late and value not in env:
+                env[value] = self._computed(value, env, 0)
+                self._store_scalar(value, at, env[value])
+
+    def _running(self) -> list[Running]:
+        return [
+            Running(self.emitter, v, self.graph.node(v).reduction)
+            for v in self.reductions
+        ]
+
+    def _taken(
+        self,
+        running: list[Running],
+        values: Env,
+        held: Sequence[Value],
+        count: int,
+    ) -> list[Value]:
+        """Carried values, once each reduction has taken its element."""
+        return [
+            own.take(
+                before,
+                self._computed(own.value, values, self.lanes),
+                count,
+                self.lanes,
+            )
+            for own, before in zip(running, held, strict=True)
+        ]
+
+    def _reduce_across(self, at: dict[int, Any], env: Env) -> None:
+        """Reductions from row to row, a group of columns at a time."""
+        lanes, count = self.lanes, self.spec.sizes[self.inner]
+        group = lanes * self.unroll
+        whole = count // group * group
+
+        def block(start: Any, lengths: list[int]) -> None:
+            self._block(at, env, start, lengths)
+
+        if whole > group:
+            self.emitter.loop(
+                0,
+                whole,
+                group,
+                (),
+                lambda start, _: (block(start, [lanes] * self.unroll), ())[1],
+            )
+        elif whole:
+            block(0, [lanes] * self.unroll)
+        if whole < count:
+            block(whole, [length for _, length in parts(count - whole, lanes)])
+
+    def _block(
+        self, at: dict[int, Any], env: Env, start: Any, lengths: list[int]
+    ) -> None:
+        running = self._running()
+        places = [
+            (self.emitter.offset(start, i * self.lanes), length)
+            for i, length in enumerate(lengths)
+        ]
+        initial = [own.start(self.lanes) for own in running] * len(places)
+
+        def step(place: dict[int, Any], held: Sequence[Value]) -> list[Value]:
+            found: list[Value] = []
+            width = len(held) // len(places)
+            for i, (column, length) in enumerate(places):
+                scalars = {**env, **self._scalars_within(place, env)}
+                values = self._vector(place, scalars, column, length)
+                own = held[i * width : (i + 1) * width]
+                found += self._taken(running, values, own, self.lanes)
+            return found
+
+        carried = self._nest(sorted(self.plan.reduced), at, initial, step)
+        width = len(carried) // len(places)
+        for i, (column, length) in enumerate(places):
+            here = {**at, self.inner: column}
+            values = dict(env)
+            for place, own in enumerate(running):
+                vector = carried[i * width + place]
+                if self.graph.modes.get(own.value):
+                    held = self._load(own.value, here, length)
+                    vector = own.pair(held, vector)
+                values[own.value] = vector
+            self._late(values, here, length)
+
+    def _scalars_within(self, at: dict[int, Any], env: Env) -> Env:
+        """The values that lack the dimension along vectors, and have one that is
+        reduced."""
+        found: Env = dict(env)
+        for value in range(self.graph.count):
+            if value in found or value in self.plan.late:
+                continue
+            if self.inner in self.graph.dims_of(value):
+                continue
+            if not self.graph.is_node(value):
+                found[value] = self._element(value, at)
+            else:
+                found[value] = self._computed(value, found, 0)
+                self._store_scalar(value, at, found[value])
+        return found
+
+    def _late(self, values: Env, at: dict[int, Any], count: int) -> None:
+        """What depends on reductions, and the outputs among it."""
+        for value in self.graph.node_values:
+            if value not in self.plan.late:
+                continue
+            if value not in values:
+                values[value] = self._computed(value, values, self.lanes)
+            if value in self.graph.modes:
+                self._store(value, at, values[value], count)
+
+
+def _no_operands(operand: int, step: int) -> Value:
+    raise NotImplementedError("values of a graph are read by their numbers")
