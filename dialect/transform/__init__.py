@@ -15,6 +15,7 @@ from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
+from morello.dialect.transform.online import ONLINE
 from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
@@ -37,6 +38,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         SPECIALIZE_RANGE,
         TO_ACCUM,
         CUT,
+        ONLINE,
         SELECT,
     )
 }

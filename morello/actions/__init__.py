@@ -9,6 +9,7 @@ from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
+from morello.actions.online import Online
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
@@ -20,12 +21,13 @@ from morello.actions.to_accum import ToAccum
 __all__ = [
     "ACTIONS",
     "Action",
-    "Cut",
     "Child",
+    "Cut",
     "Expansion",
     "GridParallel",
     "Hole",
     "Move",
+    "Online",
     "Peel",
     "Rewrite",
     "Select",

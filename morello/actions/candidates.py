@@ -4,6 +4,7 @@ from morello.actions.base import Action
 from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
+from morello.actions.online import Online
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
@@ -24,6 +25,7 @@ ACTIONS: tuple[type[Action], ...] = (
     SpecializeRange,
     ToAccum,
     Cut,
+    Online,
     Select,
 )
 

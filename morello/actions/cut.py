@@ -38,6 +38,9 @@ class Cutting:
     """Values."""
     forms: tuple[TensorSpec, ...]
     """The form of each."""
+    rows: frozenset[int]
+    """Those that are but rows beside another temporary or an operand: they lie where
+    that does, and take a line or two, which are not counted."""
     producers: PartKey
     consumers: PartKey
 
@@ -64,7 +67,7 @@ class Cut(Action):
         conditions = []
         limits = frame.limits
         for value, form in zip(found.temporaries, found.forms, strict=True):
-            if form.level is Level.MEM:
+            if form.level is Level.MEM or value in found.rows:
                 continue
             kind = frame.key.kind
             assert isinstance(kind, Compose)
@@ -131,12 +134,15 @@ def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
 def _leading(graph: Graph, halves: Halves) -> int | None:
     """The temporary of the most dimensions, the first of several; None where all of
     them are but rows beside an operand."""
-    operands = [graph.dims_of(v) for v in (*range(len(graph.inputs)), *graph.modes)]
-    dims = [graph.dims_of(v) for v in halves.temporaries]
-    for value, own in zip(halves.temporaries, dims, strict=True):
-        if not any(own < other for other in (*dims, *operands)):
-            return value
-    return None
+    lead = (v for v in halves.temporaries if not _is_row(graph, halves, v))
+    return next(lead, None)
+
+
+def _is_row(graph: Graph, halves: Halves, value: int) -> bool:
+    """Whether a temporary lacks a dimension that another one, or an operand, has beside
+    all of its own."""
+    others = (*range(len(graph.inputs)), *graph.modes, *halves.temporaries)
+    return any(graph.dims_of(value) < graph.dims_of(other) for other in others)
 
 
 @lru_cache(maxsize=65536)
@@ -153,8 +159,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     if reason:
         return reason
     forms = tuple(
-        _form(action, graph, value, value == lead, lead, lanes)
-        for value in halves.temporaries
+        _form(action, graph, halves, value, lanes) for value in halves.temporaries
     )
     tensors = given_forms(key, kind)
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
@@ -167,7 +172,8 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
         return f"no kind takes a temporary in {action.level} with the layout " + str(
             action.layout
         )
-    return Cutting(halves.temporaries, forms, producers, consumers)
+    rows = frozenset(v for v in halves.temporaries if _is_row(graph, halves, v))
+    return Cutting(halves.temporaries, forms, rows, producers, consumers)
 
 
 def _named(graph: Graph, action: Cut) -> Halves | str:
@@ -220,12 +226,14 @@ def _refusal(
 
 
 def _form(
-    action: Cut, graph: Graph, value: int, leads: bool, lead: int | None, lanes: int
+    action: Cut, graph: Graph, halves: Halves, value: int, lanes: int
 ) -> TensorSpec:
-    rank = len(graph.axes(value))
-    if not leads:
-        level = Level.L1 if lead is None else max(action.level, Level.L1)
-        return TensorSpec(Dtype.F32, level, Layout.row_major(rank), level > Level.L1)
+    row_major = Layout.row_major(len(graph.axes(value)))
+    lead = _leading(graph, halves)
+    if value != lead:
+        is_row = _is_row(graph, halves, value)
+        level = Level.L1 if is_row else max(action.level, Level.L1)
+        return TensorSpec(Dtype.F32, level, row_major, level > Level.L1)
     if action.level is Level.VRF:
         return TensorSpec(Dtype.F32, Level.VRF, action.layout, False, lanes)
     whole = action.level > Level.L1

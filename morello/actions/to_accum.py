@@ -21,7 +21,6 @@ from morello.actions.base import Action, Child, Expansion, canonical
 from morello.machine import Target
 from morello.spec import Dtype, Fill, Layout, Level, Reform, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
-from morello.spec.limits import Limits
 
 INITS = ("init", "init1", "init2", "init3")
 """The holes of the fills: one for each output that is added to."""
@@ -44,7 +43,7 @@ class ToAccum(Action):
         tensors = reformed(key, form)
         sizes = tuple(frame.sizes[d] for d in form.dims)
         body = SpecKey(form.kind, tensors, key.serial)
-        limits, conditions = _room(frame, form, body, sizes, target)
+        limits = frame.limits
         children = []
         for role, out in zip(INITS, filled(form), strict=False):
             operand = form.kind.operands[out]
@@ -54,7 +53,7 @@ class ToAccum(Action):
             dims = tuple(form.dims[d] for d in operand.dims)
             children.append(Child(role, child, 1, dims))
         inner = Frame(body, sizes, limits)
-        return Expansion(conditions, 0, (*children, Child("body", inner, 1, form.dims)))
+        return Expansion((), 0, (*children, Child("body", inner, 1, form.dims)))
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """No operand counts, unless one is made."""
@@ -63,16 +62,6 @@ class ToAccum(Action):
             return key
         tensors = tuple(map(canonical, key.tensors))
         return dataclasses.replace(key, tensors=tensors)
-
-    @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
-        """Those where a buffer is made."""
-        form = key.kind.reform
-        if form is None:
-            return frozenset()
-        tensors = reformed(key, form)
-        made = (t.level for t, at in zip(tensors, form.operands, strict=True) if at < 0)
-        return frozenset(level for level in made if level.is_cache)
 
     @classmethod
     def candidates(
@@ -92,7 +81,8 @@ def filled(form: Reform) -> tuple[int, ...]:
 
 def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
     """The forms of the operands of the accumulating form: one that is made lies where
-    the operand that it follows does, or in L1."""
+    the operand that it follows does, or in L1. It takes a line or two, which are not
+    counted."""
     found: list[TensorSpec] = []
     for operand, at in zip(form.kind.operands, form.operands, strict=True):
         row = TensorSpec(Dtype.F32, Level.L1, Layout.row_major(operand.rank))
@@ -103,23 +93,3 @@ def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
             level = max(found[leader].level, Level.L1)
             found[i] = dataclasses.replace(found[i], level=level)
     return tuple(found)
-
-
-def _room(
-    frame: Frame,
-    form: Reform,
-    body: SpecKey,
-    sizes: tuple[object, ...],
-    target: Target,
-) -> tuple[Limits, tuple[Condition, ...]]:
-    """What is left of the caches beside the operands that are made."""
-    limits, conditions = frame.limits, []
-    for i, at in enumerate(form.operands):
-        tensor = body.tensors[i]
-        if at < 0 and tensor.level.is_cache:
-            lines = tensor.lines(body.operand_sizes(i, sizes))
-            free = limits[tensor.level]
-            reason = f"a buffer takes more than is free of {tensor.level}"
-            conditions.append(Condition(lines <= free, reason))
-            limits = target.take(limits, tensor.level, lines)
-    return limits, tuple(conditions)
