@@ -8,7 +8,6 @@ lanes are reduced at the end of the row; one across it is carried from row to ro
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from morello.kernels.vectors import parts, piece_count, tail_of, vectors_of
 from morello.spec import Compose, Dtype, Level, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.expression import computed
-from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
 
@@ -54,7 +53,7 @@ class GraphRows(Kernel):
                     return False
             elif tensor.level is not Level.L1:
                 return False
-        plan = plan_of(kind.value)
+        plan = one_pass(kind.value)
         inner = _inner(key)
         if plan is None or inner is None:
             return False
@@ -79,36 +78,6 @@ class GraphRows(Kernel):
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""
         _Writer(emitter, spec, operands, self.unroll).write()
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """What is computed where: in each vector, once a row, after a reduction."""
-
-    reduced: frozenset[int]
-    """The dimensions of all reductions; none, or the same of each."""
-    late: frozenset[int]
-    """The reductions, and the values that depend on one."""
-
-
-@lru_cache(maxsize=65536)
-def plan_of(graph: Graph) -> Plan | None:
-    """The plan of one pass; None where one does not suffice."""
-    if graph.contractions:
-        return None
-    sets = {frozenset(n.reduced) for n in graph.nodes if n.reduced}
-    if len(sets) > 1:
-        return None
-    reduced = next(iter(sets), frozenset())
-    reductions = [v for v in graph.node_values if graph.node(v).reduced]
-    late = set(reductions)
-    for value in graph.node_values:
-        if any(r in graph.below[value] for r in reductions):
-            node = graph.node(value)
-            if (graph.dims_of(value) | {*node.reduced}) & reduced:
-                return None
-            late.add(value)
-    return Plan(reduced, frozenset(late))
 
 
 def _inner(key: SpecKey) -> int | None:
@@ -151,7 +120,7 @@ class _Counts:
     def of(cls, frame: Frame, lanes: int, unroll: int) -> "_Counts":
         kind = frame.key.kind
         assert isinstance(kind, Compose)
-        graph, plan, inner = kind.value, plan_of(kind.value), _inner(frame.key)
+        graph, plan, inner = kind.value, one_pass(kind.value), _inner(frame.key)
         assert plan is not None and inner is not None
         vector: Ops = {}
         late: Ops = {}
@@ -206,7 +175,7 @@ class _Counts:
         """All of it."""
         kind = self.frame.key.kind
         assert isinstance(kind, Compose)
-        plan, inner = plan_of(kind.value), _inner(self.frame.key)
+        plan, inner = one_pass(kind.value), _inner(self.frame.key)
         assert plan is not None and inner is not None
         sizes, count = self.frame.sizes, self.frame.sizes[inner]
         registers = any(t.level is Level.VRF for t in self.frame.key.tensors)
@@ -264,7 +233,7 @@ class _Writer:
     ) -> None:
         kind = spec.kind
         assert isinstance(kind, Compose)
-        plan, inner = plan_of(kind.value), _inner(spec.key)
+        plan, inner = one_pass(kind.value), _inner(spec.key)
         assert plan is not None and inner is not None
         self.emitter, self.spec, self.unroll = emitter, spec, unroll
         self.graph, self.plan, self.inner = kind.value, plan, inner

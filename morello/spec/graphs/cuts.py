@@ -14,6 +14,7 @@ from morello.spec.graphs.graph import (
     part_of,
 )
 from morello.spec.graphs.loops import loops
+from morello.spec.graphs.passes import one_pass
 
 MOST_NODES = 12
 """Graphs of more nodes are not cut: there would be thousands of ways."""
@@ -33,27 +34,44 @@ class Halves:
     consumers: Part
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
 def cuts(graph: Graph) -> tuple[Halves, ...]:
     """Every way to cut a graph, each once.
 
     Not where a contraction would be beside a temporary that it reads: that is cut off
-    before it. Not where a dimension that loops could go along would lose its loop.
+    before it. Not where a dimension that loops could go along would lose its loop. Not
+    a graph that one pass computes, nor so that a contraction reads a map that is
+    computed twice: that would be slower.
     """
     nodes = tuple(graph.node_values)
-    if not 2 <= len(nodes) <= MOST_NODES:
+    if not 2 <= len(nodes) <= MOST_NODES or one_pass(graph) is not None:
         return ()
     found: dict[tuple[Graph, Graph], Halves] = {}
     for size in range(1, len(nodes)):
         for first in itertools.combinations(nodes, size):
             for halves in _halves(graph, first):
+                if _reads_again(graph, halves):
+                    continue
                 key = halves.producers.graph, halves.consumers.graph
                 found.setdefault(key, halves)
     return tuple(found.values())
 
 
+def _reads_again(graph: Graph, halves: Halves) -> bool:
+    """Whether a contraction reads what is computed twice."""
+    return any(
+        v in halves.again
+        for product in graph.contractions
+        if product not in halves.first
+        for v in graph.arguments(product)
+    )
+
+
 def cut(graph: Graph, first: tuple[int, ...], again: tuple[int, ...]) -> Halves | None:
     """The cut after some nodes; None where that is no legal one."""
+    for halves in cuts(graph):
+        if halves.first == first and halves.again == again:
+            return halves
     for halves in _halves(graph, tuple(sorted(first))):
         if halves.again == tuple(sorted(again)):
             return halves

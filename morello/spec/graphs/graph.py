@@ -11,6 +11,7 @@ dimensions it can be tiled along, `cuts.py` where it can be cut in two.
 
 import dataclasses
 from collections.abc import Iterable
+from functools import lru_cache
 
 from morello.lazy import cached_property
 from morello.spec.graphs.expression import (
@@ -252,6 +253,7 @@ def _renamed(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:
     )
 
 
+@lru_cache(maxsize=65536)
 def canonical(graph: Graph) -> Part:
     """The form of a graph that is searched.
 

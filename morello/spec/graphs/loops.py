@@ -85,15 +85,26 @@ def weight(graph: Graph, expression: Expression, value: int) -> int | None:
     return None if any(known) else 0
 
 
+LOWEST = -3.4028234663852886e38
+"""The lowest finite number of f32."""
+
+
+def guarded(value: int) -> Call:
+    """A maximum, or the lowest finite number where it is -inf: exponents relative to it
+    are 0 there, not NaN."""
+    return Call("maximum", (Reference(value), Constant(LOWEST)))
+
+
 def _is_relative(graph: Graph, call: Call, value: int) -> bool:
-    """Whether it is exp(x - value), where x does not depend on the value."""
+    """Whether it is exp(x - value), where x does not depend on the value, which may be
+    guarded (`guarded`)."""
     if call.function != "exp":
         return False
     inner = call.arguments[0]
     return (
         isinstance(inner, Call)
         and inner.function == "sub"
-        and inner.arguments[1] == Reference(value)
+        and inner.arguments[1] in (Reference(value), guarded(value))
         and weight(graph, inner.arguments[0], value) == 0
     )
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from morello.errors import SpecError
 from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.loops import LOWEST
 from morello.spec.graphs.text import parse_named, print_graph
 
 Options = dict[str, str]
@@ -27,7 +28,10 @@ class ShortName:
 
 
 def _softmax(dims: dict[str, int], options: Options) -> str:
-    return "m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);i[r]=1.0/l;y[r,n]=p*i"
+    return (
+        f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
+        "i[r]=1.0/l;y[r,n]=p*i"
+    )
 
 
 def _layer_norm(dims: dict[str, int], options: Options) -> str:
@@ -60,7 +64,7 @@ def _attention(dims: dict[str, int], options: Options) -> str:
     b = "b," if dims["b"] > 1 else ""
     return (
         f"s[{b}q,k]=sum(Q[{b}q,d]*K[{b}k,d]);m[{b}q]=max({scale!r}*s);"
-        f"p[{b}q,k]=exp({scale!r}*s-m);l[{b}q]=sum(p);o[{b}q,e]=sum(p*V[{b}k,e]);"
+        f"p[{b}q,k]=exp({scale!r}*s-maximum(m,{LOWEST!r}));l[{b}q]=sum(p);o[{b}q,e]=sum(p*V[{b}k,e]);"
         f"y[{b}q,e]=o/l"
     )
 

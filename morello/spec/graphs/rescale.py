@@ -8,7 +8,6 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
-    substituted,
 )
 from morello.spec.graphs.graph import (
     MAP,
@@ -20,10 +19,7 @@ from morello.spec.graphs.graph import (
     composed,
     part_of,
 )
-from morello.spec.graphs.loops import can_rescale, weight
-
-_LOWEST = -3.4028234663852886e38
-"""The lowest finite number of f32."""
+from morello.spec.graphs.loops import can_rescale, guarded, weight
 
 OLD = -1
 """What `Settled.rescale` calls the value that the maximum was before."""
@@ -63,13 +59,8 @@ def settled(graph: Graph, value: int) -> Settled | None:
 
 def _rest(graph: Graph, value: int) -> Part:
     """The graph without the maximum, which counts as at least the lowest finite."""
-    guarded = Call("maximum", (Reference(value), Constant(_LOWEST)))
-
-    def leaf(read: int) -> Expression:
-        return guarded if read == value else Reference(read)
-
     nodes = tuple(
-        dataclasses.replace(node, expression=substituted(node.expression, leaf))
+        dataclasses.replace(node, expression=_with_guard(node.expression, value))
         for node in graph.nodes
     )
     whole = dataclasses.replace(graph, nodes=nodes)
@@ -79,14 +70,24 @@ def _rest(graph: Graph, value: int) -> Part:
     return composed(part, canonical(part.graph))
 
 
+def _with_guard(expression: Expression, value: int) -> Expression:
+    """The same with the value guarded wherever it is not."""
+    if expression == guarded(value):
+        return expression
+    if expression == Reference(value):
+        return guarded(value)
+    if isinstance(expression, Call):
+        arguments = (_with_guard(a, value) for a in expression.arguments)
+        return Call(expression.function, tuple(arguments))
+    return expression
+
+
 def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
     """Each of some sums times exp(w · (old - new))."""
     inputs = (*sums, OLD, value)
     place = {v: i for i, v in enumerate(inputs)}
     axes = tuple(graph.axes(value if v == OLD else v) for v in inputs)
-    old, new = (
-        Call("maximum", (Reference(place[v]), Constant(_LOWEST))) for v in (OLD, value)
-    )
+    old, new = (guarded(place[v]) for v in (OLD, value))
     nodes = []
     for own in sums:
         factor = weight(graph, graph.node(own).expression, value) or 0
