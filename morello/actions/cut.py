@@ -159,7 +159,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     if reason:
         return reason
     forms = tuple(
-        _form(action, graph, halves, value, lanes) for value in halves.temporaries
+        _form(action, key, halves, value, lanes) for value in halves.temporaries
     )
     tensors = given_forms(key, kind)
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
@@ -226,18 +226,25 @@ def _refusal(
 
 
 def _form(
-    action: Cut, graph: Graph, halves: Halves, value: int, lanes: int
+    action: Cut, key: SpecKey, halves: Halves, value: int, lanes: int
 ) -> TensorSpec:
+    graph = _graph(key)
+    whole = any(tensor.contiguous for tensor in key.tensors)
     row_major = Layout.row_major(len(graph.axes(value)))
     lead = _leading(graph, halves)
     if value != lead:
         is_row = _is_row(graph, halves, value)
         level = Level.L1 if is_row else max(action.level, Level.L1)
-        return TensorSpec(Dtype.F32, level, row_major, level > Level.L1)
+        return TensorSpec(Dtype.F32, level, row_major, whole and level > Level.L1)
     if action.level is Level.VRF:
         return TensorSpec(Dtype.F32, Level.VRF, action.layout, False, lanes)
-    whole = action.level > Level.L1
+    whole = whole and action.level > Level.L1
     return TensorSpec(Dtype.F32, action.level, action.layout, whole)
+
+
+def _graph(key: SpecKey) -> Graph:
+    assert isinstance(key.kind, Compose)
+    return key.kind.value
 
 
 @lru_cache(maxsize=65536)

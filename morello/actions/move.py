@@ -362,6 +362,7 @@ def _asked_by_products(
 ) -> Iterator[Form]:
     """What kernels ask for an operand in that products inside the Spec read or write,
     whatever forms the other operands of these have."""
+    several = key.kind.contractions >= SEVERAL
     for inner, index in key.kind.products(operand):
         tensor = inner.inward(index, key.tensors[operand])
         if tensor is None:
@@ -375,7 +376,9 @@ def _asked_by_products(
         for name in kernels:
             for form in KERNELS[name].forms(inside, index):
                 layout = inner.outward(index, form.layout)
-                if layout is not None and form.dtype is tensor.dtype:
+                if layout is None or form.dtype is not tensor.dtype:
+                    continue
+                if layout.is_packed or not several:
                     yield Form(form.dtype, layout)
 
 

@@ -167,6 +167,16 @@ class Compose(Kind):
             if inner is not None and own in inner.values
         )
 
+    def is_batch(self, dim: int) -> bool:
+        """A dimension that every value has, beside others."""
+        graph = self.value
+        values = [graph.dims_of(v) for v in range(graph.count)]
+        return (
+            graph.rank > 1
+            and bool(graph.contractions)
+            and all(dim in own for own in values)
+        )
+
     def neutral_of(self, operand: int) -> str:
         """The neutral element of the reduction that an output is."""
         return NEUTRAL[self.value.node(self.values[operand]).reduction]

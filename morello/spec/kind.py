@@ -168,6 +168,11 @@ class Kind(ABC):
             kind, tuple(range(len(kind.dims))), tuple(range(len(kind.operands)))
         )
 
+    def is_batch(self, dim: int) -> bool:
+        """Whether the search takes a dimension whole, element by element, or by shares
+        of threads: other tiles of it are no better, as nothing is used again."""
+        return False
+
     @property
     def neutral(self) -> str:
         """The neutral element of the reduction: a value of `Fill`."""

@@ -36,11 +36,19 @@ def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
     """
     kind, lines = spec.kind, _innermost(spec)
     return tuple(
-        size_axis(size)
+        _goal_axis(spec, dim, 1)
         if spec.serial or dim in kind.reductions
-        else size_axis(size, threads, dim not in lines)
-        for dim, size in enumerate(spec.sizes)
+        else _goal_axis(spec, dim, threads, dim not in lines)
+        for dim in range(len(spec.sizes))
     )
+
+
+def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
+    """The sizes of one dimension."""
+    size = spec.sizes[dim]
+    if spec.kind.is_batch(dim):
+        return tuple(sorted({1, size, *shares_of(size, threads, even)}))
+    return size_axis(size, threads, even)
 
 
 def _innermost(spec: Spec) -> frozenset[int]:

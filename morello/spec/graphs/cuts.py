@@ -40,8 +40,8 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
 
     Not where a contraction would be beside a temporary that it reads: that is cut off
     before it. Not where a dimension that loops could go along would lose its loop. Not
-    a graph that one pass computes, nor so that a contraction reads a map that is
-    computed twice: that would be slower.
+    a graph that one pass computes, nor with maps computed twice beside contractions:
+    that is for long rows.
     """
     nodes = tuple(graph.node_values)
     if not 2 <= len(nodes) <= MOST_NODES or one_pass(graph) is not None:
@@ -50,21 +50,11 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
     for size in range(1, len(nodes)):
         for first in itertools.combinations(nodes, size):
             for halves in _halves(graph, first):
-                if _reads_again(graph, halves):
+                if halves.again and graph.contractions:
                     continue
                 key = halves.producers.graph, halves.consumers.graph
                 found.setdefault(key, halves)
     return tuple(found.values())
-
-
-def _reads_again(graph: Graph, halves: Halves) -> bool:
-    """Whether a contraction reads what is computed twice."""
-    return any(
-        v in halves.again
-        for product in graph.contractions
-        if product not in halves.first
-        for v in graph.arguments(product)
-    )
 
 
 def cut(graph: Graph, first: tuple[int, ...], again: tuple[int, ...]) -> Halves | None:
