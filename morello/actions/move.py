@@ -361,7 +361,11 @@ def _asked_by_products(
     key: SpecKey, operand: int, kernels: tuple[str, ...]
 ) -> Iterator[Form]:
     """What kernels ask for an operand in that products inside the Spec read or write,
-    whatever forms the other operands of these have."""
+    whatever forms the other operands of these have.
+
+    Of several products, one after another, each operand has one packed form, the first:
+    every form makes as many tables as there are forms of all others.
+    """
     several = key.kind.contractions >= SEVERAL
     for inner, index in key.kind.products(operand):
         tensor = inner.inward(index, key.tensors[operand])
@@ -380,6 +384,8 @@ def _asked_by_products(
                     continue
                 if layout.is_packed or not several:
                     yield Form(form.dtype, layout)
+                if layout.is_packed and several:
+                    return
 
 
 def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import ACTIONS
+from morello.actions.move import SEVERAL
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
@@ -48,7 +49,7 @@ def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     size = spec.sizes[dim]
     if spec.kind.is_batch(dim):
         return tuple(sorted({1, size, *shares_of(size, threads, even)}))
-    return size_axis(size, threads, even)
+    return size_axis(size, threads, even, spec.kind.contractions >= SEVERAL)
 
 
 def _innermost(spec: Spec) -> frozenset[int]:
@@ -60,13 +61,16 @@ def _innermost(spec: Spec) -> frozenset[int]:
 
 
 @lru_cache(maxsize=4096)
-def size_axis(size: int, threads: int = 1, even: bool = False) -> Axis:
+def size_axis(
+    size: int, threads: int = 1, even: bool = False, coarse: bool = False
+) -> Axis:
     """The sizes that tiles of a dimension of ``size`` and their remainders have.
 
     With several threads a tile may be the share of one, ``even`` or not, and its
-    remainder that of the last.
+    remainder that of the last. A ``coarse`` ladder has powers of two alone above
+    `FINE`.
     """
-    rungs = _ladder(size)
+    rungs = tuple(r for r in _ladder(size) if not coarse or r <= FINE or _is_power(r))
     pending = [size, *shares_of(size, threads, even)]
     found = {*pending, *rungs}
     while pending:
@@ -77,6 +81,15 @@ def size_axis(size: int, threads: int = 1, even: bool = False) -> Axis:
                 found.add(rest)
                 pending.append(rest)
     return tuple(sorted(found))
+
+
+FINE = 48
+"""Tiles of registers are no larger: above, graphs of several products have a coarse
+ladder, since each of their tables has several long dimensions."""
+
+
+def _is_power(size: int) -> bool:
+    return size & (size - 1) == 0
 
 
 def _ladder(size: int) -> Axis:

@@ -41,7 +41,8 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
     Not where a contraction would be beside a temporary that it reads: that is cut off
     before it. Not where a dimension that loops could go along would lose its loop. Not
     a graph that one pass computes, nor with maps computed twice beside contractions:
-    that is for long rows.
+    that is for long rows. Not with a node left behind that the pass which computes
+    the producers could compute as well.
     """
     nodes = tuple(graph.node_values)
     if not 2 <= len(nodes) <= MOST_NODES or one_pass(graph) is not None:
@@ -52,9 +53,28 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
             for halves in _halves(graph, first):
                 if halves.again and graph.contractions:
                     continue
+                if _leaves_behind(graph, halves):
+                    continue
                 key = halves.producers.graph, halves.consumers.graph
                 found.setdefault(key, halves)
     return tuple(found.values())
+
+
+def _leaves_behind(graph: Graph, halves: Halves) -> bool:
+    """Whether the pass that computes the producers could compute one more node."""
+    if one_pass(halves.producers.graph) is None:
+        return False
+    for value in graph.node_values:
+        if value in halves.first or graph.below[value] - {*halves.first}:
+            continue
+        more = part_of(
+            graph,
+            (*halves.first, value),
+            [Output(v) for v in (*halves.first, value)],
+        )
+        if one_pass(more.graph) is not None:
+            return True
+    return False
 
 
 def cut(graph: Graph, first: tuple[int, ...], again: tuple[int, ...]) -> Halves | None:
