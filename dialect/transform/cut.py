@@ -11,7 +11,6 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import buffer_of, part_operands
-from morello.spec import Compose
 from morello.spec.operand import Operand
 
 
@@ -19,10 +18,12 @@ def apply_cut(site: Site, action: Cut) -> Left:
     """Build the buffers and both ops."""
     kind = site.spec.kind
     found = action.cutting(site.spec.key, target_of(site.op))
-    assert isinstance(found, Cutting) and isinstance(kind, Compose)
+    graph = kind.as_graph
+    assert isinstance(found, Cutting)
+    assert graph is not None
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     for value, form in zip(found.temporaries, found.forms, strict=True):
-        axes = kind.value.axes(value)
+        axes = graph.axes(value)
         sizes = Operand("", axes, is_read=True, is_written=True).sizes(site.spec.sizes)
         memrefs[value] = buffer_of(form, sizes)
     parts = {"producers": found.producers, "consumers": found.consumers}

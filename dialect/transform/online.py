@@ -10,14 +10,12 @@ from morello.actions.online import OLD, Online, Settling
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import buffer_of, part_operands
-from morello.spec import Compose
 
 
 def apply_online(site: Site, action: Online) -> Left:
     """Build the buffer and the ops."""
     kind, found = site.spec.kind, action.settling(site.spec.key)
     assert isinstance(found, Settling)
-    assert isinstance(kind, Compose)
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     place = kind.values.index(found.maximum)
     memrefs[OLD] = buffer_of(found.old, site.spec.shape(place))

@@ -16,7 +16,8 @@ def apply_to_accum(site: Site, action: ToAccum) -> Left:
     """Build the fills and the op that accumulates."""
     form = site.spec.kind.reform
     body = site.hole("body")
-    assert form is not None and body is not None
+    assert form is not None
+    assert body is not None
     tensors = reformed(site.spec.key, form)
     memrefs = [
         buffer_of(tensors[i], body.spec.shape(i)) if at < 0 else site.operands[at]

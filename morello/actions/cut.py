@@ -22,7 +22,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.actions.graph_parts import PartKey, given_forms, part_key
 from morello.machine import Target
-from morello.spec import Compose, Dtype, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
@@ -69,9 +69,7 @@ class Cut(Action):
         for value, form in zip(found.temporaries, found.forms, strict=True):
             if form.level is Level.MEM or value in found.rows:
                 continue
-            kind = frame.key.kind
-            assert isinstance(kind, Compose)
-            sizes = _operand(kind.value, value).sizes(frame.sizes)
+            sizes = _operand(_graph(frame.key), value).sizes(frame.sizes)
             in_registers = form.level is Level.VRF
             amount = form.registers(sizes) if in_registers else form.lines(sizes)
             reason = f"a temporary takes more than is free of {form.level}"
@@ -90,7 +88,8 @@ class Cut(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
         """Those where a temporary may lie."""
-        if not isinstance(key.kind, Compose) or not cuts(key.kind.value):
+        graph = key.kind.as_graph
+        if graph is None or not cuts(graph):
             return frozenset()
         farthest = max(tensor.level for tensor in key.tensors)
         return frozenset(c for c in (Level.L1, Level.L2) if c <= farthest)
@@ -100,15 +99,13 @@ class Cut(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Cut"]:
         """Every cut, with temporaries no farther than the farthest operand."""
-        if isinstance(key.kind, Compose):
+        if key.kind.as_graph is not None:
             yield from _candidates(key, target.vector_width(Dtype.F32))
 
 
 @lru_cache(maxsize=65536)
 def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
-    kind = key.kind
-    assert isinstance(kind, Compose)
-    graph = kind.value
+    graph = _graph(key)
     farthest = max(tensor.level for tensor in key.tensors)
     found = []
     for halves in cuts(graph):
@@ -147,10 +144,9 @@ def _is_row(graph: Graph, halves: Halves, value: int) -> bool:
 
 @lru_cache(maxsize=65536)
 def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
-    kind = key.kind
-    if not isinstance(kind, Compose):
-        return f"{kind.label} is no graph that could be cut"
-    graph = kind.value
+    graph = key.kind.as_graph
+    if graph is None:
+        return f"{key.kind.label} is no graph that could be cut"
     halves = _named(graph, action)
     if isinstance(halves, str):
         return halves
@@ -161,7 +157,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     forms = tuple(
         _form(action, key, halves, value, lanes) for value in halves.temporaries
     )
-    tensors = given_forms(key, kind)
+    tensors = given_forms(key)
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
     serial = key.serial or action.level is not Level.MEM
     parts = [
@@ -243,8 +239,9 @@ def _form(
 
 
 def _graph(key: SpecKey) -> Graph:
-    assert isinstance(key.kind, Compose)
-    return key.kind.value
+    graph = key.kind.as_graph
+    assert graph is not None
+    return graph
 
 
 @lru_cache(maxsize=65536)

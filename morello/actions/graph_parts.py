@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from morello.actions.base import Child
-from morello.spec import Compose, Level, Limits, SpecKey, TensorSpec
+from morello.spec import Compose, Kind, Level, Limits, SpecKey, TensorSpec
 from morello.spec.embedding import ONE
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Part
@@ -64,7 +64,7 @@ def part_key(
     return PartKey(SpecKey(inner.kind, tuple(found), serial), dims, values, ones)
 
 
-def followed(kind: Compose, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
+def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
     """Forms of operands, where those that follow others lie where these do."""
     return tuple(
         tensor
@@ -80,6 +80,6 @@ def at_level(tensor: TensorSpec, level: Level) -> TensorSpec:
     return TensorSpec(tensor.dtype, level, tensor.layout, whole)
 
 
-def given_forms(key: SpecKey, kind: Compose) -> dict[int, TensorSpec]:
+def given_forms(key: SpecKey) -> dict[int, TensorSpec]:
     """The forms of the operands of a graph, by their values."""
-    return dict(zip(kind.values, key.tensors, strict=True))
+    return dict(zip(key.kind.values, key.tensors, strict=True))

@@ -24,10 +24,9 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.graph_parts import PartKey, given_forms, part_key
 from morello.machine import Target
-from morello.spec import Compose, Dtype, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame
-from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.rescale import Settled, settled
 from morello.spec.graphs.text import value_name
 
@@ -64,7 +63,6 @@ class Online(Action):
         if isinstance(found, str):
             return Expansion((Condition(False, found),), 0)
         kind = frame.key.kind
-        assert isinstance(kind, Compose)
         operand = kind.operands[kind.values.index(found.maximum)]
         copied = Frame(found.save, operand.sizes(frame.sizes), frame.limits)
         children = (
@@ -85,23 +83,22 @@ class Online(Action):
     ) -> Iterator["Online"]:
         """Every maximum that others are relative to, once the outputs are in a cache:
         in memory there is no tile yet."""
-        kind = key.kind
-        if not isinstance(kind, Compose):
+        graph = key.kind.as_graph
+        if graph is None:
             return
-        if any(key.tensors[out].level is Level.MEM for out in kind.written):
+        if any(key.tensors[out].level is Level.MEM for out in key.kind.written):
             return
-        for value in kind.value.node_values:
-            action = cls(value_name(kind.value, value))
+        for value in graph.node_values:
+            action = cls(value_name(graph, value))
             if not isinstance(action.settling(key), str):
                 yield action
 
 
 @lru_cache(maxsize=65536)
 def _settling(name: str, key: SpecKey) -> Settling | str:
-    kind = key.kind
-    if not isinstance(kind, Compose):
-        return f"{kind.label} is no graph with a maximum"
-    graph = kind.value
+    graph = key.kind.as_graph
+    if graph is None:
+        return f"{key.kind.label} is no graph with a maximum"
     known = {value_name(graph, v): v for v in graph.node_values}
     if name not in known:
         return f"it has no node '{name}'; those are: {', '.join(known)}"
@@ -111,13 +108,11 @@ def _settling(name: str, key: SpecKey) -> Settling | str:
             f"'{name}' is no maximum that is added to, of maps, and to which only sums "
             "are relative that are added to as well"
         )
-    return _keys(graph, known[name], found, key, kind)
+    return _keys(known[name], found, key)
 
 
-def _keys(
-    graph: Graph, maximum: int, found: Settled, key: SpecKey, kind: Compose
-) -> Settling | str:
-    tensors = given_forms(key, kind)
+def _keys(maximum: int, found: Settled, key: SpecKey) -> Settling | str:
+    tensors = given_forms(key)
     own = tensors[maximum]
     row = TensorSpec(Dtype.F32, Level.L1, Layout.row_major(own.rank))
     tensors[OLD] = dataclasses.replace(row, level=max(own.level, Level.L1))

@@ -121,7 +121,8 @@ class _Counts:
         kind = frame.key.kind
         assert isinstance(kind, Compose)
         graph, plan, inner = kind.value, one_pass(kind.value), _inner(frame.key)
-        assert plan is not None and inner is not None
+        assert plan is not None
+        assert inner is not None
         vector: Ops = {}
         late: Ops = {}
         scalar = late_scalar = 0
@@ -176,7 +177,8 @@ class _Counts:
         kind = self.frame.key.kind
         assert isinstance(kind, Compose)
         plan, inner = one_pass(kind.value), _inner(self.frame.key)
-        assert plan is not None and inner is not None
+        assert plan is not None
+        assert inner is not None
         sizes, count = self.frame.sizes, self.frame.sizes[inner]
         registers = any(t.level is Level.VRF for t in self.frame.key.tensors)
         vectors = vectors_of(count, self.lanes)
@@ -234,7 +236,8 @@ class _Writer:
         kind = spec.kind
         assert isinstance(kind, Compose)
         plan, inner = one_pass(kind.value), _inner(spec.key)
-        assert plan is not None and inner is not None
+        assert plan is not None
+        assert inner is not None
         self.emitter, self.spec, self.unroll = emitter, spec, unroll
         self.graph, self.plan, self.inner = kind.value, plan, inner
         self.buffers = dict(zip(kind.values, operands, strict=True))
@@ -251,7 +254,7 @@ class _Writer:
             for d in range(self.graph.rank)
             if d != self.inner and d not in self.plan.reduced
         ]
-        self._nest(dims, {}, (), lambda at, carried: (self._row(at), ())[1])
+        self._nest(dims, {}, (), lambda at, carried: self._row(at))
 
     def _nest(
         self,
@@ -277,19 +280,23 @@ class _Writer:
             lambda place, held: self._nest(rest, {**at, dim: place}, held, body),
         )
 
-    def _row(self, at: dict[int, Any]) -> None:
+    def _row(self, at: dict[int, Any]) -> Sequence[Value]:
+        """Everything that a row has; nothing is carried on."""
         env = self._scalars(at)
         if self.inner in self.plan.reduced:
             self._reduce_along(at, env)
         elif self.plan.reduced:
             self._reduce_across(at, env)
         else:
-            self._columns(
-                (),
-                lambda column, count, held: (self._vector(at, env, column, count), ())[
-                    1
-                ],
-            )
+            self._columns((), lambda c, n, held: self._mapped(at, env, c, n))
+        return ()
+
+    def _mapped(
+        self, at: dict[int, Any], env: Env, column: Any, count: int
+    ) -> Sequence[Value]:
+        """A vector of maps alone."""
+        self._vector(at, env, column, count)
+        return ()
 
     def _scalars(self, at: dict[int, Any]) -> Env:
         """The values that a row has one of, before any reduction; outputs are
@@ -472,8 +479,9 @@ class _Writer:
         group = lanes * self.unroll
         whole = count // group * group
 
-        def block(start: Any, lengths: list[int]) -> None:
+        def block(start: Any, lengths: list[int]) -> Sequence[Value]:
             self._block(at, env, start, lengths)
+            return ()
 
         if whole > group:
             self.emitter.loop(
@@ -481,7 +489,7 @@ class _Writer:
                 whole,
                 group,
                 (),
-                lambda start, _: (block(start, [lanes] * self.unroll), ())[1],
+                lambda start, _: block(start, [lanes] * self.unroll),
             )
         elif whole:
             block(0, [lanes] * self.unroll)

@@ -1,6 +1,7 @@
 """Compose: a graph of reductions and maps (`morello/spec/graphs`), as one Spec."""
 
 import dataclasses
+import math
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -101,7 +102,7 @@ class Compose(Kind):
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
-        """A graph of each sort: rows, products with more after them, several outputs."""
+        """Rows; a product with more after it; several outputs."""
         texts = (
             "m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);i[r]=1.0/l;y[r,n]=p*i",
             "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])",
@@ -118,6 +119,11 @@ class Compose(Kind):
     def operands(self) -> tuple[Operand, ...]:
         """The inputs ``x0``, … and the outputs, which are called as their nodes are."""
         return _operands(self.value)
+
+    @property
+    def as_graph(self) -> Graph:
+        """The graph."""
+        return self.value
 
     @cached_property
     def values(self) -> tuple[int, ...]:
@@ -186,7 +192,7 @@ class Compose(Kind):
         longest = 0
         for node in self.value.nodes:
             if node.reduction == "sum":
-                terms = int(np.prod([sizes[d] for d in node.reduced], dtype=object))
+                terms = math.prod(sizes[d] for d in node.reduced)
                 longest = max(longest, terms)
         return longest
 
@@ -212,7 +218,8 @@ class Compose(Kind):
         for node in self.value.nodes:
             dims = (*node.axes, *node.reduced)
             each = _calls(node.expression) + bool(node.reduced)
-            total += each * int(np.prod([sizes[d] for d in dims], dtype=object))  # type: ignore[index]
+            extents = [sizes[d] for d in dims if isinstance(d, int)]
+            total += each * math.prod(extents)
         return total
 
     def evaluate(

@@ -13,7 +13,7 @@ ONE = -1
 
 @dataclasses.dataclass(frozen=True)
 class Embedding:
-    """A kind whose dimensions and operands are those of another, some in other order."""
+    """A kind whose dimensions and operands are those of another, in another order."""
 
     kind: Kind
     dims: tuple[int, ...]

@@ -21,6 +21,7 @@ from morello.spec.options import text_options, text_value
 
 if TYPE_CHECKING:
     from morello.spec.embedding import Embedding
+    from morello.spec.graphs.graph import Graph
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -181,6 +182,16 @@ class Kind(ABC):
     def neutral_of(self, operand: int) -> str:
         """That of the reduction that an output is."""
         return self.neutral
+
+    @property
+    def as_graph(self) -> "Graph | None":
+        """What it computes, as a graph; None where `element` says all of it."""
+        return None
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The value of the graph that each operand is."""
+        return ()
 
     def products(self, operand: int) -> tuple[tuple["Embedding", int], ...]:
         """Specs of other kinds inside that read or write an operand, and which of their

@@ -12,7 +12,7 @@ from morello.dialect.build import (
     spec_function,
     spec_of,
 )
-from morello.dialect.kernel import MAX_OPERANDS
+from morello.dialect.operand_groups import MAX_OPERANDS
 from morello.dialect.memrefs import tile_extent, whole_shape
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place

@@ -76,7 +76,7 @@ def _reduced(
             total = _contracted(terms, node, sizes)
         else:
             mesh = _mesh(graph, node.expression, dims, sizes, values)
-            total = np.sum(mesh, axis=along, dtype=np.float64)
+            total = np.asarray(np.sum(mesh, axis=along, dtype=np.float64))
         return total if held is None else total + held
     mesh = _mesh(graph, node.expression, dims, sizes, values)
     if node.reduction == MAP:

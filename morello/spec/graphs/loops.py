@@ -71,9 +71,12 @@ def weight(graph: Graph, expression: Expression, value: int) -> int | None:
         return 1
     parts = [weight(graph, argument, value) for argument in expression.arguments]
     known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    match expression.function:
+    return None if len(known) < len(parts) else _combined(expression.function, known)
+
+
+def _combined(function: str, known: list[int]) -> int | None:
+    """The weight of a call, from those of its arguments."""
+    match function:
         case "mul":
             return sum(known)
         case "div":

@@ -88,7 +88,7 @@ def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
     place = {v: i for i, v in enumerate(inputs)}
     axes = tuple(graph.axes(value if v == OLD else v) for v in inputs)
     old, new = (guarded(place[v]) for v in (OLD, value))
-    nodes = []
+    nodes: list[Node] = []
     for own in sums:
         factor = weight(graph, graph.node(own).expression, value) or 0
         grown: Expression = Call("sub", (old, new))

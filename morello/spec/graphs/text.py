@@ -290,8 +290,8 @@ class _Reader:
 
     def _call(self, name: str, arguments: list[ast.expr]) -> Expression:
         name = {"max": "maximum", "min": "minimum"}.get(name, name)
-        table = {1: UNARY, 2: BINARY}.get(len(arguments), {})
-        if name not in table:
+        tables: dict[int, frozenset[str]] = {1: frozenset(UNARY), 2: frozenset(BINARY)}
+        if name not in tables.get(len(arguments), ()):
             known = [*UNARY, *BINARY]
             wrong = f"there is no function '{name}'"
             if name in known:
