@@ -102,11 +102,13 @@ class Compose(Kind):
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
-        """Rows; a product with more after it; several outputs."""
+        """Rows; a product with more after it; several outputs; a map; columns."""
         texts = (
             "m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);i[r]=1.0/l;y[r,n]=p*i",
             "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])",
             "out p[r,n]=exp(x[r,n]-m[r]);out l[r]+=sum(p)",
+            "y[r,n]=x[r,n]*w[r]+b[n]",
+            "out l[n]+=sum(x[m,n]*w[m])",
         )
         return tuple(cls(canonical_text(parse_graph(text))) for text in texts)
 
