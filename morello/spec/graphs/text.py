@@ -158,6 +158,10 @@ class _Reader:
         if name in UNARY or name in BINARY or name in NEUTRAL:
             raise self._error(f"'{name}' is the name of a function")
         axes = self._parsed_axes(match["axes"])
+        if not axes:
+            raise self._error(
+                f"'{name}' has no axes", "keep a dimension, which may be of size 1"
+            )
         if any(not isinstance(axis, int) for axis in axes) or len(set(axes)) < len(
             axes
         ):
