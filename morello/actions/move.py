@@ -264,9 +264,11 @@ SEVERAL = 2
 
 
 def _may_repack(key: SpecKey, level: Level) -> bool:
-    """Whether operands are brought to other forms at a level: those of a graph in
-    memory alone, for all of its loops."""
-    return key.kind.has_element or level is Level.MEM
+    """Whether operands are brought to other forms at a level: those of a graph with
+    products in memory alone, for all of its loops; those of others in L1."""
+    if key.kind.has_element:
+        return True
+    return level is (Level.MEM if key.kind.contractions else Level.L1)
 
 
 def _index(key: SpecKey, name: str) -> int:

@@ -25,7 +25,16 @@ from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import parts, piece_count, tail_of, vectors_of
-from morello.spec import Compose, Dtype, Level, Spec, SpecKey
+from morello.spec import (
+    Compose,
+    Dtype,
+    Form,
+    Layout,
+    Level,
+    PhysicalDim,
+    Spec,
+    SpecKey,
+)
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.expression import computed
 from morello.spec.graphs.passes import one_pass
@@ -60,6 +69,24 @@ class GraphRows(Kernel):
         registers = any(t.level is Level.VRF for t in key.tensors)
         return not (registers and plan.reduced)
 
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Unpacked, with the dimension along vectors innermost."""
+        kind, tensor = key.kind, key.tensors[operand]
+        own = kind.operands[operand]
+        if not isinstance(kind, Compose) or one_pass(kind.value) is None:
+            return ()
+        if not own.is_plain or tensor.level is Level.VRF:
+            return ()
+        inner = _wanted_inner(key)
+        order = [axis for axis, dim in enumerate(own.dims) if dim != inner]
+        order += [axis for axis, dim in enumerate(own.dims) if dim == inner]
+        layout = tensor.layout
+        if not layout.is_packed and (
+            inner not in own.dims or own.dims[layout.innermost] == inner
+        ):
+            return ()
+        return (Form(tensor.dtype, Layout(tuple(map(PhysicalDim, order)))),)
+
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Beside operands in registers the code is straight, and stays short."""
         if not any(t.level is Level.VRF for t in frame.key.tensors):
@@ -80,11 +107,27 @@ class GraphRows(Kernel):
         _Writer(emitter, spec, operands, self.unroll).write()
 
 
+def _lead(key: SpecKey) -> int:
+    """An operand of the most dimensions: an output, where there is one."""
+    operands = key.kind.operands
+    return max(range(len(operands)), key=lambda i: (operands[i].rank, i))
+
+
+def _wanted_inner(key: SpecKey) -> int | None:
+    """The dimension that vectors should lie along: that of `_lead`, as it lies, or as
+    it would in row-major order."""
+    lead = _lead(key)
+    own, layout = key.kind.operands[lead], key.tensors[lead].layout
+    if not own.rank:
+        return None
+    return own.dims[-1 if layout.is_packed else layout.innermost]
+
+
 def _inner(key: SpecKey) -> int | None:
     """The dimension along vectors: the innermost of an operand of the most dimensions;
     None where it is not innermost in all operands that have it."""
     operands, tensors = key.kind.operands, key.tensors
-    lead = max(range(len(operands)), key=lambda i: (operands[i].rank, i))
+    lead = _lead(key)
     if not operands[lead].rank:
         return None
     inner = operands[lead].dims[tensors[lead].layout.innermost]
