@@ -14,6 +14,7 @@ from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
+from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
@@ -33,6 +34,7 @@ __all__ = [
     "Select",
     "SpecializeRange",
     "Split",
+    "Squeeze",
     "Tile",
     "TileParallel",
     "ToAccum",

@@ -126,6 +126,7 @@ def _view(
     array: Array, axes: tuple[Any, ...], sizes: tuple[int, ...]
 ) -> tuple[Array, list[int]]:
     """A value with one axis for each dimension of the graph that it has."""
+    array = _padded(array, axes)
     dims: list[int] = []
     shape: list[int] = []
     strides: list[int] = []
@@ -136,6 +137,17 @@ def _view(
             shape.append(sizes[dim])
             strides.append(stride * step)
     return as_strided(array, shape, strides, writeable=False), dims
+
+
+def _padded(array: Array, axes: tuple[Any, ...]) -> Array:
+    """Zeros around an array that windows reach beyond."""
+    if not any(isinstance(axis, Window) and axis.is_padded for axis in axes):
+        return array
+    around = [
+        (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
+        for axis in axes
+    ]
+    return np.pad(array, around)
 
 
 def _spread(

@@ -138,6 +138,17 @@ class Graph(HashedOnce):
             return tuple(u for u in self.node_values if value in self.below[u])
         return tuple(u for u in self.node_values if value in self.arguments(u))
 
+    @cached_property
+    def padded_dims(self) -> frozenset[int]:
+        """The dimensions of windows with padding."""
+        padded = (
+            axis
+            for axes in self.inputs
+            for axis in axes
+            if isinstance(axis, Window) and axis.is_padded
+        )
+        return axis_dims(padded)
+
     def is_map(self, value: int) -> bool:
         """Whether a value is a node that reduces nothing."""
         return self.is_node(value) and self.node(value).reduction == MAP
@@ -248,7 +259,11 @@ def _renamed(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:
     return tuple(
         place[axis]
         if isinstance(axis, int)
-        else Window(tuple(sorted((place[d], step) for d, step in axis.terms)))
+        else Window(
+            tuple(sorted((place[d], step) for d, step in axis.terms)),
+            axis.before,
+            axis.after,
+        )
         for axis in axes
     )
 
