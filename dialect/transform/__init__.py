@@ -16,6 +16,7 @@ from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
 from morello.dialect.transform.online import ONLINE
+from morello.dialect.transform.pad import PAD
 from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
@@ -41,6 +42,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         CUT,
         ONLINE,
         SQUEEZE,
+        PAD,
         SELECT,
     )
 }

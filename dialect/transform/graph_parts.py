@@ -103,3 +103,27 @@ def narrowed(
         .result
     )
     return view
+
+
+def part_at(
+    value: ir.Value, layout: Layout, start: tuple[int, ...], sizes: tuple[int, ...]
+) -> ir.Value:
+    """A view of a part of an unpacked operand, from a logical index on."""
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    offsets = [start[d.dim] for d in layout.dims]
+    shape = [sizes[d.dim] for d in layout.dims]
+    if shape == list(source.shape):
+        return value
+    if offset != DYNAMIC:
+        offset += sum(o * s for o, s in zip(offsets, strides, strict=True))
+    kind = ir.MemRefType.get(
+        shape, source.element_type, ir.StridedLayoutAttr.get(offset, strides)
+    )
+    ones = [1] * len(shape)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, [], [], [], offsets, shape, ones)
+        .result
+    )
+    return view

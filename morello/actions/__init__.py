@@ -10,6 +10,7 @@ from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.online import Online
+from morello.actions.pad import Pad
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
@@ -29,6 +30,7 @@ __all__ = [
     "Hole",
     "Move",
     "Online",
+    "Pad",
     "Peel",
     "Rewrite",
     "Select",

@@ -5,6 +5,7 @@ from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.online import Online
+from morello.actions.pad import Pad
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
@@ -28,6 +29,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Cut,
     Online,
     Squeeze,
+    Pad,
     Select,
 )
 

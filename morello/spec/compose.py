@@ -128,6 +128,10 @@ class Compose(Kind):
         """The graph."""
         return self.value
 
+    def with_graph(self, graph: Graph) -> "Compose":
+        """The graph as it is: it is canonical where this one is."""
+        return Compose.of(graph)
+
     @cached_property
     def values(self) -> tuple[int, ...]:
         """The value of the graph that each operand is."""

@@ -7,7 +7,7 @@ from morello.spec.kind import Kind
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.tensor import TensorSpec
 
-ONE = -1
+ONE = -2
 """Stands for a dimension, or an axis, of one element that the other kind lacks."""
 
 
