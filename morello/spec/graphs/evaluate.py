@@ -313,6 +313,7 @@ def _bounded_mesh(
 
 
 _IN_F64: dict[str, Callable[[Array], Array]] = {
+    "copy": np.positive,
     "exp": np.exp,
     "gelu": lambda x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x**3))),
     "neg": np.negative,
@@ -326,7 +327,7 @@ _IN_F64: dict[str, Callable[[Array], Array]] = {
 }
 """The functions themselves, which those of f32 come near."""
 
-_EXACT = {"neg", "relu"}
+_EXACT = {"copy", "neg", "relu"}
 """Functions that round nothing."""
 
 _CANCELS = {"gelu": 2.0**-15, "tanh": 0.0, "silu": 2.0**-17}
