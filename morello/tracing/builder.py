@@ -123,8 +123,8 @@ class Builder:
             sizes,
             tensors,
             tuple(
-                self.inputs[order[part.values[v]]]
-                for v in range(len(part.graph.inputs))
+                self.inputs[order[value]]
+                for value in part.values[: len(part.graph.inputs)]
             ),
             tuple(
                 [part.values[o.value] for o in part.graph.outputs].index(number[value])

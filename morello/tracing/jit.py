@@ -1,4 +1,4 @@
-"""`jit`: a function on NumPy arrays is traced by its first call, compiled and called."""
+"""`jit`: a function on NumPy arrays is traced by its first call, and compiled."""
 
 import functools
 import inspect

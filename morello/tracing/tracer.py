@@ -119,8 +119,8 @@ class Tracer(NDArrayOperatorsMixin):
     ) -> Any:
         if method != "__call__" or any(v is not None for v in kwargs.values()):
             raise refusal(
-                f"np.{ufunc.__name__}.{method} with {', '.join(kwargs) or 'no options'} "
-                "is not traced"
+                f"np.{ufunc.__name__}.{method} with "
+                f"{', '.join(kwargs) or 'no options'} is not traced"
             )
         if ufunc is np.matmul:
             return matmul(self._builder, *inputs)
@@ -442,7 +442,7 @@ def _apart(
     shape = [builder.sizes[axis] for axis in found.axes if isinstance(axis, int)]
     again = tuple(builder.dimension(extent) for extent in shape)
     value = builder.input(Input(found.argument, again, found.kept, found.array))
-    place = {axis: own for axis, own in zip(found.axes, again, strict=True)}
+    place = dict(zip(found.axes, again, strict=True))
     own = tuple(d if d == ONE else place[d] for d in array._dims)
     return Tracer(builder, value, own)
 
@@ -459,7 +459,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.einsum: einsum,
     np.dot: operator.matmul,
     np.expand_dims: lambda array, axis: array[
-        tuple(slice(None) for _ in range(axis % (array.ndim + 1))) + (None,)
+        (*[slice(None)] * (axis % (array.ndim + 1)), None)
     ],
     np.max: _method("max"),
     np.mean: _method("mean"),

@@ -22,9 +22,9 @@ the others leave runs on the thread that calls it, since more threads than proce
 make each of them slower. OpenMP does that where no level of parallelism may be active.
 """
 
-from morello.jit import array_layout
-from morello.jit.call_table import Word
-from morello.jit.shared_code import call_in_team, fill, teams, workspaces
+from morello.runtime import array_layout
+from morello.runtime.call_table import Word
+from morello.runtime.shared_code import call_in_team, fill, teams, workspaces
 
 _DECLARATIONS = """
 declare ptr @PyTuple_GetItem(ptr, i64)

@@ -3,7 +3,7 @@
 Parts of `call_code.py`: functions on the table of a native function.
 """
 
-from morello.jit.call_table import Word
+from morello.runtime.call_table import Word
 
 _WORKSPACES = """
 define internal ptr @take(ptr %table) {

@@ -3,10 +3,10 @@
 import pytest
 
 from morello.errors import CompileError
-from morello.jit import llvm_ir
-from morello.jit.translate import to_llvm_text
 from morello.mlir import ir
 from morello.passes.base import PassFailure
+from morello.runtime import llvm_ir
+from morello.runtime.translate import to_llvm_text
 from tests.guarded import check_in_child
 
 SOURCE = """

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from morello.jit.openmp import openmp_library
+from morello.runtime.openmp import openmp_library
 
 pytestmark = pytest.mark.quick
 
@@ -33,13 +33,13 @@ import morello
 kernel = morello.compile("fill:64x64", target="avx2{fork=1000,relayouts=0}", threads=2)
 assert kernel.threads == 2
 assert (kernel() == 0).all()
-from morello.jit.openmp import openmp_library
+from morello.runtime.openmp import openmp_library
 print(openmp_library())
 """
 
 COPIES = """
 import ctypes, os, shutil, sys, tempfile
-from morello.jit.openmp import _installed
+from morello.runtime.openmp import _installed
 library = next(iter(_installed()))
 folder = tempfile.mkdtemp()
 paths = [shutil.copy(library, os.path.join(folder, name)) for name in NAMES]
@@ -101,7 +101,7 @@ def test_no_program_is_started() -> None:
 import subprocess
 def refuse(*args, **kwargs): raise AssertionError(args)
 subprocess.Popen.__init__ = refuse
-from morello.jit.openmp import openmp_library
+from morello.runtime.openmp import openmp_library
 assert openmp_library()
 """
     run(code)

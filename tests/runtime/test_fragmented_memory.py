@@ -8,7 +8,7 @@ import sys
 def test_code_and_constants_may_lie_far_apart() -> None:
     """MCJIT puts them into gaps that it finds; beyond 2 GiB LLVM ended the process."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.jit.fragmented_memory"],
+        [sys.executable, "-m", "tests.runtime.fragmented_memory"],
         env={**os.environ, "PYTHONMALLOC": "malloc"},
         capture_output=True,
         text=True,

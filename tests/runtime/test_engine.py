@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from morello.errors import CompileError, TargetError
-from morello.jit.engine import compile_llvm, compile_object, load
-from morello.jit.object_file import undefined_symbols
 from morello.machine import host
+from morello.runtime.engine import compile_llvm, compile_object, load
+from morello.runtime.object_file import undefined_symbols
 from tests.guarded import check_in_child
-from tests.jit.build import raw
+from tests.runtime.build import raw
 
 DOUBLE = """
 define void @f(ptr noalias %a) {
@@ -87,7 +87,7 @@ def test_loops_stay_loops_behind_the_schedule() -> None:
 
 def test_the_object_is_the_same_in_every_process() -> None:
     code = (
-        "import hashlib, sys; from morello.jit.engine import compile_object; "
+        "import hashlib, sys; from morello.runtime.engine import compile_object; "
         "c = compile_object(sys.stdin.read(), cpu='haswell'); "
         "print(hashlib.sha256(c.object).hexdigest())"
     )

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from morello.jit.llvm_text import refuse_hazards
+from morello.runtime.llvm_text import refuse_hazards
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
-from tests.jit.build import build, raw
+from tests.runtime.build import build, raw
 
 pytestmark = pytest.mark.quick
 

@@ -18,10 +18,10 @@ import llvmlite.binding as lb
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from morello.errors import CompileError, TargetError
-from morello.jit.llvm_text import refuse_hazards
-from morello.jit.object_file import undefined_symbols
 from morello.lazy import cached_property
 from morello.machine.host import missing_features, required_features
+from morello.runtime.llvm_text import refuse_hazards
+from morello.runtime.object_file import undefined_symbols
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 

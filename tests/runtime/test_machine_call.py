@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.jit import array_layout
-from morello.jit.call_table import CallTable
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.function import NativeFunction
-from morello.jit.machine_call import call_code
-from morello.jit.parameter import Parameter
+from morello.runtime import array_layout
+from morello.runtime.call_table import CallTable
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.function import NativeFunction
+from morello.runtime.machine_call import call_code
+from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
 
 pytestmark = pytest.mark.quick

@@ -1,12 +1,12 @@
 """A module of MLIR to LLVM IR text that llvmlite reads."""
 
 from morello.errors import CompileError
-from morello.jit.llvm_ir import llvm_ir
-from morello.jit.llvm_text import bf16_as_bits, downgrade
-from morello.jit.loop_alignment import align_loops
 from morello.mlir import ir
 from morello.passes.check_lowered import CheckLowered
 from morello.passes.pipelines.pipeline import Pipeline
+from morello.runtime.llvm_ir import llvm_ir
+from morello.runtime.llvm_text import bf16_as_bits, downgrade
+from morello.runtime.loop_alignment import align_loops
 
 _LOWER = "builtin.module(morello-lower-to-llvm)"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.jit.call_code import call_module
-from morello.jit.call_table import CallTable
-from morello.jit.engine import compile_llvm
+from morello.runtime.call_code import call_module
+from morello.runtime.call_table import CallTable
+from morello.runtime.engine import compile_llvm
 
 _NOARGS = 0x0004
 _FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002

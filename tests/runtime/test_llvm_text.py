@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import CompileError
-from morello.jit.engine import compile_llvm
-from morello.jit.llvm_text import bf16_as_bits, downgrade, refuse_hazards
-from morello.jit.translate import to_llvm_text
 from morello.mlir import ir
-from tests.jit.build import raw
+from morello.runtime.engine import compile_llvm
+from morello.runtime.llvm_text import bf16_as_bits, downgrade, refuse_hazards
+from morello.runtime.translate import to_llvm_text
+from tests.runtime.build import raw
 
 pytestmark = pytest.mark.quick
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError, CompileError
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.function import NativeFunction
-from morello.jit.parameter import Parameter
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.function import NativeFunction
+from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
-from tests.jit.build import build
+from tests.runtime.build import build
 
 Call = Callable[..., Any]
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from morello.errors import TargetError
-from morello.jit import peak
-from morello.jit.llvm_text import refuse_hazards
+from morello.runtime import peak
+from morello.runtime.llvm_text import refuse_hazards
 
 
 def test_the_loop_is_multiply_adds_on_registers_alone() -> None:

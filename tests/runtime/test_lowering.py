@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from morello.errors import CompileError
-from morello.jit.llvm_text import refuse_hazards
 from morello.mlir import PassManager, ir
 from morello.passes.bundles import LowerToLlvm
 from morello.passes.pipelines.pipeline import Pipeline
+from morello.runtime.llvm_text import refuse_hazards
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
-from tests.jit.build import build, llvm_text, raw
+from tests.runtime.build import build, llvm_text, raw
 
 pytestmark = pytest.mark.quick
 

@@ -11,7 +11,7 @@ import pytest
 
 import morello
 from morello.errors import ArgumentError
-from morello.jit.foreign_arrays import _Tensor
+from morello.runtime.foreign_arrays import _Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

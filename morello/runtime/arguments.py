@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError
-from morello.jit.diagnose import diagnose
-from morello.jit.parameter import Parameter
+from morello.runtime.diagnose import diagnose
+from morello.runtime.parameter import Parameter
 
 # NumPy's flag bits (NPY_ARRAY_…), part of its ABI.
 _C_CONTIGUOUS = 0x0001

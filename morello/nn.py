@@ -1,4 +1,4 @@
-"""What `morello.nn` has: functions of arrays that become parts of a graph."""
+"""Functions of arrays that become parts of a graph, under `morello.jit`."""
 
 from typing import Any
 
@@ -17,6 +17,18 @@ def _tracer(array: Any, name: str) -> Tracer:
             "call it in a function under morello.jit, on an array argument",
         )
     return array
+
+
+def _exp(x: Any) -> Tracer:
+    return pointwise(x._builder, "exp", x)
+
+
+def _maximum(x: Tracer, number: float) -> Tracer:
+    return pointwise(x._builder, "maximum", x, number)
+
+
+def _times(x: Tracer, factor: Any) -> Tracer:
+    return pointwise(x._builder, "mul", x, factor)
 
 
 def relu(x: Any) -> Tracer:
@@ -52,9 +64,10 @@ def rsqrt(x: Any) -> Tracer:
 def softmax(x: Any, axis: int = -1) -> Tracer:
     """exp(x - max) over its sum, along an axis. A row of -inf alone gives NaN."""
     x = _tracer(x, "softmax")
-    greatest = np.maximum(x.max(axis, keepdims=True), LOWEST)
-    powers = np.exp(x - greatest)
-    return powers * (1.0 / powers.sum(axis, keepdims=True))
+    greatest = x.max(axis, keepdims=True)
+    powers = _exp(x - _maximum(greatest, LOWEST))
+    total = powers.sum(axis, keepdims=True)
+    return _times(powers, pointwise(x._builder, "div", 1.0, total))
 
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
@@ -81,11 +94,11 @@ def attention(q: Any, k: Any, v: Any, scale: float | None = None) -> Tracer:
     q = _tracer(q, "attention")
     if scale is None:
         scale = 1.0 / q.shape[-1] ** 0.5
-    scores = (q @ k.swapaxes(-1, -2)) * scale
-    greatest = np.maximum(scores.max(-1, keepdims=True), LOWEST)
-    powers = np.exp(scores - greatest)
+    scores = _times(q @ k.swapaxes(-1, -2), scale)
+    greatest = _maximum(scores.max(-1, keepdims=True), LOWEST)
+    powers = _exp(scores - greatest)
     total = powers.sum(-1, keepdims=True)
-    return (powers @ v) / total
+    return pointwise(q._builder, "div", powers @ v, total)
 
 
 def conv2d(

@@ -10,10 +10,10 @@ import mmap
 
 import numpy as np
 
-from morello.jit.engine import compile_llvm
-from morello.jit.openmp import openmp_library
-from tests.jit.build import raw
-from tests.jit.test_teams import REGION
+from morello.runtime.engine import compile_llvm
+from morello.runtime.openmp import openmp_library
+from tests.runtime.build import raw
+from tests.runtime.test_teams import REGION
 
 GIB = 1 << 30
 PAGE = mmap.PAGESIZE

@@ -11,9 +11,9 @@ import functools
 import time
 
 from morello.errors import TargetError
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 
 _LANES = 8
 _ACCUMULATORS = 12

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.jit.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from morello.jit.parameter import Parameter
 from morello.machine.processors import processors
+from morello.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from morello.runtime.parameter import Parameter
 
 ALIGNMENT = 64
 """Bytes that a workspace is aligned to; a cache line, and the widest vector."""

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from morello.jit.engine import compile_object
-from morello.jit.loop_alignment import LINE, align_loops
+from morello.runtime.engine import compile_object
+from morello.runtime.loop_alignment import LINE, align_loops
 
 pytestmark = pytest.mark.quick
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from morello import new_arrays
 from morello.errors import ArgumentError
-from morello.jit import array_layout
-from morello.jit.arguments import ArgumentChecker
-from morello.jit.call_table import CallTable
-from morello.jit.engine import Engine
-from morello.jit.foreign_arrays import shared
-from morello.jit.machine_call import call_code
-from morello.jit.parameter import Parameter
+from morello.runtime import array_layout
+from morello.runtime.arguments import ArgumentChecker
+from morello.runtime.call_table import CallTable
+from morello.runtime.engine import Engine
+from morello.runtime.foreign_arrays import shared
+from morello.runtime.machine_call import call_code
+from morello.runtime.parameter import Parameter
 
 
 class NativeFunction:

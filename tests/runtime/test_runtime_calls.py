@@ -3,7 +3,7 @@
 import pytest
 
 from morello.errors import CompileError
-from morello.jit.runtime_calls import check_calls
+from morello.runtime.runtime_calls import check_calls
 
 pytestmark = pytest.mark.quick
 

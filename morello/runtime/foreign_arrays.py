@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from morello.errors import ArgumentError
-from morello.jit.parameter import Parameter
+from morello.runtime.parameter import Parameter
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 
 
 def llvm_text(source: str) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.jit.call_table import Word
-from morello.jit.engine import compile_llvm
-from morello.jit.function import NativeFunction
-from morello.jit.openmp import openmp_library
-from morello.jit.parameter import Parameter
+from morello.runtime.call_table import Word
+from morello.runtime.engine import compile_llvm
+from morello.runtime.function import NativeFunction
+from morello.runtime.openmp import openmp_library
+from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
 
 # A parallel region of two threads. It says how many it got, when as many calls as
