@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from morello.actions.graph_parts import PartKey
 from morello.dialect.memrefs import whole_type
 from morello.mlir import dialect, ir
-from morello.spec import Level, TensorSpec
+from morello.spec import Layout, Level, Operand, TensorSpec, Window
+from morello.spec.embedding import Embedding
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
@@ -55,3 +56,74 @@ def with_ones(value: ir.Value, count: int) -> ir.Value:
         .result
     )
     return expanded
+
+
+def narrowed(
+    value: ir.Value,
+    layout: Layout,
+    whole: Operand,
+    inner: Embedding,
+    operand: int,
+) -> ir.Value:
+    """A view without the dimensions of one element that an embedded kind lacks.
+
+    Args:
+        value: the memref of the operand ``whole``.
+        layout: of that operand.
+        inner: the kind.
+        operand: which of its operands it becomes; a window of that is read in steps.
+    """
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    kept = [d.dim in inner.axes[operand] for d in layout.dims]
+    steps = []
+    for d in layout.dims:
+        axis = whole.axes[d.dim]
+        terms = axis.terms if isinstance(axis, Window) else ((axis, 1),)
+        own = [step for dim, step in terms if dim in inner.dims]
+        steps.append(own[0] if own else 1)
+    if all(kept) and set(steps) == {1}:
+        return value
+    rank = len(kept)
+    shape = [
+        (extent - 1) // step + 1
+        for extent, step in zip(source.shape, steps, strict=True)
+    ]
+    pairs = list(zip(kept, shape, strides, steps, strict=True))
+    kind = ir.MemRefType.get(
+        [extent for keep, extent, _, _ in pairs if keep],
+        source.element_type,
+        ir.StridedLayoutAttr.get(
+            offset, [stride * step for keep, _, stride, step in pairs if keep]
+        ),
+    )
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, [], [], [], [0] * rank, shape, steps)
+        .result
+    )
+    return view
+
+
+def part_at(
+    value: ir.Value, layout: Layout, start: tuple[int, ...], sizes: tuple[int, ...]
+) -> ir.Value:
+    """A view of a part of an unpacked operand, from a logical index on."""
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    offsets = [start[d.dim] for d in layout.dims]
+    shape = [sizes[d.dim] for d in layout.dims]
+    if shape == list(source.shape):
+        return value
+    if offset != DYNAMIC:
+        offset += sum(o * s for o, s in zip(offsets, strides, strict=True))
+    kind = ir.MemRefType.get(
+        shape, source.element_type, ir.StridedLayoutAttr.get(offset, strides)
+    )
+    ones = [1] * len(shape)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, [], [], [], offsets, shape, ones)
+        .result
+    )
+    return view

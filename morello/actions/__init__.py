@@ -10,10 +10,12 @@ from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.online import Online
+from morello.actions.pad import Pad
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
+from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
@@ -28,11 +30,13 @@ __all__ = [
     "Hole",
     "Move",
     "Online",
+    "Pad",
     "Peel",
     "Rewrite",
     "Select",
     "SpecializeRange",
     "Split",
+    "Squeeze",
     "Tile",
     "TileParallel",
     "ToAccum",

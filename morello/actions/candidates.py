@@ -5,10 +5,12 @@ from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
 from morello.actions.online import Online
+from morello.actions.pad import Pad
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
+from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
@@ -26,6 +28,8 @@ ACTIONS: tuple[type[Action], ...] = (
     ToAccum,
     Cut,
     Online,
+    Squeeze,
+    Pad,
     Select,
 )
 

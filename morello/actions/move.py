@@ -233,7 +233,7 @@ class Move(Action):
             for level in levels:
                 for form in forms:
                     if _makes_progress(source, level, form) and (
-                        form == forms[0] or _may_repack(key, level)
+                        form == forms[0] or _may_repack(key, level, target)
                     ):
                         yield cls(
                             operand.name, level, form.layout, _cast(source, form.dtype)
@@ -263,10 +263,17 @@ SEVERAL = 2
 """So many products, one after another, leave L1 to what has one of them."""
 
 
-def _may_repack(key: SpecKey, level: Level) -> bool:
-    """Whether operands are brought to other forms at a level: those of a graph in
-    memory alone, for all of its loops."""
-    return key.kind.has_element or level is Level.MEM
+def _may_repack(key: SpecKey, level: Level, target: Target) -> bool:
+    """Whether operands are brought to other forms at a level: those of a graph with
+    several products in memory, for all of its loops; those of one without a product in
+    L1, where its kernel is."""
+    if key.kind.has_element:
+        return True
+    if not key.kind.contractions:
+        return level is Level.L1
+    if key.kind.contractions < SEVERAL:
+        return True
+    return level is Level.MEM or (level is Level.L2 and target.operand_context.near)
 
 
 def _index(key: SpecKey, name: str) -> int:
@@ -368,9 +375,15 @@ def _asked_by_products(
     """
     several = key.kind.contractions >= SEVERAL
     for inner, index in key.kind.products(operand):
-        tensor = inner.inward(index, key.tensors[operand])
-        if tensor is None:
-            continue
+        source, rank = key.tensors[operand], key.tensors[operand].rank
+        tensor = inner.inward(index, source)
+        if tensor is None:  # neighbours lie along what the product lacks
+            row_major = Layout.row_major(inner.kind.operands[index].rank)
+            tensor = TensorSpec(source.dtype, source.level, row_major)
+            if not source.layout.is_packed:
+                layout = inner.outward(index, row_major, rank)
+                assert layout is not None
+                yield Form(source.dtype, layout)
         plain = (
             TensorSpec(tensor.dtype, tensor.level, Layout.row_major(own.rank))
             for own in inner.kind.operands
@@ -379,7 +392,7 @@ def _asked_by_products(
         inside = SpecKey(inner.kind, tensors)
         for name in kernels:
             for form in KERNELS[name].forms(inside, index):
-                layout = inner.outward(index, form.layout)
+                layout = inner.outward(index, form.layout, rank)
                 if layout is None or form.dtype is not tensor.dtype:
                     continue
                 if layout.is_packed or not several:

@@ -235,6 +235,10 @@ class Emitter(ABC):
         """An index moved by a constant."""
 
     @abstractmethod
+    def linear(self, terms: Sequence[tuple[Value, int]]) -> Value:
+        """The sum of indices, each times a positive number."""
+
+    @abstractmethod
     def again(self, index: Value) -> Value:
         """The same index, unknown to LLVM: what was read there before is read again.
 

@@ -25,9 +25,19 @@ from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import parts, piece_count, tail_of, vectors_of
-from morello.spec import Compose, Dtype, Level, Spec, SpecKey
+from morello.spec import (
+    Compose,
+    Dtype,
+    Form,
+    Layout,
+    Level,
+    PhysicalDim,
+    Spec,
+    SpecKey,
+)
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.graphs.expression import computed
+from morello.spec.graphs.expression import Call, Expression, computed
+from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
@@ -41,9 +51,9 @@ class GraphRows(Kernel):
     """Vectors that are computed side by side."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """Graphs whose nodes need no second pass; nothing packed, no windows."""
+        """Graphs whose nodes need no second pass; nothing packed, nothing padded."""
         kind = key.kind
-        if not isinstance(kind, Compose) or not all(o.is_plain for o in kind.operands):
+        if not isinstance(kind, Compose) or kind.value.padded_dims:
             return False
         for tensor in key.tensors:
             if tensor.layout.is_packed or is_interleaved(tensor.layout):
@@ -59,6 +69,24 @@ class GraphRows(Kernel):
             return False
         registers = any(t.level is Level.VRF for t in key.tensors)
         return not (registers and plan.reduced)
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Unpacked, with the dimension along vectors innermost."""
+        kind, tensor = key.kind, key.tensors[operand]
+        own = kind.operands[operand]
+        if not isinstance(kind, Compose) or one_pass(kind.value) is None:
+            return ()
+        if not own.is_plain or tensor.level is Level.VRF:
+            return ()
+        inner = _wanted_inner(key)
+        order = [axis for axis, dim in enumerate(own.dims) if dim != inner]
+        order += [axis for axis, dim in enumerate(own.dims) if dim == inner]
+        layout = tensor.layout
+        if not layout.is_packed and (
+            inner not in own.dims or own.dims[layout.innermost] == inner
+        ):
+            return ()
+        return (Form(tensor.dtype, Layout(tuple(map(PhysicalDim, order)))),)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Beside operands in registers the code is straight, and stays short."""
@@ -80,17 +108,37 @@ class GraphRows(Kernel):
         _Writer(emitter, spec, operands, self.unroll).write()
 
 
+def _lead(key: SpecKey) -> int:
+    """An operand of the most dimensions: an output, where there is one."""
+    operands = key.kind.operands
+    return max(
+        range(len(operands)),
+        key=lambda i: (operands[i].is_plain, operands[i].rank, i),
+    )
+
+
+def _wanted_inner(key: SpecKey) -> int | None:
+    """The dimension that vectors should lie along: that of `_lead`, as it lies, or as
+    it would in row-major order."""
+    lead = _lead(key)
+    own, layout = key.kind.operands[lead], key.tensors[lead].layout
+    if not own.rank:
+        return None
+    return own.dims[-1 if layout.is_packed else layout.innermost]
+
+
 def _inner(key: SpecKey) -> int | None:
     """The dimension along vectors: the innermost of an operand of the most dimensions;
     None where it is not innermost in all operands that have it."""
     operands, tensors = key.kind.operands, key.tensors
-    lead = max(range(len(operands)), key=lambda i: (operands[i].rank, i))
+    lead = _lead(key)
     if not operands[lead].rank:
         return None
     inner = operands[lead].dims[tensors[lead].layout.innermost]
     for operand, tensor in zip(operands, tensors, strict=True):
         if inner in operand.dims:
-            if operand.dims[tensor.layout.innermost] != inner:
+            innermost = operand.axis(inner) == tensor.layout.innermost
+            if not innermost or operand.step(inner) != 1:
                 return None
         elif tensor.level is Level.VRF:
             return None
@@ -136,7 +184,7 @@ class _Counts:
                     vector = add(vector, counted.ops)
                 else:
                     scalar += counted.operations + counted.reads
-                if node.reduced:
+                if node.reduced and not _factors(graph, value):
                     vector = add(vector, Running.ops(node.reduction))
             elif inner in graph.dims_of(value):
                 late = add(late, counted.ops)
@@ -319,7 +367,12 @@ class _Writer:
         return self.emitter.load_element(self.buffers[value], self._index(value, at))
 
     def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
-        return tuple(at[axis] for axis in self.graph.axes(value))  # type: ignore[index]
+        return tuple(
+            at[axis]
+            if isinstance(axis, int)
+            else self.emitter.linear([(at[dim], step) for dim, step in axis.terms])
+            for axis in self.graph.axes(value)
+        )
 
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:
@@ -327,6 +380,9 @@ class _Writer:
             self.emitter.store_element(scalar, self.buffers[value], place)
 
     def _computed(self, value: int, env: Env, width: int) -> Value:
+        return self._computed_of(self.graph.node(value).expression, env, width)
+
+    def _computed_of(self, expression: Expression, env: Env, width: int) -> Value:
         elements = EmittedElements(self.emitter, _no_operands, width)
         spread: Env = {}
 
@@ -338,7 +394,7 @@ class _Writer:
                 spread[argument] = self.emitter.broadcast(held, width)
             return spread[argument]
 
-        return computed(self.graph.node(value).expression, elements, read)
+        return computed(expression, elements, read)
 
     @property
     def _wide(self) -> frozenset[int]:
@@ -464,14 +520,19 @@ class _Writer:
     ) -> list[Value]:
         """Carried values, once each reduction has taken its element."""
         return [
-            own.take(
-                before,
-                self._computed(own.value, values, self.lanes),
-                count,
-                self.lanes,
-            )
+            self._take(own, before, values, count)
             for own, before in zip(running, held, strict=True)
         ]
+
+    def _take(self, own: Running, held: Value, values: Env, count: int) -> Value:
+        """What a reduction holds, once it has taken its element: of products, with one
+        rounding, where all lanes are elements."""
+        factors = _factors(self.graph, own.value)
+        if not factors or count < self.lanes:
+            element = self._computed(own.value, values, self.lanes)
+            return own.take(held, element, count, self.lanes)
+        a, b = (self._computed_of(f, values, self.lanes) for f in factors)
+        return self.emitter.multiply_add(a, b, held)
 
     def _reduce_across(self, at: dict[int, Any], env: Env) -> None:
         """Reductions from row to row, a group of columns at a time."""
@@ -554,6 +615,15 @@ class _Writer:
                 values[value] = self._computed(value, values, self.lanes)
             if value in self.graph.modes:
                 self._store(value, at, values[value], count)
+
+
+def _factors(graph: Graph, value: int) -> tuple[Expression, ...]:
+    """The factors of a sum of products; none of anything else."""
+    node = graph.node(value)
+    match node.reduction, node.expression:
+        case "sum", Call("mul", factors):
+            return factors
+    return ()
 
 
 def _no_operands(operand: int, step: int) -> Value:

@@ -18,6 +18,7 @@ from morello.kernels.gemv_axpy_bf16 import (
 )
 from morello.kernels.gemv_dot import GemvDot
 from morello.kernels.graph_rows import GraphRows
+from morello.kernels.graph_scalar import GraphScalar
 from morello.kernels.int_dot import IntDot
 from morello.kernels.int_dot_float import IntDotFloat
 from morello.kernels.interleave import Deinterleave, Interleave
@@ -324,6 +325,9 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "A graph without products of matrices, in one pass over rows in L1.",
             unroll=4,
+        ),
+        GraphScalar(
+            "graph_scalar", isa, "A graph at one element of each of its values, in L1."
         ),
         ReduceRows(
             "max_rows",

@@ -39,6 +39,7 @@ AVX2 = Target(
         "unary_rows",
         "binary_rows",
         "graph_rows",
+        "graph_scalar",
         "max_rows",
         "max_columns",
         "min_rows",

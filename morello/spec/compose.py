@@ -13,6 +13,7 @@ from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
 from morello.spec.embedding import Embedding
 from morello.spec.graphs import loops as rule
+from morello.spec.graphs.convolution import few_sizes, squeezed, without_padding
 from morello.spec.graphs.evaluate import bounded, evaluate
 from morello.spec.graphs.expression import Call, Expression
 from morello.spec.graphs.graph import NEUTRAL, Graph, canonical
@@ -128,6 +129,10 @@ class Compose(Kind):
         """The graph."""
         return self.value
 
+    def with_graph(self, graph: Graph) -> "Compose":
+        """The graph as it is: it is canonical where this one is."""
+        return Compose.of(graph)
+
     @cached_property
     def values(self) -> tuple[int, ...]:
         """The value of the graph that each operand is."""
@@ -169,7 +174,8 @@ class Compose(Kind):
     def products(self, operand: int) -> tuple[tuple[Embedding, int], ...]:
         """The products that an operand is in, and which of their operands it is."""
         own = self.values[operand]
-        found = (product(self.value, v) for v in self.value.contractions)
+        found = [product(self.value, v) for v in self.value.contractions]
+        found.append(squeezed(without_padding(self.value)))
         return tuple(
             (inner, inner.values.index(own))
             for inner in found
@@ -177,8 +183,11 @@ class Compose(Kind):
         )
 
     def is_batch(self, dim: int) -> bool:
-        """A dimension that every value has, beside others."""
+        """A dimension that every value has, beside others; of a convolution all but
+        those of the product of matrices that it is made of."""
         graph = self.value
+        if few_sizes(graph, dim):
+            return True
         values = [graph.dims_of(v) for v in range(graph.count)]
         return (
             graph.rank > 1

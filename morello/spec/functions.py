@@ -157,6 +157,11 @@ def neg(e: Elements, x: Any) -> Any:
     return e.multiply(x, e.constant(_F32, -1.0))
 
 
+def copy(e: Elements, x: Any) -> Any:
+    """x as it is."""
+    return x
+
+
 def square(e: Elements, x: Any) -> Any:
     """x²."""
     return e.multiply(x, x)
@@ -182,6 +187,7 @@ def _method(name: str) -> Callable[[Elements, Any, Any], Any]:
 
 
 UNARY: dict[str, Callable[[Elements, Any], Any]] = {
+    "copy": copy,
     "exp": exp,
     "gelu": gelu,
     "neg": neg,

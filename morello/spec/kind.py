@@ -188,6 +188,10 @@ class Kind(ABC):
         """What it computes, as a graph; None where `element` says all of it."""
         return None
 
+    def with_graph(self, graph: "Graph") -> "Kind":
+        """The kind of another graph, whose values are numbered alike."""
+        raise NotImplementedError(f"{self.label} is no graph")
+
     @property
     def values(self) -> tuple[int, ...]:
         """The value of the graph that each operand is."""

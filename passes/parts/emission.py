@@ -358,6 +358,17 @@ class MlirEmitter(Emitter):
             return index + by
         return arith.AddIOp(index, self._index(by)).result if by else index
 
+    def linear(self, terms: Sequence[tuple[Value, int]]) -> Value:
+        """`Emitter.linear`: what is known is added up here."""
+        known = sum(at * step for at, step in terms if isinstance(at, int))
+        total: Value = None
+        for at, step in terms:
+            if isinstance(at, int):
+                continue
+            scaled = arith.MulIOp(at, self._index(step)).result if step > 1 else at
+            total = scaled if total is None else arith.AddIOp(total, scaled).result
+        return known if total is None else self.offset(total, known)
+
     def again(self, index: Value) -> Value:
         """`Emitter.again`: assembly without a line, through which it passes."""
         number = ir.IntegerType.get_signless(64)

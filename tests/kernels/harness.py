@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from morello.dialect.memrefs import tile_extent
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
 from morello.machine import Target
@@ -23,6 +21,8 @@ from morello.machine.avx2 import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_kernel
 from morello.passes.parts.vector_ops import element_type
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array

@@ -38,7 +38,6 @@ from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
 from morello.search.storage.table_store import TableStore
 from morello.spec import Level, Limits, Spec, SpecKey
-from morello.spec.embedding import ONE
 from morello.spec.frame import Frame
 
 
@@ -342,10 +341,9 @@ class _Run:
 
         Args:
             key: of the hole.
-            dims: for each of its dimensions, that of the parent; `ONE` for one of one
-                element.
+            dims: for each of its dimensions, that of the parent (`Child.dims`).
         """
-        sizes = tuple((1,) if d == ONE else parent.sizes[d] for d in dims)
+        sizes = tuple(parent.sizes[d] if d >= 0 else ax.size_axis(-1 - d) for d in dims)
         known = self._known(key)
         return TableId(known.key, sizes, self._free(known, parent))
 

@@ -153,6 +153,7 @@ def _view(
     array: Array, axes: tuple[Any, ...], sizes: tuple[int, ...]
 ) -> tuple[Array, list[int]]:
     """A value with one axis for each dimension of the graph that it has."""
+    array = _padded(array, axes)
     dims: list[int] = []
     shape: list[int] = []
     strides: list[int] = []
@@ -163,6 +164,17 @@ def _view(
             shape.append(sizes[dim])
             strides.append(stride * step)
     return as_strided(array, shape, strides, writeable=False), dims
+
+
+def _padded(array: Array, axes: tuple[Any, ...]) -> Array:
+    """Zeros around an array that windows reach beyond."""
+    if not any(isinstance(axis, Window) and axis.is_padded for axis in axes):
+        return array
+    around = [
+        (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
+        for axis in axes
+    ]
+    return np.pad(array, around)
 
 
 def _spread(
@@ -345,6 +357,7 @@ def _bounded_mesh(
 
 
 _IN_F64: dict[str, Callable[[Array], Array]] = {
+    "copy": np.positive,
     "exp": np.exp,
     "gelu": lambda x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x**3))),
     "neg": np.negative,
@@ -358,7 +371,7 @@ _IN_F64: dict[str, Callable[[Array], Array]] = {
 }
 """The functions themselves, which those of f32 come near."""
 
-_EXACT = {"neg", "relu"}
+_EXACT = {"copy", "neg", "relu"}
 """Functions that round nothing."""
 
 _CANCELS = {"gelu": 2.0**-15, "tanh": 0.0, "silu": 2.0**-17}

@@ -16,6 +16,7 @@ from functools import lru_cache
 from morello.lazy import cached_property
 from morello.spec.graphs.expression import (
     Call,
+    Constant,
     Expression,
     Reference,
     references,
@@ -138,6 +139,17 @@ class Graph(HashedOnce):
             return tuple(u for u in self.node_values if value in self.below[u])
         return tuple(u for u in self.node_values if value in self.arguments(u))
 
+    @cached_property
+    def padded_dims(self) -> frozenset[int]:
+        """The dimensions of windows with padding."""
+        padded = (
+            axis
+            for axes in self.inputs
+            for axis in axes
+            if isinstance(axis, Window) and axis.is_padded
+        )
+        return axis_dims(padded)
+
     def is_map(self, value: int) -> bool:
         """Whether a value is a node that reduces nothing."""
         return self.is_node(value) and self.node(value).reduction == MAP
@@ -254,7 +266,11 @@ def _renamed(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:
     return tuple(
         place[axis]
         if isinstance(axis, int)
-        else Window(tuple(sorted((place[d], step) for d, step in axis.terms)))
+        else Window(
+            tuple(sorted((place[d], step) for d, step in axis.terms)),
+            axis.before,
+            axis.after,
+        )
         for axis in axes
     )
 
@@ -264,15 +280,37 @@ def canonical(graph: Graph) -> Part:
     """The form of a graph that is searched.
 
     Nodes that no output needs are dropped, equal nodes become one, and a map that one
-    map alone reads becomes a part of that.
+    map alone reads, or that is but an operation with a number, becomes a part of what
+    reads it. Of two arguments whose order means nothing a number is the second.
     """
     part = part_of(graph, graph.node_values, graph.outputs)
     while True:
-        simple = _inlined(_merged(part.graph))
+        simple = _inlined(_merged(_ordered(part.graph)))
         again = part_of(simple, simple.node_values, simple.outputs)
         if again.graph == part.graph:
             return part
         part = composed(part, again)
+
+
+_COMMUTATIVE = {"add", "mul", "maximum", "minimum"}
+
+
+def _ordered(graph: Graph) -> Graph:
+    """Numbers last, where the order of two arguments means nothing."""
+    nodes = tuple(
+        dataclasses.replace(node, expression=_numbers_last(node.expression))
+        for node in graph.nodes
+    )
+    return dataclasses.replace(graph, nodes=nodes)
+
+
+def _numbers_last(expression: Expression) -> Expression:
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(map(_numbers_last, expression.arguments))
+    if expression.function in _COMMUTATIVE and isinstance(arguments[0], Constant):
+        arguments = arguments[::-1]
+    return Call(expression.function, arguments)
 
 
 def composed(outer: Part, inner: Part) -> Part:
@@ -298,6 +336,36 @@ def _merged(graph: Graph) -> Graph:
     return dataclasses.replace(graph, nodes=tuple(nodes))
 
 
+def _may_vanish(graph: Graph, value: int, readers: list[int]) -> bool:
+    """Whether a map is written out where it is read: by one map, once; or, if it is but
+    one operation on a value and a number, by all readers. Products stay as they are."""
+    if _is_cheap(graph.node(value).expression):
+        return not any(_is_product(graph, reader) for reader in readers)
+    return (
+        len(readers) == 1
+        and graph.is_map(readers[0])
+        and graph.dims_of(value) == graph.dims_of(readers[0])
+    )
+
+
+def _is_cheap(expression: Expression) -> bool:
+    """Whether it is a value with another sign, or an operation on it and a number."""
+    match expression:
+        case Call("neg", (Reference(),)):
+            return True
+        case Call(name, (Reference(), Constant()) | (Constant(), Reference())):
+            return name != "div" or isinstance(expression.arguments[1], Constant)
+    return False
+
+
+def _is_product(graph: Graph, value: int) -> bool:
+    """Whether a node is a sum of products, whose factors stay values."""
+    match graph.node(value):
+        case Node(reduction="sum", expression=Call("mul")):
+            return True
+    return False
+
+
 def _inlined(graph: Graph) -> Graph:
     """Maps that only one map reads, once, written out there."""
     needed = {out.value for out in graph.outputs}
@@ -312,9 +380,8 @@ def _inlined(graph: Graph) -> Graph:
         for v in graph.node_values
         if graph.is_map(v)
         and v not in graph.modes
-        and len(readers.get(v, ())) == 1
-        and graph.is_map(readers[v][0])
-        and graph.dims_of(v) == graph.dims_of(readers[v][0])
+        and v in readers
+        and _may_vanish(graph, v, readers[v])
     }
 
     def leaf(value: int) -> Expression:

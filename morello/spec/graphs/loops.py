@@ -6,7 +6,8 @@ Tiles along a dimension are Specs of the same graph if
 2. every node that reduces it is an output that accumulates;
 3. every node that lacks it altogether is a map: no reduction is computed again;
 4. a node that reduces it and that others depend on is a maximum, and these can be
-   rescaled when it grows.
+   rescaled when it grows;
+5. no window has it whose array has padding: tiles at the border would be others.
 """
 
 from functools import lru_cache
@@ -18,6 +19,8 @@ from morello.spec.graphs.graph import Graph, Output
 @lru_cache(maxsize=65536)
 def loops(graph: Graph, dim: int) -> bool:
     """Whether tiles along a dimension are Specs of the same graph."""
+    if dim in graph.padded_dims:
+        return False
     for out in graph.outputs:
         reduces = dim in graph.node(out.value).reduced
         if not reduces and dim not in graph.dims_of(out.value):

@@ -69,6 +69,77 @@ def _attention(dims: dict[str, int], options: Options) -> str:
     )
 
 
+def _conv(dims: dict[str, int], options: Options) -> str:
+    pad, stride, dilation, groups = (
+        _count(options, name, least, default)
+        for name, least, default in (
+            ("pad", 0, 0),
+            ("stride", 1, 1),
+            ("dilation", 1, 1),
+            ("groups", 1, 1),
+        )
+    )
+    layout = options.pop("layout", "nchw")
+    if layout not in ("nchw", "nhwc"):
+        raise SpecError(f"option layout={layout}", "write layout=nchw or layout=nhwc")
+    for name in ("c", "f"):
+        if dims[name] % groups:
+            raise SpecError(
+                f"{groups} groups do not share {name} = {dims[name]} evenly",
+                "use a divisor",
+            )
+    rows, columns = (
+        _window(dims[size], dims[tap], pad, stride, dilation)
+        for size, tap in (("h", "fh"), ("w", "fw"))
+    )
+    for name, size in (("u", rows[0]), ("v", columns[0])):
+        if size < 1:
+            raise SpecError(
+                f"the filter {dims['fh']}x{dims['fw']} does not fit the input "
+                f"{dims['h']}x{dims['w']}",
+                "give pad=…, or a smaller filter",
+            )
+        dims[name] = size
+    step = "" if stride == 1 else f"{stride}*"
+    tap = "" if dilation == 1 else f"{dilation}*"
+    row = _axis(f"{step}u+{tap}i", pad, rows[1])
+    column = _axis(f"{step}v+{tap}j", pad, columns[1])
+    dims["i"], dims["j"] = dims["fh"], dims["fw"]
+    n = "n," if dims["n"] > 1 else ""
+    dims["g"], dims["c"], dims["f"] = groups, dims["c"] // groups, dims["f"] // groups
+    g = "g," if groups > 1 else ""
+    f, c = ("f,", "c,")
+    if groups > 1 and dims["c"] == dims["f"] == 1:  # depthwise
+        f = c = ""
+        if layout == "nhwc":  # vectors lie along groups
+            return f"y[{n}u,v,g]=sum(w[i,j,g]*x[{n}{row},{column},g])"
+    if layout == "nhwc":
+        return (
+            f"y[{n}u,v,{g}{f}]=sum(w[{g}{f}i,j,{c}]*x[{n}{row},{column},{g}{c}])"
+        ).replace(",]", "]")
+    return f"y[{n}{g}{f}u,v]=sum(w[{g}{f}{c}i,j]*x[{n}{g}{c}{row},{column}])"
+
+
+def _window(
+    size: int, taps: int, pad: int, stride: int, dilation: int
+) -> tuple[int, int]:
+    """The outputs along an axis, and the places after its last element."""
+    reach = dilation * (taps - 1) + 1
+    count = (size + 2 * pad - reach) // stride + 1
+    return count, (count - 1) * stride + reach - pad - size
+
+
+def _axis(text: str, before: int, after: int) -> str:
+    return f"pad({text},{before},{after})" if before or after else text
+
+
+def _count(options: Options, name: str, least: int, default: int) -> int:
+    text = options.pop(name, str(default))
+    if not text.isascii() or not text.isdigit() or not least <= int(text) < 1 << 16:
+        raise SpecError(f"option {name}={text}", f"write {name}={max(least, 1)}")
+    return int(text)
+
+
 def _eps(options: Options) -> float:
     text = options.pop("eps", "1e-05")
     try:
@@ -112,6 +183,12 @@ SHORT_NAMES = {
             "softmax(Q·Kᵀ/sqrt(d))·V of each of b heads.",
             _attention,
             optional=1,
+        ),
+        ShortName(
+            "conv",
+            ("n", "c", "h", "w", "f", "fh", "fw"),
+            "Filters w over images x.",
+            _conv,
         ),
     )
 }
@@ -184,11 +261,12 @@ def _reordered(
     """The sizes in the order of a name, where its graph is ``text``."""
     names = short.dims[optional:]
     # The order does not depend on the sizes, but for dimensions of size 1.
+    # A convolution has other dimensions than sizes, and no way back.
     probe = dict.fromkeys(short.dims, 2) | dict.fromkeys(short.dims[:optional], 1)
     graph, known = parse_named(short.text(probe, {}))
     by_number = {number: name for name, number in known.dims.items()}
     order = [by_number[dim] for dim in canonical(graph).dims]
-    if len(order) != len(names):
+    if {*order} != {*names}:
         return None
     by_name = dict(zip(order, sizes, strict=True))
     given = tuple(by_name[name] for name in names)

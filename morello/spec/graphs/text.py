@@ -3,9 +3,11 @@
 Statements are joined by ``;``. Each defines a node; ``sum``, ``max`` and ``min`` of one
 argument reduce it over the dimensions that the node lacks. An input is named by its
 first use, which gives its axes; later the indices may be left out. An axis is a
-dimension, or a window such as ``2*u+i``. ``out y[…]=`` makes a node an output, and
-``out y[…]+=`` one that is added to; a node that nothing reads is an output in any case.
-Expressions have ``+ - * /``, numbers, and the functions of `morello/spec/functions.py`.
+dimension, or a window such as ``2*u+i``; ``pad(2*u+i,3,2)`` reaches 3 places before the
+first element and 2 after the last, which are 0. ``out y[…]=`` makes a node an output,
+and ``out y[…]+=`` one that is added to; a node that nothing reads is an output in any
+case. Expressions have ``+ - * /``, numbers, and the functions of
+`morello/spec/functions.py`.
 """
 
 import ast
@@ -267,15 +269,23 @@ class _Reader:
 
     def _axis(self, tree: ast.expr) -> Axis:
         terms: dict[int, int] = {}
+        match tree:
+            case ast.Call(ast.Name("pad"), [inner, before, after], []):
+                self._terms(inner, terms)
+                around = self._padding(before), self._padding(after)
+                return Window(tuple(sorted(terms.items())), *around)
+        self._terms(tree, terms)
+        if len(terms) == 1 and list(terms.values()) == [1]:
+            return next(iter(terms))
+        return Window(tuple(sorted(terms.items())))
+
+    def _terms(self, tree: ast.expr, terms: dict[int, int]) -> None:
         parts: list[ast.expr] = []
         while isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
             parts.append(tree.right)
             tree = tree.left
         for part in (tree, *reversed(parts)):
             self._part(part, terms)
-        if len(terms) == 1 and list(terms.values()) == [1]:
-            return next(iter(terms))
-        return Window(tuple(sorted(terms.items())))
 
     def _part(self, tree: ast.expr, terms: dict[int, int]) -> None:
         match tree:
@@ -288,6 +298,17 @@ class _Reader:
                     f"'{_unparsed(tree)}' is no axis",
                     "write a dimension, or a window such as 2*u+i",
                 )
+
+    def _padding(self, tree: ast.expr) -> int:
+        match tree:
+            case ast.Constant(int() as count) if 0 <= count < 1 << 20:
+                return count
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() as count)):
+                return -min(count, 1 << 20)
+        raise self._error(
+            f"'{_unparsed(tree)}' is no number of places",
+            f"write 0 to {(1 << 20) - 1}, or a negative one to reach less far",
+        )
 
     def _term(self, name: str, step: int, terms: dict[int, int]) -> None:
         if not 1 <= step < 1 << 20:
@@ -486,4 +507,5 @@ def axis_text(axis: Axis) -> str:
     if isinstance(axis, int):
         return f"d{axis}"
     terms = (f"d{dim}" if step == 1 else f"{step}*d{dim}" for dim, step in axis.terms)
-    return "+".join(terms)
+    text = "+".join(terms)
+    return f"pad({text},{axis.before},{axis.after})" if axis.is_padded else text
