@@ -1,5 +1,6 @@
 """Random graphs: valid ones of every form, and the same graph under other numbers."""
 
+import dataclasses
 import itertools
 import random
 
@@ -155,7 +156,9 @@ def _axes(axes: tuple[Axis, ...], dims: dict[int, int]) -> tuple[Axis, ...]:
     return tuple(
         dims[axis]
         if isinstance(axis, int)
-        else Window(tuple(sorted((dims[d], step) for d, step in axis.terms)))
+        else dataclasses.replace(
+            axis, terms=tuple(sorted((dims[d], step) for d, step in axis.terms))
+        )
         for axis in axes
     )
 

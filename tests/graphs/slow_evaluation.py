@@ -50,7 +50,11 @@ def _mesh(
             else index[axis]
             for axis in graph.axes(value)
         )
-        found: Array = values[value][at]
+        around = [
+            (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
+            for axis in graph.axes(value)
+        ]
+        found: Array = np.pad(values[value], around)[at]
         return found
 
     shape = tuple(sizes[d] for d in dims)

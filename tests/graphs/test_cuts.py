@@ -20,11 +20,12 @@ from tests.graphs.tiles import Values, outputs_of
 pytestmark = pytest.mark.quick
 
 SIZES = {"b": 2, "r": 3, "q": 3, "m": 3, "n": 5, "k": 4, "j": 2, "d": 2, "e": 3}
+IMAGES = {"c": 2, "h": 5, "w": 6, "f": 3, "fh": 3, "fw": 2}
 
 
 def _short(name: str) -> Graph:
     options: Options = {}
-    return canonical(parse_graph(SHORT_NAMES[name].text(SIZES, options))).graph
+    return canonical(parse_graph(SHORT_NAMES[name].text(SIZES | IMAGES, options))).graph
 
 
 def _names(graph: Graph, values: tuple[int, ...]) -> str:

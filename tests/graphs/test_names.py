@@ -51,6 +51,38 @@ def _attention(v: By) -> Array:
     return found
 
 
+def _conv(v: By, pad: int = 0, stride: int = 1, dilation: int = 1) -> Array:
+    """Of images n x c x h x w, in one group, tap by tap."""
+    w, x = v["w"], v["x"]
+    x = x if x.ndim == len("nchw") else x[None]
+    x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    rows, columns = (
+        (size - dilation * (taps - 1) - 1) // stride + 1
+        for size, taps in zip(x.shape[2:], w.shape[2:], strict=True)
+    )
+    found = np.zeros((x.shape[0], w.shape[0], rows, columns))
+    for i, j in np.ndindex(*w.shape[2:]):
+        part = x[:, :, dilation * i :, dilation * j :]
+        part = part[:, :, ::stride, ::stride][:, :, :rows, :columns]
+        found += np.einsum("fc,ncuv->nfuv", w[:, :, i, j], part)
+    return found
+
+
+def _by_group(v: By, pad: int) -> Array:
+    pairs = zip(v["w"], v["x"], strict=True)
+    return np.stack([_conv({"w": w, "x": x}, pad)[0] for w, x in pairs])
+
+
+def _depthwise(v: By, pad: int) -> Array:
+    one = {"w": v["w"][:, None, None], "x": v["x"][:, None]}
+    return _by_group(one, pad)[:, 0]
+
+
+def _channels_last(v: By, pad: int) -> Array:
+    w, x = np.moveaxis(v["w"], -1, 1), np.moveaxis(v["x"], -1, 0)
+    return np.moveaxis(_conv({"w": w, "x": x}, pad)[0], 0, -1)
+
+
 MEANING: dict[str, Callable[[By], Array]] = {
     "softmax:5x9:f32": lambda v: _softmax(v["x"]),
     "layer_norm:5x9:f32": lambda v: _layer_norm(v["x"], 1e-5) * v["g"] + v["b"],
@@ -64,6 +96,13 @@ MEANING: dict[str, Callable[[By], Array]] = {
     "chain:5x7x6x4:f32": lambda v: v["a"] @ v["b"] @ v["c"],
     "attention:5x9x4x6:f32": _attention,
     "attention:3x5x9x4x6:f32": _attention,
+    "conv:2x3x6x7x4x3x2:f32": _conv,
+    "conv:1x3x6x7x4x3x3:f32:pad=1": lambda v: _conv(v, pad=1)[0],
+    "conv:1x3x9x8x4x3x3:f32:pad=2:stride=2": lambda v: _conv(v, 2, 2)[0],
+    "conv:1x3x9x8x4x3x3:f32:dilation=2": lambda v: _conv(v, dilation=2)[0],
+    "conv:1x6x6x7x4x3x3:f32:groups=2:pad=1": lambda v: _by_group(v, 1),
+    "conv:1x5x6x7x5x3x3:f32:groups=5:pad=1": lambda v: _depthwise(v, 1),
+    "conv:1x3x6x7x4x3x3:f32:pad=1:layout=nhwc": lambda v: _channels_last(v, 1),
 }
 """Specs, and what they compute in NumPy, from the inputs by their names."""
 
@@ -129,7 +168,9 @@ def test_every_name_has_its_meaning_here(name: str) -> None:
     assert any(text.startswith(f"{name}:") for text in MEANING)
 
 
-@pytest.mark.parametrize("text", [t for t in MEANING if "eps" not in t])
+@pytest.mark.parametrize(
+    "text", [t for t in MEANING if "eps" not in t and "conv" not in t]
+)
 def test_names_are_printed_as_they_are_read(text: str) -> None:
     assert print_spec(parse_spec(text, HAVE), HAVE) == text
 
@@ -152,7 +193,7 @@ def test_a_graph_that_has_a_name_is_printed_by_it() -> None:
     assert print_spec(parse_spec(text, HAVE), HAVE) == "chain:4x6x5x7:f32"
 
 
-@pytest.mark.parametrize("name", SHORT_NAMES)
+@pytest.mark.parametrize("name", [name for name in SHORT_NAMES if name != "conv"])
 def test_sizes_stand_in_the_order_of_the_name(name: str) -> None:
     """Each operand has the extents that the dimensions of its text have."""
     short = SHORT_NAMES[name]
@@ -184,6 +225,20 @@ def test_one_head_needs_no_dimension_of_its_own() -> None:
         ("rms_norm:8x9:f32:eps=2", "option eps=2; write a small number, as eps=1e-5"),
         ("rms_norm:8x9:f32:eps=nan", "option eps=nan; write a small number"),
         ("softmax:8x9:f32:eps=1e-5", "eps"),
+        (
+            "conv:1x3x6x7x4x3x3:f32:layout=hwcn",
+            "option layout=hwcn; write layout=nchw or layout=nhwc",
+        ),
+        (
+            "conv:1x3x6x7x4x3x3:f32:groups=2",
+            "2 groups do not share c = 3 evenly; use a divisor",
+        ),
+        (
+            "conv:1x3x6x7x4x9x3:f32",
+            "the filter 9x3 does not fit the input 6x7; give pad=…, or a smaller "
+            "filter",
+        ),
+        ("conv:1x3x6x7x4x3x3:f32:stride=0", "option stride=0; write stride=1"),
         ("softmax:8x9:bf16", "compose has no dtype bf16; use f32"),
         (
             "compose:8x9:f32",

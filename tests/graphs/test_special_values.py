@@ -144,7 +144,7 @@ def test_rows_without_a_softmax_are_nan_and_leave_others_alone(name: str) -> Non
 
 @pytest.mark.parametrize("columns", [17, 31, 33])
 def test_tiles_of_one_column_and_more(columns: int) -> None:
-    """Remainders of 1 and 15: the last tile has the maximum, or all but it is masked."""
+    """Remainders of 1 and 15: the maximum is last, or all but it is masked."""
     kernel = online_softmax(2, columns)
     rows = np.stack([np.linspace(-3, 4, columns), np.full(columns, -INF)])
     rows[1, -1] = 2.0

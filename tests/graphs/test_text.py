@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from morello.errors import SpecError
 from morello.spec import Limits, parse_spec
+from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import Graph, Node, Output, parse_graph, print_graph
 from morello.spec.graphs.expression import Call, Constant, Reference
 from morello.spec.graphs.graph import canonical
@@ -173,6 +174,11 @@ def _refused(text: str) -> str:
             "step, as 2*u",
         ),
         (
+            "y[m]=sum(x[pad(m+i,1.5,0)]*w[i])",
+            "'y[m]=sum(x[pad(m+i,1.5,0)]*w[i])' of a graph: '1.5' is no number of "
+            "places; write 0 to 1048575, or a negative one to reach less far",
+        ),
+        (
             "y[m]=x[m]*True",
             "'y[m]=x[m]*True' of a graph: 'True' is no number; write 1.0 or 0.0",
         ),
@@ -188,9 +194,8 @@ def _refused(text: str) -> str:
         ),
         (
             "y[m]=tan(x[m])",
-            "'y[m]=tan(x[m])' of a graph: there is no function 'tan'; use one of exp, "
-            "gelu, neg, relu, rsqrt, sigmoid, silu, sqrt, square, tanh, add, div, "
-            "maximum, minimum, mul, sub; did you mean 'tanh'?",
+            "'y[m]=tan(x[m])' of a graph: there is no function 'tan'; use one of "
+            f"{', '.join([*UNARY, *BINARY])}; did you mean 'tanh'?",
         ),
         (
             "y[m]=exp(x[m],x)",
