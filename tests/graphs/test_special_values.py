@@ -21,8 +21,6 @@ INF, NAN, MAX = np.inf, np.nan, float(np.finfo(np.float32).max)
 COLUMNS = 40
 """Of a row: two tiles of 16 and a remainder."""
 
-SOFTMAX = f"softmax:ROWSx{COLUMNS}:f32"
-
 ONLINE_ROWS = """
   transform.named_sequence @__transform_main(
       %root: !transform.any_op {transform.readonly}) {
@@ -31,9 +29,10 @@ ONLINE_ROWS = """
     %state:2 = "morello_transform.cut"(%all) {nodes = "v0,v1,v2", again = "v1",
       level = "L1", layout = #morello.layout<"[0]">}
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    %adding:3 = "morello_transform.to_accum"(%state#0) : (!transform.any_op)
-      -> (!transform.any_op, !transform.any_op, !transform.any_op)
-    %tiles:2 = "morello_transform.split"(%adding#2) {dim = "d1", size = 16 : i64}
+    %adding:5 = "morello_transform.to_accum"(%state#0) : (!transform.any_op)
+      -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op,
+          !transform.any_op)
+    %tiles:2 = "morello_transform.split"(%adding#4) {dim = "d1", size = 16 : i64}
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     %parts:4 = "morello_transform.online"(%tiles#0) {value = "v0"} : (!transform.any_op)
       -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
