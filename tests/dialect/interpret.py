@@ -151,12 +151,19 @@ def subview(op: ir.Operation, operands: list[Any]) -> Array:
     sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
     mark = ir.ShapedType.get_dynamic_stride_or_offset()
     offsets = [dynamic.pop(0) if o == mark else o for o in fixed]
-    for offset, size, extent in zip(offsets, sizes, array.shape, strict=False):
-        assert 0 <= offset <= offset + size <= extent
-    view: Array = array[
-        tuple(slice(o, o + s) for o, s in zip(offsets, sizes, strict=True))
+    steps = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
+    ends = [
+        offset + (size - 1) * step + 1
+        for offset, size, step in zip(offsets, sizes, steps, strict=True)
     ]
-    return view
+    for offset, end, extent in zip(offsets, ends, array.shape, strict=False):
+        assert 0 <= offset <= end <= extent
+    view: Array = array[tuple(map(slice, offsets, ends, steps))]
+    # Elements of registers have dimensions of their own.
+    shape = (*ir.MemRefType(op.result.type).shape, *view.shape[len(sizes) :])
+    reduced = view.reshape(shape)
+    assert np.shares_memory(reduced, array)
+    return reduced
 
 
 def allocated(kind: ir.MemRefType, rng: np.random.Generator) -> Array:

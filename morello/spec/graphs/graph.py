@@ -337,15 +337,16 @@ def _merged(graph: Graph) -> Graph:
 
 
 def _may_vanish(graph: Graph, value: int, readers: list[int]) -> bool:
-    """Whether a map is written out where it is read: by one map, once; or, if it is but
-    one operation on a value and a number, by all readers. Products stay as they are."""
+    """Whether a map is written out where it is read: by one node, for each of its
+    elements once; or, if it is but one operation on a value and a number, by all
+    readers. Products stay as they are."""
     if _is_cheap(graph.node(value).expression):
         return not any(_is_product(graph, reader) for reader in readers)
-    return (
-        len(readers) == 1
-        and graph.is_map(readers[0])
-        and graph.dims_of(value) == graph.dims_of(readers[0])
-    )
+    if len(readers) > 1 or _is_product(graph, readers[0]):
+        return False
+    reader = readers[0]
+    mesh = graph.dims_of(reader) | {*graph.node(reader).reduced}
+    return graph.dims_of(value) == mesh
 
 
 def _is_cheap(expression: Expression) -> bool:
