@@ -78,9 +78,13 @@ class Graph(HashedOnce):
     @cached_property
     def rank(self) -> int:
         """The number of dimensions."""
-        every = {d for v in range(self.count) for d in self.dims_of(v)}
-        every |= {d for node in self.nodes for d in node.reduced}
-        return max(every, default=-1) + 1
+        return max(self.every_dim, default=-1) + 1
+
+    @cached_property
+    def every_dim(self) -> frozenset[int]:
+        """The dimensions of all values."""
+        kept = {d for v in range(self.count) for d in self.dims_of(v)}
+        return frozenset(kept | {d for node in self.nodes for d in node.reduced})
 
     @cached_property
     def count(self) -> int:
