@@ -101,8 +101,16 @@ def test_rules_do_not_depend_on_numbers(seed: int) -> None:
             "a[m]=sum(x[m,n]);b[m]=sum(x);y[m,n]=x*a+b",
             "a[m]=sum(x[m,n]);y[m,n]=x*a+a",
         ),
-        # A map that one map alone reads becomes a part of it.
+        # A map that one node alone reads, each element once, becomes a part of it.
         ("t[m,n]=exp(x[m,n]);y[m,n]=t*w[n]", "y[m,n]=exp(x[m,n])*w[n]"),
+        ("t[m,n]=exp(x[m,n]);y[m]=sum(t)", "y[m]=sum(exp(x[m,n]))"),
+        # So does an operation with a number, for all who read it.
+        (
+            "t[m]=2*w[m];y[m,n]=x[m,n]*t;z[m]=exp(t)",
+            "y[m,n]=x[m,n]*(w[m]*2);z[m]=exp(w*2)",
+        ),
+        # Numbers come last.
+        ("y[m]=2+x[m]", "y[m]=x[m]+2"),
         (
             "t[m,n]=x[m,n]+b[n];u[m,n]=relu(t);y[m,n]=neg(u)",
             "y[m,n]=neg(relu(x[m,n]+b[n]))",
@@ -125,8 +133,8 @@ def test_nodes_that_no_output_needs_are_dropped() -> None:
     [
         # Several nodes read it.
         "t[m,n]=exp(x[m,n]);a[m]=sum(t);y[m,n]=t*a",
-        # A reduction reads it: it may be kept.
-        "t[m,n]=exp(x[m,n]);y[m]=sum(t)",
+        # A product reads it.
+        "t[m,n]=exp(x[m,n]);y[m,k]=sum(t*w[n,k])",
         # It lacks a dimension: it would be computed again.
         "t[n]=exp(w[n]);y[m,n]=x[m,n]*t",
         # It is an output.
