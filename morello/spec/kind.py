@@ -203,6 +203,11 @@ class Kind(ABC):
         return ()
 
     @property
+    def has_several_products(self) -> bool:
+        """Whether it holds several products, one after another."""
+        return self.contractions > 1
+
+    @property
     def contractions(self) -> int:
         """How many products it holds, one after another: where there are several, the
         search brings no operand to L1, which is for what has one."""
