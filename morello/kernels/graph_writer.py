@@ -3,6 +3,7 @@
 Written from the expressions of the nodes, for `GraphRows`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,10 @@ from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
+
+MOST_TAPS = 16
+"""Places of reduced dimensions that are written out, as the taps of a filter are: of
+more, the loop costs little."""
 
 Env = dict[int, Value]
 """Values that are computed already."""
@@ -41,6 +46,10 @@ class GraphWriter:
         self.graph, self.plan, self.inner = kind.value, plan, inner
         self.buffers = dict(zip(kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)
+        across = sorted(plan.reduced - {inner})
+        few = math.prod(spec.sizes[d] for d in across) <= MOST_TAPS
+        self.taps = frozenset(across if few else ())
+        """The reduced dimensions whose places are written out one by one."""
         self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
         self.reductions = [
             v for v in self.graph.node_values if self.graph.node(v).reduced
@@ -67,7 +76,7 @@ class GraphWriter:
             return body(dict(at), carried)
         dim, rest = dims[0], dims[1:]
         size = self.spec.sizes[dim]
-        if size == 1 or self.registers:
+        if size == 1 or self.registers or dim in self.taps:
             for place in range(size):
                 carried = self._nest(rest, {**at, dim: place}, carried, body)
             return carried
