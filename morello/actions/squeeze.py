@@ -87,4 +87,6 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
                 "dimension that would vanish: move it to another layout first"
             )
         tensors.append(form)
+    if not found.kind.has_dtypes(tuple(tensor.dtype for tensor in tensors)):
+        return f"{found.kind.label} has no such dtypes"
     return Squeezed(found, SpecKey(found.kind, tuple(tensors), key.serial))

@@ -59,7 +59,9 @@ class GraphScalar(Kernel):
         for value in range(graph.count):
             origin = (0,) * len(graph.axes(value))
             if not graph.is_node(value):
-                found[value] = emitter.load_element(buffers[value], origin)
+                element = emitter.load_element(buffers[value], origin)
+                dtype = buffers[value].tensor.dtype
+                found[value] = emitter.convert(element, dtype, _F32)
                 continue
             node = graph.node(value)
             result = computed(node.expression, elements, found.__getitem__)
@@ -69,7 +71,9 @@ class GraphScalar(Kernel):
             found[value] = result
         for value in graph.modes:
             origin = (0,) * len(graph.axes(value))
-            emitter.store_element(found[value], buffers[value], origin)
+            dtype = buffers[value].tensor.dtype
+            element = emitter.convert(found[value], _F32, dtype)
+            emitter.store_element(element, buffers[value], origin)
 
 
 def _is_relative(graph: Graph) -> bool:

@@ -305,6 +305,10 @@ class Kind(ABC):
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
 
+    def has_dtypes(self, dtypes: tuple[Dtype, ...]) -> bool:
+        """Whether a mix of dtypes has a meaning."""
+        return _is_legal(self, dtypes)
+
     def legal_dtypes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Every mix of dtypes that has a meaning."""
         return _legal_dtypes(self)
