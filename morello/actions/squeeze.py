@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
+from morello.actions.move import Move
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import Level, SpecKey
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.convolution import squeezed
@@ -51,6 +52,14 @@ class Squeeze(Action):
         sizes = tuple(1 if dim == ONE else frame.sizes[dim] for dim in dims)
         body = Frame(found.key, sizes, frame.limits)
         return Expansion(conditions, 0, (Child("body", body, 1, dims),))
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Those that the product of matrices may take."""
+        found = squeezed_key(key)
+        if isinstance(found, str):
+            return frozenset()
+        return Move.levels_taken(found.key, target)
 
     @classmethod
     def candidates(

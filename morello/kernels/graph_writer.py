@@ -346,7 +346,7 @@ class GraphWriter:
         width = len(carried) // len(places)
         for i, (column, length) in enumerate(places):
             here = {**at, self.inner: column}
-            values = dict(env)
+            values = self._beside(env, here, length)
             for place, own in enumerate(running):
                 vector = carried[i * width + place]
                 if self.graph.modes.get(own.value):
@@ -354,6 +354,20 @@ class GraphWriter:
                     vector = own.pair(held, vector)
                 values[own.value] = vector
             self._late(values, here, length)
+
+    def _beside(self, env: Env, at: dict[int, Any], count: int) -> Env:
+        """The scalars of a row, and the vectors that have no reduced dimension: what
+        depends on reductions may read them."""
+        found = dict(env)
+        for value in range(self.graph.count):
+            dims = self.graph.dims_of(value)
+            if value in found or value in self.plan.late or dims & self.plan.reduced:
+                continue
+            if self.graph.is_node(value):
+                found[value] = self._computed(value, found, self.lanes)
+            else:
+                found[value] = self._load(value, at, count)
+        return found
 
     def _scalars_within(self, at: dict[int, Any], env: Env) -> Env:
         """The values that lack the dimension along vectors, and have one that is

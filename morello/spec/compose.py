@@ -94,7 +94,8 @@ class Compose(Kind):
         if len(sizes) != len(names.dims):
             raise SpecError(
                 f"the graph has {len(names.dims)} dimensions "
-                f"({','.join(names.dims)}) but {len(sizes)} sizes"
+                f"({','.join(names.dims)}) but {len(sizes)} sizes",
+                "give one for each, in this order",
             )
         part, order = canonical(graph), size_order(names)
         return cls(print_graph(part.graph)), tuple(sizes[order[d]] for d in part.dims)
