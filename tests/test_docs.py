@@ -93,6 +93,12 @@ def test_the_example_runs(user: Environment) -> None:
     assert out.endswith("replayed to the same bytes\n")
 
 
+def test_the_example_of_attention_runs(user: Environment) -> None:
+    out = _run(sys.executable, "examples/attention.py", env=user)
+    assert out.endswith("masked keys weigh nothing\n")
+    assert "stays in L1" in out or "stays in L2" in out
+
+
 def test_the_python_of_the_readme_runs(user: Environment) -> None:
     (block,) = _blocks(README, "python")
     out = _run(sys.executable, "-c", block, env=user)
