@@ -66,6 +66,9 @@ _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 _free.restype = None
 
+_NO_RANK = -1
+"""A rank that no array has."""
+
 
 class CallTable:
     """The table of one native function; it owns the function's workspaces.
@@ -113,7 +116,11 @@ class CallTable:
 def _entry(parameter: Parameter) -> list[int]:
     """The checked fields of one argument; see `Word.ENTRIES`."""
     flags = C_CONTIGUOUS | ALIGNED | (WRITEABLE if parameter.is_output else 0)
-    entry = [id(parameter.dtype), flags, parameter.nbytes, len(parameter.shapes)]
+    entry = [id(parameter.dtype), flags, parameter.nbytes]
+    if parameter.strides:
+        # Machine code reads no strides: Python checks arrays with gaps.
+        return [*entry, 1, _NO_RANK]
+    entry.append(len(parameter.shapes))
     for shape in parameter.shapes:
         entry += [len(shape), *shape]
     return entry

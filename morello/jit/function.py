@@ -270,12 +270,15 @@ class NativeFunction:
         shape = output.shape
         if output.alternatives:
             taken = [
-                getattr(array, "shape", None) in parameter.alternatives
+                getattr(array, "shape", None) in parameter.shorter
                 for parameter, array in zip(self.parameters, inputs, strict=False)
                 if parameter.alternatives
             ]
             if taken and all(taken):
                 shape = output.alternatives[0]
+        if output.strides:
+            strides = output.strides[len(output.shape) - len(shape) :]
+            return new_arrays.strided(shape, strides, output.dtype)
         return new_arrays.empty(shape, output.dtype)
 
     def _usage(self) -> str:
