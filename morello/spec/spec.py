@@ -299,7 +299,8 @@ def check_leading(
         )
     if leading >= MAX_SIZE:
         raise SpecError(
-            f"the leading dimension {leading} of operand '{name}' is not below {MAX_SIZE}"
+            f"the leading dimension {leading} of operand '{name}' is not below "
+            f"{MAX_SIZE}"
         )
     row = tensor.layout.physical_shape(shape)[-1]
     if leading <= row or tensor.contiguous:

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from morello.machine import AVX2, find_target
 from morello.mlir import ir
 from morello.spec import Array, Spec, parse_spec, print_spec
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
+from tests.quality.compiled import unsearched
 
 SPECS = (
     "matmul:33x40x56:f32:lhs=ld64:rhs=ld100:out=ld77",
@@ -71,7 +73,15 @@ def test_nothing_but_rows_is_touched(text: str, threads: int) -> None:
     kernel = morello.compile(text, threads=threads)
     assert kernel.text == print_spec(parse_spec(text, AVX2.limits), AVX2.limits)
     for side in ("start", "end"):
-        check_in_child(lambda side=side: _check_call(kernel, side, 3))
+        check_in_child(partial(_check_call, kernel, side, 3))
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_random_programs_touch_nothing_but_rows(text: str) -> None:
+    for seed in range(4):
+        kernel = unsearched(text, seed)
+        for side in ("start", "end"):
+            check_in_child(partial(_check_call, kernel, side, seed))
 
 
 @pytest.mark.parametrize("text", SPECS)
