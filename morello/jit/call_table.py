@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.jit.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from morello.jit.array_layout import ALIGNED, WRITEABLE
 from morello.jit.parameter import Parameter
 from morello.machine.processors import processors
 
@@ -45,7 +45,8 @@ class Word(enum.IntEnum):
     """From here on: for each parameter the address of its entry.
 
     An entry has: address of the dtype; flags that must be set; bytes of the elements;
-    number of shapes; then for each shape its rank and its sizes.
+    number of forms; then for each form its rank, its sizes, and its strides in bytes,
+    which do not matter where a size is 1.
     """
 
 
@@ -65,9 +66,6 @@ os.register_at_fork(after_in_child=_nobody_is_busy)
 _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 _free.restype = None
-
-_NO_RANK = -1
-"""A rank that no array has."""
 
 
 class CallTable:
@@ -115,14 +113,11 @@ class CallTable:
 
 def _entry(parameter: Parameter) -> list[int]:
     """The checked fields of one argument; see `Word.ENTRIES`."""
-    flags = C_CONTIGUOUS | ALIGNED | (WRITEABLE if parameter.is_output else 0)
-    entry = [id(parameter.dtype), flags, parameter.nbytes]
-    if parameter.strides:
-        # Machine code reads no strides: Python checks arrays with gaps.
-        return [*entry, 1, _NO_RANK]
-    entry.append(len(parameter.shapes))
-    for shape in parameter.shapes:
-        entry += [len(shape), *shape]
+    flags = ALIGNED | (WRITEABLE if parameter.is_output else 0)
+    forms = parameter.forms
+    entry = [id(parameter.dtype), flags, parameter.nbytes, len(forms)]
+    for shape, strides in forms:
+        entry += [len(shape), *shape, *strides]
     return entry
 
 
