@@ -218,7 +218,8 @@ class Kernel:
         self.library(name).save(path)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.text} for {self.target.name}>"
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"<kernel {self.text} for {self.target.name}, {threads}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = Parts(self._stages, self._engine.compiled, self.times, self._settled)

@@ -1,12 +1,13 @@
 """The command line of ``morello-opt``, spelled as mlir-opt's."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from morello.passes.pipelines.pass_flag import PassFlag
-from morello.tools.input_output import UsageError
+from morello.tools.input_output import UsageError, printable
 from morello.tools.split_input import MARKER
 
 _EXAMPLES = """\
@@ -129,6 +130,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(
             f"morello-opt: error: {message}", "morello-opt --help lists the flags"
         )
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        stream = file or sys.stdout
+        super()._print_message(printable(message, stream), stream)
 
 
 def parse_flags(arguments: Sequence[str]) -> Flags:
