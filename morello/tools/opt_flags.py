@@ -76,6 +76,7 @@ class Flags:
     mlir_pretty_debuginfo: bool
     mlir_print_local_scope: bool
     mlir_print_skip_regions: bool
+    mlir_print_assume_verified: bool
     mlir_use_nameloc_as_prefix: bool
     mlir_elide_elementsattrs_if_larger: int | None
     mlir_elide_resource_strings_if_larger: int | None
@@ -370,6 +371,10 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
             "print attributes and locations without aliases",
         ),
         ("--mlir-print-skip-regions", "print no regions"),
+        (
+            "--mlir-print-assume-verified",
+            "do not verify once more before printing",
+        ),
         ("--mlir-use-nameloc-as-prefix", "name values by their locations"),
         ("--mlir-timing", "print how long each pass took"),
         ("--mlir-pass-statistics", "print what passes counted"),
