@@ -11,6 +11,7 @@ import pytest
 
 import morello
 from morello.compiler.kernel import Kernel
+from morello.compiler.pinning import pin
 from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.errors import ArgumentError, SpecError
@@ -233,3 +234,19 @@ def test_costs_know_the_distance_of_rows() -> None:
     apart = target.at(parse_spec("matmul:512x60x64:f32:lhs=ld1024", target.limits))
     assert near.operand_context.aliased == ()
     assert apart.operand_context.aliased == ("lhs",)
+
+
+def test_pin_holds_for_every_distance_of_rows(tmp_path: Path) -> None:
+    """Programs below a goal do not know how far its rows are apart; nor do pins."""
+    path = tmp_path / "pins.sqlite"
+    slow = unsearched("matmul:20x30x40:f32:lhs=ld32", 2)
+    morello.compile("fill:3", db=path, target="avx2", threads=1)  # makes the file
+    pin(slow.spec, slow.schedule, target="avx2", db=path)
+    for form in ("ld32", "ld36", "[0,1,2]/strided"):
+        text = f"matmul:20x30x40:f32:lhs={form}"
+        kernel = morello.compile(text, db=path, target="avx2", threads=1)
+        assert kernel.impl is not None
+        assert kernel.impl.spec == kernel.spec
+        assert kernel.cost() == slow.cost()
+        for side in ("start", "end"):
+            check_in_child(partial(_check_call, kernel, side, 5))
