@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from morello.aot.cpu_check import BASE_CPU, cpu_check
 from morello.runtime.call_table import ALIGNMENT
-from morello.runtime.parameter import Parameter
+from morello.runtime.parameter import Parameter, may_interleave
 
 
 class Status(enum.IntEnum):
@@ -56,8 +56,17 @@ def _pointers(arguments: Sequence[str], alignments: Sequence[int]) -> list[str]:
     return blocks
 
 
-def _no_overlap(one: str, size: int, other: str, other_size: int) -> list[str]:
-    """Blocks that refuse two arrays that share bytes."""
+def _no_overlap(
+    one: str, size: int, other: str, other_size: int, rows: tuple[int, int, int] | None
+) -> list[str]:
+    """Blocks that refuse two arrays that share bytes.
+
+    Args:
+        one, other: their names.
+        size, other_size: their bytes, gaps included.
+        rows: the bytes of a row of each, and from row to row of both, if the rows of
+            one may lie in the gaps of the other.
+    """
     pair = f"{one}.{other}"
     blocks = [
         f"  %{pair}.end = getelementptr i8, ptr %{one}, i64 {size}",
@@ -66,8 +75,34 @@ def _no_overlap(one: str, size: int, other: str, other_size: int) -> list[str]:
         f"  %{pair}.within = icmp ult ptr %{other}, %{pair}.end",
         f"  %{pair}.both = and i1 %{pair}.before, %{pair}.within",
     ]
-    _refuse(f"{pair}.disjoint", f"%{pair}.both", Status.OVERLAP, blocks)
+    if rows is None:
+        shared = f"{pair}.both"
+    else:
+        row, other_row, apart = rows
+        shared = f"{pair}.shared"
+        blocks += [
+            f"  %{pair}.distance = sub i64 %{other}.number, %{one}.number",
+            f"  %{pair}.signed = srem i64 %{pair}.distance, {apart}",
+            f"  %{pair}.positive = add i64 %{pair}.signed, {apart}",
+            f"  %{pair}.offset = urem i64 %{pair}.positive, {apart}",
+            f"  %{pair}.low = icmp ult i64 %{pair}.offset, {row}",
+            f"  %{pair}.high = icmp ugt i64 %{pair}.offset, {apart - other_row}",
+            f"  %{pair}.meet = or i1 %{pair}.low, %{pair}.high",
+            f"  %{shared} = and i1 %{pair}.both, %{pair}.meet",
+        ]
+    _refuse(f"{pair}.disjoint", f"%{shared}", Status.OVERLAP, blocks)
     return blocks
+
+
+def _rows(
+    parameters: Sequence[Parameter], one: int, other: int
+) -> tuple[int, int, int] | None:
+    """What `_no_overlap` takes; the workspace comes after the parameters."""
+    if max(one, other) >= len(parameters):
+        return None
+    first, second = parameters[one], parameters[other]
+    apart = may_interleave(first, second)
+    return (first.row[0], second.row[0], apart) if apart else None
 
 
 def entry_points(
@@ -99,7 +134,9 @@ def entry_points(
     blocks = _pointers(arguments, alignments)
     for i in written:
         for j in range(i):
-            blocks += _no_overlap(arguments[i], sizes[i], arguments[j], sizes[j])
+            blocks += _no_overlap(
+                arguments[i], sizes[i], arguments[j], sizes[j], _rows(parameters, i, j)
+            )
     given = ", ".join(f"ptr %{argument}" for argument in arguments)
     refusals = "\n".join(
         f"{status.name}:\n  ret i32 {status.value}"

@@ -112,12 +112,18 @@ def _argument_notes(interface: Interface) -> str:
         text = f"{parameter.name}: {role} {_product(shape)} {parameter.dtype.name}"
         if parameter.dtype.name == "bfloat16":
             text += " (each the upper half of a float)"
+        gaps = "row-major without gaps"
+        if parameter.strides:
+            gaps = (
+                f"rows {parameter.strides[-2]} elements apart, of which the gaps are "
+                "neither read nor written"
+            )
         if parameter.shape in (shape, *parameter.alternatives):
-            text += ", row-major without gaps"
+            text += f", {gaps}"
         else:
             text += (
                 f" in the layout {layout}: memory holds {_product(parameter.shape)} "
-                "elements, row-major without gaps"
+                f"elements, {gaps}"
             )
         text += f"; {parameter.nbytes} bytes, aligned to {parameter.dtype.itemsize}."
         notes.append(_paragraph(text, "     "))
@@ -171,6 +177,9 @@ def _defines(interface: Interface) -> str:
     for parameter in interface.parameters:
         count = parameter.nbytes // parameter.dtype.itemsize
         lines.append(f"#define {prefix}_{parameter.name.upper()}_ELEMENTS {count}")
+        if parameter.strides:
+            macro = f"{prefix}_{parameter.name.upper()}_LEADING_DIMENSION"
+            lines.append(f"#define {macro} {parameter.strides[-2]}")
     lines.append(f"#define {prefix}_WORKSPACE_BYTES {interface.workspace_bytes}")
     lines.append(f"#define {prefix}_WORKSPACE_ALIGNMENT {ALIGNMENT}")
     return "\n".join(lines)

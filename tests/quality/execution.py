@@ -53,7 +53,9 @@ def place(spec: Spec, inputs: Sequence[Array], side: Side, byte: int) -> list[Ar
     for index, operand in enumerate(spec.kind.operands):
         logical = given.pop(0) if operand.is_read else None
         array = physical(spec, index, logical, byte)
-        placed.append(guarded_array(array, side, operand.is_written, name=operand.name))
+        leading = spec.leading[index] if spec.leading else 0
+        gap = leading - array.shape[-1] if leading else 0
+        placed.append(guarded_array(array, side, operand.is_written, gap, operand.name))
     return placed
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from morello.compiler.stages import LOWER
 from morello.dialect import load
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import whole_type
+from morello.dialect.memrefs import argument_type
 from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.schedule_builder import Goal, build_schedule
@@ -57,7 +57,7 @@ def scheduled_module(impls: Sequence[Impl]) -> ir.Module:
 def _function(module: ir.Module, name: str, spec: Spec) -> ir.Operation:
     """Append a function that holds a Spec op, and give the op."""
     func = dialect("func")
-    types = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
+    types = [argument_type(spec, i) for i in range(len(spec.tensors))]
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
