@@ -107,6 +107,10 @@ class OpCosts:
     """From one such operation to the next that needs its result."""
     scalar: int
     """One scalar element moved or computed on its own."""
+    dot: int = 500
+    """A vector of products of neighbours that are added to a sum at once."""
+    dot_latency: int = 5000
+    """From one of them to the next that needs its result."""
 
 
 def names(*costs: type) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from morello.spec.frame import Ints
 
 Op = Literal[
     "fma",
+    "dot",
     "multiply_add_int",
     "load",
     "store",

@@ -8,7 +8,7 @@ each group.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.cost.counts import OpCounts, Phase
+from morello.cost.counts import OpCounts, Ops, Phase, add
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
     GROUPS,
@@ -29,6 +29,9 @@ from morello.spec.layout import ceil_div
 
 _WORD = 4
 
+_ADDING = (Op.DOT4,)
+"""Instructions that add their products to a sum by themselves."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class IntDot(Kernel):
@@ -44,7 +47,8 @@ class IntDot(Kernel):
     """Neighbours along k that are taken together."""
     instructions: tuple[Op, ...]
     """What multiplies and adds the elements of a group: the first takes both factors,
-    each other one adds neighbours by multiplying with ones."""
+    each other one adds neighbours by multiplying with ones. One that adds to sums
+    stands alone."""
     columns: tuple[int, ...]
     """Vectors of sums of the panels that it asks for rhs in."""
     rows: tuple[int, ...] = ()
@@ -101,23 +105,19 @@ class IntDot(Kernel):
     def op_counts(self, frame: Frame) -> OpCounts:
         """For each group products, sums and loads.
 
-        The sums are not in the multiplier's chain. Groups narrower than a word are
-        spread by a shuffle each.
+        Sums that instructions of their own add are not in the multiplier's chain.
+        Groups narrower than a word are spread by a shuffle each.
         """
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self._lanes)
         products = m * vectors
         spread = m if self.group * self.dtypes[0].itemsize < _WORD else 0
-        step = Phase(
-            {
-                "fma": len(self.instructions) * products,
-                "vector_op": products,
-                "shuffle": spread,
-                "load": m + vectors,
-            },
-            {"multiply_add_int": 1},
-            times=ceil_div(k, self.group),
-        )
+        loads: Ops = {"shuffle": spread, "load": m + vectors}
+        own: Ops = {"fma": len(self.instructions) * products, "vector_op": products}
+        chain: Ops = {"multiply_add_int": 1}
+        if self._adds:
+            own, chain = {"dot": products}, {"dot": 1}
+        step = Phase(add(loads, own), chain, times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -166,6 +166,15 @@ class IntDot(Kernel):
                 emitter.load_group(lhs, (0, i, k), self.group, count, width)
                 for i in range(first, min(first + self._rows_together(len(runs)), rows))
             ]
+            if self._adds:
+                (op,) = self.instructions
+                chains = carried[len(sums) : len(sums) + len(factors) * len(row)]
+                pairs = [(factor, column) for factor in factors for column in row]
+                sums += [
+                    emitter.dot_add(op, chain, *pair)
+                    for chain, pair in zip(chains, pairs, strict=True)
+                ]
+                continue
             # Products of a row before their sums, which share the multipliers' ports.
             products: Sequence[Value] = [
                 self._product(emitter, factor, column)
@@ -198,10 +207,15 @@ class IntDot(Kernel):
         return 2 if vectors == 1 and len(self.instructions) > 1 else 1
 
     @property
+    def _adds(self) -> bool:
+        """Whether products go to their sum in one instruction."""
+        return self.instructions[0] in _ADDING
+
+    @property
     def _working(self) -> int:
         """Registers besides sums and a row of rhs: a group of lhs, a product, and the
         ones that products are multiplied by."""
-        return 1 + len(self.instructions)
+        return 1 if self._adds else 1 + len(self.instructions)
 
     @property
     def _lanes(self) -> int:
