@@ -180,6 +180,8 @@ class AffineCostModel(CostModel):
         units: dict[str, Ints] = {}
         for op, count in phase.ops.items():
             unit = _UNITS[op]
+            if unit == "vector" and self.target.shared_ports:
+                unit = "multiply"
             units[unit] = units.get(unit, 0) + count * getattr(self._ops, op)
         chain: Ints = 0
         for op, count in phase.chain.items():

@@ -1,6 +1,7 @@
 """x86-64 with AVX-512 F, BW, DQ and VL: 32 registers of 64 bytes, and masks.
 
 L1 has 48 KiB, 12 ways. L2 is counted as 1 MiB, which the smallest of these CPUs have.
+Intel's cores compute in 64 bytes on two ports, multiply-adds and all else.
 Kernels whose shuffles are those of 32 bytes stay so; all others have one width.
 """
 
@@ -17,6 +18,7 @@ AVX512 = Target(
     l1_ways=12,
     l2_lines=1 << 14,
     **shipped("avx512"),
+    shared_ports=True,
     kernels=(
         "gemm_registers_512",
         "gemm_tile_512",

@@ -87,6 +87,8 @@ class Target:
     relayouts: bool = True
     """Whether operands may take other layouts. Without, programs are slower, and found
     in a few seconds."""
+    shared_ports: bool = False
+    """Whether multiply-adds take turns with other vector instructions on their ports."""
     operand_context: OperandContext = PLAIN
     """How the operands of the goal lie that is searched for."""
 
