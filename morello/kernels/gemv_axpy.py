@@ -59,8 +59,8 @@ class GemvAxpy(Kernel):
     rows: tuple[int, int] = (1, 6)
     """The fewest and the most rows of lhs: each takes a line in registers."""
     near_rows: int = 6
-    """The most rows of lhs where rhs is in L1: sums go through memory in every pass,
-    which takes longer than multiply-adds in wide vectors."""
+    """The most rows of lhs where rhs is in a cache: sums go through memory in every
+    pass, which takes longer than multiply-adds in wide vectors."""
     far: bool = True
     """Whether rhs has to be beyond L2, with two blocks of rows or more."""
     scattered: bool = False
@@ -97,7 +97,7 @@ class GemvAxpy(Kernel):
         line = self.isa.line_vectors
         needed = line * m + np.where(m == 1, self.streams, line + 1)
         fewest, most = self.rows
-        if in_l1(frame.key.tensors[1]):
+        if frame.key.tensors[1].level.is_cache:
             most = min(most, self.near_rows)
         return (
             size_is_one(frame, 0),
