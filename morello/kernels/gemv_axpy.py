@@ -58,9 +58,6 @@ class GemvAxpy(Kernel):
     """What is prefetched of rhs, where it is beyond L2."""
     rows: tuple[int, int] = (1, 6)
     """The fewest and the most rows of lhs: each takes a line in registers."""
-    near_rows: int = 6
-    """The most rows of lhs where rhs is in a cache: sums go through memory in every
-    pass, which takes longer than multiply-adds in wide vectors."""
     far: bool = True
     """Whether rhs has to be beyond L2, with two blocks of rows or more."""
     scattered: bool = False
@@ -97,8 +94,6 @@ class GemvAxpy(Kernel):
         line = self.isa.line_vectors
         needed = line * m + np.where(m == 1, self.streams, line + 1)
         fewest, most = self.rows
-        if frame.key.tensors[1].level.is_cache:
-            most = min(most, self.near_rows)
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
@@ -188,7 +183,8 @@ def _passes(frame: Frame, steps: Ints, isa: Isa, rows: int) -> tuple[Phase, ...]
     """``steps`` steps of columns, at least two, in passes over out.
 
     A sum goes through memory from a pass to the next: four latencies. A single row
-    waits for its lines; the sums of several hide most of that.
+    waits for its lines; the sums of several hide most of that. Lines of out that go
+    back hide behind arithmetic where it takes two vectors a line.
     """
     _, m, k, _ = frame.sizes
     op = multiply_add_of(frame.key.dtypes[2])
@@ -210,7 +206,7 @@ def _passes(frame: Frame, steps: Ints, isa: Isa, rows: int) -> tuple[Phase, ...]
             Lines(1, lines * one, Access.DEMAND),
             Lines(1, lines * (m > 1), Access.OVERLAPPED, rows=m + rows, hidden=False),
             Lines(2, fetched * m * steps, Access.OVERLAPPED),
-            Lines(2, passes * m * steps, Access.STORED),
+            Lines(2, passes * m * steps, Access.STORED, hidden=isa.line_vectors > 1),
         ),
     )
     columns = vectors * isa.lanes(frame.key.dtypes[1])

@@ -83,7 +83,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out[0,m,n] = or += lhs[0,m,k] in L1 · rhs[0,k,n], both of these anywhere.",
             streams=8,
             prefetch=NextRows(),
-            near_rows=6 if isa.line_vectors > 1 else 1,
             far=False,
         ),
         GemvAxpy(
