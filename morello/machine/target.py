@@ -88,7 +88,7 @@ class Target:
     """Whether operands may take other layouts. Without, programs are slower, and found
     in a few seconds."""
     shared_ports: bool = False
-    """Whether multiply-adds take turns with other vector instructions on their ports."""
+    """Whether multiply-adds share their ports with all other vector instructions."""
     operand_context: OperandContext = PLAIN
     """How the operands of the goal lie that is searched for."""
 
