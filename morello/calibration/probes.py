@@ -86,6 +86,13 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
         Probe(
             "dot_latency", "vpdpbusd {r}15, {r}14, {r}{i}", chain=True, needs=Op.DOT4
         ),
+        Probe("dot_bf16", "vdpbf16ps {r}15, {r}14, {r}{i}", needs=Op.DOT2_BF16),
+        Probe(
+            "dot_bf16_latency",
+            "vdpbf16ps {r}15, {r}14, {r}{i}",
+            chain=True,
+            needs=Op.DOT2_BF16,
+        ),
     )
     return tuple(probe for probe in found if isa.has(probe.needs))
 

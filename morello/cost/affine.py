@@ -42,6 +42,7 @@ SEQUENTIAL_USES = 2
 _UNITS: Mapping[str, str] = {
     "fma": "multiply",
     "dot": "multiply",
+    "dot_bf16": "multiply",
     "multiply_add_int": "multiply",
     "load": "load",
     "masked_load": "load",

@@ -15,6 +15,7 @@ from morello.spec.frame import Ints
 Op = Literal[
     "fma",
     "dot",
+    "dot_bf16",
     "multiply_add_int",
     "load",
     "store",

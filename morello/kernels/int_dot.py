@@ -1,4 +1,4 @@
-"""Integer GEMM on registers: products of groups of neighbours along k.
+"""GEMM of small numbers on registers: products of groups of neighbours along k.
 
 Both factors have neighbours along k together, in twos or fours: one instruction
 multiplies a group of lhs, in every lane, with groups of rhs and adds the products of
@@ -8,6 +8,7 @@ each group.
 import dataclasses
 from collections.abc import Sequence
 
+from morello.cost.counts import Op as CostOp
 from morello.cost.counts import OpCounts, Ops, Phase, add
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
@@ -24,21 +25,22 @@ from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
 _WORD = 4
 
-_ADDING = (Op.DOT4,)
-"""Instructions that add their products to a sum by themselves."""
+_ADDING: dict[Op, CostOp] = {Op.DOT4: "dot", Op.DOT2_BF16: "dot_bf16"}
+"""Instructions that add their products to a sum by themselves, and their costs."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class IntDot(Kernel):
-    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of small integers.
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of small numbers.
 
     Sums wrap as the Spec has it. The last of a number of k that is no multiple of the
-    group is filled with zeros.
+    group is filled with zeros; of floats there is none, since what follows in rhs may
+    be no number.
     """
 
     dtypes: tuple[Dtype, Dtype, Dtype]
@@ -55,6 +57,8 @@ class IntDot(Kernel):
     """Rows of the panels that it asks for lhs in; if none, lhs is read as it lies."""
     saturating: bool = False
     """Whether the sum of a group is saturated to the dtype of out."""
+    flushing: bool = False
+    """Whether it takes denormals for zero."""
     alone: bool = False
     """Whether it takes no panels of rhs but those that it asks for."""
 
@@ -65,7 +69,7 @@ class IntDot(Kernel):
 
     def accepts(self, key: SpecKey) -> bool:
         """Its kind and dtypes; rhs in panels of groups, groups of lhs together."""
-        kind = Matmul(accum=True, saturating=self.saturating)
+        kind = Matmul(True, self.saturating, self.flushing)
         if key.kind != kind or key.dtypes != self.dtypes:
             return False
         lhs, rhs, out = key.tensors
@@ -90,6 +94,7 @@ class IntDot(Kernel):
                 k >= self.group,
                 f"takes {GROUPS[self.group]} along k: k < {self.group} has none",
             ),
+            *self._whole_groups(k),
             Condition(
                 m * vectors + working <= self.isa.registers,
                 f"needs registers for its sums, a row of rhs and {self._working} more, "
@@ -99,6 +104,16 @@ class IntDot(Kernel):
                 frame.limits.vrf >= working,
                 f"needs free registers for a row of rhs and {self._working} more "
                 "besides out: take fewer for out",
+            ),
+        )
+
+    def _whole_groups(self, k: Ints) -> tuple[Condition, ...]:
+        if not self.dtypes[2].is_float:
+            return ()
+        return (
+            Condition(
+                k % self.group == 0,
+                f"takes whole {GROUPS[self.group]} along k: split k so",
             ),
         )
 
@@ -116,7 +131,8 @@ class IntDot(Kernel):
         own: Ops = {"fma": len(self.instructions) * products, "vector_op": products}
         chain: Ops = {"multiply_add_int": 1}
         if self._adds:
-            own, chain = {"dot": products}, {"dot": 1}
+            cost = _ADDING[self.instructions[0]]
+            own, chain = {cost: products}, {cost: 1}
         step = Phase(add(loads, own), chain, times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)
 
@@ -242,7 +258,10 @@ class IntDot(Kernel):
     def _computes(self, key: SpecKey) -> bool:
         """Whether it is a product of its kind, or becomes one that accumulates."""
         kind = key.kind
-        return isinstance(kind, Matmul) and kind.saturating is self.saturating
+        return isinstance(kind, Matmul) and (kind.saturating, kind.flushing) == (
+            self.saturating,
+            self.flushing,
+        )
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Panels of groups, where the other operands are, or can be, what it takes."""

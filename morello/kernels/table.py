@@ -397,20 +397,30 @@ def by_name(kernels: Iterable[Kernel]) -> dict[str, Kernel]:
     return found
 
 
-def rows_of_dot4(isa: Isa) -> tuple[Kernel, ...]:
-    """The kernels of bytes where one instruction adds four products to a sum."""
-    return (
-        IntDot(
-            "int_dot4_exact",
-            isa,
-            "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s8 "
-            "into s32.",
-            dtypes=(Dtype.U8, Dtype.S8, Dtype.S32),
-            group=4,
-            instructions=(Op.DOT4,),
-            columns=(2,),
-        ),
+def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
+    """The kernels where one instruction adds several products to a sum."""
+    exact = IntDot(
+        "int_dot4_exact",
+        isa,
+        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s8 into "
+        "s32.",
+        dtypes=(Dtype.U8, Dtype.S8, Dtype.S32),
+        group=4,
+        instructions=(Op.DOT4,),
+        columns=(2,),
     )
+    flushing = IntDot(
+        "dot2_bf16",
+        isa,
+        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of bf16 into f32, "
+        "flushing.",
+        dtypes=(Dtype.BF16, Dtype.BF16, Dtype.F32),
+        group=2,
+        instructions=(Op.DOT2_BF16,),
+        columns=(2,),
+        flushing=True,
+    )
+    return tuple(k for k in (exact, flushing) if isa.has(k.instructions[0]))
 
 
 def named(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
@@ -427,8 +437,8 @@ KERNELS: dict[str, Kernel] = by_name(
             *rows(AVX2),
             *rows_of_8_lanes(AVX2),
             *rows(AVX512),
-            *rows_of_dot4(AVX2_VNNI),
-            *rows_of_dot4(AVX512_VNNI_BF16),
+            *rows_of_dots(AVX2_VNNI),
+            *rows_of_dots(AVX512_VNNI_BF16),
         )
     )
 )

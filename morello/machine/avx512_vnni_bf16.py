@@ -22,5 +22,6 @@ AVX512_VNNI_BF16 = dataclasses.replace(
     kernels=(
         *(kernel for kernel in AVX512.kernels if kernel != "int_dot4_512"),
         "int_dot4_exact_512",
+        "dot2_bf16_512",
     ),
 )

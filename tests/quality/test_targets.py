@@ -3,12 +3,16 @@
 import dataclasses
 import random
 
+import ml_dtypes
+import numpy as np
 import pytest
 
-from morello.machine import AVX2, TARGETS, Target
+import morello
+from morello.actions import Select
+from morello.machine import AVX2, TARGETS, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Layout, Spec, argument_tensor
+from morello.spec import Layout, Spec, argument_tensor, parse_spec
 from tests.kernels.harness import skip_where_it_cannot_run
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
@@ -47,3 +51,37 @@ def test_searched_programs_are_exact(target: Target) -> None:
     labels = [f"{spec} on {target.name}" for spec in specs]
     programs = build_programs(impls, labels, target)
     check_all(programs, 0, lambda p, rng: is_bounded(p.spec) and check_bound(p, rng))
+
+
+CHEAP = find_target("avx512-vnni-bf16{dot_bf16=250,dot_bf16_latency=2500}")
+"""Where `vdpbf16ps` is faster than to widen bf16: not so on the CPU of the costs."""
+
+
+def kernels(impl: Impl) -> set[str]:
+    return {
+        node.action.kernel for node in impl.walk() if isinstance(node.action, Select)
+    }
+
+
+def test_products_flush_only_where_the_spec_says_so() -> None:
+    skip_where_it_cannot_run(CHEAP.isa)
+    text = "matmul:13x22x70:bf16,bf16,f32"
+    flushing = parse_spec(f"{text}:flushing=true", CHEAP.limits)
+    impl = Solver(CHEAP).solve(flushing).impl
+    assert "dot2_bf16_512" in kernels(impl)
+    exact = Solver(CHEAP).solve(parse_spec(text, CHEAP.limits)).impl
+    assert "dot2_bf16_512" not in kernels(exact)
+    programs = build_programs([impl, exact], [text, text], CHEAP)
+    check_all(programs, 0)
+
+
+def test_denormals_count_as_zero_where_products_flush() -> None:
+    """64 products of 2^-128, whose sum is a normal number: the contract is needed."""
+    skip_where_it_cannot_run(CHEAP.isa)
+    small = np.full((64, 64), 2.0**-64, ml_dtypes.bfloat16)
+    found = {}
+    for option in ("", ":flushing=true"):
+        kernel = morello.compile(f"matmul:64x64x64:bf16,bf16,f32{option}", target=CHEAP)
+        found[option] = kernel(small, small)
+    assert np.all(found[""] == np.float32(2.0**-122))
+    assert np.all(found[":flushing=true"] == 0)
