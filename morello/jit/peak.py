@@ -15,8 +15,9 @@ from morello.jit.engine import Engine, compile_llvm
 from morello.jit.translate import lower_to_llvm_text
 from morello.machine.isa import AVX2, Isa, Op
 from morello.mlir import ir
-from morello.spec import Dtype
 
+_WORD = 4
+"""Bytes of a lane of the sums."""
 _ACCUMULATORS = 12
 _TRIPS = 20_000
 """Trips of a sample: about 60 µs, so that most samples see no interrupt."""
@@ -60,7 +61,7 @@ def peak_module(dtype: str = "f32", isa: Isa = AVX2) -> str:
             f"no peak is measured for dtype {dtype!r} in {isa.name}",
             f"use {' or '.join(peak_dtypes(isa))}",
         )
-    element, lanes = _ELEMENTS[dtype], isa.lanes(Dtype.F32)
+    element, lanes = _ELEMENTS[dtype], isa.vector_bytes // _WORD
     vector = f"vector<{lanes}x{element}>"
     factor, name, casts = "", "", ""
     if dtype in _DOTS:
@@ -143,7 +144,7 @@ def measure_peak(dtype: str = "f32", seconds: float = 0.2, isa: Isa = AVX2) -> f
     Raises:
         TargetError: no such dtype, or the machine lacks the instructions.
     """
-    engine, lanes = _engine(dtype, isa), isa.lanes(Dtype.F32)
+    engine, lanes = _engine(dtype, isa), isa.vector_bytes // _WORD
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
     native = kind(engine.address("peak"))
     element = ctypes.c_float if _ELEMENTS[dtype] == "f32" else ctypes.c_int32
