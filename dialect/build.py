@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from morello.dialect.kernel import SEGMENTS, KernelOp, read_kernel_op, segments
+from morello.dialect.kernel import KernelOp, read_kernel_op
 from morello.dialect.memrefs import whole_type
+from morello.dialect.operand_groups import SEGMENTS, segments
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.options import option_attributes
 from morello.dialect.spec_op import read_spec_op, spec_attributes
@@ -48,6 +49,8 @@ def build_spec_op(spec: Spec, operands: Sequence[ir.Value]) -> ir.Operation:
     ``operands`` are the memrefs of the kind's operands, in its order.
     """
     attributes = spec_attributes(spec) | option_attributes(spec.kind)
+    if spec.kind.is_variadic:
+        attributes[SEGMENTS] = segments(len(operands))
     return ir.Operation.create(
         f"morello.{spec.kind.name}", operands=list(operands), attributes=attributes
     )

@@ -4,7 +4,7 @@ import types
 from typing import Any
 
 from morello.dialect.attributes import string_of
-from morello.dialect.definition import Operand
+from morello.dialect.operand_groups import SEGMENTS, operand_groups, segments
 from morello.dialect.options import option_forms, optional_options
 from morello.dialect.spec_op import (
     SpecOp,
@@ -23,13 +23,6 @@ from morello.suggestions import did_you_mean
 
 _KINDS = {kind.name: kind for kind in KINDS}
 
-MAX_OPERANDS = max(4, *(len(kind.instances()[0].operands) for kind in KINDS))
-"""The most operands that a kind has; four where no kind has more, so that the text of
-kernel ops seldom changes when a kind is added."""
-
-SEGMENTS = "operandSegmentSizes"
-"""The attribute that says which operands an op has."""
-
 
 class _Kernel(SpecOp):
     """A leaf of a program.
@@ -47,14 +40,14 @@ class _Kernel(SpecOp):
 
 
 def _kernel_op() -> type[_Kernel]:
-    operands = [f"arg{i}" for i in range(MAX_OPERANDS)]
+    operands = operand_groups()
     body: dict[str, Any] = {
         "__doc__": _Kernel.__doc__,
         "__annotations__": {
             "kernel": ir.StringAttr,
             "kind": ir.StringAttr,
             "options": ir.DictAttr,
-            **dict.fromkeys(operands, Operand[Any] | None),
+            **operands,
         },
         **dict.fromkeys(operands),
     }
@@ -96,11 +89,6 @@ def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
         )
     options = {name: given[name] for name in names if name in given}
     return string_of(kernel, "'kernel'"), read_spec(op, kind_class, options)
-
-
-def segments(count: int) -> ir.Attribute:
-    """The attribute `SEGMENTS` of a kernel op with ``count`` operands."""
-    return ir.DenseI32ArrayAttr.get([int(i < count) for i in range(MAX_OPERANDS)])
 
 
 def _check(op: ir.OpView) -> None:

@@ -4,6 +4,7 @@ import types
 from typing import Any
 
 from morello.dialect.definition import Operand
+from morello.dialect.operand_groups import operand_groups
 from morello.dialect.options import option_constraints
 from morello.dialect.spec_op import SpecOp
 from morello.mlir import ir
@@ -13,14 +14,20 @@ from morello.spec.kinds import KINDS
 
 def _spec_op(kind: type[Kind]) -> type[SpecOp]:
     """The op of a kind: a memref for each operand, an attribute for each option."""
-    operands = [o.name for o in kind.instances()[0].operands]
+    operands: dict[str, Any] = dict.fromkeys(
+        (o.name for o in kind.instances()[0].operands), Operand[Any]
+    )
+    if kind.is_variadic:
+        operands = operand_groups()
     body: dict[str, Any] = {
         "__doc__": kind.__doc__,
-        "__annotations__": {
-            **dict.fromkeys(operands, Operand[Any]),
-            **option_constraints(kind),
-        },
+        "__annotations__": (
+            option_constraints(kind) | operands
+            if kind.is_variadic
+            else operands | option_constraints(kind)
+        ),
         "kind_class": kind,
+        **(dict.fromkeys(operands) if kind.is_variadic else {}),
     }
     made: type[SpecOp] = types.new_class(
         f"{kind.__name__}Op", (SpecOp,), {"name": kind.name}, lambda n: n.update(body)

@@ -15,18 +15,32 @@ if TYPE_CHECKING:
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
     from morello.spec import Spec
+    from morello.tracing.jit import jit, trace
 
 _HOMES = {
     "Kernel": "morello.compiler.kernel",
     "MorelloError": "morello.errors",
     "Spec": "morello.spec",
     "compile": "morello.compiler.compile",
+    "jit": "morello.tracing.jit",
+    "trace": "morello.tracing.jit",
 }
 
-__all__ = ["Kernel", "MorelloError", "Spec", "__version__", "compile"]
+__all__ = [
+    "Kernel",
+    "MorelloError",
+    "Spec",
+    "__version__",
+    "compile",
+    "jit",
+    "nn",
+    "trace",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "nn":
+        return importlib.import_module("morello.nn")
     if name not in _HOMES:
         raise AttributeError(f"module 'morello' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOMES[name]), name)

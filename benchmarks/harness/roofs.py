@@ -34,8 +34,8 @@ from benchmarks.harness.roof_loops import (
     operations,
 )
 from benchmarks.harness.worker import answers_pipe, serve, settling_calls
-from morello.jit.engine import Engine, compile_llvm
 from morello.machine.host import missing_features
+from morello.runtime.engine import Engine, compile_llvm
 
 _CPU = "haswell"
 _TRIPS = 200_000

@@ -18,8 +18,8 @@ from benchmarks.harness.roof_loops import WIDE_CPU, arithmetic_text, operations
 from morello.calibration.timing import Program, Stopwatch, Time
 from morello.calibration.turns import one_round
 from morello.errors import SearchError
-from morello.jit.engine import compile_llvm
 from morello.machine import Target
+from morello.runtime.engine import compile_llvm
 from morello.search import Impl
 from morello.spec import Spec
 

@@ -10,14 +10,18 @@ from typing import Any
 from morello.actions import Action
 from morello.dialect.definition import transform
 from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.cut import CUT
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.move import MOVE
+from morello.dialect.transform.online import ONLINE
+from morello.dialect.transform.pad import PAD
 from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
 from morello.dialect.transform.split import SPLIT
+from morello.dialect.transform.squeeze import SQUEEZE
 from morello.dialect.transform.tile import TILE
 from morello.dialect.transform.tile_parallel import TILE_PARALLEL
 from morello.dialect.transform.to_accum import TO_ACCUM
@@ -35,6 +39,10 @@ ACTION_OPS: dict[str, ActionOp] = {
         MOVE,
         SPECIALIZE_RANGE,
         TO_ACCUM,
+        CUT,
+        ONLINE,
+        SQUEEZE,
+        PAD,
         SELECT,
     )
 }

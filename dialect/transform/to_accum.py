@@ -1,22 +1,36 @@
 """``morello_transform.to_accum``: the neutral element, then a reduction that adds.
 
-Before: a Spec op that overwrites its output. After: a ``morello.fill`` of the output
-(handle ``init``) and the Spec op that accumulates (handle ``body``).
+Before: a Spec op that overwrites its outputs. After: a ``morello.fill`` of each output
+(handles ``init``, ``init1``, …) and the Spec op that accumulates (handle ``body``). A
+maximum inside of a graph gets a ``memref.alloc`` of its own.
 """
 
 from morello.actions import ToAccum
+from morello.actions.to_accum import INITS, filled, reformed
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import buffer_of
 
 
 def apply_to_accum(site: Site, action: ToAccum) -> Left:
-    """Build the fill and the op that accumulates."""
-    (out,) = site.spec.kind.written
-    operands = {"init": [site.operands[out]], "body": site.operands}
+    """Build the fills and the op that accumulates."""
+    form = site.spec.kind.reform
+    body = site.hole("body")
+    assert form is not None
+    assert body is not None
+    tensors = reformed(site.spec.key, form)
+    memrefs = [
+        buffer_of(tensors[i], body.spec.shape(i)) if at < 0 else site.operands[at]
+        for i, at in enumerate(form.operands)
+    ]
+    operands = {"body": memrefs}
+    operands |= {
+        role: [memrefs[out]] for role, out in zip(INITS, filled(form), strict=False)
+    }
     return {
         hole.role: build_spec_op(hole.spec, operands[hole.role])
         for hole in site.rewrite.holes
     }
 
 
-TO_ACCUM = ActionOp.define(ToAccum, ("init", "body"), apply_to_accum)
+TO_ACCUM = ActionOp.define(ToAccum, (*INITS, "body"), apply_to_accum)

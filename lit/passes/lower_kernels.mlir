@@ -29,7 +29,7 @@
 // CHECK-NOT: morello.kernel
 func.func @matmul(%lhs: memref<1x1x8x6xf32>, %rhs: memref<1x1x8x16xf32>,
                   %out: memref<1x2x2xvector<8xf32>>) {
-  "morello.kernel"(%lhs, %rhs, %out) {kernel = "gemm_registers", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0>, options = {accum = true}, serial = true, sizes = array<i64: 1, 2, 8, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2,1p6]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>]} : (memref<1x1x8x6xf32>, memref<1x1x8x16xf32>, memref<1x2x2xvector<8xf32>>) -> ()
+  "morello.kernel"(%lhs, %rhs, %out) {kernel = "gemm_registers", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = true}, serial = true, sizes = array<i64: 1, 2, 8, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2,1p6]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0,2,1,2p16]">, false, 0 : i64>, #morello.tensor<"f32", "VRF", #morello.layout<"[0,1,2]">, false, 8 : i64>]} : (memref<1x1x8x6xf32>, memref<1x1x8x16xf32>, memref<1x2x2xvector<8xf32>>) -> ()
   return
 }
 
@@ -41,7 +41,7 @@ func.func @matmul(%lhs: memref<1x1x8x6xf32>, %rhs: memref<1x1x8x16xf32>,
 // TIDY-COUNT-2: vector.load {{.*}} : memref<6x8xi32>, vector<8xi32>
 // TIDY-COUNT-8: vector.store {{.*}} vector<2xi32>
 func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
-  "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
+  "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
   return
 }
 
@@ -49,7 +49,7 @@ func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
 
 func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
   // expected-error @+1 {{unknown kernel 'move_magic'}}
-  "morello.kernel"(%src, %dst) {kernel = "move_magic", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
+  "morello.kernel"(%src, %dst) {kernel = "move_magic", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 8>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x8xi32>, memref<8x6xi32>) -> ()
   return
 }
 
@@ -57,7 +57,7 @@ func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
 
 func.func @wide(%src: memref<6x9xi32>, %dst: memref<9x6xi32>) {
   // expected-error @+1 {{takes a block of at most 8 x 8: tile it smaller}}
-  "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 9>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x9xi32>, memref<9x6xi32>) -> ()
+  "morello.kernel"(%src, %dst) {kernel = "transpose", kind = "move", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, options = {}, serial = true, sizes = array<i64: 6, 9>, tensors = [#morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[1,0]">, false, 0 : i64>]} : (memref<6x9xi32>, memref<9x6xi32>) -> ()
   return
 }
 

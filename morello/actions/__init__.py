@@ -6,12 +6,16 @@ that is in it is tried by the search and has an op in the ``morello_transform`` 
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.candidates import ACTIONS, candidates
+from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
+from morello.actions.online import Online
+from morello.actions.pad import Pad
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
+from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
@@ -20,15 +24,19 @@ __all__ = [
     "ACTIONS",
     "Action",
     "Child",
+    "Cut",
     "Expansion",
     "GridParallel",
     "Hole",
     "Move",
+    "Online",
+    "Pad",
     "Peel",
     "Rewrite",
     "Select",
     "SpecializeRange",
     "Split",
+    "Squeeze",
     "Tile",
     "TileParallel",
     "ToAccum",

@@ -28,7 +28,8 @@ class Child:
     times: Ints
     """How often its cost counts: as often as the busiest thread runs it."""
     dims: tuple[int, ...]
-    """For each dimension of the child, the parent's dimension that it is a part of."""
+    """For each dimension of the child, the parent's dimension that it is a part of. One
+    that is a part of none has one size, n, and here -1 - n: -2 for 1."""
     there: Ints | None = None
     """Where it is not 0 there is such a hole; elsewhere sizes mean nothing. None for
     where the hole counts: one that does not is hidden behind the work of others."""
@@ -150,7 +151,9 @@ class Action(ABC):
         return None
 
     @classmethod
-    def part_sizes(cls, axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+    def part_sizes(
+        cls, key: SpecKey, axis: tuple[int, ...], target: Target
+    ) -> tuple[int, ...]:
         """The sizes to which actions of this class cut a reduction that overwrites its
         output, and that takes the sizes of ``axis``."""
         return ()

@@ -1,12 +1,16 @@
 """The actions that the search tries on a key."""
 
 from morello.actions.base import Action
+from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.move import Move
+from morello.actions.online import Online
+from morello.actions.pad import Pad
 from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
+from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
@@ -22,6 +26,10 @@ ACTIONS: tuple[type[Action], ...] = (
     Move,
     SpecializeRange,
     ToAccum,
+    Cut,
+    Online,
+    Squeeze,
+    Pad,
     Select,
 )
 
@@ -49,7 +57,9 @@ def _arrival(key: SpecKey, target: Target) -> Move | None:
     """The move of the first operand that is in L2 though it is counted in memory."""
     if not (key.serial and target.operand_context.near):
         return None
-    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
-        if tensor.level is Level.MEM:
+    for i, (operand, tensor) in enumerate(
+        zip(key.kind.operands, key.tensors, strict=True)
+    ):
+        if tensor.level is Level.MEM and key.kind.leader(i) == i:
             return Move(operand.name, Level.L2, tensor.layout)
     return None

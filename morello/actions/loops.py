@@ -46,7 +46,13 @@ def expand_loop(
 
 @lru_cache(maxsize=65536)
 def tile_key(key: SpecKey, dim: int) -> SpecKey:
-    """The key of tiles along ``dim``: operands that have it are tiles from now on."""
+    """The key of tiles along ``dim``: operands that have it are tiles from now on.
+
+    Of a graph all operands are: what each of them is would make many keys.
+    """
+    if not key.kind.has_element:
+        plain = (dataclasses.replace(t, contiguous=False) for t in key.tensors)
+        return dataclasses.replace(key, tensors=tuple(plain))
     tensors = tuple(
         tensor.tiled(operand.axis(dim)) if dim in operand.dims else tensor
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)

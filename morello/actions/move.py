@@ -54,6 +54,10 @@ class Move(Action):
         reason = self._form_refusal(frame.key, frame.key.tensors[index], index)
         if reason:
             return Expansion((Condition(False, reason),), 0)
+        leader = frame.key.kind.leader(index)
+        if leader != index:
+            reason = f"'{self.operand}' follows '{names[leader]}': move that"
+            return Expansion((Condition(False, reason),), 0)
         return self._expand(frame, target, index)
 
     def _form_refusal(self, key: SpecKey, source: TensorSpec, index: int) -> str:
@@ -120,25 +124,55 @@ class Move(Action):
         lying = held(source, dest)
         resident = _is_resident(source, dest, target)
         amount = 0 if resident or self.level is Level.MEM else _amount(lying, sizes)
+        along = self._along(frame.key, index, target)
+        for follower, form in along.items():
+            lines = held(frame.key.tensors[follower], form)
+            amount = amount + lines.lines(frame.operand_sizes(follower))
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, lying, sizes, amount, target),
         )
         limits = target.take(frame.limits, self.level, amount)
-        body = Frame(self._body_key(frame.key, index, dest), frame.sizes, limits)
+        key = self._body_key(frame.key, index, dest, along)
+        body = Frame(key, frame.sizes, limits)
         every = tuple(range(len(frame.sizes)))
         inner = Child("body", body, 1, every)
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
             cost = target.model.buffer(frame, index, dest)
+            for follower, form in along.items():
+                cost = cost + target.model.transfer(frame, follower, form)
             return Expansion(conditions, cost, children)
         cost = target.model.transfer(frame, index, dest)
+        for follower, form in along.items():
+            cost = cost + target.model.transfer(frame, follower, form)
         return Expansion(conditions, cost, (inner,))
 
-    def _body_key(self, key: SpecKey, index: int, dest: TensorSpec) -> SpecKey:
+    def _along(self, key: SpecKey, index: int, target: Target) -> dict[int, TensorSpec]:
+        """The operands that come along, and the forms that they take."""
+        level = max(self.level, Level.L1)
+        return {
+            follower: TensorSpec(
+                tensor.dtype,
+                level,
+                tensor.layout,
+                tensor.contiguous and level > Level.L1,
+            )
+            for follower in key.kind.followers(index)
+            if (tensor := key.tensors[follower]).level > level
+        }
+
+    def _body_key(
+        self,
+        key: SpecKey,
+        index: int,
+        dest: TensorSpec,
+        along: dict[int, TensorSpec],
+    ) -> SpecKey:
         """The key with the operand's new form; nearer than memory is one core's own, so
         that there are no threads from there on."""
-        tensors = (*key.tensors[:index], dest, *key.tensors[index + 1 :])
+        forms = {**along, index: dest}
+        tensors = tuple(forms.get(i, tensor) for i, tensor in enumerate(key.tensors))
         serial = key.serial or self.level is not Level.MEM
         return SpecKey(key.kind, tensors, serial)
 
@@ -146,20 +180,19 @@ class Move(Action):
         """Its operand; of the others the dtypes. A copy counts as it is."""
         if key.kind.copies:
             return key
+        index = _index(key, self.operand)
+        moved = {index, *key.kind.followers(index)}
         tensors = tuple(
-            t if operand.name == self.operand else canonical(t)
-            for operand, t in zip(key.kind.operands, key.tensors, strict=True)
+            t if i in moved else canonical(t) for i, t in enumerate(key.tensors)
         )
         return dataclasses.replace(key, tensors=tensors)
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """As `expand` has them."""
-        index = next(
-            i for i, o in enumerate(key.kind.operands) if o.name == self.operand
-        )
+        index = _index(key, self.operand)
         source = key.tensors[index]
         dest = self.destination(source, target)
-        body = self._body_key(key, index, dest)
+        body = self._body_key(key, index, dest, self._along(key, index, target))
         if not copies(source, dest):
             return (body,)
         return _copy_keys(key, index, dest, body)
@@ -191,7 +224,7 @@ class Move(Action):
         for index, (operand, source) in enumerate(
             zip(key.kind.operands, key.tensors, strict=True)
         ):
-            if source.level is Level.VRF:
+            if source.level is Level.VRF or key.kind.leader(index) != index:
                 continue
             forms = (
                 Form(source.dtype, source.layout),
@@ -199,7 +232,9 @@ class Move(Action):
             )
             for level in levels:
                 for form in forms:
-                    if _makes_progress(source, level, form):
+                    if _makes_progress(source, level, form) and (
+                        form == forms[0] or _may_repack(key, level, target)
+                    ):
                         yield cls(
                             operand.name, level, form.layout, _cast(source, form.dtype)
                         )
@@ -220,7 +255,30 @@ def may_fill(key: SpecKey, level: Level) -> bool:
     """Whether the search still moves operands to a memory: not to one that is farther
     than where an operand is already, but for L1, which registers are filled from."""
     nearest = min(tensor.level for tensor in key.tensors)
-    return level <= max(nearest, Level.L1)
+    floor = Level.L1 if key.kind.contractions < SEVERAL else Level.L2
+    return floor <= level <= max(nearest, Level.L1)
+
+
+SEVERAL = 2
+"""So many products, one after another, leave L1 to what has one of them."""
+
+
+def _may_repack(key: SpecKey, level: Level, target: Target) -> bool:
+    """Whether operands are brought to other forms at a level: those of a graph with
+    several products in memory, for all of its loops; those of one without a product in
+    L1, where its kernel is."""
+    if key.kind.has_element:
+        return True
+    if not key.kind.contractions:
+        return level is Level.L1
+    if key.kind.contractions < SEVERAL:
+        return True
+    return level is Level.MEM or (level is Level.L2 and target.operand_context.near)
+
+
+def _index(key: SpecKey, name: str) -> int:
+    """Which operand has a name."""
+    return next(i for i, o in enumerate(key.kind.operands) if o.name == name)
 
 
 def may_enter_registers(key: SpecKey) -> bool:
@@ -291,6 +349,7 @@ def _asked_forms(
     source = key.tensors[operand]
     own = Form(source.dtype, source.layout)
     asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
+    asked |= dict.fromkeys(_asked_by_products(key, operand, kernels))
     if source.layout.is_packed and own in asked:
         return ()
     return tuple(
@@ -303,6 +362,43 @@ def _asked_forms(
             or key.kind.may_widen(key.dtypes, operand, form.dtype)
         )
     )
+
+
+def _asked_by_products(
+    key: SpecKey, operand: int, kernels: tuple[str, ...]
+) -> Iterator[Form]:
+    """What kernels ask for an operand in that products inside the Spec read or write,
+    whatever forms the other operands of these have.
+
+    Of several products, one after another, each operand has one packed form, the first:
+    every form makes as many tables as there are forms of all others.
+    """
+    several = key.kind.contractions >= SEVERAL
+    for inner, index in key.kind.products(operand):
+        source, rank = key.tensors[operand], key.tensors[operand].rank
+        tensor = inner.inward(index, source)
+        if tensor is None:  # neighbours lie along what the product lacks
+            row_major = Layout.row_major(inner.kind.operands[index].rank)
+            tensor = TensorSpec(source.dtype, source.level, row_major)
+            if not source.layout.is_packed:
+                layout = inner.outward(index, row_major, rank)
+                assert layout is not None
+                yield Form(source.dtype, layout)
+        plain = (
+            TensorSpec(tensor.dtype, tensor.level, Layout.row_major(own.rank))
+            for own in inner.kind.operands
+        )
+        tensors = tuple(tensor if i == index else t for i, t in enumerate(plain))
+        inside = SpecKey(inner.kind, tensors)
+        for name in kernels:
+            for form in KERNELS[name].forms(inside, index):
+                layout = inner.outward(index, form.layout, rank)
+                if layout is None or form.dtype is not tensor.dtype:
+                    continue
+                if layout.is_packed or not several:
+                    yield Form(form.dtype, layout)
+                if layout.is_packed and several:
+                    return
 
 
 def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:

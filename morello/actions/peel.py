@@ -38,7 +38,7 @@ class Peel(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``first``, ``main`` and ``remainder``; the cost is that of a loop."""
         kind = frame.key.kind
-        rewritten = kind.accumulating
+        rewritten = kind.accumulating if _can_peel(frame.key) else None
         legal = [kind.dims[i] for i in kind.reductions]
         if rewritten is None or self.dim not in legal:
             reason = (
@@ -70,9 +70,11 @@ class Peel(Action):
         return (dim, self.size) if tile_key(key, dim) == key else None
 
     @classmethod
-    def part_sizes(cls, axis: tuple[int, ...], target: Target) -> tuple[int, ...]:
+    def part_sizes(
+        cls, key: SpecKey, axis: tuple[int, ...], target: Target
+    ) -> tuple[int, ...]:
         """See `first_parts`."""
-        return first_parts(axis, target)
+        return first_parts(axis, target) if _can_peel(key) else ()
 
     @classmethod
     def candidates(
@@ -83,11 +85,17 @@ class Peel(Action):
         There a fill costs next to nothing, and what is not cut had better stay.
         """
         near = min(tensor.level for tensor in key.tensors) <= Level.L1
-        if near or key.kind.accumulating is None:
+        if near or not _can_peel(key):
             return
         for dim in key.kind.reductions:
             for size in first_parts(axes[dim], target):
                 yield cls(key.kind.dims[dim], size)
+
+
+def _can_peel(key: SpecKey) -> bool:
+    """Whether it is a reduction of one output, which nothing else depends on."""
+    kind = key.kind
+    return kind.accumulating is not None and kind.has_element
 
 
 def first_parts(axis: tuple[int, ...], target: Target) -> tuple[int, ...]:

@@ -44,7 +44,7 @@ class Split(Action):
         reason = f"{kind.label} overwrites its output: use to_accum first, or peel"
         dim = kind.dims.index(self.dim)
         return expand_loop(
-            frame, dim, self.size, target, (Condition(kind.accumulates, reason),)
+            frame, dim, self.size, target, (Condition(kind.loops(dim), reason),)
         )
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
@@ -64,8 +64,6 @@ class Split(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Split"]:
         """Every size that an axis has, but its last, on every reduction."""
-        if not key.kind.accumulates:
-            return
-        for dim in key.kind.reductions:
+        for dim in filter(key.kind.loops, key.kind.reductions):
             for size in axes[dim][:-1]:
                 yield cls(key.kind.dims[dim], size)

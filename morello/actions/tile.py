@@ -78,5 +78,7 @@ def tiled_dims(key: SpecKey) -> tuple[str, ...]:
     return tuple(
         name
         for i, name in enumerate(key.kind.dims)
-        if i not in key.kind.reductions and not registers_hold(key, i)
+        if i not in key.kind.reductions
+        and key.kind.loops(i)
+        and not registers_hold(key, i)
     )

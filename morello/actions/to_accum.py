@@ -7,7 +7,11 @@ Before::
 After::
 
     fill(out, zero)        # init
-    matmul_accum(out)      # body"""
+    matmul_accum(out)      # body
+
+A graph of several reductions has a fill for each; a maximum inside, to which others are
+relative, gets a buffer.
+"""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,36 +19,47 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion, canonical
 from morello.machine import Target
-from morello.spec import Fill, SpecKey
+from morello.spec import Dtype, Fill, Layout, Level, Reform, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
+
+INITS = ("init", "init1", "init2", "init3")
+"""The holes of the fills: one for each output that is added to."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class ToAccum(Action):
-    """The output gets the neutral element first; then the Spec adds to it."""
+    """The outputs get the neutral element first; then the Spec adds to them."""
 
     name: ClassVar[str] = "to_accum"
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
-        """Holes ``init`` and ``body``; no cost of its own."""
+        """Holes ``init``, for more outputs ``init1``, …, and ``body``; no cost of its
+        own."""
         key = frame.key
-        kind = key.kind.accumulating
-        if kind is None:
+        form = key.kind.reform
+        if form is None or len(filled(form)) > len(INITS):
             reason = f"{key.kind.label} is not a reduction that overwrites its output"
             return Expansion((Condition(False, reason),), 0)
-        body = Frame(dataclasses.replace(key, kind=kind), frame.sizes, frame.limits)
-        every = tuple(range(len(frame.sizes)))
-        (out,) = kind.written
-        out_dims = kind.operands[out].dims
-        fill = SpecKey(
-            Fill(len(out_dims), kind.neutral), (key.tensors[out],), key.serial
-        )
-        init = Frame(fill, frame.operand_sizes(out), frame.limits)
-        children = (Child("init", init, 1, out_dims), Child("body", body, 1, every))
-        return Expansion((), 0, children)
+        tensors = reformed(key, form)
+        sizes = tuple(frame.sizes[d] for d in form.dims)
+        body = SpecKey(form.kind, tensors, key.serial)
+        limits = frame.limits
+        children = []
+        for role, out in zip(INITS, filled(form), strict=False):
+            operand = form.kind.operands[out]
+            fill = Fill(operand.rank, form.kind.neutral_of(out))
+            init = SpecKey(fill, (tensors[out],), key.serial)
+            child = Frame(init, body.operand_sizes(out, sizes), limits)
+            dims = tuple(form.dims[d] for d in operand.dims)
+            children.append(Child(role, child, 1, dims))
+        inner = Frame(body, sizes, limits)
+        return Expansion((), 0, (*children, Child("body", inner, 1, form.dims)))
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """No operand counts."""
+        """No operand counts, unless one is made."""
+        form = key.kind.reform
+        if form is not None and -1 in form.operands:
+            return key
         tensors = tuple(map(canonical, key.tensors))
         return dataclasses.replace(key, tensors=tensors)
 
@@ -53,5 +68,28 @@ class ToAccum(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["ToAccum"]:
         """One, for the kinds that have an accumulating form."""
-        if key.kind.accumulating is not None:
+        form = key.kind.reform
+        if form is not None and len(filled(form)) <= len(INITS):
             yield cls()
+
+
+def filled(form: Reform) -> tuple[int, ...]:
+    """The outputs of the accumulating form that are added to."""
+    operands = form.kind.operands
+    return tuple(i for i in form.kind.written if operands[i].is_read)
+
+
+def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
+    """The forms of the operands of the accumulating form: one that is made lies where
+    the operand that it follows does, or in L1. It takes a line or two, which are not
+    counted."""
+    found: list[TensorSpec] = []
+    for operand, at in zip(form.kind.operands, form.operands, strict=True):
+        row = TensorSpec(Dtype.F32, Level.L1, Layout.row_major(operand.rank))
+        found.append(row if at < 0 else key.tensors[at])
+    for i, at in enumerate(form.operands):
+        leader = form.kind.leader(i)
+        if at < 0 and leader != i:
+            level = max(found[leader].level, Level.L1)
+            found[i] = dataclasses.replace(found[i], level=level)
+    return tuple(found)

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 
 from morello.aot.cpu_check import BASE_CPU, cpu_check
-from morello.jit.call_table import ALIGNMENT
-from morello.jit.parameter import Parameter
+from morello.runtime.call_table import ALIGNMENT
+from morello.runtime.parameter import Parameter
 
 
 class Status(enum.IntEnum):

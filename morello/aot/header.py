@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from morello._version import __version__
 from morello.aot.entry_points import Status, supported_name, unchecked_name
 from morello.errors import CompileError
-from morello.jit.call_table import ALIGNMENT
-from morello.jit.parameter import Parameter
+from morello.runtime.call_table import ALIGNMENT
+from morello.runtime.parameter import Parameter
 
 _WIDTH = 80
 """Characters of a line of text."""

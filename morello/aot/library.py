@@ -9,10 +9,10 @@ from morello.aot.header import Interface, header
 from morello.compiler.stages import Stages, name_module
 from morello.docstrings import summary
 from morello.errors import CompileError
-from morello.jit.engine import Compiled, compile_for_linker
-from morello.jit.parameter import Parameter
 from morello.lazy import cached_property
 from morello.machine.host import required_features
+from morello.runtime.engine import Compiled, compile_for_linker
+from morello.runtime.parameter import Parameter
 from morello.spec import print_spec
 from morello.whole_files import write_whole
 

@@ -11,8 +11,8 @@ from morello.aot.entry_points import (
 from morello.aot.library import Library
 from morello.compiler.stages import name_module
 from morello.errors import CompileError
-from morello.jit.engine import Compiled, compile_variants_for_linker
 from morello.lazy import cached_property
+from morello.runtime.engine import Compiled, compile_variants_for_linker
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 
 from morello.calibration.reprice import FITTED, cost_of
 from morello.calibration.timing import Stopwatch
-from morello.jit.engine import compile_llvm
 from morello.machine import Target
 from morello.machine.isa import Isa, Op
+from morello.runtime.engine import compile_llvm
 
 Bounds = Mapping[str, tuple[int, int]]
 """The least and the largest value of coefficients, in millicycles."""

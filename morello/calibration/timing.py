@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from morello.compiler.stages import build_stages
 from morello.errors import CompileError
-from morello.jit.engine import Engine, compile_llvm
 from morello.machine import Target
+from morello.runtime.engine import Engine, compile_llvm
 from morello.search import Impl, Solution, Statistics
 from morello.spec import Spec
 

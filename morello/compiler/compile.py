@@ -9,9 +9,9 @@ from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import CompileError
-from morello.jit.engine import compile_llvm
-from morello.jit.openmp import load_openmp
 from morello.machine import Target
+from morello.runtime.engine import compile_llvm
+from morello.runtime.openmp import load_openmp
 from morello.search import Patience, Solution, best_program, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, PathLike, open_database

@@ -10,10 +10,10 @@ from morello.aot.library import Library
 from morello.compiler.packing import pack
 from morello.compiler.pickling import Parts, freeze, thaw
 from morello.compiler.stages import Stages
-from morello.jit.engine import Engine
-from morello.jit.function import NativeFunction
-from morello.jit.parameter import Parameter
 from morello.machine import Target
+from morello.runtime.engine import Engine
+from morello.runtime.function import NativeFunction
+from morello.runtime.parameter import Parameter
 from morello.search import Impl, Solution
 from morello.spec import Array, Spec, print_spec
 

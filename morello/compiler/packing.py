@@ -3,8 +3,8 @@
 from typing import Any
 
 from morello.errors import ArgumentError
-from morello.jit.diagnose import diagnose_form
-from morello.jit.parameter import Parameter
+from morello.runtime.diagnose import diagnose_form
+from morello.runtime.parameter import Parameter
 from morello.spec import Array, Spec
 from morello.suggestions import did_you_mean
 

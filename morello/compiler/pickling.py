@@ -11,8 +11,8 @@ from typing import Any
 from morello._version import __version__
 from morello.compiler.stages import Stages
 from morello.errors import CompileError
-from morello.jit.engine import Compiled, Engine, load
-from morello.jit.openmp import load_openmp
+from morello.runtime.engine import Compiled, Engine, load
+from morello.runtime.openmp import load_openmp
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,8 +20,6 @@ from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
 from morello.errors import ScheduleError
-from morello.jit.runtime_calls import check_calls
-from morello.jit.translate import lower_to_llvm_text
 from morello.machine import Target
 from morello.mlir import ir
 from morello.passes.base import PassFailure
@@ -29,6 +27,8 @@ from morello.passes.fill_schedule import fill_schedule
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
+from morello.runtime.runtime_calls import check_calls
+from morello.runtime.translate import lower_to_llvm_text
 from morello.search import Impl, Solution
 from morello.spec import Spec, print_spec
 

@@ -49,6 +49,10 @@ class EmittedElements:
         """`Elements.divide`."""
         return self.emitter.divide(a, b)
 
+    def square_root(self, a: Value) -> Value:
+        """`Elements.square_root`."""
+        return self.emitter.square_root(a)
+
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """`Elements.multiply_add`."""
         return self.emitter.multiply_add(a, b, c)
@@ -135,6 +139,10 @@ class CountedElements:
     def divide(self, a: Any, b: Any) -> Any:
         """`Elements.divide`: a port takes as long as for ten simple operations."""
         self._operation({"vector_op": 10}, {"vector_op": 10})
+
+    def square_root(self, a: Any) -> Any:
+        """`Elements.square_root`: as a division."""
+        self.divide(a, a)
 
     def greater(self, a: Any, b: Any) -> Any:
         """`Elements.greater`."""

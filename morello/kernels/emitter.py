@@ -176,6 +176,10 @@ class Emitter(ABC):
         """``a / b`` of floats."""
 
     @abstractmethod
+    def square_root(self, a: Value) -> Value:
+        """The square root of floats, rounded once."""
+
+    @abstractmethod
     def greater(self, a: Value, b: Value) -> Value:
         """``a`` where a > b, else ``b``, of floats: one instruction."""
 
@@ -234,6 +238,10 @@ class Emitter(ABC):
     @abstractmethod
     def offset(self, index: Value, by: int) -> Value:
         """An index moved by a constant."""
+
+    @abstractmethod
+    def linear(self, terms: Sequence[tuple[Value, int]]) -> Value:
+        """The sum of indices, each times a positive number."""
 
     @abstractmethod
     def again(self, index: Value) -> Value:

@@ -27,7 +27,7 @@ class Scalar(Kernel):
         kind = key.kind
         reads = any(operand.is_read for operand in kind.operands)
         one = len(kind.written) == 1 and (kind.accumulates or not kind.reductions)
-        return reads and one and in_l1(*key.tensors)
+        return kind.has_element and reads and one and in_l1(*key.tensors)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Row-major, where no loop gets down to a group because packs cut groups."""

@@ -18,6 +18,8 @@ from morello.kernels.gemv_axpy_bf16 import (
     GemvAxpyBf16Streams,
 )
 from morello.kernels.gemv_dot import GemvDot
+from morello.kernels.graph_rows import GraphRows
+from morello.kernels.graph_scalar import GraphScalar
 from morello.kernels.int_dot import IntDot
 from morello.kernels.int_dot_float import IntDotFloat
 from morello.kernels.interleave import Deinterleave, Interleave
@@ -237,6 +239,12 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             kind=Binary,
             levels=(Level.L1, Level.L1, Level.L1),
         ),
+        GraphRows(
+            "graph_rows",
+            isa,
+            "A graph without products of matrices, in one pass over rows in L1.",
+            unroll=4,
+        ),
         ReduceRows(
             "max_rows",
             isa,
@@ -286,7 +294,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
 
 
 def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
-    """The kernels whose shuffles are those of vectors of 32 bytes."""
+    """The kernels whose shuffles are those of vectors of 32 bytes, and of scalars."""
     return (
         GemvAxpy(
             "gemv_axpy_streams",
@@ -371,6 +379,9 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of "
             "f32.",
+        ),
+        GraphScalar(
+            "graph_scalar", isa, "A graph at one element of each of its values, in L1."
         ),
         Scalar(
             "scalar",

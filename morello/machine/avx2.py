@@ -38,6 +38,8 @@ AVX2 = Target(
         "fill_registers",
         "unary_rows",
         "binary_rows",
+        "graph_rows",
+        "graph_scalar",
         "max_rows",
         "max_columns",
         "min_rows",

@@ -48,6 +48,8 @@ AVX512 = Target(
         "store_512",
         "fill_rows_512",
         "fill_registers_512",
+        "graph_rows_512",
+        "graph_scalar",
         "unary_rows_512",
         "binary_rows_512",
         "max_rows_512",

@@ -6,10 +6,11 @@ Read `spec.py` first, then `kind.py` (what a kind of Spec defines), `tensor.py` 
 Nothing here knows of MLIR.
 """
 
+from morello.spec.compose import Compose
 from morello.spec.dtypes import ELEMENT_TYPES, Dtype, Encoding
 from morello.spec.fill import Fill
 from morello.spec.form import Form
-from morello.spec.kind import Array, Kind
+from morello.spec.kind import Array, Kind, Reform
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
@@ -28,6 +29,7 @@ __all__ = [
     "ELEMENT_TYPES",
     "Array",
     "Binary",
+    "Compose",
     "Dtype",
     "Encoding",
     "Fill",
@@ -43,6 +45,7 @@ __all__ = [
     "OpenSpec",
     "Operand",
     "PhysicalDim",
+    "Reform",
     "Spec",
     "SpecKey",
     "Sum",

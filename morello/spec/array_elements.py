@@ -56,6 +56,10 @@ class ArrayElements:
         """`Elements.divide`."""
         return _silent(np.divide, a, b)
 
+    def square_root(self, a: Array) -> Array:
+        """`Elements.square_root`."""
+        return _silent(np.sqrt, a)
+
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         """`Elements.multiply_add`."""
         if np.result_type(a, b, c).kind == "f":

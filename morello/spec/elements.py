@@ -37,6 +37,9 @@ class Elements(Protocol):
     def divide(self, a: Any, b: Any) -> Any:
         """``a / b`` of two floats."""
 
+    def square_root(self, a: Any) -> Any:
+        """The square root of a float, rounded once; NaN of what is below -0."""
+
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """``a * b + c``: rounded once for floats, wrapping for integers."""
 

@@ -142,9 +142,24 @@ def relu(e: Elements, x: Any) -> Any:
     return e.greater(e.constant(_F32, 0.0), x)
 
 
+def sqrt(e: Elements, x: Any) -> Any:
+    """The square root, rounded right; of numbers below -0 NaN, of -0 it is -0."""
+    return e.square_root(x)
+
+
+def rsqrt(e: Elements, x: Any) -> Any:
+    """1 / sqrt(x), within 1.5 ULP; inf for 0."""
+    return e.divide(e.constant(_F32, 1.0), e.square_root(x))
+
+
 def neg(e: Elements, x: Any) -> Any:
     """-x."""
     return e.multiply(x, e.constant(_F32, -1.0))
+
+
+def copy(e: Elements, x: Any) -> Any:
+    """x as it is."""
+    return x
 
 
 def square(e: Elements, x: Any) -> Any:
@@ -172,12 +187,15 @@ def _method(name: str) -> Callable[[Elements, Any, Any], Any]:
 
 
 UNARY: dict[str, Callable[[Elements, Any], Any]] = {
+    "copy": copy,
     "exp": exp,
     "gelu": gelu,
     "neg": neg,
     "relu": relu,
+    "rsqrt": rsqrt,
     "sigmoid": sigmoid,
     "silu": silu,
+    "sqrt": sqrt,
     "square": square,
     "tanh": tanh,
 }

@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,11 +19,24 @@ from morello.spec.elements import Elements
 from morello.spec.operand import Operand
 from morello.spec.options import text_options, text_value
 
+if TYPE_CHECKING:
+    from morello.spec.embedding import Embedding
+    from morello.spec.graphs.graph import Graph
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 EXACT_BOUND = 4
 """Random inputs are integers in [-4, 4]: every f32 partial sum of up to 2^20 products
 of two is exact, whatever its order, so kernels can be compared bit for bit."""
+
+
+UNIT_ROUNDOFF = 2.0**-24
+"""u of f32: the relative error of one rounding is at most this."""
+
+_UNDERFLOW = 2.0**-150
+"""The absolute error of one rounding below the normal numbers is at most this."""
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +47,10 @@ class Kind(ABC):
     """The name of the operation in the dialect and in the text form."""
     example: ClassVar[str]
     """A small Spec of the kind, as text."""
+    has_element: ClassVar[bool] = True
+    """Whether `element` says all that it computes."""
+    is_variadic: ClassVar[bool] = False
+    """Whether its operands are other ones from Spec to Spec."""
     moves_data: ClassVar[bool] = False
     """Whether it copies or fills and computes nothing: bringing its operands to another
     form first would be more work than the Spec is."""
@@ -71,6 +88,23 @@ class Kind(ABC):
                 given[field.name] = text_value(field, text)
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in given.items() if name in names})
+
+    @classmethod
+    def with_sizes(
+        cls, label: str, sizes: tuple[int, ...], options: dict[str, str]
+    ) -> tuple[Self, tuple[int, ...]]:
+        """The kind called ``label``, and sizes in the order of its dimensions, some of
+        them left out perhaps.
+
+        Raises:
+            SpecError: as `from_text`.
+        """
+        return cls.from_text(label, len(sizes), options), sizes
+
+    def short(self, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+        """A shorter way to write the kind with its options, and the sizes as that has
+        them; None where there is none."""
+        return None
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
@@ -121,10 +155,67 @@ class Kind(ABC):
             return None
         return dataclasses.replace(self, **{"accum": True})
 
+    def loops(self, dim: int) -> bool:
+        """Whether a loop may go along a dimension: each tile is a Spec of the kind."""
+        return dim not in self.reductions or self.accumulates
+
+    @property
+    def reform(self) -> "Reform | None":
+        """The form of a reduction that adds, and how it has dimensions and operands."""
+        kind = self.accumulating
+        if kind is None:
+            return None
+        return Reform(
+            kind, tuple(range(len(kind.dims))), tuple(range(len(kind.operands)))
+        )
+
+    def is_batch(self, dim: int) -> bool:
+        """Whether the search takes a dimension whole, element by element, or by shares
+        of threads: other tiles of it are no better, as nothing is used again."""
+        return False
+
     @property
     def neutral(self) -> str:
         """The neutral element of the reduction: a value of `Fill`."""
         return "zero"
+
+    def neutral_of(self, operand: int) -> str:
+        """That of the reduction that an output is."""
+        return self.neutral
+
+    @property
+    def as_graph(self) -> "Graph | None":
+        """What it computes, as a graph; None where `element` says all of it."""
+        return None
+
+    def with_graph(self, graph: "Graph") -> "Kind":
+        """The kind of another graph, whose values are numbered alike."""
+        raise NotImplementedError(f"{self.label} is no graph")
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The value of the graph that each operand is."""
+        return ()
+
+    def products(self, operand: int) -> tuple[tuple["Embedding", int], ...]:
+        """Specs of other kinds inside that read or write an operand, and which of their
+        operands it is: kernels ask for it in the forms that these want."""
+        return ()
+
+    @property
+    def contractions(self) -> int:
+        """How many products it holds, one after another: where there are several, the
+        search brings no operand to L1, which is for what has one."""
+        return 1
+
+    def leader(self, operand: int) -> int:
+        """The operand that an operand follows from memory to memory; itself if it
+        leads."""
+        return operand
+
+    def followers(self, operand: int) -> tuple[int, ...]:
+        """The operands that follow an operand."""
+        return ()
 
     @property
     def idempotent(self) -> bool:
@@ -146,6 +237,36 @@ class Kind(ABC):
         """The terms of the sum that each element of a float output is; 0 where nothing
         is rounded. A kind that rounds defines `in_f64`, too."""
         return 0
+
+    def is_exact(self, sizes: tuple[int, ...]) -> bool:
+        """Whether results on inputs from `random` are the definition's, bit for bit."""
+        return self.rounded_terms(sizes) * EXACT_BOUND**2 <= 1 / UNIT_ROUNDOFF
+
+    def reference(
+        self, sizes: tuple[int, ...], arrays: tuple[Array, ...]
+    ) -> tuple[tuple[Array, Array], ...]:
+        """Each output in f64, and how far from it a right one in f32 may be: what any
+        order of summation may lose.
+
+        Args:
+            sizes: of each dimension.
+            arrays: as for `evaluate`, in f64.
+        """
+        terms = self.rounded_terms(sizes)
+        growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
+        with np.errstate(all="ignore"):
+            found = each(self.in_f64(sizes, arrays))
+            size_of = each(self.in_f64(sizes, tuple(map(np.abs, arrays))))
+            # A sum that may leave the range of f32 on its way has no bound.
+            return tuple(
+                (
+                    number,
+                    np.where(
+                        size > _LARGEST, np.inf, growth * size + terms * _UNDERFLOW
+                    ),
+                )
+                for number, size in zip(found, size_of, strict=True)
+            )
 
     def in_f64(
         self, sizes: tuple[int, ...], arrays: tuple[Array, ...]
@@ -244,6 +365,17 @@ class Kind(ABC):
             for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
             if o.is_read
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Reform:
+    """A kind that computes what another does, in another form."""
+
+    kind: Kind
+    dims: tuple[int, ...]
+    """For each of its dimensions that of the other."""
+    operands: tuple[int, ...]
+    """For each of its operands that of the other; -1 for one that it lacks."""
 
 
 @lru_cache(maxsize=256)

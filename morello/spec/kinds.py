@@ -1,5 +1,6 @@
 """The kinds of Specs: to add one, write its module and list its class here."""
 
+from morello.spec.compose import Compose
 from morello.spec.fill import Fill
 from morello.spec.kind import Kind
 from morello.spec.matmul import Matmul
@@ -9,7 +10,17 @@ from morello.spec.move import Move
 from morello.spec.pointwise import Binary, Unary
 from morello.spec.summation import Sum
 
-KINDS: list[type[Kind]] = [Matmul, Max, Min, Sum, Unary, Binary, Move, Fill]
+KINDS: list[type[Kind]] = [
+    Matmul,
+    Max,
+    Min,
+    Sum,
+    Unary,
+    Binary,
+    Move,
+    Fill,
+    Compose,
+]
 """The class of each kind. The Spec ops of the dialect, the text form, the random Specs
 of the tests and the reference page follow this list."""
 

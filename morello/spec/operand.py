@@ -18,13 +18,26 @@ class Window:
 
     terms: tuple[tuple[int, int], ...]
     """A dimension and its coefficient, which is at least 1."""
+    before: int = 0
+    """Places before the first element that the index reaches: those count as 0."""
+    after: int = 0
+    """The same after the last; negative for elements that the index does not reach."""
 
-    def extent(self, sizes: tuple[Any, ...]) -> Any:
-        """How many elements it reaches (integers or arrays)."""
+    def reach(self, sizes: tuple[Any, ...]) -> Any:
+        """How many places the index reaches (integers or arrays)."""
         reach: Any = 1
         for dim, step in self.terms:
             reach = reach + step * (sizes[dim] - 1)
         return reach
+
+    def extent(self, sizes: tuple[Any, ...]) -> Any:
+        """How many elements there are (integers or arrays)."""
+        return self.reach(sizes) - self.before - self.after
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether not every place is an element, or not every element is reached."""
+        return bool(self.before or self.after)
 
 
 Axis = int | Window

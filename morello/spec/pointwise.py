@@ -114,7 +114,9 @@ class Unary(Pointwise):
 
     name: ClassVar[str] = "unary"
     example: ClassVar[str] = "exp:8x33:f32"
-    functions: ClassVar[Mapping[str, Callable[..., Any]]] = UNARY
+    functions: ClassVar[Mapping[str, Callable[..., Any]]] = {
+        name: function for name, function in UNARY.items() if name != "copy"
+    }
     inputs: ClassVar[tuple[str, ...]] = ("src",)
 
     @classmethod

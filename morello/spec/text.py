@@ -42,7 +42,7 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     given = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
-    kind = kinds[label].from_text(label, len(given), options)
+    kind, given = kinds[label].with_sizes(label, given, options)
     sizes = _complete_sizes(text, kind, given)
     tensors = _tensors(kind, kind.dtypes(dtypes), options)
     limits = _limits(limits, options)
@@ -67,12 +67,15 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         else 0
     )
     dtypes = [str(d) for d in spec.dtypes]
+    short = kind.short(spec.sizes)
+    label, sizes = short or (kind.label, spec.sizes[lead:])
     parts = [
-        kind.label,
-        "x".join(map(str, spec.sizes[lead:])),
+        label,
+        "x".join(map(str, sizes)),
         dtypes[0] if len(set(dtypes)) == 1 else ",".join(dtypes),
     ]
-    parts += (f"{name}={value}" for name, value in kind.options.items())
+    if short is None:
+        parts += (f"{name}={value}" for name, value in kind.options.items())
     for operand, tensor in zip(kind.operands, spec.tensors, strict=True):
         default = argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
         if tensor != default:

@@ -13,11 +13,11 @@ import numpy as np
 from morello.compiler.kernel import Kernel
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
-from morello.jit.peak import measure_peak, peak_dtypes
 from morello.machine import print_target
 from morello.machine.host import host
 from morello.machine.isa import Isa
 from morello.machine.processors import processors
+from morello.runtime.peak import measure_peak, peak_dtypes
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
 from morello.tools.commands import BenchOptions

@@ -9,8 +9,7 @@ import numpy as np
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
 from morello.spec import Array, Spec
-from morello.spec.kind import EXACT_BOUND
-from morello.tools.verify import UNIT_ROUNDOFF, Verdict, judge, rounds
+from morello.tools.verify import Verdict, judge, rounds
 
 _POISON = 0xA5
 """Bytes of an output before a call, so that a missing write shows."""
@@ -87,8 +86,7 @@ def _poisoned(spec: Spec, operand: int) -> Array:
 
 def _may_round(spec: Spec) -> bool:
     """Whether sums of random inputs are too long for f32 to hold them exactly."""
-    terms = spec.kind.rounded_terms(spec.sizes)
-    return rounds(spec) and terms * EXACT_BOUND**2 > 1 / UNIT_ROUNDOFF
+    return rounds(spec) and not spec.kind.is_exact(spec.sizes)
 
 
 def _check_memory(spec: Spec) -> None:

@@ -12,14 +12,6 @@ import numpy as np
 from morello.spec import Array, Spec
 from morello.spec.kind import each
 
-UNIT_ROUNDOFF = 2.0**-24
-"""u of f32: the relative error of one rounding is at most this."""
-
-_UNDERFLOW = 2.0**-150
-"""The absolute error of one rounding below the normal numbers is at most this."""
-
-_LARGEST = float(np.finfo(np.float32).max)
-
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
@@ -115,16 +107,8 @@ class _Output:
 
     def reference(self) -> tuple[Array, Array]:
         """The output in f64, and how far from it a right one may be."""
-        kind, sizes = self.spec.kind, self.spec.sizes
         wide = tuple(array.astype(np.float64) for array in self.inputs)
-        terms = kind.rounded_terms(sizes)
-        growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
-        with np.errstate(all="ignore"):
-            reference = each(kind.in_f64(sizes, wide))[self.place]
-            size = each(kind.in_f64(sizes, tuple(map(np.abs, wide))))[self.place]
-            bound = growth * size + terms * _UNDERFLOW
-        # A sum that may leave the range of f32 on its way has no bound.
-        return reference, np.where(size > _LARGEST, np.inf, bound)
+        return self.spec.kind.reference(self.spec.sizes, wide)[self.place]
 
 
 def _judge(output: _Output, expected: Array, got: Array, exact: bool) -> Verdict:

@@ -301,6 +301,10 @@ class MlirEmitter(Emitter):
         """`Emitter.divide`."""
         return arith.DivFOp(a, b).result
 
+    def square_root(self, a: Value) -> Value:
+        """`Emitter.square_root`."""
+        return math.SqrtOp(a).result
+
     def greater(self, a: Value, b: Value) -> Value:
         """`Emitter.greater`."""
         is_greater = arith.CmpFOp(arith.CmpFPredicate.OGT, a, b).result
@@ -373,6 +377,17 @@ class MlirEmitter(Emitter):
         if isinstance(index, int):
             return index + by
         return arith.AddIOp(index, self._index(by)).result if by else index
+
+    def linear(self, terms: Sequence[tuple[Value, int]]) -> Value:
+        """`Emitter.linear`: what is known is added up here."""
+        known = sum(at * step for at, step in terms if isinstance(at, int))
+        total: Value = None
+        for at, step in terms:
+            if isinstance(at, int):
+                continue
+            scaled = arith.MulIOp(at, self._index(step)).result if step > 1 else at
+            total = scaled if total is None else arith.AddIOp(total, scaled).result
+        return known if total is None else self.offset(total, known)
 
     def again(self, index: Value) -> Value:
         """`Emitter.again`: assembly without a line, through which it passes."""

@@ -11,7 +11,7 @@ import pytest
 import morello
 from morello.aot.entry_points import Status
 from morello.compiler.kernel import Kernel
-from morello.jit.openmp import openmp_library
+from morello.runtime.openmp import openmp_library
 from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
 from tests.aot.test_library import SPECS
 from tests.compiler.test_parallel import CHEAP_FORK

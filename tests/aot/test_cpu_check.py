@@ -8,8 +8,8 @@ import pytest
 
 from morello.aot.cpu_check import BITS, cpu_check
 from morello.errors import CompileError
-from morello.jit.engine import Engine, compile_for_linker, load
 from morello.machine import host
+from morello.runtime.engine import Engine, compile_for_linker, load
 
 pytestmark = pytest.mark.quick
 

@@ -12,13 +12,13 @@ from morello.aot.entry_points import Status
 from morello.aot.library import SUFFIXES, Library
 from morello.compiler.kernel import Kernel
 from morello.errors import CompileError
-from morello.jit.object_file import undefined_symbols
+from morello.runtime.object_file import undefined_symbols
 from morello.spec import Kind
 from morello.spec.kinds import instances
 from tests.aot.compiler import NEEDS_CC, Linked
-from tests.jit.test_engine import missing_feature
 from tests.quality.compiled import arguments, same_bytes, unsearched
 from tests.quality.specs import small_spec
+from tests.runtime.test_engine import missing_feature
 
 SPECS = (
     "matmul:17x23x31:f32:lhs=[0,1,2,1p6]",

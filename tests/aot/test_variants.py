@@ -11,9 +11,9 @@ from morello.aot.entry_points import Status
 from morello.aot.library import Library
 from morello.aot.variants import Variants
 from morello.errors import CompileError
-from morello.jit.object_file import undefined_symbols
 from morello.machine import TARGETS
 from morello.machine.host import missing_features
+from morello.runtime.object_file import undefined_symbols
 from tests.aot.compiler import NEEDS_CC, Linked, run
 from tests.quality.compiled import unsearched
 

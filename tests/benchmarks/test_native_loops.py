@@ -25,7 +25,7 @@ from benchmarks.harness.roof_loops import (
     operations,
 )
 from benchmarks.harness.roofs import Roofs
-from morello.jit.engine import compile_llvm, compile_object
+from morello.runtime.engine import compile_llvm, compile_object
 
 
 def test_a_loop_calls_with_all_arguments_and_steps_through_a_batch() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import morello
 from morello.errors import CompileError
-from morello.jit.engine import compile_llvm
+from morello.runtime.engine import compile_llvm
 from tests.aot.compiler import NEEDS_CC, Linked
 from tests.compiler.test_parallel import CHEAP_FORK_TEXT
 from tests.quality.compiled import same_bytes, unsearched

@@ -16,10 +16,10 @@ from morello.actions import Action, GridParallel, TileParallel
 from morello.compiler.kernel import Kernel
 from morello.compiler.stages import spec_module
 from morello.dialect import load
-from morello.jit import call_table, openmp
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
+from morello.runtime import call_table, openmp
 from morello.search import Branch, Impl, best_program
 from morello.spec import parse_spec
 from tests.quality.compiled import arguments, same_bytes
@@ -180,7 +180,7 @@ def in_new_process(code: str, **environment: str) -> str:
 
 SPIN = (
     "import ctypes\n"
-    "from morello.jit.openmp import openmp_library\n"
+    "from morello.runtime.openmp import openmp_library\n"
     "print(ctypes.CDLL(openmp_library()).kmp_get_blocktime())\n"
 )
 

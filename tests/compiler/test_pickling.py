@@ -13,7 +13,7 @@ import pytest
 import morello
 from morello.compiler import pickling
 from morello.errors import CompileError, TargetError
-from morello.jit import engine
+from morello.runtime import engine
 from tests.compiler.test_parallel import CHEAP_FORK
 from tests.quality.compiled import arguments, same_bytes
 

@@ -108,6 +108,12 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
             values[op.result] = is_within(op, operands[0])
         case "memref.subview":
             values[op.result] = subview(op, operands)
+        case "memref.expand_shape":
+            values[op.result] = operands[0].reshape(
+                [1] * (ir.MemRefType(op.result.type).rank - operands[0].ndim)
+                + list(operands[0].shape)
+            )
+            assert np.shares_memory(values[op.result], operands[0])
         case "memref.alloc" | "memref.alloca":
             values[op.result] = allocated(op.result.type, rng)
         case "morello.kernel":
@@ -145,12 +151,19 @@ def subview(op: ir.Operation, operands: list[Any]) -> Array:
     sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
     mark = ir.ShapedType.get_dynamic_stride_or_offset()
     offsets = [dynamic.pop(0) if o == mark else o for o in fixed]
-    for offset, size, extent in zip(offsets, sizes, array.shape, strict=False):
-        assert 0 <= offset <= offset + size <= extent
-    view: Array = array[
-        tuple(slice(o, o + s) for o, s in zip(offsets, sizes, strict=True))
+    steps = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
+    ends = [
+        offset + (size - 1) * step + 1
+        for offset, size, step in zip(offsets, sizes, steps, strict=True)
     ]
-    return view
+    for offset, end, extent in zip(offsets, ends, array.shape, strict=False):
+        assert 0 <= offset <= end <= extent
+    view: Array = array[tuple(map(slice, offsets, ends, steps))]
+    # Elements of registers have dimensions of their own.
+    shape = (*ir.MemRefType(op.result.type).shape, *view.shape[len(sizes) :])
+    reduced = view.reshape(shape)
+    assert np.shares_memory(reduced, array)
+    return reduced
 
 
 def allocated(kind: ir.MemRefType, rng: np.random.Generator) -> Array:

@@ -7,8 +7,10 @@ import pytest
 
 from morello.actions import (
     Action,
+    Cut,
     Hole,
     Move,
+    Online,
     Peel,
     Rewrite,
     Select,
@@ -91,14 +93,22 @@ def recomputed(
                 assert allocs == 1
                 index = [o.name for o in spec.kind.operands].index(action.operand)
                 dest = action.destination(spec.tensors[index], target)
-                return int(model.buffer(Frame.of(spec), index, dest))
+                body = next(
+                    found for op, _ in left if (found := spec_of(op)).kind == spec.kind
+                )
+                along = sum(
+                    int(model.transfer(Frame.of(spec), i, body.tensors[i]))
+                    for i in spec.kind.followers(index)
+                    if spec.tensors[i].level > body.tensors[i].level
+                )
+                return int(model.buffer(Frame.of(spec), index, dest)) + along
             return lines_brought(spec, spec_of(left[0][0]))
         case SpecializeRange():
             index = [o.name for o in spec.kind.operands].index(action.operand)
             look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
             looked = int(model.kernel(Frame.of(spec), look))
             return lines_brought(spec, spec_of(left[1][0])) + looked
-        case ToAccum():
+        case ToAccum() | Cut() | Online():
             return 0
         case Select():
             name, found = kernel_of(left[0][0])
@@ -109,13 +119,16 @@ def recomputed(
 
 def lines_brought(before: Spec, after: Spec) -> int:
     """The cost of the lines that a change of level brings."""
-    (index,) = (
+    moved = [
         i for i, t in enumerate(before.tensors) if t.level != after.tensors[i].level
-    )
-    dest = after.tensors[index]
-    assert not copies(before.tensors[index], dest)
+    ]
+    leaders = {before.kind.leader(index) for index in moved}
+    assert len(leaders) == 1
     model = AVX2.at(before).model
-    return int(model.transfer(Frame.of(before), index, dest))
+    assert not any(copies(before.tensors[i], after.tensors[i]) for i in moved)
+    return sum(
+        int(model.transfer(Frame.of(before), i, after.tensors[i])) for i in moved
+    )
 
 
 def check_pair(spec: Spec, action: Action, rewrite: Rewrite) -> None:
@@ -167,4 +180,13 @@ def test_every_action_is_tried() -> None:
         pair = random_action(spec, rng)
         if pair is not None:
             seen.add(type(pair[0]))
-    assert seen == {Tile, Split, Peel, Move, SpecializeRange, ToAccum, Select}
+    assert seen == {
+        Tile,
+        Split,
+        Peel,
+        Move,
+        SpecializeRange,
+        ToAccum,
+        Cut,
+        Select,
+    }

@@ -12,8 +12,8 @@ from morello.dialect.build import (
     spec_function,
     spec_of,
 )
-from morello.dialect.kernel import MAX_OPERANDS
 from morello.dialect.memrefs import tile_extent, whole_shape
+from morello.dialect.operand_groups import MAX_OPERANDS
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
 from morello.dialect.target import named_target, target_of

@@ -17,6 +17,7 @@ from morello.dialect.transform import build_action_op, roles_of
 from morello.mlir import ir
 from morello.spec import Dtype, Spec
 from morello.spec.kind import Array
+from morello.tools.verify import judge
 from tests.dialect.interpret import new_buffer, pack, run_function, unpack
 from tests.dialect.programs import legal_actions, random_action, random_spec
 from tests.dialect.schedules import function_of, scheduled
@@ -74,10 +75,14 @@ def test_a_program_computes_its_spec(seed: int) -> None:
     before = [array.copy() for array in arrays]
     outputs = spec.outputs(*logical)
     run_function(function_of(module), arrays, rng)
+    outs: list[Array] = []
     for i, wanted in zip(spec.kind.written, outputs, strict=True):
         found = unpack(arrays[i], spec.tensors[i], spec.shape(i))
         assert found.dtype == wanted.dtype
-        assert np.array_equal(bits(found), bits(wanted)), f"seed {seed}: {spec}"
+        outs.append(found)
+        if spec.kind.is_exact(spec.sizes):
+            assert np.array_equal(bits(found), bits(wanted)), f"seed {seed}: {spec}"
+    assert judge(spec, tuple(logical), tuple(outs), exact=False).holds, (seed, spec)
     for i in set(range(len(arrays))) - set(spec.kind.written):
         assert np.array_equal(bits(before[i]), bits(arrays[i]))
 

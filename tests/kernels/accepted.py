@@ -33,6 +33,7 @@ SPECS = 10
 """How many Specs of each."""
 
 _LEVELS = {
+    4: ("L1 L1 L1 L1", "VRF L1 L1 L1"),
     3: ("L1 L1 L1", "L1 L1 VRF", "L1 L1 MEM", "L1 MEM L1", "MEM L1 L1", "L1 L2 L1"),
     2: ("L1 L1", "L1 VRF", "VRF L1", "L1 MEM", "MEM MEM"),
     1: ("L1", "VRF"),

@@ -44,7 +44,9 @@ def key_of(name: str) -> SpecKey:
 def fulfilled(name: str, key: SpecKey) -> bool:
     holds = [np.asarray(c.holds) for c in KERNELS[name].conditions(grid(key, name))]
     can_fail = not any(map(np.all, holds))
-    return can_fail and bool(np.any(functools.reduce(np.logical_and, holds)))
+    return can_fail and bool(
+        np.any(functools.reduce(np.logical_and, holds, np.bool_(True)))
+    )
 
 
 def grid(key: SpecKey, name: str) -> Frame:

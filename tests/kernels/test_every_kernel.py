@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
-from morello.jit.engine import Engine
 from morello.kernels import KERNELS
+from morello.runtime.engine import Engine
 from morello.spec import Matmul, Spec, SpecKey
 from morello.spec.kind import Array
 from tests.guarded import check_in_child

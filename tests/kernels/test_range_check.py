@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_range_check
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import Dtype, Encoding, Layout, Level, TensorSpec
 from tests.guarded import check_in_child, guarded_array
 

@@ -7,10 +7,10 @@ import pytest
 
 from morello.dialect import load
 from morello.dialect.build import build_kernel_op
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import Kind, Matmul, Move
 from tests.guarded import check_canaries, check_in_child, guarded_array
 from tests.kernels.harness import spec

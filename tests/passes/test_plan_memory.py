@@ -7,12 +7,12 @@ import random
 import numpy as np
 import pytest
 
-from morello.jit.engine import compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.mlir import ir
 from morello.passes.base import PassFailure
 from morello.passes.parts.placement import ALIGNMENT, Lifetime, place
 from morello.passes.plan_memory import PlanMemory
+from morello.runtime.engine import compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 
 pytestmark = pytest.mark.quick
 

@@ -12,13 +12,13 @@ from morello.dialect import load
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import whole_type
 from morello.dialect.target import TARGET_ATTRIBUTE
-from morello.jit.engine import Engine, compile_llvm
-from morello.jit.translate import lower_to_llvm_text
 from morello.machine import AVX2, Target, print_target
 from morello.mlir import dialect, ir
 from morello.passes.parts.schedule_builder import Goal, build_schedule
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.translate import lower_to_llvm_text
 from morello.search.impl import Impl
 from morello.spec import Spec
 

@@ -63,7 +63,7 @@ def test_an_object_of_other_sources_makes_room(
 
 
 def test_an_entry_calls_nothing_that_only_numba_has() -> None:
-    from morello.jit.object_file import undefined_symbols
+    from morello.runtime.object_file import undefined_symbols
 
     module, parameters = FUNCTIONS["sweep_counts"]
     known = {"exp2", "log2", "log1p"}

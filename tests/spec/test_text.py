@@ -80,7 +80,10 @@ def test_options() -> None:
     [
         ("matmul", "'matmul' is not a Spec; write kind:sizes"),
         ("", "'' is not a Spec"),
-        ("conv:4x4", "unknown kind 'conv' in the Spec 'conv:4x4'; use one of matmul"),
+        (
+            "convolve:4x4",
+            "unknown kind 'convolve' in the Spec 'convolve:4x4'; use one of matmul",
+        ),
         ("matmul:4x4", "has 2 sizes, but matmul has 3 or 4; give mxkxn"),
         ("max:4", "has 1 sizes, but max has 2; give mxn"),
         ("matmul:4x4x4x4x4", "has 5 sizes, but matmul has 3 or 4"),

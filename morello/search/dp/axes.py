@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import ACTIONS
+from morello.actions.move import SEVERAL
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
@@ -36,11 +37,19 @@ def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
     """
     kind, lines = spec.kind, _innermost(spec)
     return tuple(
-        size_axis(size)
+        _goal_axis(spec, dim, 1)
         if spec.serial or dim in kind.reductions
-        else size_axis(size, threads, dim not in lines)
-        for dim, size in enumerate(spec.sizes)
+        else _goal_axis(spec, dim, threads, dim not in lines)
+        for dim in range(len(spec.sizes))
     )
+
+
+def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
+    """The sizes of one dimension."""
+    size = spec.sizes[dim]
+    if spec.kind.is_batch(dim):
+        return tuple(sorted({1, size, *shares_of(size, threads, even)}))
+    return size_axis(size, threads, even, spec.kind.contractions >= SEVERAL)
 
 
 def _innermost(spec: Spec) -> frozenset[int]:
@@ -52,13 +61,16 @@ def _innermost(spec: Spec) -> frozenset[int]:
 
 
 @lru_cache(maxsize=4096)
-def size_axis(size: int, threads: int = 1, even: bool = False) -> Axis:
+def size_axis(
+    size: int, threads: int = 1, even: bool = False, coarse: bool = False
+) -> Axis:
     """The sizes that tiles of a dimension of ``size`` and their remainders have.
 
     With several threads a tile may be the share of one, ``even`` or not, and its
-    remainder that of the last.
+    remainder that of the last. A ``coarse`` ladder has powers of two alone above
+    `FINE`.
     """
-    rungs = _ladder(size)
+    rungs = tuple(r for r in _ladder(size) if not coarse or r <= FINE or _is_power(r))
     pending = [size, *shares_of(size, threads, even)]
     found = {*pending, *rungs}
     while pending:
@@ -69,6 +81,15 @@ def size_axis(size: int, threads: int = 1, even: bool = False) -> Axis:
                 found.add(rest)
                 pending.append(rest)
     return tuple(sorted(found))
+
+
+FINE = 48
+"""Tiles of registers are no larger: above, graphs of several products have a coarse
+ladder, since each of their tables has several long dimensions."""
+
+
+def _is_power(size: int) -> bool:
+    return size & (size - 1) == 0
 
 
 def _ladder(size: int) -> Axis:
@@ -121,10 +142,12 @@ def box(
 ) -> Box:
     """The box of a key under a goal with axes ``sizes``, ``limits`` and ``room``."""
     cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
-    if not key.kind.accumulates:
-        for dim in key.kind.reductions:
-            parts = {s for a in ACTIONS for s in a.part_sizes(sizes[dim], target)}
-            parts.add(sizes[dim][-1])
+    for dim in range(len(sizes)):
+        if not key.kind.loops(dim):
+            parts = {sizes[dim][-1]}
+            if dim in key.kind.reductions:
+                axis = sizes[dim]
+                parts |= {s for a in ACTIONS for s in a.part_sizes(key, axis, target)}
             kept = tuple(size for size in cut[dim] if size in parts)
             cut = (*cut[:dim], kept, *cut[dim + 1 :])
     vrf = _register_axis(key, limits, free)

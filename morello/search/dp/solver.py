@@ -341,9 +341,9 @@ class _Run:
 
         Args:
             key: of the hole.
-            dims: for each of its dimensions, that of the parent.
+            dims: for each of its dimensions, that of the parent (`Child.dims`).
         """
-        sizes = tuple(parent.sizes[d] for d in dims)
+        sizes = tuple(parent.sizes[d] if d >= 0 else ax.size_axis(-1 - d) for d in dims)
         known = self._known(key)
         return TableId(known.key, sizes, self._free(known, parent))
 

@@ -1,0 +1,25 @@
+"""Operands of ops that have now these, now those: each in a group of its own.
+
+IRDL wants all operands of one variadic group to have one type.
+"""
+
+from typing import Any
+
+from morello.dialect.definition import Operand
+from morello.mlir import ir
+
+MAX_OPERANDS = 8
+"""The most operands that such an op has."""
+
+SEGMENTS = "operandSegmentSizes"
+"""The attribute that says which operands an op has."""
+
+
+def operand_groups() -> dict[str, Any]:
+    """What a class of such an op declares: annotations, by the names of operands."""
+    return dict.fromkeys((f"arg{i}" for i in range(MAX_OPERANDS)), Operand[Any] | None)
+
+
+def segments(count: int) -> ir.Attribute:
+    """The attribute `SEGMENTS` of an op with ``count`` operands."""
+    return ir.DenseI32ArrayAttr.get([int(i < count) for i in range(MAX_OPERANDS)])

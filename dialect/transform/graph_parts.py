@@ -1,0 +1,129 @@
+"""The memrefs that parts of a graph work on."""
+
+from collections.abc import Mapping
+
+from morello.actions.graph_parts import PartKey
+from morello.dialect.memrefs import whole_type
+from morello.mlir import dialect, ir
+from morello.spec import Layout, Level, Operand, TensorSpec, Window
+from morello.spec.embedding import Embedding
+
+DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
+
+
+def buffer_of(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Value:
+    """A new memref for a temporary: of vectors, for registers."""
+    memref = dialect("memref")
+    alloc = memref.AllocaOp if tensor.level is Level.VRF else memref.AllocOp
+    value: ir.Value = alloc(whole_type(tensor, sizes), [], []).result
+    return value
+
+
+def part_operands(part: PartKey, memrefs: Mapping[int, ir.Value]) -> list[ir.Value]:
+    """The operands of a part's op, from the memrefs of the values of the graph."""
+    return [
+        with_ones(memrefs[value], ones)
+        for value, ones in zip(part.values, part.ones, strict=True)
+    ]
+
+
+def with_ones(value: ir.Value, count: int) -> ir.Value:
+    """The same memory with so many dimensions of one element around it."""
+    if not count:
+        return value
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    shape = list(source.shape)
+    outer = strides[0] * shape[0]
+    kind = ir.MemRefType.get(
+        [*[1] * count, *shape],
+        source.element_type,
+        ir.StridedLayoutAttr.get(offset, [*[outer] * count, *strides]),
+    )
+    if not isinstance(source.layout.maybe_downcast(), ir.StridedLayoutAttr):
+        kind = ir.MemRefType.get([*[1] * count, *shape], source.element_type)
+    groups = [[*range(count + 1)], *([i] for i in range(count + 1, count + len(shape)))]
+    i64 = ir.IntegerType.get_signless(64)
+    reassociation = ir.ArrayAttr.get(
+        [
+            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
+            for group in groups
+        ]
+    )
+    expanded: ir.Value = (
+        dialect("memref")
+        .ExpandShapeOp(kind, value, reassociation, [], list(kind.shape))
+        .result
+    )
+    return expanded
+
+
+def narrowed(
+    value: ir.Value,
+    layout: Layout,
+    whole: Operand,
+    inner: Embedding,
+    operand: int,
+) -> ir.Value:
+    """A view without the dimensions of one element that an embedded kind lacks.
+
+    Args:
+        value: the memref of the operand ``whole``.
+        layout: of that operand.
+        inner: the kind.
+        operand: which of its operands it becomes; a window of that is read in steps.
+    """
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    kept = [d.dim in inner.axes[operand] for d in layout.dims]
+    steps = []
+    for d in layout.dims:
+        axis = whole.axes[d.dim]
+        terms = axis.terms if isinstance(axis, Window) else ((axis, 1),)
+        own = [step for dim, step in terms if dim in inner.dims]
+        steps.append(own[0] if own else 1)
+    if all(kept) and set(steps) == {1}:
+        return value
+    rank = len(kept)
+    shape = [
+        (extent - 1) // step + 1
+        for extent, step in zip(source.shape, steps, strict=True)
+    ]
+    pairs = list(zip(kept, shape, strides, steps, strict=True))
+    kind = ir.MemRefType.get(
+        [extent for keep, extent, _, _ in pairs if keep],
+        source.element_type,
+        ir.StridedLayoutAttr.get(
+            offset, [stride * step for keep, _, stride, step in pairs if keep]
+        ),
+    )
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, [], [], [], [0] * rank, shape, steps)
+        .result
+    )
+    return view
+
+
+def part_at(
+    value: ir.Value, layout: Layout, start: tuple[int, ...], sizes: tuple[int, ...]
+) -> ir.Value:
+    """A view of a part of an unpacked operand, from a logical index on."""
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    offsets = [start[d.dim] for d in layout.dims]
+    shape = [sizes[d.dim] for d in layout.dims]
+    if shape == list(source.shape):
+        return value
+    if offset != DYNAMIC:
+        offset += sum(o * s for o, s in zip(offsets, strides, strict=True))
+    kind = ir.MemRefType.get(
+        shape, source.element_type, ir.StridedLayoutAttr.get(offset, strides)
+    )
+    ones = [1] * len(shape)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, [], [], [], offsets, shape, ones)
+        .result
+    )
+    return view

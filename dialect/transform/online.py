@@ -1,0 +1,32 @@
+"""``morello_transform.online``: a maximum is settled, sums are rescaled, then the rest.
+
+Before: a ``morello.compose`` op that accumulates. After: a ``memref.alloc`` for what
+the maximum was, a ``morello.move`` of it there (handle ``save``), the op of the maximum
+(``settle``), the op that rescales, in place (``rescale``), and the op of all else
+(``rest``).
+"""
+
+from morello.actions.online import OLD, Online, Settling
+from morello.dialect.build import build_spec_op
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import buffer_of, part_operands
+
+
+def apply_online(site: Site, action: Online) -> Left:
+    """Build the buffer and the ops."""
+    kind, found = site.spec.kind, action.settling(site.spec.key)
+    assert isinstance(found, Settling)
+    memrefs = dict(zip(kind.values, site.operands, strict=True))
+    place = kind.values.index(found.maximum)
+    memrefs[OLD] = buffer_of(found.old, site.spec.shape(place))
+    operands = {"save": [memrefs[found.maximum], memrefs[OLD]]}
+    parts = {"settle": found.settle, "rescale": found.rescale, "rest": found.rest}
+    operands |= {role: part_operands(part, memrefs) for role, part in parts.items()}
+    return {
+        hole.role: build_spec_op(hole.spec, operands[hole.role])
+        for hole in site.rewrite.holes
+    }
+
+
+ONLINE = ActionOp.define(Online, ("save", "settle", "rescale", "rest"), apply_online)
+"""The op."""

@@ -1,0 +1,35 @@
+"""``morello_transform.pad``: zeros, an input in the middle of them, then the rest.
+
+Before: a ``morello.compose`` op with a window that reaches beyond an input. After: a
+``memref.alloc``, a ``morello.fill`` of it (handle ``fill``), a ``morello.move`` of the
+input to where it is among the zeros (``copy``), and the op on the buffer (``body``).
+"""
+
+from morello.actions.pad import Pad, Padded
+from morello.dialect.build import build_spec_op
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import buffer_of, part_at
+from morello.spec.graphs.padding import offset
+
+
+def apply_pad(site: Site, action: Pad) -> Left:
+    """Build the buffer and the ops."""
+    found = action.padded(site.spec.key)
+    holes = {hole.role: hole.spec for hole in site.rewrite.holes}
+    assert isinstance(found, Padded)
+    room = buffer_of(found.room, holes["fill"].sizes)
+    source = site.operands[found.operand]
+    axes = site.spec.kind.operands[found.operand].axes
+    layout = site.spec.tensors[found.operand].layout
+    sizes = holes["copy"].sizes
+    start = tuple(map(offset, axes))
+    inside = part_at(room, found.room.layout, start, sizes)
+    reached = part_at(source, layout, (0,) * len(axes), sizes)
+    memrefs = list(site.operands)
+    memrefs[found.operand] = room
+    operands = {"fill": [room], "copy": [reached, inside], "body": memrefs}
+    return {role: build_spec_op(spec, operands[role]) for role, spec in holes.items()}
+
+
+PAD = ActionOp.define(Pad, ("fill", "copy", "body"), apply_pad)
+"""The op."""

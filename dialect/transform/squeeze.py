@@ -1,0 +1,34 @@
+"""``morello_transform.squeeze``: a contraction of one row and one tap as a product.
+
+Before: a ``morello.compose`` op of which all dimensions but three are 1. After: a
+``morello.matmul`` on the same memory (handle ``body``).
+"""
+
+from morello.actions.squeeze import Squeeze, Squeezed, squeezed_key
+from morello.dialect.build import build_spec_op
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import narrowed, with_ones
+
+
+def apply_squeeze(site: Site, action: Squeeze) -> Left:
+    """Build the product on views of the operands."""
+    found, body = squeezed_key(site.spec.key), site.hole("body")
+    assert isinstance(found, Squeezed)
+    assert body is not None
+    kind, inner = site.spec.kind, found.embedding
+    operands = []
+    for operand, value in enumerate(inner.values):
+        place = kind.values.index(value)
+        view = narrowed(
+            site.operands[place],
+            site.spec.tensors[place].layout,
+            kind.operands[place],
+            inner,
+            operand,
+        )
+        operands.append(with_ones(view, inner.ones(operand)))
+    return {"body": build_spec_op(body.spec, operands)}
+
+
+SQUEEZE = ActionOp.define(Squeeze, ("body",), apply_squeeze)
+"""The op."""

@@ -1,0 +1,251 @@
+"""Cut: a graph becomes producers of temporaries, then consumers of these.
+
+Before::
+
+    y = gelu(sum(a * b) + c)
+
+After ``Cut("v0", "", "L1", "[0,1]")``::
+
+    t = sum(a * b)      # producers, t in a buffer
+    y = gelu(t + c)     # consumers
+
+The buffer is thought to lie in ``level``: what both holes may use of that is less. In
+registers (VRF) the consumers work on what a product has left there, before anything is
+stored. ``again`` names maps that the consumers compute once more, rather than read.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Expansion
+from morello.actions.graph_parts import PartKey, given_forms, part_key
+from morello.machine import Target
+from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.cuts import Halves, cut, cuts
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.text import value_name
+from morello.spec.operand import Operand
+
+
+@dataclasses.dataclass(frozen=True)
+class Cutting:
+    """A cut of a key: both halves and the temporaries between them."""
+
+    temporaries: tuple[int, ...]
+    """Values."""
+    forms: tuple[TensorSpec, ...]
+    """The form of each."""
+    rows: frozenset[int]
+    """Those that are but rows beside another temporary or an operand: they lie where
+    that does, and take a line or two, which are not counted."""
+    producers: PartKey
+    consumers: PartKey
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Cut(Action):
+    """``nodes`` are computed first, into buffers at ``level``; then what is left."""
+
+    name: ClassVar[str] = "cut"
+    nodes: str
+    """The names of the nodes that are computed first, joined by commas."""
+    again: str
+    """Those of them that are computed again; empty for none."""
+    level: Level
+    """Where the temporaries are."""
+    layout: Layout
+    """The layout of the temporary of the most dimensions."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``producers`` and ``consumers``; no cost of its own."""
+        found = self.cutting(frame.key, target)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        conditions = []
+        limits = frame.limits
+        for value, form in zip(found.temporaries, found.forms, strict=True):
+            if form.level is Level.MEM or value in found.rows:
+                continue
+            sizes = _operand(_graph(frame.key), value).sizes(frame.sizes)
+            in_registers = form.level is Level.VRF
+            amount = form.registers(sizes) if in_registers else form.lines(sizes)
+            reason = f"a temporary takes more than is free of {form.level}"
+            conditions.append(Condition(amount <= limits[form.level], reason))
+            limits = target.take(limits, form.level, amount)
+        children = (
+            found.producers.child("producers", frame, limits),
+            found.consumers.child("consumers", frame, limits),
+        )
+        return Expansion(tuple(conditions), 0, children)
+
+    def cutting(self, key: SpecKey, target: Target) -> Cutting | str:
+        """The halves; or why there are none."""
+        return _cutting(self, key, target.vector_width(Dtype.F32))
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Those where a temporary may lie."""
+        graph = key.kind.as_graph
+        if graph is None or not cuts(graph):
+            return frozenset()
+        farthest = max(tensor.level for tensor in key.tensors)
+        return frozenset(c for c in (Level.L1, Level.L2) if c <= farthest)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Cut"]:
+        """Every cut, with temporaries no farther than the farthest operand."""
+        if key.kind.as_graph is not None:
+            yield from _candidates(key, target.vector_width(Dtype.F32))
+
+
+@lru_cache(maxsize=65536)
+def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
+    graph = _graph(key)
+    farthest = max(tensor.level for tensor in key.tensors)
+    found = []
+    for halves in cuts(graph):
+        lead = _leading(graph, halves)
+        levels = [Level.MEM, Level.L2, Level.L1, Level.VRF]
+        if lead is None:
+            levels = [Level.L1]
+        rank = 1 if lead is None else len(graph.axes(lead))
+        nodes, again = (
+            ",".join(value_name(graph, v) for v in values)
+            for values in (halves.first, halves.again)
+        )
+        for level in levels:
+            action = Cut(nodes, again, level, Layout.row_major(rank))
+            fits = level <= farthest and not isinstance(
+                _cutting(action, key, lanes), str
+            )
+            if fits:
+                found.append(action)
+    return tuple(found)
+
+
+def _leading(graph: Graph, halves: Halves) -> int | None:
+    """The temporary of the most dimensions, the first of several; None where all of
+    them are but rows beside an operand."""
+    lead = (v for v in halves.temporaries if not _is_row(graph, halves, v))
+    return next(lead, None)
+
+
+def _is_row(graph: Graph, halves: Halves, value: int) -> bool:
+    """Whether a temporary lacks a dimension that another one, or an operand, has beside
+    all of its own."""
+    others = (*range(len(graph.inputs)), *graph.modes, *halves.temporaries)
+    return any(graph.dims_of(value) < graph.dims_of(other) for other in others)
+
+
+@lru_cache(maxsize=65536)
+def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
+    graph = key.kind.as_graph
+    if graph is None:
+        return f"{key.kind.label} is no graph that could be cut"
+    halves = _named(graph, action)
+    if isinstance(halves, str):
+        return halves
+    lead = _leading(graph, halves)
+    reason = _refusal(action, key, graph, halves, lead)
+    if reason:
+        return reason
+    forms = tuple(
+        _form(action, key, halves, value, lanes) for value in halves.temporaries
+    )
+    tensors = given_forms(key)
+    tensors |= dict(zip(halves.temporaries, forms, strict=True))
+    serial = key.serial or action.level is not Level.MEM
+    parts = [
+        part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
+    ]
+    producers, consumers = parts
+    if producers is None or consumers is None:
+        return f"no kind takes a temporary in {action.level} with the layout " + str(
+            action.layout
+        )
+    rows = frozenset(v for v in halves.temporaries if _is_row(graph, halves, v))
+    return Cutting(halves.temporaries, forms, rows, producers, consumers)
+
+
+def _named(graph: Graph, action: Cut) -> Halves | str:
+    """The halves that an action names; or why there are none."""
+    known = {value_name(graph, v): v for v in graph.node_values}
+    values: list[tuple[int, ...]] = []
+    for text in (action.nodes, action.again):
+        names = [name for name in text.split(",") if name]
+        wrong = next((name for name in names if name not in known), None)
+        if wrong is not None:
+            return f"it has no node '{wrong}'; those are: {', '.join(known)}"
+        values.append(tuple(sorted({known[name] for name in names})))
+    first, again = values
+    found = cut(graph, first, again)
+    if found is None:
+        return (
+            f"after {action.nodes or 'no node'} it cannot be cut: nodes need what they "
+            "read, both halves have an output, and what a product reads is cut off "
+            "before it"
+        )
+    return found
+
+
+def _refusal(
+    action: Cut, key: SpecKey, graph: Graph, halves: Halves, lead: int | None
+) -> str:
+    """Why a cut cannot have its level or layout; empty if it can."""
+    farthest = max(tensor.level for tensor in key.tensors)
+    if action.level > farthest:
+        return f"{action.level} is farther than every operand"
+    rank = 1 if lead is None else len(graph.axes(lead))
+    if action.layout.rank != rank:
+        return f"the layout {action.layout} has not {rank} dimensions"
+    if action.layout.is_packed:
+        return "a temporary is not packed"
+    if action.level is not Level.VRF:
+        return ""
+    if lead is None or len(halves.temporaries) > 1:
+        return "one temporary alone can be in registers, the result of a product"
+    parts = halves.producers.graph, halves.consumers.graph
+    if len(parts[0].nodes) != 1 or not parts[0].contractions:
+        return "only the result of one product can be in registers"
+    if any(lead in graph.arguments(v) for v in graph.contractions):
+        return "what a product reads cannot be in registers"
+    if any(tensor.level is Level.VRF for tensor in key.tensors):
+        return "an operand is in registers already"
+    if not action.layout.is_row_major:
+        return f"registers hold row-major tiles, not {action.layout}"
+    return ""
+
+
+def _form(
+    action: Cut, key: SpecKey, halves: Halves, value: int, lanes: int
+) -> TensorSpec:
+    graph = _graph(key)
+    whole = any(tensor.contiguous for tensor in key.tensors)
+    row_major = Layout.row_major(len(graph.axes(value)))
+    lead = _leading(graph, halves)
+    if value != lead:
+        is_row = _is_row(graph, halves, value)
+        level = Level.L1 if is_row else max(action.level, Level.L1)
+        return TensorSpec(Dtype.F32, level, row_major, whole and level > Level.L1)
+    if action.level is Level.VRF:
+        return TensorSpec(Dtype.F32, Level.VRF, action.layout, False, lanes)
+    whole = whole and action.level > Level.L1
+    return TensorSpec(Dtype.F32, action.level, action.layout, whole)
+
+
+def _graph(key: SpecKey) -> Graph:
+    graph = key.kind.as_graph
+    assert graph is not None
+    return graph
+
+
+@lru_cache(maxsize=65536)
+def _operand(graph: Graph, value: int) -> Operand:
+    """A value as if it were an operand."""
+    name = value_name(graph, value)
+    return Operand(name, graph.axes(value), is_read=True, is_written=True)

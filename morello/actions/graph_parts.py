@@ -1,0 +1,85 @@
+"""The Specs that parts of a graph are: keys, and where their operands come from."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from morello.actions.base import Child
+from morello.spec import Compose, Kind, Level, Limits, SpecKey, TensorSpec
+from morello.spec.embedding import ONE
+from morello.spec.frame import Frame, Ints
+from morello.spec.graphs.graph import Part
+from morello.spec.graphs.products import normal
+
+
+@dataclasses.dataclass(frozen=True)
+class PartKey:
+    """The key of a part of a graph.
+
+    Args:
+        key: of its Specs.
+        dims: for each of their dimensions that of the graph; `ONE` for none.
+        values: for each of their operands the value of the graph.
+        ones: for each operand how many outermost axes of one element it has, which the
+            value lacks.
+    """
+
+    key: SpecKey
+    dims: tuple[int, ...]
+    values: tuple[int, ...]
+    ones: tuple[int, ...]
+
+    def child(self, role: str, frame: Frame, limits: Limits, times: Ints = 1) -> Child:
+        """The Specs of the part, in a frame of the graph."""
+        sizes = tuple(1 if dim == ONE else frame.sizes[dim] for dim in self.dims)
+        return Child(role, Frame(self.key, sizes, limits), times, self.dims)
+
+
+def part_key(
+    part: Part, tensors: Mapping[int, TensorSpec], serial: bool
+) -> PartKey | None:
+    """The key of a part; None where an operand has no form that its kind takes.
+
+    Args:
+        part: of a graph.
+        tensors: the forms of the values of that graph.
+        serial: whether parallel loops are forbidden.
+    """
+    inner = normal(part.graph)
+    if inner is None:
+        kind = Compose.of(part.graph)
+        values = tuple(part.values[v] for v in kind.values)
+        forms = followed(kind, tuple(tensors[v] for v in values))
+        return PartKey(
+            SpecKey(kind, forms, serial), part.dims, values, (0,) * len(values)
+        )
+    values = tuple(part.values[v] for v in inner.values)
+    found = []
+    for operand, value in enumerate(values):
+        form = inner.inward(operand, tensors[value])
+        if form is None:
+            return None
+        found.append(form)
+    dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
+    ones = tuple(map(inner.ones, range(len(values))))
+    return PartKey(SpecKey(inner.kind, tuple(found), serial), dims, values, ones)
+
+
+def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
+    """Forms of operands, where those that follow others lie where these do."""
+    return tuple(
+        tensor
+        if kind.leader(i) == i
+        else at_level(tensor, max(tensors[kind.leader(i)].level, Level.L1))
+        for i, tensor in enumerate(tensors)
+    )
+
+
+def at_level(tensor: TensorSpec, level: Level) -> TensorSpec:
+    """The form of an operand that lies somewhere else; in L1 gaps count no more."""
+    whole = tensor.contiguous and level > Level.L1
+    return TensorSpec(tensor.dtype, level, tensor.layout, whole)
+
+
+def given_forms(key: SpecKey) -> dict[int, TensorSpec]:
+    """The forms of the operands of a graph, by their values."""
+    return dict(zip(key.kind.values, key.tensors, strict=True))

@@ -1,0 +1,127 @@
+"""Online: a running maximum is settled for a tile, and what is relative to it rescaled.
+
+Before, with a maximum m to which sums are relative, all of which accumulate::
+
+    m = max(m, s);  l += sum(exp(s - m))
+
+After ``Online("v0")``, where m is the node v0::
+
+    old = m                       # save
+    m = max(m, s)                 # settle
+    l = l * exp(old - m)          # rescale
+    l += sum(exp(s - m))          # rest, for which m is an input
+
+Each sum whose terms scale by exp(-w·δ) when the maximum grows by δ is repaired so
+(`morello/spec/graphs/loops.py`). Where all that was seen is -inf, the maximum counts as
+the lowest finite number, so that factors are 0 or 1 and never NaN.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Child, Expansion
+from morello.actions.graph_parts import PartKey, given_forms, part_key
+from morello.machine import Target
+from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Move as MoveKind
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.rescale import Settled, settled
+from morello.spec.graphs.text import value_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Settling:
+    """The parts of an `Online`."""
+
+    maximum: int
+    """The value of the graph."""
+    old: TensorSpec
+    """The form of the buffer that keeps what the maximum was."""
+    save: SpecKey
+    settle: PartKey
+    rescale: PartKey
+    rest: PartKey
+
+
+OLD = -1
+"""The value that the buffer is, beside those of the graph."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Online(Action):
+    """The maximum ``value`` of a tile first; then all else, relative to it."""
+
+    name: ClassVar[str] = "online"
+    value: str
+    """The name of the node."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``save``, ``settle``, ``rescale`` and ``rest``; no cost of its own."""
+        found = self.settling(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        kind = frame.key.kind
+        operand = kind.operands[kind.values.index(found.maximum)]
+        copied = Frame(found.save, operand.sizes(frame.sizes), frame.limits)
+        children = (
+            Child("save", copied, 1, operand.dims),
+            found.settle.child("settle", frame, frame.limits),
+            found.rescale.child("rescale", frame, frame.limits),
+            found.rest.child("rest", frame, frame.limits),
+        )
+        return Expansion((), 0, children)
+
+    def settling(self, key: SpecKey) -> Settling | str:
+        """The parts; or why there are none."""
+        return _settling(self.value, key)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Online"]:
+        """Every maximum that others are relative to, once the outputs are in a cache:
+        in memory there is no tile yet."""
+        graph = key.kind.as_graph
+        if graph is None:
+            return
+        if any(key.tensors[out].level is Level.MEM for out in key.kind.written):
+            return
+        for value in graph.node_values:
+            action = cls(value_name(graph, value))
+            if not isinstance(action.settling(key), str):
+                yield action
+
+
+@lru_cache(maxsize=65536)
+def _settling(name: str, key: SpecKey) -> Settling | str:
+    graph = key.kind.as_graph
+    if graph is None:
+        return f"{key.kind.label} is no graph with a maximum"
+    known = {value_name(graph, v): v for v in graph.node_values}
+    if name not in known:
+        return f"it has no node '{name}'; those are: {', '.join(known)}"
+    found = settled(graph, known[name])
+    if found is None:
+        return (
+            f"'{name}' is no maximum that is added to, of maps, and to which only sums "
+            "are relative that are added to as well"
+        )
+    return _keys(known[name], found, key)
+
+
+def _keys(maximum: int, found: Settled, key: SpecKey) -> Settling | str:
+    tensors = given_forms(key)
+    own = tensors[maximum]
+    row = TensorSpec(Dtype.F32, Level.L1, Layout.row_major(own.rank))
+    tensors[OLD] = dataclasses.replace(row, level=max(own.level, Level.L1))
+    save = SpecKey(MoveKind(own.rank), (own, tensors[OLD]), serial=True)
+    parts = [
+        part_key(part, tensors, serial=True)
+        for part in (found.settle, found.rescale, found.rest)
+    ]
+    settle, rescale, rest = parts
+    if settle is None or rescale is None or rest is None:
+        return "no kind takes a part in the forms of its operands"
+    return Settling(maximum, tensors[OLD], save, settle, rescale, rest)

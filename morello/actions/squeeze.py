@@ -1,0 +1,81 @@
+"""Squeeze: a contraction whose other dimensions are 1 becomes a product of matrices.
+
+Before, where a loop has come to one row and one tap of a convolution::
+
+    y[f,u,v] += sum(w[f,c,i,j] * x[c,u+i,v+j])      # u = i = j = 1
+
+After::
+
+    y[f,v] += sum(w[f,c] * x[c,v])                  # matmul_accum
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Child, Expansion
+from morello.machine import Target
+from morello.spec import SpecKey
+from morello.spec.embedding import ONE, Embedding
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.convolution import squeezed
+
+
+@dataclasses.dataclass(frozen=True)
+class Squeezed:
+    """The product of matrices that a key is."""
+
+    embedding: Embedding
+    key: SpecKey
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Squeeze(Action):
+    """Every dimension but those of a product of matrices is 1: it is that."""
+
+    name: ClassVar[str] = "squeeze"
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Hole ``body``; no cost of its own."""
+        found = squeezed_key(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        dims = found.embedding.dims
+        names = frame.key.kind.dims
+        conditions = tuple(
+            Condition(size == 1, f"needs {name} = 1: tile or split it to 1")
+            for dim, (name, size) in enumerate(zip(names, frame.sizes, strict=True))
+            if dim not in dims
+        )
+        sizes = tuple(1 if dim == ONE else frame.sizes[dim] for dim in dims)
+        body = Frame(found.key, sizes, frame.limits)
+        return Expansion(conditions, 0, (Child("body", body, 1, dims),))
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Squeeze"]:
+        """One, for contractions that can become a product of matrices."""
+        if not isinstance(squeezed_key(key), str):
+            yield cls()
+
+
+@lru_cache(maxsize=65536)
+def squeezed_key(key: SpecKey) -> Squeezed | str:
+    """The product of matrices; or why there is none."""
+    graph = key.kind.as_graph
+    found = None if graph is None else squeezed(graph)
+    if found is None:
+        return f"{key.kind.label} is no contraction of more dimensions than a product"
+    tensors = []
+    for operand, value in enumerate(found.values):
+        place = key.kind.values.index(value)
+        form = found.inward(operand, key.tensors[place])
+        if form is None:
+            return (
+                f"neighbours of '{key.kind.operands[place].name}' lie along a "
+                "dimension that would vanish: move it to another layout first"
+            )
+        tensors.append(form)
+    return Squeezed(found, SpecKey(found.kind, tuple(tensors), key.serial))

@@ -1,0 +1,299 @@
+"""The vector kernel of graphs: maps and reductions in one pass, from L1 or registers.
+
+Its code is written from the expressions of the nodes. Vectors lie along one dimension,
+which is innermost in every operand that has it. A value that lacks the dimension is
+computed once a row, as a scalar. A reduction along it is carried in vectors, whose
+lanes are reduced at the end of the row; one across it is carried from row to row.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from morello.cost.counts import OpCounts, Ops, Phase, add, times
+from morello.kernels.elements import CountedElements
+from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.graph_writer import GraphWriter, factors_of
+from morello.kernels.predicates import (
+    in_registers,
+    is_interleaved,
+    product,
+    within_block,
+)
+from morello.kernels.running import Running
+from morello.kernels.template import Kernel
+from morello.kernels.vectors import piece_count, tail_of, vectors_of
+from morello.spec import (
+    Compose,
+    Dtype,
+    Form,
+    Layout,
+    Level,
+    PhysicalDim,
+    Spec,
+    SpecKey,
+)
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.functions import BINARY, UNARY
+from morello.spec.graphs.expression import Call, Expression, Reference
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.passes import one_pass
+
+_F32 = Dtype.F32
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GraphRows(Kernel):
+    """The outputs of a graph without contractions, in one pass over its inputs."""
+
+    unroll: int
+    """Vectors that are computed side by side."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Graphs whose nodes need no second pass; nothing packed, nothing padded."""
+        kind = key.kind
+        if not isinstance(kind, Compose) or kind.value.padded_dims:
+            return False
+        for tensor in key.tensors:
+            if tensor.layout.is_packed or is_interleaved(tensor.layout):
+                return False
+            if tensor.level is Level.VRF:
+                if not in_registers(tensor, self.isa):
+                    return False
+            elif tensor.level is not Level.L1:
+                return False
+        plan = one_pass(kind.value)
+        inner = _inner(key)
+        if plan is None or inner is None:
+            return False
+        registers = any(t.level is Level.VRF for t in key.tensors)
+        return not (registers and plan.reduced)
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Unpacked, with the dimension along vectors innermost."""
+        kind, tensor = key.kind, key.tensors[operand]
+        own = kind.operands[operand]
+        if not isinstance(kind, Compose) or one_pass(kind.value) is None:
+            return ()
+        if not own.is_plain or tensor.level is Level.VRF:
+            return ()
+        inner = _wanted_inner(key)
+        order = [axis for axis, dim in enumerate(own.dims) if dim != inner]
+        order += [axis for axis, dim in enumerate(own.dims) if dim == inner]
+        layout = tensor.layout
+        if not layout.is_packed and (
+            inner not in own.dims or own.dims[layout.innermost] == inner
+        ):
+            return ()
+        return (Form(tensor.dtype, Layout(tuple(map(PhysicalDim, order)))),)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Beside operands in registers the code is straight, and stays short."""
+        if not any(t.level is Level.VRF for t in frame.key.tensors):
+            return ()
+        inner = _inner(frame.key)
+        assert inner is not None
+        vectors = vectors_of(frame.sizes[inner], self.isa.lanes(_F32))
+        rows = product(tuple(s for d, s in enumerate(frame.sizes) if d != inner))
+        return (within_block(rows * vectors, self.isa),)
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """What a vector takes, a row, and the ends of reductions."""
+        counts = _Counts.of(frame, self.isa.lanes(_F32), self.unroll)
+        return counts.total()
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Loops over rows, and in them over vectors."""
+        inner = _inner(spec.key)
+        assert inner is not None
+        GraphWriter(emitter, spec, operands, inner, self.unroll).write()
+
+
+def _lead(key: SpecKey) -> int:
+    """An operand of the most dimensions: an output, where there is one."""
+    operands = key.kind.operands
+    return max(
+        range(len(operands)),
+        key=lambda i: (operands[i].is_plain, operands[i].rank, i),
+    )
+
+
+def _wanted_inner(key: SpecKey) -> int | None:
+    """The dimension that vectors should lie along: that of `_lead`, as it lies, or as
+    it would in row-major order."""
+    lead = _lead(key)
+    own, layout = key.kind.operands[lead], key.tensors[lead].layout
+    if not own.rank:
+        return None
+    return own.dims[-1 if layout.is_packed else layout.innermost]
+
+
+def _inner(key: SpecKey) -> int | None:
+    """The dimension along vectors: the innermost of an operand of the most dimensions;
+    None where it is not innermost in all operands that have it."""
+    operands, tensors = key.kind.operands, key.tensors
+    lead = _lead(key)
+    if not operands[lead].rank:
+        return None
+    inner = operands[lead].dims[tensors[lead].layout.innermost]
+    for operand, tensor in zip(operands, tensors, strict=True):
+        if inner in operand.dims:
+            innermost = operand.axis(inner) == tensor.layout.innermost
+            if not innermost or operand.step(inner) != 1:
+                return None
+        elif tensor.level is Level.VRF:
+            return None
+    return inner
+
+
+@dataclasses.dataclass
+class _Counts:
+    """What one run does."""
+
+    frame: Frame
+    lanes: int
+    unroll: int
+    vector: Ops
+    """In each vector."""
+    scalar: int
+    """Operations in each row on scalars."""
+    late: Ops
+    """After each reduction: on scalars, or on vectors across it."""
+    late_scalar: int
+    loads: int
+    stores: int
+    reductions: int
+    chain: int
+
+    @classmethod
+    def of(cls, frame: Frame, lanes: int, unroll: int) -> "_Counts":
+        kind = frame.key.kind
+        assert isinstance(kind, Compose)
+        graph, plan, inner = kind.value, one_pass(kind.value), _inner(frame.key)
+        assert plan is not None
+        assert inner is not None
+        vector: Ops = {}
+        late: Ops = {}
+        scalar = late_scalar = 0
+        for value in graph.node_values:
+            node = graph.node(value)
+            counted = _counted(graph, value, inner)
+            wide = inner in graph.dims_of(value) or inner in node.reduced
+            if value not in plan.late or node.reduced:
+                if wide or node.reduced:
+                    vector = add(vector, counted.ops)
+                else:
+                    scalar += counted.operations + counted.reads
+                if node.reduced and not factors_of(graph, value):
+                    vector = add(vector, Running.ops(node.reduction))
+            elif inner in graph.dims_of(value):
+                late = add(late, counted.ops)
+            else:
+                late_scalar += counted.operations
+        both = vector.get("fma", 0) + vector.get("vector_op", 0)
+        reductions = [v for v in graph.node_values if graph.node(v).reduced]
+        tensors = dict(zip(kind.values, frame.key.tensors, strict=True))
+        memory = [v for v in tensors if tensors[v].level is Level.L1]
+        loads = sum(inner in graph.dims_of(v) for v in memory if not graph.is_node(v))
+        stores = sum(
+            inner in graph.dims_of(v) and v not in plan.late
+            for v in memory
+            if graph.is_node(v)
+        )
+        return cls(
+            frame,
+            lanes,
+            unroll,
+            {**vector, "vector_op": both},
+            scalar,
+            late,
+            late_scalar,
+            loads,
+            stores,
+            len(reductions),
+            max(
+                (
+                    sum(Running.counted(graph.node(v).reduction).chain.values())
+                    for v in reductions
+                ),
+                default=0,
+            ),
+        )
+
+    def total(self) -> OpCounts:
+        """All of it."""
+        kind = self.frame.key.kind
+        assert isinstance(kind, Compose)
+        plan, inner = one_pass(kind.value), _inner(self.frame.key)
+        assert plan is not None
+        assert inner is not None
+        sizes, count = self.frame.sizes, self.frame.sizes[inner]
+        registers = any(t.level is Level.VRF for t in self.frame.key.tensors)
+        vectors = vectors_of(count, self.lanes)
+        rows = product(
+            tuple(s for d, s in enumerate(sizes) if d not in plan.reduced | {inner})
+        )
+        again = product(tuple(sizes[d] for d in plan.reduced - {inner}))
+        tail = tail_of(count, self.lanes)
+        short = piece_count(count % self.lanes, self.lanes)
+        row: Ops = {
+            **times(self.vector, vectors),
+            "load": self.loads * (count // self.lanes),
+            "masked_load": self.loads * tail,
+            "store": self.stores * (count // self.lanes + short),
+        }
+        chains = np.minimum(np.maximum(vectors, 1), self.unroll)
+        chain: Ops = {"fma": self.chain * -(-vectors // chains)} if self.chain else {}
+        phases = [Phase(row, chain, times=rows * again)]
+        if self.scalar:
+            phases.append(Phase({"scalar": self.scalar}, times=rows))
+        if self.reductions:
+            phases += self._ends(inner in plan.reduced, rows, vectors)
+        if registers:
+            return OpCounts(tuple(phases), kernels=0)
+        loops = (rows > 1) * 1 + rows * again
+        trips = rows + rows * again * -(-vectors // self.unroll)
+        return OpCounts(tuple(phases), kernels=1, loops=loops, trips=trips)
+
+    def _ends(self, along: bool, rows: Ints, vectors: Ints) -> list[Phase]:
+        if not along:
+            each: Ops = add(
+                {"load": self.reductions, "store": self.reductions}, self.late
+            )
+            return [Phase(each, times=rows * vectors)]
+        steps = self.lanes.bit_length() - 1
+        ends: Ops = {
+            "shuffle": self.reductions * steps,
+            "vector_op": self.reductions * (steps + self.unroll),
+            "scalar": 3 * self.reductions + self.late_scalar,
+        }
+        chain: Ops = {"fma": 2 * steps}
+        return [Phase(ends, chain, times=rows)]
+
+
+def _counted(graph: Graph, value: int, inner: int) -> CountedElements:
+    """The operations of a node: where it has vectors, without those on values that a
+    row has one of, which are carried out once a row."""
+    counted = CountedElements(_F32)
+    node = graph.node(value)
+    every = inner not in graph.dims_of(value) | {*node.reduced}
+
+    def is_wide(expression: Expression) -> bool:
+        if not isinstance(expression, Call):
+            own = isinstance(expression, Reference)
+            counted.reads += own
+            return every or (
+                isinstance(expression, Reference)
+                and inner in graph.dims_of(expression.value)
+            )
+        parts = [is_wide(argument) for argument in expression.arguments]
+        wide = any(parts)  # all of them are visited
+        if wide and len(expression.arguments) == 1:
+            UNARY[expression.function](counted, None)
+        elif wide:
+            BINARY[expression.function](counted, None, None)
+        return wide
+
+    is_wide(node.expression)
+    return counted

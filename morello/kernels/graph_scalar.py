@@ -1,0 +1,75 @@
+"""The scalar kernel of graphs: one element, which makes the space complete."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from morello.cost.counts import OpCounts
+from morello.kernels.elements import CountedElements, EmittedElements
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.predicates import in_l1
+from morello.kernels.running import Running
+from morello.kernels.template import Kernel
+from morello.spec import Compose, Dtype, Spec, SpecKey
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.expression import computed
+
+_F32 = Dtype.F32
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphScalar(Kernel):
+    """A graph where every dimension is 1, in L1, in any layout."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Every graph without padding."""
+        kind = key.kind
+        if not isinstance(kind, Compose) or kind.value.padded_dims:
+            return False
+        return in_l1(*key.tensors)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Every size is 1."""
+        one = np.bool_(True)
+        for size in frame.sizes:
+            one = one & (size == 1)
+        return (Condition(one, "takes one element: tile every dimension to 1"),)
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """What is read, and what is computed of it."""
+        kind = frame.key.kind
+        assert isinstance(kind, Compose)
+        count = len(kind.operands)
+        for node in kind.value.nodes:
+            counted = CountedElements(_F32)
+            computed(node.expression, counted, counted.read)
+            count += counted.operations + 1
+        return OpCounts.of({"scalar": count})
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """Each node from what it reads."""
+        kind = spec.kind
+        assert isinstance(kind, Compose)
+        graph = kind.value
+        buffers = dict(zip(kind.values, operands, strict=True))
+        elements = EmittedElements(emitter, _no_operands)
+        found: dict[int, Value] = {}
+        for value in range(graph.count):
+            origin = (0,) * len(graph.axes(value))
+            if not graph.is_node(value):
+                found[value] = emitter.load_element(buffers[value], origin)
+                continue
+            node = graph.node(value)
+            result = computed(node.expression, elements, found.__getitem__)
+            if graph.modes.get(value):
+                held = emitter.load_element(buffers[value], origin)
+                result = Running(emitter, value, node.reduction).pair(held, result)
+            found[value] = result
+        for value in graph.modes:
+            origin = (0,) * len(graph.axes(value))
+            emitter.store_element(found[value], buffers[value], origin)
+
+
+def _no_operands(operand: int, step: int) -> Value:
+    raise NotImplementedError("values of a graph are read by their numbers")

@@ -1,0 +1,292 @@
+"""LLVM IR of calls from Python: checks of the arrays, then the native function.
+
+`call_module` is the entry point; `shared_code.py` has what calls share. What it writes
+depends on how many arrays a function takes, and on whether it has a workspace and
+threads; all else is in a table that is made for each function (`call_table.py`), so
+that few modules serve all kernels of a process.
+
+Three functions come out:
+
+- ``call(self, args, nargs, names)``: what Python calls (``METH_FASTCALL |
+  METH_KEYWORDS``). Arguments that fit are run; all else is handed to the slow way,
+  which allows more, and words the refusals.
+- ``bound(self, nothing)``: the same for arrays that were checked before
+  (``METH_NOARGS``).
+- ``run(table, addresses)``: for ctypes; 0, or 1 where there is no memory.
+
+Python's lock is held while arguments are checked and released while the function runs.
+Nothing of an argument is kept after a call: the caller holds it.
+
+Functions with threads of their own share the processors: one that would need more than
+the others leave runs on the thread that calls it, since more threads than processors
+make each of them slower. OpenMP does that where no level of parallelism may be active.
+"""
+
+from morello.runtime import array_layout
+from morello.runtime.call_table import Word
+from morello.runtime.shared_code import call_in_team, fill, teams, workspaces
+
+_DECLARATIONS = """
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare i64 @PyTuple_Size(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyErr_NoMemory()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @Py_IncRef(ptr)
+declare ptr @aligned_alloc(i64, i64)
+declare i32 @madvise(ptr, i64, i32)
+declare void @free(ptr)
+
+define internal ptr @field(ptr %object, i64 %offset) alwaysinline {
+  %place = getelementptr i8, ptr %object, i64 %offset
+  %value = load ptr, ptr %place
+  ret ptr %value
+}
+
+define internal ptr @item_data(ptr %tuple, i64 %index) alwaysinline {
+  %array = call ptr @PyTuple_GetItem(ptr %tuple, i64 %index)
+  %data = call ptr @field(ptr %array, i64 {data})
+  ret ptr %data
+}
+"""
+
+_SHAPE_FITS = """
+define internal i1 @shape_fits(ptr %array, ptr %shapes, i64 %count) {
+entry:
+  %rank.at = getelementptr i8, ptr %array, i64 {rank}
+  %rank.int = load i32, ptr %rank.at
+  %rank = sext i32 %rank.int to i64
+  %sizes = call ptr @field(ptr %array, i64 {shape})
+  br label %shape
+shape:
+  %at = phi ptr [ %shapes, %entry ], [ %after, %next ]
+  %left = phi i64 [ %count, %entry ], [ %fewer, %next ]
+  %wanted = load i64, ptr %at
+  %first = getelementptr i64, ptr %at, i64 1
+  %after = getelementptr i64, ptr %first, i64 %wanted
+  %same = icmp eq i64 %rank, %wanted
+  br i1 %same, label %dimension, label %next
+dimension:
+  %i = phi i64 [ 0, %shape ], [ %more, %equal ]
+  %end = icmp eq i64 %i, %rank
+  br i1 %end, label %yes, label %compare
+compare:
+  %x.at = getelementptr i64, ptr %sizes, i64 %i
+  %y.at = getelementptr i64, ptr %first, i64 %i
+  %x = load i64, ptr %x.at
+  %y = load i64, ptr %y.at
+  %match = icmp eq i64 %x, %y
+  br i1 %match, label %equal, label %next
+equal:
+  %more = add i64 %i, 1
+  br label %dimension
+next:
+  %fewer = sub i64 %left, 1
+  %none = icmp eq i64 %fewer, 0
+  br i1 %none, label %no, label %shape
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+"""
+
+_RUN = """
+define i32 @run(ptr %table, ptr %addresses) {
+entry:
+{loads}
+  %native = call ptr @field(ptr %table, i64 {native})
+{take}
+{call}
+{give}
+  ret i32 0
+{failed}
+}
+"""
+
+_BOUND = """
+define ptr @bound(ptr %self, ptr %nothing) {
+entry:
+  %table = call ptr @item_data(ptr %self, i64 0)
+  %addresses = call ptr @item_data(ptr %self, i64 1)
+  %result = call ptr @PyTuple_GetItem(ptr %self, i64 2)
+{loads}
+  %native = call ptr @field(ptr %table, i64 {native})
+{take}
+  %state = call ptr @PyEval_SaveThread()
+{call}
+  call void @PyEval_RestoreThread(ptr %state)
+{give}
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+{failed}
+}
+"""
+
+_CALL = """
+define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %names) {
+entry:
+  %table = call ptr @item_data(ptr %self, i64 0)
+  %positional = icmp eq ptr %names, null
+  br i1 %positional, label %count, label %named
+count:
+  %all = icmp eq i64 %nargs, {arrays}
+  br i1 %all, label %check0, label %slow
+named:
+  %inputs = icmp eq i64 %nargs, {inputs}
+  br i1 %inputs, label %keyword, label %slow
+keyword:
+  %size = call i64 @PyTuple_Size(ptr %names)
+  %one = icmp eq i64 %size, 1
+  br i1 %one, label %name, label %slow
+name:
+  %given = call ptr @PyTuple_GetItem(ptr %names, i64 0)
+  %out = call ptr @field(ptr %table, i64 {out})
+  %known = icmp eq ptr %given, %out
+  br i1 %known, label %check0, label %slow
+{checks}
+disjoint:
+{disjoint}
+run:
+  %native = call ptr @field(ptr %table, i64 {native})
+{take}
+  %state = call ptr @PyEval_SaveThread()
+{call}
+  call void @PyEval_RestoreThread(ptr %state)
+{give}
+  call void @Py_IncRef(ptr %a{inputs})
+  ret ptr %a{inputs}
+slow:
+  %other = call ptr @PyTuple_GetItem(ptr %self, i64 1)
+  %answer = call ptr @PyObject_Vectorcall(ptr %other, ptr %args, i64 %nargs, ptr %names)
+  ret ptr %answer
+{failed}
+}
+"""
+
+_CHECK = """
+check{i}:
+  %a{i}.at = getelementptr ptr, ptr %args, i64 {i}
+  %a{i} = load ptr, ptr %a{i}.at
+  %type{i} = call ptr @field(ptr %a{i}, i64 {type})
+  %array{i} = call ptr @field(ptr %table, i64 {array})
+  %is{i} = icmp eq ptr %type{i}, %array{i}
+  br i1 %is{i}, label %memory{i}, label %slow
+memory{i}:
+  %e{i} = call ptr @field(ptr %table, i64 {entry})
+  %dtype{i} = call ptr @field(ptr %a{i}, i64 {dtype})
+  %dtype.wanted{i} = load ptr, ptr %e{i}
+  %dtype.same{i} = icmp eq ptr %dtype{i}, %dtype.wanted{i}
+  %flags.at{i} = getelementptr i8, ptr %a{i}, i64 {flags}
+  %flags.int{i} = load i32, ptr %flags.at{i}
+  %flags{i} = zext i32 %flags.int{i} to i64
+  %mask.at{i} = getelementptr i64, ptr %e{i}, i64 1
+  %mask{i} = load i64, ptr %mask.at{i}
+  %set{i} = and i64 %flags{i}, %mask{i}
+  %flags.same{i} = icmp eq i64 %set{i}, %mask{i}
+  %memory.same{i} = and i1 %dtype.same{i}, %flags.same{i}
+  br i1 %memory.same{i}, label %shape{i}, label %slow
+shape{i}:
+  %count.at{i} = getelementptr i64, ptr %e{i}, i64 3
+  %count{i} = load i64, ptr %count.at{i}
+  %shapes{i} = getelementptr i64, ptr %e{i}, i64 4
+  %fits{i} = call i1 @shape_fits(ptr %a{i}, ptr %shapes{i}, i64 %count{i})
+  br i1 %fits{i}, label %bounds{i}, label %slow
+bounds{i}:
+  %p{i} = call ptr @field(ptr %a{i}, i64 {data})
+  %size.at{i} = getelementptr i64, ptr %e{i}, i64 2
+  %size{i} = load i64, ptr %size.at{i}
+  %end{i} = getelementptr i8, ptr %p{i}, i64 %size{i}
+  br label %{after}"""
+
+_APART = """
+  %before{i} = icmp ult ptr %p{i}, %end{out}
+  %within{i} = icmp ult ptr %p{out}, %end{i}
+  %overlap{i} = and i1 %before{i}, %within{i}
+  br i1 %overlap{i}, label %slow, label %{after}"""
+
+_TAKE = """\
+  %workspace = call ptr @take(ptr %table)
+  %nothing.left = icmp eq ptr %workspace, null
+  br i1 %nothing.left, label %failed, label %enough
+enough:"""
+
+
+def _checks(arrays: int) -> str:
+    """Blocks that let only arrays pass that fit their parameter."""
+    return "".join(
+        fill(
+            _CHECK,
+            i=i,
+            type=array_layout.TYPE,
+            array=8 * Word.ARRAY_TYPE,
+            entry=8 * (Word.ENTRIES + i),
+            dtype=array_layout.DTYPE,
+            flags=array_layout.FLAGS,
+            data=array_layout.DATA,
+            after=f"check{i + 1}" if i + 1 < arrays else "disjoint",
+        )
+        for i in range(arrays)
+    )
+
+
+def _disjoint(arrays: int) -> str:
+    """Blocks that let only an output pass that shares no byte with an input."""
+    out = arrays - 1
+    blocks = []
+    for i in range(out):
+        after = f"disjoint{i + 1}" if i + 1 < out else "run"
+        label = f"disjoint{i}:" if i else ""
+        blocks.append(label + fill(_APART, i=i, out=out, after=after))
+    return "\n".join(blocks) or "  br label %run"
+
+
+def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
+    """LLVM IR of the three functions for native functions of so many arrays.
+
+    Args:
+        arrays: at least 1; the last is the output.
+        has_workspace: the native function takes a workspace after the arrays.
+        has_threads: the native function may use several threads.
+    """
+    pointers = [f"ptr %p{i}" for i in range(arrays)]
+    loads = "\n".join(
+        f"  %p{i}.at = getelementptr ptr, ptr %addresses, i64 {i}\n"
+        f"  %p{i} = load ptr, ptr %p{i}.at"
+        for i in range(arrays)
+    )
+    shared: dict[str, str] = {
+        "loads": loads,
+        "native": str(8 * Word.NATIVE),
+        "take": "",
+        "give": "",
+    }
+    failed = {"run": "", "python": ""}
+    if has_workspace:
+        pointers.append("ptr %workspace")
+        shared["take"] = _TAKE
+        shared["give"] = "  call void @give(ptr %table, ptr %workspace)"
+        failed["run"] = "failed:\n  ret i32 1"
+        failed["python"] = (
+            "failed:\n  %error = call ptr @PyErr_NoMemory()\n  ret ptr %error"
+        )
+    shared["call"] = f"  call void %native({', '.join(pointers)})"
+    text = fill(_DECLARATIONS, data=array_layout.DATA)
+    if has_threads:
+        shared["call"] = call_in_team(shared["call"])
+        text += teams()
+    text += fill(_SHAPE_FITS, rank=array_layout.RANK, shape=array_layout.SHAPE)
+    text += workspaces()
+    text += fill(_RUN, failed=failed["run"], **shared)
+    text += fill(_BOUND, failed=failed["python"], **shared)
+    return text + fill(
+        _CALL,
+        failed=failed["python"],
+        arrays=arrays,
+        inputs=arrays - 1,
+        out=8 * Word.OUT,
+        checks=_checks(arrays),
+        disjoint=_disjoint(arrays),
+        **shared,
+    )

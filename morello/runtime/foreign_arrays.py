@@ -1,0 +1,176 @@
+"""Arrays of other libraries as NumPy arrays on the same memory.
+
+`shared` takes what has ``__dlpack__`` (PyTorch, JAX, and others that keep to the array
+API standard) or ``__array_interface__``, and copies nothing. NumPy's own
+``from_dlpack`` knows no bf16, so the structure behind a capsule is read here:
+https://dmlc.github.io/dlpack/latest/c_api.html.
+"""
+
+import ctypes
+import math
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from morello.errors import ArgumentError
+from morello.runtime.parameter import Parameter
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class _Tensor(ctypes.Structure):
+    """``DLTensor``."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    """``DLManagedTensorVersioned``."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_READ_ONLY = 1
+"""A flag of ``DLManagedTensorVersioned``."""
+
+_HOST_DEVICES = (1, 3, 13)
+"""Memory that the CPU reads: its own, and pinned or managed memory of CUDA."""
+
+_CODES = {0: "i", 1: "u", 2: "f", 6: "b"}
+"""NumPy's letters for ``DLDataTypeCode``."""
+
+_BFLOAT = 4
+_BF16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_pointer_of.restype = ctypes.c_void_p
+
+_name_of = ctypes.pythonapi.PyCapsule_GetName
+_name_of.argtypes = [ctypes.py_object]
+_name_of.restype = ctypes.c_char_p
+
+
+def shared(given: Any, parameter: Parameter) -> Any:
+    """A NumPy array on the memory of another library's array; anything else as it is.
+
+    Args:
+        given: an argument of a call that is no NumPy array.
+        parameter: what it is given for.
+
+    Raises:
+        ArgumentError: its memory cannot be shared; the message says why.
+    """
+    if hasattr(given, "__dlpack__"):
+        return _from_dlpack(_without_gradient(given, parameter), parameter)
+    if hasattr(given, "__array_interface__"):
+        return _from_interface(given, parameter)
+    return given
+
+
+def _without_gradient(given: Any, parameter: Parameter) -> Any:
+    """A tensor of PyTorch that no gradient is recorded for.
+
+    Raises:
+        ArgumentError: a gradient is wanted.
+    """
+    if not getattr(given, "requires_grad", False):
+        return given
+    torch = sys.modules.get("torch")
+    if torch is None or torch.is_grad_enabled():
+        raise ArgumentError(
+            f"{parameter.role} requires a gradient, which kernels do not compute",
+            "call the kernel under torch.no_grad(), or give tensor.detach()",
+        )
+    return given.detach()
+
+
+def _from_interface(given: Any, parameter: Parameter) -> Array:
+    array = np.asarray(given)
+    address = given.__array_interface__["data"]
+    if address is None or array.ctypes.data != address[0]:
+        raise _refusal(parameter, "NumPy would copy it")
+    return array
+
+
+def _from_dlpack(given: Any, parameter: Parameter) -> Array:
+    try:
+        device, _ = given.__dlpack_device__()
+        if device not in _HOST_DEVICES:
+            raise _refusal(parameter, f"it is on a device of type {int(device)}")
+        try:
+            capsule = given.__dlpack__(max_version=(1, 0))
+        except TypeError:  # written before version 1
+            capsule = given.__dlpack__()
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise _refusal(parameter, str(error)) from error
+    name = _name_of(capsule)
+    address = _pointer_of(capsule, name)
+    if name == b"dltensor_versioned":
+        managed = _Versioned.from_address(address)
+        tensor, is_writable = managed.tensor, not managed.flags & _READ_ONLY
+    else:  # does not say whether it may be written; JAX's must not
+        tensor = _Tensor.from_address(address)
+        is_writable = type(given).__module__.partition(".")[0] == "torch"
+    return _view(tensor, capsule, is_writable, parameter)
+
+
+def _view(
+    tensor: _Tensor, capsule: Any, is_writable: bool, parameter: Parameter
+) -> Array:
+    """An array that keeps the capsule, and so the memory, alive."""
+    dtype = _dtype(tensor, parameter)
+    shape = tuple(tensor.shape[: tensor.rank])
+    if tensor.strides:
+        strides = tuple(tensor.strides[: tensor.rank])
+    else:
+        strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(tensor.rank))
+    if min(strides, default=0) < 0:
+        raise _refusal(parameter, "it runs backwards")
+    reach = sum(
+        (size - 1) * stride for size, stride in zip(shape, strides, strict=True)
+    )
+    count = 0 if 0 in shape else reach + 1
+    start = (tensor.data or 0) + tensor.byte_offset
+    kind: Any = ctypes.c_char * (count * dtype.itemsize)
+    memory: Any = kind.from_address(start)
+    memory.owner = capsule
+    bytes_between = tuple(stride * dtype.itemsize for stride in strides)
+    array: Array = np.ndarray(shape, dtype, memory, strides=bytes_between)
+    array.flags.writeable = is_writable
+    return array
+
+
+def _dtype(tensor: _Tensor, parameter: Parameter) -> np.dtype[Any]:
+    if tensor.lanes == 1 and tensor.code == _BFLOAT and tensor.bits == 16:
+        return _BF16
+    if tensor.lanes == 1 and tensor.code in _CODES and tensor.bits % 8 == 0:
+        return np.dtype(f"{_CODES[tensor.code]}{tensor.bits // 8}")
+    raise _refusal(parameter, "NumPy has no such elements")
+
+
+def _refusal(parameter: Parameter, reason: str) -> ArgumentError:
+    return ArgumentError(
+        f"the memory of {parameter.role} cannot be shared: {reason}",
+        "give an array in the memory of the CPU that is not lazy or sparse",
+    )

@@ -1,0 +1,283 @@
+"""Machine code as a Python function on NumPy arrays.
+
+`NativeFunction` is the entry point. A call checks its arrays, takes a workspace that no
+other call uses, and runs the code with the GIL released; so many threads may call one
+function at a time. It takes 3 µs of Python; `checked` gives a function that does the
+same by machine code, and leaves to this one what is unusual or wrong.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello import new_arrays
+from morello.errors import ArgumentError
+from morello.runtime import array_layout
+from morello.runtime.arguments import ArgumentChecker
+from morello.runtime.call_table import CallTable
+from morello.runtime.engine import Engine
+from morello.runtime.foreign_arrays import shared
+from morello.runtime.machine_call import call_code
+from morello.runtime.parameter import Parameter
+
+
+class NativeFunction:
+    """A compiled function of NumPy arrays.
+
+    The native function takes a pointer for each parameter, inputs then outputs, and
+    last a pointer to the workspace if it has one. It is kept alive by this object.
+
+    Args:
+        engine: holds the code.
+        name: of the function in it.
+        parameters: inputs first, then outputs.
+        workspace_bytes: size of its workspace, 64-byte aligned; 0 for none.
+        threads: the most that a call uses, by OpenMP. While other functions keep the
+            processors busy it uses one.
+
+    Raises:
+        CompileError: the engine has no such function.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        workspace_bytes: int = 0,
+        threads: int = 1,
+    ) -> None:
+        if workspace_bytes < 0:
+            raise ValueError(f"a workspace of {workspace_bytes} bytes")
+        self.name = name
+        self.parameters = parameters
+        self.workspace_bytes = workspace_bytes
+        self._engine = engine
+        self._checker = ArgumentChecker(parameters)
+        self._inputs = sum(not parameter.is_output for parameter in parameters)
+        self._outputs = parameters[self._inputs :]
+        self._may_allocate = not any(output.accumulates for output in self._outputs)
+        self._table = CallTable(
+            engine.address(name), parameters, workspace_bytes, threads
+        )
+        self._code = call_code(len(parameters), workspace_bytes > 0, threads > 1)
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self.parameters)
+        return f"<native function {self.name}({names})>"
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """What a call takes. An output that is left out, or named as None, is a new
+        array, unless it is added to."""
+        found = [
+            inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=None
+                if parameter.is_output and self._may_allocate
+                else inspect.Parameter.empty,
+            )
+            for parameter in self.parameters
+        ]
+        if "out" not in [parameter.name for parameter in self.parameters]:
+            found.append(
+                inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+            )
+        return inspect.Signature(found)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function.
+
+        Args:
+            args: the inputs, in order; then, if wanted, the outputs.
+            kwargs: arguments by name; ``out`` is the output, or a tuple of all, or
+                None for new arrays.
+
+        Returns:
+            The output that was given, or a new array; a tuple of several outputs.
+
+        Raises:
+            ArgumentError: names the argument that does not fit.
+        """
+        arrays = self._arrays(args, kwargs)
+        self.run(self._shared(arrays))
+        results = arrays[self._inputs :]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def checked(self) -> Callable[..., Any]:
+        """A function that takes what this one takes, and answers and refuses the same.
+
+        Where all arrays are given, and are plain ones that fit, Python does no work;
+        where the output is not, it only makes one. It is this function itself where it
+        has several outputs, or where this NumPy is not one that machine code can read.
+        """
+        if len(self._outputs) != 1 or not array_layout.is_known():
+            return self
+        given = self._code.checked(self._table, self)
+        if not self._may_allocate:
+            return given
+        inputs, output = self._inputs, self._outputs[0]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if len(args) == inputs and not kwargs:
+                return given(*args, self._new_output(output, args))
+            return self(*args, **kwargs)
+
+        return self._code.checked(self._table, call)
+
+    def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
+        """A function without arguments that runs this one on these arrays each time.
+
+        Args:
+            args, kwargs: as for a call; they are checked now and kept alive.
+
+        Returns:
+            A function that returns what a call returns.
+
+        Raises:
+            ArgumentError: names the argument that does not fit.
+        """
+        arrays = self._arrays(args, kwargs)
+        own = self._shared(arrays)
+        addresses = self._checker.check(own)
+        results = arrays[self._inputs :]
+        result = results[0] if len(results) == 1 else tuple(results)
+        return self._code.bound(self._table, addresses, result, (self, arrays, own))
+
+    def run(self, arrays: list[Any]) -> None:
+        """Run the function on arrays for all parameters, in order.
+
+        Raises:
+            ArgumentError: names the argument that does not fit.
+            MemoryError: for the workspace.
+        """
+        self._code.run(self._table, self._checker.check(arrays))
+
+    def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The array of each parameter; outputs that are not given are made.
+
+        Raises:
+            ArgumentError: too many, missing, unknown or repeated arguments.
+        """
+        out = kwargs.get("out")
+        if out is not None and len(kwargs) == 1 and len(args) == self._inputs:
+            return [*args, *self._outs(out)]
+        if not kwargs and len(args) == len(self.parameters):
+            return list(args)
+        if not kwargs and len(args) == self._inputs and self._may_allocate:
+            new = [self._new_output(output, args) for output in self._outputs]
+            return [*args, *new]
+        return self._by_position(args, kwargs)
+
+    def _shared(self, arrays: list[Any]) -> list[Any]:
+        """The arrays, those of other libraries as NumPy arrays on their memory.
+
+        Raises:
+            ArgumentError: the memory of one cannot be shared.
+        """
+        return [
+            array if isinstance(array, np.ndarray) else shared(array, parameter)
+            for array, parameter in zip(arrays, self.parameters, strict=True)
+        ]
+
+    def _outs(self, out: Any) -> tuple[Any, ...]:
+        """What ``out`` holds, one for each output.
+
+        Raises:
+            ArgumentError: not a tuple of as many as there are outputs.
+        """
+        if len(self._outputs) == 1:
+            return (out,)
+        if isinstance(out, tuple) and len(out) == len(self._outputs):
+            return out
+        names = ", ".join(parameter.name for parameter in self._outputs)
+        raise ArgumentError(
+            f"'out' does not hold an array for each of the {len(self._outputs)} "
+            f"outputs of {self.name}",
+            f"give a tuple ({names})",
+        )
+
+    def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The same for calls in any form.
+
+        Raises:
+            ArgumentError: too many, missing, unknown or repeated arguments.
+        """
+        if len(args) > len(self.parameters):
+            raise ArgumentError(
+                f"{self.name} takes {len(self.parameters)} arguments, {len(args)} were "
+                "given",
+                self._usage(),
+            )
+        named = {p.name: a for p, a in zip(self.parameters, args, strict=False)}
+        for name, array in self._by_name(kwargs).items():
+            if name in named:
+                raise ArgumentError(f"'{name}' is given twice", self._usage())
+            named[name] = array
+        return self._complete(named)
+
+    def _by_name(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments with ``out`` replaced by the names of the outputs."""
+        names = {parameter.name for parameter in self.parameters}
+        given = [(name, array) for name, array in kwargs.items() if name != "out"]
+        out = kwargs.get("out")
+        if out is not None:
+            outs = [parameter.name for parameter in self._outputs]
+            given += zip(outs, self._outs(out), strict=True)
+        found: dict[str, Any] = {}
+        for name, array in given:
+            if name not in names:
+                raise ArgumentError(
+                    f"{self.name} has no argument '{name}'", self._usage()
+                )
+            if name in found:
+                raise ArgumentError(f"'{name}' is given twice", self._usage())
+            found[name] = array
+        return found
+
+    def _complete(self, named: dict[str, Any]) -> list[Any]:
+        """The arrays in order, with new ones for the outputs that are missing."""
+        arrays = []
+        for parameter in self.parameters:
+            given = named.get(parameter.name)
+            if given is not None or (
+                parameter.name in named and not parameter.is_output
+            ):
+                arrays.append(given)
+            elif not parameter.is_output:
+                raise ArgumentError(f"{parameter.role} is missing", self._usage())
+            elif parameter.accumulates:
+                raise ArgumentError(
+                    f"{parameter.role} is missing, and {self.name} adds to what it "
+                    "holds",
+                    "give the array to add to as out=",
+                )
+            else:
+                arrays.append(self._new_output(parameter, arrays[: self._inputs]))
+        return arrays
+
+    def _new_output(
+        self, output: Parameter, inputs: Sequence[Any]
+    ) -> np.ndarray[Any, Any]:
+        """A new array of the full shape, or of a shorter one if all inputs came so.
+
+        As in NumPy, a product of 2-D arrays is 2-D. An input that is no array, or of a
+        shape that does not fit, is left for the check to refuse.
+        """
+        shape = output.shape
+        if output.alternatives:
+            taken = [
+                getattr(array, "shape", None) in parameter.alternatives
+                for parameter, array in zip(self.parameters, inputs, strict=False)
+                if parameter.alternatives
+            ]
+            if taken and all(taken):
+                shape = output.alternatives[0]
+        return new_arrays.empty(shape, output.dtype)
+
+    def _usage(self) -> str:
+        inputs = ", ".join(p.name for p in self.parameters[: self._inputs])
+        return f"call it as {self.name}({inputs}{', ' if inputs else ''}out=...)"

@@ -1,0 +1,50 @@
+"""A module of MLIR to LLVM IR text that llvmlite reads."""
+
+from morello.errors import CompileError
+from morello.mlir import ir
+from morello.passes.check_lowered import CheckLowered
+from morello.passes.pipelines.pipeline import Pipeline
+from morello.runtime.llvm_ir import llvm_ir
+from morello.runtime.llvm_text import bf16_as_bits, downgrade
+from morello.runtime.loop_alignment import align_loops
+
+_LOWER = "builtin.module(morello-lower-to-llvm)"
+
+
+def to_llvm_text(module: ir.Module) -> str:
+    """Translate a lowered module.
+
+    Args:
+        module: after ``morello-lower-to-llvm``; it is not changed.
+
+    Raises:
+        PassFailure: an op that is not lowered; translation would end the process.
+        CompileError: a construct that LLVM, or llvmlite's older one, cannot express.
+    """
+    CheckLowered().run(module.operation)
+    return _checked_to_text(module)
+
+
+def lower_to_llvm_text(module: ir.Module) -> str:
+    """Lower a module of func, scf, memref, vector, arith and math, and translate it.
+
+    Args:
+        module: is lowered in place.
+
+    Raises:
+        CompileError: an op that cannot be lowered, with its location and reason.
+    """
+    try:
+        Pipeline.parse(_LOWER).run(module.operation)
+    except ir.MLIRError as error:
+        reasons = "; ".join(
+            f"{diagnostic.location}: {diagnostic.message}"
+            for diagnostic in error.error_diagnostics
+        )
+        raise CompileError(f"the module cannot be lowered: {reasons}") from error
+    return _checked_to_text(module)
+
+
+def _checked_to_text(module: ir.Module) -> str:
+    """Translate a module that `morello-check-lowered` has passed."""
+    return align_loops(bf16_as_bits(downgrade(llvm_ir(module.operation))))

@@ -1,0 +1,321 @@
+"""Compose: a graph of reductions and maps (`morello/spec/graphs`), as one Spec."""
+
+import dataclasses
+import math
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from morello.errors import SpecError
+from morello.lazy import cached_property
+from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
+from morello.spec.embedding import Embedding
+from morello.spec.graphs import loops as rule
+from morello.spec.graphs.convolution import few_sizes, squeezed, without_padding
+from morello.spec.graphs.evaluate import bounded, evaluate
+from morello.spec.graphs.expression import Call, Expression
+from morello.spec.graphs.graph import NEUTRAL, Graph, canonical
+from morello.spec.graphs.names import SHORT_NAMES, expanded, short_text
+from morello.spec.graphs.products import product
+from morello.spec.graphs.text import (
+    parse_graph,
+    parse_named,
+    print_graph,
+    size_order,
+    value_name,
+)
+from morello.spec.kind import Array, Kind, Reform
+from morello.spec.operand import Operand
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Compose(Kind):
+    """A graph in its canonical form: the outputs from the inputs, all of f32.
+
+    Maps are computed in f32, operation by operation; sums in any order.
+    """
+
+    name: ClassVar[str] = "compose"
+    example: ClassVar[str] = "softmax:8x33:f32"
+    has_element: ClassVar[bool] = False
+    is_variadic: ClassVar[bool] = True
+
+    graph: str
+    """Its text."""
+
+    def __post_init__(self) -> None:
+        plain = print_graph(self.value)  # refuses what is no graph
+        if plain != self.graph:
+            raise SpecError(
+                f"the graph '{self.graph[:80]}' is not in canonical form",
+                f"write {plain}",
+            )
+
+    @cached_property
+    def value(self) -> Graph:
+        """The graph itself."""
+        return canonical(parse_graph(self.graph)).graph
+
+    @classmethod
+    def of(cls, graph: Graph) -> "Compose":
+        """The kind of a graph that is canonical."""
+        return _composed(graph)
+
+    @classmethod
+    def labels(cls) -> tuple[str, ...]:
+        """Its own name, which takes any graph, and the short names."""
+        return (cls.name, *SHORT_NAMES)
+
+    @classmethod
+    def from_text(cls, label: str, rank: int, options: dict[str, str]) -> Self:
+        """The graph of the option ``graph``."""
+        if "graph" not in options:
+            raise SpecError(
+                f"{label} needs the option graph=…",
+                "write for example compose:8x33:f32:graph=y[m]=sum(x[m,n])",
+            )
+        return cls(canonical_text(parse_graph(options.pop("graph"))))
+
+    @classmethod
+    def with_sizes(
+        cls, label: str, sizes: tuple[int, ...], options: dict[str, str]
+    ) -> tuple[Self, tuple[int, ...]]:
+        """The kind of a label, and the sizes in the order of its dimensions."""
+        if label in SHORT_NAMES:
+            found = expanded(label, sizes, options)
+            return cls(found.text), found.sizes
+        if "graph" not in options:
+            return cls.from_text(label, len(sizes), options), sizes
+        graph, names = parse_named(options.pop("graph"))
+        if len(sizes) != len(names.dims):
+            raise SpecError(
+                f"the graph has {len(names.dims)} dimensions "
+                f"({','.join(names.dims)}) but {len(sizes)} sizes"
+            )
+        part, order = canonical(graph), size_order(names)
+        return cls(print_graph(part.graph)), tuple(sizes[order[d]] for d in part.dims)
+
+    def short(self, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+        """A short name, and sizes in its order; None where there is none."""
+        return short_text(self.graph, sizes)
+
+    @classmethod
+    def instances(cls) -> tuple[Self, ...]:
+        """Rows; a product with more after it; several outputs; a map; columns."""
+        texts = (
+            "m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);i[r]=1.0/l;y[r,n]=p*i",
+            "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])",
+            "out p[r,n]=exp(x[r,n]-m[r]);out l[r]+=sum(p)",
+            "y[r,n]=x[r,n]*w[r]+b[n]",
+            "out l[n]+=sum(x[m,n]*w[m])",
+        )
+        return tuple(cls(canonical_text(parse_graph(text))) for text in texts)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """``d0``, ``d1``, …"""
+        return tuple(f"d{i}" for i in range(self.value.rank))
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The inputs ``x0``, … and the outputs, which are called as their nodes are."""
+        return _operands(self.value)
+
+    @property
+    def as_graph(self) -> Graph:
+        """The graph."""
+        return self.value
+
+    def with_graph(self, graph: Graph) -> "Compose":
+        """The graph as it is: it is canonical where this one is."""
+        return Compose.of(graph)
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The value of the graph that each operand is."""
+        graph = self.value
+        return (*range(len(graph.inputs)), *(out.value for out in graph.outputs))
+
+    @cached_property
+    def reductions(self) -> tuple[int, ...]:
+        """The dimensions that a node reduces."""
+        return tuple(sorted({d for node in self.value.nodes for d in node.reduced}))
+
+    def loops(self, dim: int) -> bool:
+        """Whether tiles along a dimension are Specs of the same graph."""
+        return rule.loops(self.value, dim)
+
+    @property
+    def accumulating(self) -> "Kind | None":
+        """The graph whose reductions add to what their outputs hold."""
+        found = self.reform
+        return None if found is None else found.kind
+
+    @cached_property
+    def reform(self) -> Reform | None:
+        """`accumulating`: it has maxima inside as outputs of its own."""
+        made = rule.accumulating(self.value)
+        if made is None:
+            return None
+        part = canonical(made)
+        kind = Compose.of(part.graph)
+        place = {value: i for i, value in enumerate(self.values)}
+        operands = tuple(place.get(part.values[v], -1) for v in kind.values)
+        return Reform(kind, part.dims, operands)
+
+    @property
+    def contractions(self) -> int:
+        """Its contractions."""
+        return len(self.value.contractions)
+
+    def products(self, operand: int) -> tuple[tuple[Embedding, int], ...]:
+        """The products that an operand is in, and which of their operands it is."""
+        own = self.values[operand]
+        found = [product(self.value, v) for v in self.value.contractions]
+        found.append(squeezed(without_padding(self.value)))
+        return tuple(
+            (inner, inner.values.index(own))
+            for inner in found
+            if inner is not None and own in inner.values
+        )
+
+    def is_batch(self, dim: int) -> bool:
+        """A dimension that every value has, beside others; of a convolution all but
+        those of the product of matrices that it is made of."""
+        graph = self.value
+        if few_sizes(graph, dim):
+            return True
+        values = [graph.dims_of(v) for v in range(graph.count)]
+        return (
+            graph.rank > 1
+            and bool(graph.contractions)
+            and all(dim in own for own in values)
+        )
+
+    def neutral_of(self, operand: int) -> str:
+        """The neutral element of the reduction that an output is."""
+        return NEUTRAL[self.value.node(self.values[operand]).reduction]
+
+    def rounded_terms(self, sizes: tuple[int, ...]) -> int:
+        """The terms of its longest sum; 0 where nothing is summed."""
+        longest = 0
+        for node in self.value.nodes:
+            if node.reduction == "sum":
+                terms = math.prod(sizes[d] for d in node.reduced)
+                longest = max(longest, terms)
+        return longest
+
+    def is_exact(self, sizes: tuple[int, ...]) -> bool:
+        """Where nothing is summed."""
+        return not self.rounded_terms(sizes)
+
+    def reference(
+        self, sizes: tuple[int, ...], arrays: tuple[Array, ...]
+    ) -> tuple[tuple[Array, Array], ...]:
+        """By a running error analysis."""
+        return bounded(self.value, sizes, arrays)
+
+    def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
+        """All are f32."""
+        wrong = next((d for d in dtypes if d is not Dtype.F32), None)
+        if wrong is not None:
+            raise SpecError(f"{self.name} has no dtype {wrong}", "use f32")
+
+    def flops(self, sizes: tuple[int, ...]) -> int:
+        """One for each function of each element, and for each term of a reduction."""
+        total = 0
+        for node in self.value.nodes:
+            dims = (*node.axes, *node.reduced)
+            each = _calls(node.expression) + bool(node.reduced)
+            extents = [sizes[d] for d in dims if isinstance(d, int)]
+            total += each * math.prod(extents)
+        return total
+
+    def evaluate(
+        self,
+        sizes: tuple[int, ...],
+        dtypes: tuple[Dtype, ...],
+        arrays: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """See `morello.spec.graphs.evaluate`."""
+        return evaluate(self.value, sizes, arrays)
+
+    def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
+        """There is no single one: nodes have elements of their own."""
+        raise NotImplementedError("a graph has no single element")
+
+    def random(
+        self,
+        rng: np.random.Generator,
+        dtypes: tuple[Dtype, ...],
+        shapes: tuple[tuple[int, ...], ...],
+    ) -> tuple[Array, ...]:
+        """Numbers around 0, of deviation 1."""
+        return tuple(
+            rng.standard_normal(shape, np.float32)
+            for operand, shape in zip(self.operands, shapes, strict=True)
+            if operand.is_read
+        )
+
+    def followers(self, operand: int) -> tuple[int, ...]:
+        """The operands that lie where this one does: they have some of its dimensions,
+        and not all."""
+        return tuple(
+            i for i, at in enumerate(_leaders(self.value)) if at == operand != i
+        )
+
+    def leader(self, operand: int) -> int:
+        """The operand that this one follows; itself if it leads."""
+        return _leaders(self.value)[operand]
+
+
+def canonical_text(graph: Graph) -> str:
+    """The text of the canonical form of a graph."""
+    return print_graph(canonical(graph).graph)
+
+
+@lru_cache(maxsize=65536)
+def _composed(graph: Graph) -> Compose:
+    return Compose(print_graph(graph))
+
+
+@lru_cache(maxsize=65536)
+def _operands(graph: Graph) -> tuple[Operand, ...]:
+    inputs = (
+        Operand(value_name(graph, v), axes, is_read=True, is_written=False)
+        for v, axes in enumerate(graph.inputs)
+    )
+    outputs = (
+        Operand(
+            value_name(graph, out.value),
+            graph.axes(out.value),
+            is_read=out.accumulates,
+            is_written=True,
+        )
+        for out in graph.outputs
+    )
+    return (*inputs, *outputs)
+
+
+@lru_cache(maxsize=65536)
+def _leaders(graph: Graph) -> tuple[int, ...]:
+    """For each operand the first, outputs before inputs, of those of the most
+    dimensions that have all of its own, and more; itself where there is none."""
+    dims = [frozenset(operand.dims) for operand in _operands(graph)]
+    count = len(graph.inputs)
+    order = [*range(count, len(dims)), *range(count)]
+
+    def leader(own: int) -> int:
+        larger = [i for i in order if dims[own] < dims[i]]
+        largest = [i for i in larger if not any(dims[i] < d for d in dims)]
+        return next(iter(largest), own)
+
+    return tuple(leader(i) for i in range(len(dims)))
+
+
+def _calls(expression: Expression) -> int:
+    if not isinstance(expression, Call):
+        return 0
+    return 1 + sum(map(_calls, expression.arguments))

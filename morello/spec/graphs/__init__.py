@@ -1,0 +1,15 @@
+"""Graphs of reductions and maps: what a `Compose` computes."""
+
+from morello.spec.graphs.graph import Graph, Node, Output, Part, canonical, part_of
+from morello.spec.graphs.text import parse_graph, print_graph
+
+__all__ = [
+    "Graph",
+    "Node",
+    "Output",
+    "Part",
+    "canonical",
+    "parse_graph",
+    "part_of",
+    "print_graph",
+]

@@ -1,0 +1,93 @@
+"""Contractions with more dimensions than a product of matrices, taken one by one.
+
+Where all of its dimensions but three are 1, a convolution is a `Matmul`: of the others
+nothing is left, and a window such as ``2*v+j`` is ``v``, in steps of 2.
+"""
+
+from functools import lru_cache
+
+from morello.spec.embedding import ONE, Embedding
+from morello.spec.graphs.expression import references
+from morello.spec.graphs.graph import Graph, axis_dims
+from morello.spec.matmul import Matmul
+from morello.spec.operand import Window
+
+
+@lru_cache(maxsize=65536)
+def squeezed(graph: Graph) -> Embedding | None:
+    """The `Matmul` that the one contraction of a graph is where its other dimensions
+    are 1; None where there is none, or it is a `Matmul` as it is.
+
+    Columns are the last axis of the output. Rows are the last dimension of the output
+    that the other factor has and the columns' has not; what is summed is the last
+    reduced dimension that both have by itself, not in a sum.
+    """
+    if len(graph.nodes) != 1 or not graph.contractions or graph.padded_dims:
+        return None
+    value = len(graph.inputs)
+    node = graph.node(value)
+    lhs, rhs = references(node.expression)
+    columns = node.axes[-1]
+    assert isinstance(columns, int)
+    if columns in graph.dims_of(lhs):
+        lhs, rhs = rhs, lhs
+    left, right = graph.dims_of(lhs), graph.dims_of(rhs)
+    if columns not in right - left:
+        return None
+    windows = [
+        axis for v in (lhs, rhs) for axis in graph.axes(v) if isinstance(axis, Window)
+    ]
+    rows = [d for d in node.axes[:-1] if d in left - right]
+    inner = [d for d in node.reduced if d in left & right - axis_dims(windows)]
+    many = len(node.axes) > 2 or len(node.reduced) > 1 or windows
+    if not inner or not many:
+        return None
+    m = rows[-1] if rows else ONE
+    assert isinstance(m, int)
+    dims = ONE, m, inner[-1], columns
+    matmul = Matmul(accum=graph.modes[value])
+    axes = tuple(
+        tuple(_axis(graph, v, dims[d]) for d in operand.dims)
+        for v, operand in zip((lhs, rhs, value), matmul.operands, strict=True)
+    )
+    if any(_steps(graph, rhs, columns)) or any(_steps(graph, lhs, inner[-1])):
+        return None
+    return Embedding(matmul, dims, (lhs, rhs, value), axes)
+
+
+def _axis(graph: Graph, value: int, dim: int) -> int:
+    if dim == ONE:
+        return ONE
+    for place, axis in enumerate(graph.axes(value)):
+        if axis == dim or (isinstance(axis, Window) and dim in dict(axis.terms)):
+            return place
+    raise KeyError(dim)
+
+
+def _steps(graph: Graph, value: int, dim: int) -> list[int]:
+    """Steps other than 1 by which a value is indexed by a dimension."""
+    return [
+        step
+        for axis in graph.axes(value)
+        if isinstance(axis, Window)
+        for own, step in axis.terms
+        if own == dim and step != 1
+    ]
+
+
+def few_sizes(graph: Graph, dim: int) -> bool:
+    """Whether a dimension is taken whole or one by one: all but those of the product
+    of matrices that is left."""
+    bare = without_padding(graph)
+    inner = squeezed(bare)
+    return inner is not None and dim not in inner.dims
+
+
+@lru_cache(maxsize=4096)
+def without_padding(graph: Graph) -> Graph:
+    """The graph on an array that has zeros where this one has padding."""
+    inputs = tuple(
+        tuple(Window(axis.terms) if isinstance(axis, Window) else axis for axis in axes)
+        for axes in graph.inputs
+    )
+    return Graph(inputs, graph.nodes, graph.outputs)

@@ -1,0 +1,155 @@
+"""Where a graph can be cut in two: producers, then consumers of what they made."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from functools import lru_cache
+
+from morello.spec.graphs.graph import (
+    Graph,
+    Output,
+    Part,
+    canonical,
+    composed,
+    part_of,
+)
+from morello.spec.graphs.loops import loops
+from morello.spec.graphs.passes import one_pass
+
+MOST_NODES = 12
+"""Graphs of more nodes are not cut: there would be thousands of ways."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Halves:
+    """A graph as two, one after the other."""
+
+    first: tuple[int, ...]
+    """The nodes of the producers."""
+    again: tuple[int, ...]
+    """Maps of these that the consumers compute again."""
+    temporaries: tuple[int, ...]
+    """The values that the producers leave and the consumers read, beside outputs."""
+    producers: Part
+    consumers: Part
+
+
+@lru_cache(maxsize=65536)
+def cuts(graph: Graph) -> tuple[Halves, ...]:
+    """Every way to cut a graph, each once.
+
+    Not where a contraction would be beside a temporary that it reads: that is cut off
+    before it. Not where a dimension that loops could go along would lose its loop. Not
+    a graph that one pass computes, nor with maps computed twice beside contractions:
+    that is for long rows. Not with a node left behind that the pass which computes
+    the producers could compute as well.
+    """
+    nodes = tuple(graph.node_values)
+    if not 2 <= len(nodes) <= MOST_NODES or one_pass(graph) is not None:
+        return ()
+    found: dict[tuple[Graph, Graph], Halves] = {}
+    for size in range(1, len(nodes)):
+        for first in itertools.combinations(nodes, size):
+            for halves in _halves(graph, first):
+                if halves.again and graph.contractions:
+                    continue
+                if _leaves_behind(graph, halves):
+                    continue
+                key = halves.producers.graph, halves.consumers.graph
+                found.setdefault(key, halves)
+    return tuple(found.values())
+
+
+def _leaves_behind(graph: Graph, halves: Halves) -> bool:
+    """Whether the pass that computes the producers could compute one more node."""
+    if one_pass(halves.producers.graph) is None:
+        return False
+    for value in graph.node_values:
+        if value in halves.first or graph.below[value] - {*halves.first}:
+            continue
+        more = part_of(
+            graph,
+            (*halves.first, value),
+            [Output(v) for v in (*halves.first, value)],
+        )
+        if one_pass(more.graph) is not None:
+            return True
+    return False
+
+
+def cut(graph: Graph, first: tuple[int, ...], again: tuple[int, ...]) -> Halves | None:
+    """The cut after some nodes; None where that is no legal one."""
+    for halves in cuts(graph):
+        if halves.first == first and halves.again == again:
+            return halves
+    for halves in _halves(graph, tuple(sorted(first))):
+        if halves.again == tuple(sorted(again)):
+            return halves
+    return None
+
+
+def _halves(graph: Graph, first: tuple[int, ...]) -> Iterator[Halves]:
+    inside = frozenset(first)
+    rest = [value for value in graph.node_values if value not in inside]
+    if not rest or any(graph.below[value] - inside for value in first):
+        return
+    crossing = [v for v in first if any(v in graph.arguments(user) for user in rest)]
+    unsettled = (v for v in first if graph.modes.get(v))
+    if any(v in graph.below[user] for v in unsettled for user in rest):
+        return  # what is added to is not settled yet
+    free = [v for v in crossing if v not in graph.modes and graph.is_map(v)]
+    for count in range(len(free) + 1):
+        for again in itertools.combinations(free, count):
+            halves = _with_again(graph, first, rest, crossing, again)
+            if halves is not None:
+                yield halves
+
+
+def _with_again(
+    graph: Graph,
+    first: tuple[int, ...],
+    rest: list[int],
+    crossing: list[int],
+    again: tuple[int, ...],
+) -> Halves | None:
+    inside = frozenset(first)
+    made_of = [
+        a
+        for v in again
+        for a in graph.arguments(v)
+        if graph.is_node(a) and a not in again
+    ]
+    temporaries = tuple(
+        v
+        for v in dict.fromkeys(sorted([*crossing, *made_of]))
+        if v not in again and v not in graph.modes
+    )
+    produced = [
+        Output(v, graph.modes.get(v, False))
+        for v in first
+        if v in graph.modes or v in temporaries
+    ]
+    consumed = [out for out in graph.outputs if out.value not in inside]
+    if not produced or not consumed:
+        return None
+    for value in graph.contractions:
+        if value in inside and any(t in graph.arguments(value) for t in temporaries):
+            return None
+    producers = _canonical(part_of(graph, first, produced))
+    consumers = _canonical(part_of(graph, (*rest, *again), consumed))
+    if not all(_keeps_loops(graph, part) for part in (producers, consumers)):
+        return None
+    return Halves(first, again, temporaries, producers, consumers)
+
+
+def _canonical(part: Part) -> Part:
+    return composed(part, canonical(part.graph))
+
+
+def _keeps_loops(graph: Graph, part: Part) -> bool:
+    """Whether a part can be tiled wherever the graph can: then its tiles have all the
+    sizes that tiles of the graph have."""
+    return all(
+        loops(part.graph, dim) or not loops(graph, whole)
+        for dim, whole in enumerate(part.dims)
+    )

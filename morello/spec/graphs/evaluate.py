@@ -1,0 +1,382 @@
+"""Graphs on arrays: the definition in f32, and in f64 with a bound on its rounding.
+
+The bound is that of a running error analysis: each value has an array of what its
+elements may be off by, and each operation says what becomes of that (Higham, "Accuracy
+and Stability of Numerical Algorithms", 2002, section 3.3).
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from morello.spec.array_elements import ArrayElements
+from morello.spec.functions import BINARY, UNARY
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    computed,
+)
+from morello.spec.graphs.graph import MAP, Graph, Node
+from morello.spec.kind import UNIT_ROUNDOFF
+from morello.spec.operand import Window
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_UNDERFLOW = 2.0**-149
+"""An absolute error of one operation below the normal numbers."""
+
+_FUNCTION_ULPS = 8
+"""What functions of one number are off by at most, in units of the last place, and half
+as much more for those that are defined by several of them."""
+
+
+def evaluate(
+    graph: Graph, sizes: tuple[int, ...], arrays: Sequence[Array]
+) -> tuple[Array, ...]:
+    """The outputs by the definition: maps in f32, operation by operation; sums in f64,
+    rounded once.
+
+    Args:
+        sizes: of each dimension.
+        arrays: f32, the inputs, then what the outputs that accumulate hold.
+    """
+    values: dict[int, Array] = dict(enumerate(arrays[: len(graph.inputs)]))
+    held = _held(graph, arrays)
+    for value in graph.node_values:
+        node = graph.node(value)
+        with np.errstate(all="ignore"):
+            found = _reduced(graph, node, sizes, values, held.get(value))
+        values[value] = found.astype(np.float32)
+    return tuple(values[out.value] for out in graph.outputs)
+
+
+def _held(graph: Graph, arrays: Sequence[Array]) -> dict[int, Array]:
+    adding = [out.value for out in graph.outputs if out.accumulates]
+    return dict(zip(adding, arrays[len(graph.inputs) :], strict=True))
+
+
+def _reduced(
+    graph: Graph,
+    node: Node,
+    sizes: tuple[int, ...],
+    values: dict[int, Array],
+    held: Array | None,
+) -> Array:
+    dims = (*node.axes, *node.reduced)
+    along = tuple(range(len(node.axes), len(dims)))
+    if node.reduction == "sum":
+        product = _factors(node.expression)
+        if product:
+            terms = [(values[v].astype(np.float64), graph.axes(v)) for v in product]
+            total = _contracted(terms, node, sizes)
+        else:
+            mesh = _mesh(graph, node.expression, dims, sizes, values)
+            total = np.asarray(np.sum(mesh, axis=along, dtype=np.float64))
+        return total if held is None else total + held
+    mesh = _mesh(graph, node.expression, dims, sizes, values)
+    if node.reduction == MAP:
+        return mesh
+    sign = -1 if node.reduction == "min" else 1
+    mesh = mesh * np.float32(sign)
+    if held is not None:
+        mesh = np.concatenate(
+            [
+                mesh.reshape(*held.shape, -1),
+                np.asarray(held * np.float32(sign))[..., None],
+            ],
+            axis=-1,
+        )
+        along = (-1,)
+    return _greatest(mesh, along) * np.float32(sign)
+
+
+def _greatest(array: Array, along: tuple[int, ...]) -> Array:
+    """IEEE 754 ``maximum``: +0 is greater than -0."""
+    best: Array = np.max(array, axis=along)
+    positive = np.any((array == 0) & ~np.signbit(array), axis=along)
+    return np.where((best == 0) & positive, np.float32(0), best)
+
+
+def _factors(expression: Expression) -> tuple[int, ...]:
+    """The values of a product of two, which need no mesh; empty for all else."""
+    match expression:
+        case Call("mul", (Reference(a), Reference(b))):
+            return a, b
+    return ()
+
+
+def _contracted(
+    terms: list[tuple[Array, Any]], node: Node, sizes: tuple[int, ...]
+) -> Array:
+    operands: list[Any] = []
+    for array, axes in terms:
+        view, dims = _view(array, axes, sizes)
+        operands += [view, dims]
+    found: Array = np.einsum(*operands, list(node.axes), optimize=True)
+    shape = tuple(sizes[d] for d in node.axes if isinstance(d, int))
+    return np.broadcast_to(found, shape)
+
+
+def _view(
+    array: Array, axes: tuple[Any, ...], sizes: tuple[int, ...]
+) -> tuple[Array, list[int]]:
+    """A value with one axis for each dimension of the graph that it has."""
+    array = _padded(array, axes)
+    dims: list[int] = []
+    shape: list[int] = []
+    strides: list[int] = []
+    for axis, stride in zip(axes, array.strides, strict=True):
+        terms = axis.terms if isinstance(axis, Window) else ((axis, 1),)
+        for dim, step in terms:
+            dims.append(dim)
+            shape.append(sizes[dim])
+            strides.append(stride * step)
+    return as_strided(array, shape, strides, writeable=False), dims
+
+
+def _padded(array: Array, axes: tuple[Any, ...]) -> Array:
+    """Zeros around an array that windows reach beyond."""
+    if not any(isinstance(axis, Window) and axis.is_padded for axis in axes):
+        return array
+    around = [
+        (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
+        for axis in axes
+    ]
+    return np.pad(array, around)
+
+
+def _spread(
+    array: Array, axes: tuple[Any, ...], dims: Sequence[Any], sizes: tuple[int, ...]
+) -> Array:
+    """A value that broadcasts over some dimensions of the graph, in their order."""
+    view, own = _view(array, axes, sizes)
+    order = [own.index(d) for d in dims if d in own]
+    shape = [sizes[d] if d in own else 1 for d in dims]
+    return view.transpose(order).reshape(shape)
+
+
+def _mesh(
+    graph: Graph,
+    expression: Expression,
+    dims: Sequence[Any],
+    sizes: tuple[int, ...],
+    values: dict[int, Array],
+) -> Array:
+    """An expression over some dimensions, in f32."""
+    found = computed(
+        expression,
+        ArrayElements(()),
+        lambda v: _spread(values[v], graph.axes(v), dims, sizes),
+    )
+    return np.broadcast_to(found, tuple(sizes[d] for d in dims))
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounded:
+    """Numbers in f64, and how far from them those in f32 may be."""
+
+    number: Array
+    error: Array
+
+
+def bounded(
+    graph: Graph, sizes: tuple[int, ...], arrays: Sequence[Array]
+) -> tuple[tuple[Array, Array], ...]:
+    """Each output in f64, and how far from it a right one in f32 may be.
+
+    Args:
+        sizes: of each dimension.
+        arrays: as for `evaluate`, in f64.
+    """
+    exact = [Bounded(array, np.zeros(array.shape)) for array in arrays]
+    values = dict(enumerate(exact[: len(graph.inputs)]))
+    adding = [out.value for out in graph.outputs if out.accumulates]
+    held = dict(zip(adding, exact[len(graph.inputs) :], strict=True))
+    for value in graph.node_values:
+        with np.errstate(all="ignore"):
+            values[value] = _bounded(graph, value, sizes, values, held.get(value))
+    found = (values[out.value] for out in graph.outputs)
+    return tuple((value.number, value.error) for value in found)
+
+
+def _bounded(
+    graph: Graph,
+    value: int,
+    sizes: tuple[int, ...],
+    values: dict[int, Bounded],
+    held: Bounded | None,
+) -> Bounded:
+    node = graph.node(value)
+    dims = (*node.axes, *node.reduced)
+    along = tuple(range(len(node.axes), len(dims)))
+    terms = 1
+    for dim in node.reduced:
+        terms *= sizes[dim]
+    product = _factors(node.expression)
+    if node.reduction == "sum" and product:
+        found = _bounded_product(graph, node, product, sizes, values)
+    else:
+        mesh = _bounded_mesh(graph, node.expression, dims, sizes, values)
+        if node.reduction == "sum":
+            size = np.sum(np.abs(mesh.number), axis=along)
+            rounded = _growth(terms) * size
+            error = np.sum(mesh.error, axis=along) + rounded
+            found = Bounded(np.sum(mesh.number, axis=along), error)
+        elif node.reduction == MAP:
+            return mesh
+        else:
+            best = np.max if node.reduction == "max" else np.min
+            number = best(mesh.number, axis=along)
+            found = Bounded(number, np.max(mesh.error, axis=along))
+    if held is None:
+        return found
+    if node.reduction == "sum":
+        total = found.number + held.number
+        size = np.abs(found.number) + np.abs(held.number)
+        return Bounded(total, found.error + _growth(terms + 1) * size)
+    pair = np.maximum if node.reduction == "max" else np.minimum
+    return Bounded(pair(found.number, held.number), found.error)
+
+
+def _growth(terms: int) -> float:
+    """What sums of so many terms lose, in any order, of the sum of their sizes."""
+    return terms * UNIT_ROUNDOFF / (1 - min(terms * UNIT_ROUNDOFF, 0.5))
+
+
+def _bounded_product(
+    graph: Graph,
+    node: Node,
+    factors: tuple[int, ...],
+    sizes: tuple[int, ...],
+    values: dict[int, Bounded],
+) -> Bounded:
+    def contracted(
+        part: Callable[[Bounded], Array], other: Callable[[Any], Any]
+    ) -> Any:
+        a, b = (values[v] for v in factors)
+        axes = [graph.axes(v) for v in factors]
+        return _contracted([(part(a), axes[0]), (other(b), axes[1])], node, sizes)
+
+    def number(value: Bounded) -> Array:
+        return value.number
+
+    def size(value: Bounded) -> Array:
+        return np.abs(value.number) + value.error
+
+    def error(value: Bounded) -> Array:
+        return value.error
+
+    terms = 1
+    for dim in node.reduced:
+        terms *= sizes[dim]
+    rounded = (_growth(terms + 1) * contracted(size, size)) + terms * _UNDERFLOW
+    return Bounded(
+        contracted(number, number),
+        contracted(error, size) + contracted(size, error) + rounded,
+    )
+
+
+def _bounded_mesh(
+    graph: Graph,
+    expression: Expression,
+    dims: Sequence[Any],
+    sizes: tuple[int, ...],
+    values: dict[int, Bounded],
+) -> Bounded:
+    def spread(value: int, array: Array) -> Array:
+        return _spread(array, graph.axes(value), dims, sizes)
+
+    def visit(tree: Expression) -> Bounded:
+        if isinstance(tree, Constant):
+            number = np.float64(np.float32(tree.number))
+            return Bounded(np.asarray(number), np.zeros(()))
+        if isinstance(tree, Reference):
+            known = values[tree.value]
+            return Bounded(
+                spread(tree.value, known.number), spread(tree.value, known.error)
+            )
+        arguments = [visit(argument) for argument in tree.arguments]
+        if len(arguments) == 1:
+            return _unary(tree.function, arguments[0])
+        return _binary(tree.function, *arguments)
+
+    found = visit(expression)
+    shape = tuple(sizes[d] for d in dims)
+    return Bounded(
+        np.broadcast_to(found.number, shape), np.broadcast_to(found.error, shape)
+    )
+
+
+_IN_F64: dict[str, Callable[[Array], Array]] = {
+    "copy": np.positive,
+    "exp": np.exp,
+    "gelu": lambda x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x**3))),
+    "neg": np.negative,
+    "relu": lambda x: np.maximum(x, 0),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "tanh": np.tanh,
+}
+"""The functions themselves, which those of f32 come near."""
+
+_EXACT = {"copy", "neg", "relu"}
+"""Functions that round nothing."""
+
+_CANCELS = {"gelu": 2.0**-15, "tanh": 0.0, "silu": 2.0**-17}
+"""Relative errors beyond `_FUNCTION_ULPS`, where a function says so."""
+
+_VANISHES = {"gelu": 2.0**-120, "silu": 2.0**-120, "sigmoid": 2.0**-126}
+"""What a function is by itself where it becomes 0 for arguments far below 0."""
+
+
+def _unary(name: str, x: Bounded) -> Bounded:
+    """A function that is monotone within the error of its argument, or nearly."""
+    function = _IN_F64[name]
+    number = function(x.number)
+    moved = [np.abs(function(x.number + s * x.error) - number) for s in (-1, 1)]
+    error = np.where(x.error == 0, 0.0, np.maximum(*moved))
+    if name in _EXACT:
+        return Bounded(number, error)
+    relative = _FUNCTION_ULPS * 2 * UNIT_ROUNDOFF + _CANCELS.get(name, 0.0)
+    least = _VANISHES.get(name, _UNDERFLOW)
+    return Bounded(number, error + relative * (np.abs(number) + error) + least)
+
+
+def _binary(name: str, a: Bounded, b: Bounded) -> Bounded:
+    match name:
+        case "add" | "sub":
+            number = a.number + b.number if name == "add" else a.number - b.number
+            return _rounded(number, a.error + b.error)
+        case "mul":
+            off = np.abs(a.number) * b.error + np.abs(b.number) * a.error
+            return _rounded(a.number * b.number, off + a.error * b.error)
+        case "div":
+            number = a.number / b.number
+            least = np.abs(b.number) - b.error
+            off = (a.error + np.abs(number) * b.error) / np.where(least > 0, least, 0)
+            return _rounded(number, np.where((a.error == 0) & (b.error == 0), 0, off))
+        case "maximum" | "minimum":
+            pair = np.maximum if name == "maximum" else np.minimum
+            error = np.maximum(a.error, b.error)
+            return Bounded(pair(a.number, b.number), error)
+    raise KeyError(name)
+
+
+def _rounded(number: Array, error: Array) -> Bounded:
+    return Bounded(
+        number, error + UNIT_ROUNDOFF * (np.abs(number) + error) + _UNDERFLOW
+    )
+
+
+def missing_functions() -> set[str]:
+    """Functions that have no counterpart in f64 here: there are none."""
+    pairs = {"add", "sub", "mul", "div", "maximum", "minimum"}
+    return ({*UNARY} - {*_IN_F64}) | ({*BINARY} - pairs)

@@ -1,0 +1,74 @@
+"""What a node of a graph computes of an element: a tree of scalar functions."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from morello.spec.dtypes import Dtype
+from morello.spec.elements import Elements
+from morello.spec.functions import BINARY, UNARY
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Reference:
+    """The element of a value, by the number of the value."""
+
+    value: int
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Constant:
+    """A number, in f32."""
+
+    number: float
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Call:
+    """A function of `morello/spec/functions.py`, by name."""
+
+    function: str
+    arguments: tuple["Expression", ...]
+
+
+Expression = Reference | Constant | Call
+
+
+def references(expression: Expression) -> Iterator[int]:
+    """The values that it reads, from left to right, each as often as it does."""
+    if isinstance(expression, Reference):
+        yield expression.value
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from references(argument)
+
+
+def substituted(
+    expression: Expression, leaf: Callable[[int], Expression]
+) -> Expression:
+    """The same with something else in the place of each value."""
+    if isinstance(expression, Reference):
+        return leaf(expression.value)
+    if isinstance(expression, Call):
+        arguments = (substituted(a, leaf) for a in expression.arguments)
+        return Call(expression.function, tuple(arguments))
+    return expression
+
+
+def renumbered(expression: Expression, numbers: dict[int, int]) -> Expression:
+    """The same with other numbers for its values."""
+    return substituted(expression, lambda value: Reference(numbers[value]))
+
+
+def computed(
+    expression: Expression, elements: Elements, read: Callable[[int], Any]
+) -> Any:
+    """Its value in f32, as arrays, code or counts (`Elements`)."""
+    if isinstance(expression, Reference):
+        return read(expression.value)
+    if isinstance(expression, Constant):
+        return elements.constant(Dtype.F32, expression.number)
+    arguments = [computed(a, elements, read) for a in expression.arguments]
+    if len(arguments) == 1:
+        return UNARY[expression.function](elements, arguments[0])
+    return BINARY[expression.function](elements, *arguments)

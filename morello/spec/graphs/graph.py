@@ -1,0 +1,391 @@
+"""Graphs: a few reductions of pointwise expressions, each over named dimensions.
+
+A graph has inputs, nodes and outputs. A node is a reduction of one expression over the
+dimensions that the node lacks, or a map, which lacks none. Values are numbered: inputs
+first, then nodes, each after the values that it reads. Dimensions are numbered, too. A
+node that is no output is internal: it need not exist as a whole.
+
+This module has what a graph is, and its canonical form; `loops.py` says which
+dimensions it can be tiled along, `cuts.py` where it can be cut in two.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from functools import lru_cache
+
+from morello.lazy import cached_property
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    references,
+    renumbered,
+    substituted,
+)
+from morello.spec.hashing import HashedOnce
+from morello.spec.operand import Axis, Window
+
+NEUTRAL = {"sum": "zero", "max": "lowest", "min": "highest"}
+"""Each reduction, with its neutral element as `Fill` names it."""
+
+MAP = "map"
+"""What a node is that reduces nothing."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Node:
+    """A value that is computed: ``reduction`` of ``expression`` over ``reduced``."""
+
+    axes: tuple[Axis, ...]
+    """What indexes each of its dimensions: dimensions of the graph."""
+    reduction: str
+    """``sum``, ``max``, ``min``, or ``map``."""
+    expression: Expression
+    reduced: tuple[int, ...]
+    """The dimensions of the expression that the node lacks, ascending."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Output:
+    """A node that is written, or that is added to what is there already."""
+
+    value: int
+    accumulates: bool = False
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Graph(HashedOnce):
+    """Inputs, nodes in an order in which they can be computed, outputs."""
+
+    inputs: tuple[tuple[Axis, ...], ...]
+    """The axes of each input."""
+    nodes: tuple[Node, ...]
+    outputs: tuple[Output, ...]
+    """By the number of the value, ascending."""
+
+    __hash__ = HashedOnce.__hash__
+
+    def __str__(self) -> str:
+        values = {out.value: "+=" if out.accumulates else "=" for out in self.outputs}
+        parts = (
+            f"v{i}{list(self.axes(i))}{values.get(i, ':')}"
+            f"{self.node(i).reduction}({self.node(i).expression})"
+            for i in self.node_values
+        )
+        return "; ".join(parts)
+
+    @cached_property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        every = {d for v in range(self.count) for d in self.dims_of(v)}
+        every |= {d for node in self.nodes for d in node.reduced}
+        return max(every, default=-1) + 1
+
+    @cached_property
+    def count(self) -> int:
+        """The number of values."""
+        return len(self.inputs) + len(self.nodes)
+
+    @property
+    def node_values(self) -> range:
+        """The values that are nodes."""
+        return range(len(self.inputs), self.count)
+
+    def is_node(self, value: int) -> bool:
+        """Whether a value is computed."""
+        return value >= len(self.inputs)
+
+    def node(self, value: int) -> Node:
+        """The node that a value is."""
+        return self.nodes[value - len(self.inputs)]
+
+    def axes(self, value: int) -> tuple[Axis, ...]:
+        """What indexes the dimensions of a value."""
+        return self.node(value).axes if self.is_node(value) else self.inputs[value]
+
+    def dims_of(self, value: int) -> frozenset[int]:
+        """The dimensions of the graph that a value has."""
+        return self._dims[value]
+
+    @cached_property
+    def _dims(self) -> tuple[frozenset[int], ...]:
+        return tuple(axis_dims(self.axes(value)) for value in range(self.count))
+
+    @cached_property
+    def modes(self) -> dict[int, bool]:
+        """The outputs; whether each accumulates."""
+        return {out.value: out.accumulates for out in self.outputs}
+
+    def arguments(self, value: int) -> tuple[int, ...]:
+        """The values that a node reads, each once, in order; none for an input."""
+        if not self.is_node(value):
+            return ()
+        return tuple(dict.fromkeys(references(self.node(value).expression)))
+
+    @cached_property
+    def below(self) -> tuple[frozenset[int], ...]:
+        """For each value the nodes that it depends on."""
+        found: list[frozenset[int]] = []
+        for value in range(self.count):
+            nodes = [a for a in self.arguments(value) if self.is_node(a)]
+            found.append(frozenset(nodes).union(*(found[a] for a in nodes)))
+        return tuple(found)
+
+    def above(self, value: int) -> tuple[int, ...]:
+        """The nodes that depend on a value, near or far; for an input those that read
+        it."""
+        if self.is_node(value):
+            return tuple(u for u in self.node_values if value in self.below[u])
+        return tuple(u for u in self.node_values if value in self.arguments(u))
+
+    @cached_property
+    def padded_dims(self) -> frozenset[int]:
+        """The dimensions of windows with padding."""
+        padded = (
+            axis
+            for axes in self.inputs
+            for axis in axes
+            if isinstance(axis, Window) and axis.is_padded
+        )
+        return axis_dims(padded)
+
+    def is_map(self, value: int) -> bool:
+        """Whether a value is a node that reduces nothing."""
+        return self.is_node(value) and self.node(value).reduction == MAP
+
+    @cached_property
+    def contractions(self) -> tuple[int, ...]:
+        """The sums of products of two values, of which each lacks a dimension."""
+        return tuple(v for v in self.node_values if self._is_contraction(v))
+
+    def _is_contraction(self, value: int) -> bool:
+        node = self.node(value)
+        call = node.expression
+        if node.reduction != "sum" or not isinstance(call, Call):
+            return False
+        factors = [a.value for a in call.arguments if isinstance(a, Reference)]
+        if call.function != "mul" or len(set(factors)) < 2:
+            return False
+        every = self.dims_of(value) | {*node.reduced}
+        return not any(self.dims_of(a) >= every for a in factors)
+
+
+def axis_dims(axes: Iterable[Axis]) -> frozenset[int]:
+    """The dimensions that some axes have."""
+    return frozenset(
+        dim
+        for axis in axes
+        for dim in ([axis] if isinstance(axis, int) else [d for d, _ in axis.terms])
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A graph that is made of another's values, and where they come from."""
+
+    graph: Graph
+    dims: tuple[int, ...]
+    """For each of its dimensions that of the other graph."""
+    values: tuple[int, ...]
+    """For each of its values that of the other graph."""
+
+
+def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Part:
+    """The canonical graph that computes some outputs by some nodes of a graph.
+
+    What the nodes read and is not among them becomes an input. Nodes that no output
+    needs are left out. Values are numbered as they are needed, from the first output
+    on, dimensions by their first use: what a node keeps comes before what it reduces.
+    """
+    chosen, order, seen = frozenset(nodes), [], set()
+    wanted = sorted(outputs)
+
+    def visit(value: int) -> None:
+        if value in seen:
+            return
+        seen.add(value)
+        if value in chosen:
+            for argument in graph.arguments(value):
+                visit(argument)
+        order.append(value)
+
+    for out in wanted:
+        visit(out.value)
+    inputs = [v for v in order if v not in chosen]
+    values = (*inputs, *(v for v in order if v in chosen))
+    dims = _first_uses(graph, [v for v in order if v in chosen])
+    number = {value: i for i, value in enumerate(values)}
+    place = {dim: i for i, dim in enumerate(dims)}
+    made = Graph(
+        tuple(_renamed(graph.axes(v), place) for v in inputs),
+        tuple(
+            Node(
+                _renamed(graph.axes(v), place),
+                graph.node(v).reduction,
+                renumbered(graph.node(v).expression, number),
+                tuple(sorted(place[d] for d in graph.node(v).reduced)),
+            )
+            for v in values[len(inputs) :]
+        ),
+        tuple(
+            sorted(Output(number[out.value], out.accumulates) for out in wanted),
+        ),
+    )
+    return Part(made, dims, values)
+
+
+def _first_uses(graph: Graph, nodes: list[int]) -> tuple[int, ...]:
+    """The dimensions in the order in which nodes use them."""
+    found: list[int] = []
+    for value in nodes:
+        own = graph.dims_of(value)
+        arguments = graph.arguments(value)
+        used = [d for a in arguments for d in _in_order(graph.axes(a))]
+        found += [d for d in used if d in own]
+        found += [*_in_order(graph.axes(value)), *graph.node(value).reduced]
+        found += used
+    return tuple(dict.fromkeys(found))
+
+
+def _in_order(axes: tuple[Axis, ...]) -> list[int]:
+    return [
+        dim
+        for axis in axes
+        for dim in ([axis] if isinstance(axis, int) else [d for d, _ in axis.terms])
+    ]
+
+
+def _renamed(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:
+    return tuple(
+        place[axis]
+        if isinstance(axis, int)
+        else Window(
+            tuple(sorted((place[d], step) for d, step in axis.terms)),
+            axis.before,
+            axis.after,
+        )
+        for axis in axes
+    )
+
+
+@lru_cache(maxsize=65536)
+def canonical(graph: Graph) -> Part:
+    """The form of a graph that is searched.
+
+    Nodes that no output needs are dropped, equal nodes become one, and a map that one
+    map alone reads, or that is but an operation with a number, becomes a part of what
+    reads it. Of two arguments whose order means nothing a number is the second.
+    """
+    part = part_of(graph, graph.node_values, graph.outputs)
+    while True:
+        simple = _inlined(_merged(_ordered(part.graph)))
+        again = part_of(simple, simple.node_values, simple.outputs)
+        if again.graph == part.graph:
+            return part
+        part = composed(part, again)
+
+
+_COMMUTATIVE = {"add", "mul", "maximum", "minimum"}
+
+
+def _ordered(graph: Graph) -> Graph:
+    """Numbers last, where the order of two arguments means nothing."""
+    nodes = tuple(
+        dataclasses.replace(node, expression=_numbers_last(node.expression))
+        for node in graph.nodes
+    )
+    return dataclasses.replace(graph, nodes=nodes)
+
+
+def _numbers_last(expression: Expression) -> Expression:
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(map(_numbers_last, expression.arguments))
+    if expression.function in _COMMUTATIVE and isinstance(arguments[0], Constant):
+        arguments = arguments[::-1]
+    return Call(expression.function, arguments)
+
+
+def composed(outer: Part, inner: Part) -> Part:
+    """A part of a part, as one of the graph."""
+    return Part(
+        inner.graph,
+        tuple(outer.dims[dim] for dim in inner.dims),
+        tuple(outer.values[value] for value in inner.values),
+    )
+
+
+def _merged(graph: Graph) -> Graph:
+    """Equal nodes as one; what they were stays, and nothing reads it."""
+    known: dict[Node, int] = {}
+    same = {value: value for value in range(graph.count)}
+    nodes = []
+    for value in graph.node_values:
+        node = graph.node(value)
+        node = dataclasses.replace(node, expression=renumbered(node.expression, same))
+        nodes.append(node)
+        if value not in graph.modes:
+            same[value] = known.setdefault(node, value)
+    return dataclasses.replace(graph, nodes=tuple(nodes))
+
+
+def _may_vanish(graph: Graph, value: int, readers: list[int]) -> bool:
+    """Whether a map is written out where it is read: by one node, for each of its
+    elements once; or, if it is but one operation on a value and a number, by all
+    readers. Products stay as they are."""
+    if _is_cheap(graph.node(value).expression):
+        return not any(_is_product(graph, reader) for reader in readers)
+    if len(readers) > 1 or _is_product(graph, readers[0]):
+        return False
+    reader = readers[0]
+    mesh = graph.dims_of(reader) | {*graph.node(reader).reduced}
+    return graph.dims_of(value) == mesh
+
+
+def _is_cheap(expression: Expression) -> bool:
+    """Whether it is a value with another sign, or an operation on it and a number."""
+    match expression:
+        case Call("neg", (Reference(),)):
+            return True
+        case Call(name, (Reference(), Constant()) | (Constant(), Reference())):
+            return name != "div" or isinstance(expression.arguments[1], Constant)
+    return False
+
+
+def _is_product(graph: Graph, value: int) -> bool:
+    """Whether a node is a sum of products, whose factors stay values."""
+    match graph.node(value):
+        case Node(reduction="sum", expression=Call("mul")):
+            return True
+    return False
+
+
+def _inlined(graph: Graph) -> Graph:
+    """Maps that only one map reads, once, written out there."""
+    needed = {out.value for out in graph.outputs}
+    needed |= {v for out in graph.outputs for v in graph.below[out.value]}
+    readers: dict[int, list[int]] = {}
+    for value in graph.node_values:
+        if value in needed:
+            for argument in references(graph.node(value).expression):
+                readers.setdefault(argument, []).append(value)
+    gone = {
+        v: graph.node(v).expression
+        for v in graph.node_values
+        if graph.is_map(v)
+        and v not in graph.modes
+        and v in readers
+        and _may_vanish(graph, v, readers[v])
+    }
+
+    def leaf(value: int) -> Expression:
+        if value in gone:
+            return substituted(gone[value], leaf)
+        return Reference(value)
+
+    nodes = tuple(
+        dataclasses.replace(node, expression=substituted(node.expression, leaf))
+        for node in graph.nodes
+    )
+    return dataclasses.replace(graph, nodes=nodes)

@@ -1,0 +1,274 @@
+"""Short names of graphs: what ``softmax:32x4096`` stands for."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from morello.errors import SpecError
+from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.loops import LOWEST
+from morello.spec.graphs.text import parse_named, print_graph
+
+Options = dict[str, str]
+"""Options of the text form that a name takes; what it takes is removed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ShortName:
+    """A name, its dimensions in the order of the sizes, and its graph."""
+
+    name: str
+    dims: tuple[str, ...]
+    summary: str
+    text: Callable[[dict[str, int], Options], str]
+    """From the size of each dimension to the text of the graph."""
+    optional: int = 0
+    """Leading dimensions that may be left out."""
+
+
+def _softmax(dims: dict[str, int], options: Options) -> str:
+    return (
+        f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
+        "i[r]=1.0/l;y[r,n]=p*i"
+    )
+
+
+def _layer_norm(dims: dict[str, int], options: Options) -> str:
+    share, eps = 1.0 / dims["n"], _eps(options)
+    return (
+        f"s[r]=sum(x[r,n]);u[r]={share!r}*s;c[r,n]=x-u;q[r]=sum(square(c));"
+        f"w[r]=rsqrt({share!r}*q+{eps!r});y[r,n]=c*w*g[n]+b[n]"
+    )
+
+
+def _rms_norm(dims: dict[str, int], options: Options) -> str:
+    share, eps = 1.0 / dims["n"], _eps(options)
+    return f"q[r]=sum(square(x[r,n]));w[r]=rsqrt({share!r}*q+{eps!r});y[r,n]=x*w*g[n]"
+
+
+def _gelu_matmul(dims: dict[str, int], options: Options) -> str:
+    return "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=gelu(t+c[n])"
+
+
+def _residual_matmul(dims: dict[str, int], options: Options) -> str:
+    return "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t+c[m,n]"
+
+
+def _chain(dims: dict[str, int], options: Options) -> str:
+    return "t[m,j]=sum(a[m,k]*b[k,j]);y[m,n]=sum(t*c[j,n])"
+
+
+def _attention(dims: dict[str, int], options: Options) -> str:
+    scale = 1.0 / math.sqrt(dims["d"])
+    b = "b," if dims["b"] > 1 else ""
+    return (
+        f"s[{b}q,k]=sum(Q[{b}q,d]*K[{b}k,d]);m[{b}q]=max({scale!r}*s);"
+        f"p[{b}q,k]=exp({scale!r}*s-maximum(m,{LOWEST!r}));l[{b}q]=sum(p);o[{b}q,e]=sum(p*V[{b}k,e]);"
+        f"y[{b}q,e]=o/l"
+    )
+
+
+def _conv(dims: dict[str, int], options: Options) -> str:
+    pad, stride, dilation, groups = (
+        _count(options, name, least, default)
+        for name, least, default in (
+            ("pad", 0, 0),
+            ("stride", 1, 1),
+            ("dilation", 1, 1),
+            ("groups", 1, 1),
+        )
+    )
+    layout = options.pop("layout", "nchw")
+    if layout not in ("nchw", "nhwc"):
+        raise SpecError(f"option layout={layout}", "write layout=nchw or layout=nhwc")
+    for name in ("c", "f"):
+        if dims[name] % groups:
+            raise SpecError(
+                f"{groups} groups do not share {name} = {dims[name]} evenly",
+                "use a divisor",
+            )
+    rows, columns = (
+        _window(dims[size], dims[tap], pad, stride, dilation)
+        for size, tap in (("h", "fh"), ("w", "fw"))
+    )
+    for name, size in (("u", rows[0]), ("v", columns[0])):
+        if size < 1:
+            raise SpecError(
+                f"the filter {dims['fh']}x{dims['fw']} does not fit the input "
+                f"{dims['h']}x{dims['w']}",
+                "give pad=…, or a smaller filter",
+            )
+        dims[name] = size
+    step = "" if stride == 1 else f"{stride}*"
+    tap = "" if dilation == 1 else f"{dilation}*"
+    row = _axis(f"{step}u+{tap}i", pad, rows[1])
+    column = _axis(f"{step}v+{tap}j", pad, columns[1])
+    dims["i"], dims["j"] = dims["fh"], dims["fw"]
+    n = "n," if dims["n"] > 1 else ""
+    dims["g"], dims["c"], dims["f"] = groups, dims["c"] // groups, dims["f"] // groups
+    g = "g," if groups > 1 else ""
+    f, c = ("f,", "c,")
+    if groups > 1 and dims["c"] == dims["f"] == 1:  # depthwise
+        f = c = ""
+        if layout == "nhwc":  # vectors lie along groups
+            return f"y[{n}u,v,g]=sum(w[i,j,g]*x[{n}{row},{column},g])"
+    if layout == "nhwc":
+        return (
+            f"y[{n}u,v,{g}{f}]=sum(w[{g}{f}i,j,{c}]*x[{n}{row},{column},{g}{c}])"
+        ).replace(",]", "]")
+    return f"y[{n}{g}{f}u,v]=sum(w[{g}{f}{c}i,j]*x[{n}{g}{c}{row},{column}])"
+
+
+def _window(
+    size: int, taps: int, pad: int, stride: int, dilation: int
+) -> tuple[int, int]:
+    """The outputs along an axis, and the places after its last element."""
+    reach = dilation * (taps - 1) + 1
+    count = (size + 2 * pad - reach) // stride + 1
+    return count, (count - 1) * stride + reach - pad - size
+
+
+def _axis(text: str, before: int, after: int) -> str:
+    return f"pad({text},{before},{after})" if before or after else text
+
+
+def _count(options: Options, name: str, least: int, default: int) -> int:
+    text = options.pop(name, str(default))
+    if not text.isascii() or not text.isdigit() or not least <= int(text) < 1 << 16:
+        raise SpecError(f"option {name}={text}", f"write {name}={max(least, 1)}")
+    return int(text)
+
+
+def _eps(options: Options) -> float:
+    text = options.pop("eps", "1e-05")
+    try:
+        eps = float(text)
+    except ValueError:
+        eps = math.nan
+    if not 0 <= eps < 1:
+        raise SpecError(f"option eps={text}", "write a small number, as eps=1e-5")
+    return eps
+
+
+SHORT_NAMES = {
+    name.name: name
+    for name in (
+        ShortName(
+            "softmax", ("r", "n"), "exp(x - max) of each row over its sum.", _softmax
+        ),
+        ShortName(
+            "layer_norm",
+            ("r", "n"),
+            "Rows less their mean, over their deviation, times g, plus b.",
+            _layer_norm,
+        ),
+        ShortName(
+            "rms_norm",
+            ("r", "n"),
+            "Rows over the root of their mean square, times g.",
+            _rms_norm,
+        ),
+        ShortName(
+            "gelu_matmul",
+            ("m", "n", "k"),
+            "gelu(a·w + c), with a bias for each column.",
+            _gelu_matmul,
+        ),
+        ShortName("residual_matmul", ("m", "k", "n"), "a·w + c.", _residual_matmul),
+        ShortName("chain", ("m", "k", "j", "n"), "(a·b)·c.", _chain),
+        ShortName(
+            "attention",
+            ("b", "q", "k", "d", "e"),
+            "softmax(Q·Kᵀ/sqrt(d))·V of each of b heads.",
+            _attention,
+            optional=1,
+        ),
+        ShortName(
+            "conv",
+            ("n", "c", "h", "w", "f", "fh", "fw"),
+            "Filters w over images x.",
+            _conv,
+        ),
+    )
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """A graph in its canonical form, with sizes."""
+
+    text: str
+    sizes: tuple[int, ...]
+
+
+def expanded(label: str, given: tuple[int, ...], options: Options) -> Named:
+    """The graph that a short name stands for.
+
+    Raises:
+        SpecError: another number of sizes, or an option without a meaning.
+    """
+    short = SHORT_NAMES[label]
+    missing = len(short.dims) - len(given)
+    if not 0 <= missing <= short.optional:
+        counts = {len(short.dims) - short.optional, len(short.dims)}
+        raise SpecError(
+            f"{label} has {' or '.join(map(str, sorted(counts)))} sizes, not "
+            f"{len(given)}",
+            f"give {'x'.join(short.dims[short.optional :])}",
+        )
+    sizes = (1,) * missing + given
+    by_name = dict(zip(short.dims, sizes, strict=True))
+    return named(short.text(by_name, options), by_name)
+
+
+def named(text: str, sizes: dict[str, int]) -> Named:
+    """The canonical form of a graph whose dimensions have sizes by name.
+
+    Raises:
+        SpecError: a dimension has no size.
+    """
+    graph, names = parse_named(text)
+    missing = [name for name in names.dims if name not in sizes]
+    if missing:
+        raise SpecError(
+            f"the graph has the dimension '{missing[0]}', which has no size",
+            f"give {','.join(f'{n}=…' for n in names.dims)}",
+        )
+    part = canonical(graph)
+    by_number = {number: name for name, number in names.dims.items()}
+    own = tuple(sizes[by_number[dim]] for dim in part.dims)
+    return Named(print_graph(part.graph), own)
+
+
+@lru_cache(maxsize=4096)
+def short_text(text: str, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    """The short name of a canonical graph, with its sizes; None if it has none."""
+    for short in SHORT_NAMES.values():
+        for optional in range(short.optional + 1):
+            count = len(short.dims) - optional
+            if count != len(sizes):
+                continue
+            found = _reordered(short, optional, text, sizes)
+            if found is not None:
+                return short.name, found
+    return None
+
+
+def _reordered(
+    short: ShortName, optional: int, text: str, sizes: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """The sizes in the order of a name, where its graph is ``text``."""
+    names = short.dims[optional:]
+    # The order does not depend on the sizes, but for dimensions of size 1.
+    # A convolution has other dimensions than sizes, and no way back.
+    probe = dict.fromkeys(short.dims, 2) | dict.fromkeys(short.dims[:optional], 1)
+    graph, known = parse_named(short.text(probe, {}))
+    by_number = {number: name for name, number in known.dims.items()}
+    order = [by_number[dim] for dim in canonical(graph).dims]
+    if {*order} != {*names}:
+        return None
+    by_name = dict(zip(order, sizes, strict=True))
+    given = tuple(by_name[name] for name in names)
+    again = expanded(short.name, given, {})
+    return given if again == Named(text, sizes) else None

@@ -1,0 +1,67 @@
+"""Products of matrices among the nodes of a graph: those that are a `Matmul`."""
+
+from functools import lru_cache
+
+from morello.spec.embedding import ONE, Embedding
+from morello.spec.graphs.expression import references
+from morello.spec.graphs.graph import Graph
+from morello.spec.matmul import Matmul
+
+
+@lru_cache(maxsize=65536)
+def product(graph: Graph, value: int) -> Embedding | None:
+    """The `Matmul` that a node is; None for what is none.
+
+    Its columns are the last axis of the node, so that these lie side by side.
+    """
+    if value not in graph.contractions:
+        return None
+    node = graph.node(value)
+    factors = tuple(references(node.expression))
+    plain = all(
+        isinstance(axis, int) for v in (value, *factors) for axis in graph.axes(v)
+    )
+    if not plain or len(node.reduced) != 1 or not node.axes:
+        return None
+    (inner,) = node.reduced
+    out = graph.dims_of(value)
+    lhs, rhs = factors
+    columns = node.axes[-1]
+    if not isinstance(columns, int):
+        return None
+    if columns in graph.dims_of(lhs):
+        lhs, rhs = rhs, lhs
+    left, right = graph.dims_of(lhs), graph.dims_of(rhs)
+    batch = out & left & right
+    rows = out - batch - {columns}
+    fits = (
+        columns in right - left
+        and inner in left & right
+        and len(batch) <= 1
+        and len(rows) <= 1
+        and left == batch | rows | {inner}
+        and right == batch | {inner, columns}
+    )
+    if not fits:
+        return None
+    b, m = next(iter(batch), ONE), next(iter(rows), ONE)
+    dims = b, m, inner, columns
+    matmul = Matmul(accum=graph.modes.get(value, False))
+    values = lhs, rhs, value
+    axes = tuple(
+        tuple(_axis(graph, v, dims[d]) for d in operand.dims)
+        for v, operand in zip(values, matmul.operands, strict=True)
+    )
+    return Embedding(matmul, dims, values, axes)
+
+
+def _axis(graph: Graph, value: int, dim: int) -> int:
+    return ONE if dim == ONE else graph.axes(value).index(dim)
+
+
+@lru_cache(maxsize=65536)
+def normal(graph: Graph) -> Embedding | None:
+    """The kind that a graph of one node is; None for those that stay graphs."""
+    if len(graph.nodes) != 1:
+        return None
+    return product(graph, len(graph.inputs))

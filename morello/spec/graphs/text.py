@@ -1,0 +1,415 @@
+"""The text of graphs: ``s[q,k]=sum(Q[q,d]*K[k,d]);y[q,k]=exp(s)``.
+
+Statements are joined by ``;``. Each defines a node; ``sum``, ``max`` and ``min`` of one
+argument reduce it over the dimensions that the node lacks. An input is named by its
+first use, which gives its axes; later the indices may be left out. An axis is a
+dimension, or a window such as ``2*u+i``; ``pad(2*u+i,3,2)`` reaches 3 places before the
+first element and 2 after the last, which are 0. ``out y[…]=`` makes a node an output,
+and ``out y[…]+=`` one that is added to; a node that nothing reads is an output in any
+case. Expressions have ``+ - * /``, numbers, and the functions of
+`morello/spec/functions.py`.
+"""
+
+import ast
+import math
+import re
+from functools import lru_cache
+
+from morello.errors import SpecError
+from morello.spec.functions import BINARY, UNARY
+from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.graph import (
+    MAP,
+    NEUTRAL,
+    Graph,
+    Node,
+    Output,
+    axis_dims,
+)
+from morello.spec.operand import Axis, Window
+from morello.suggestions import did_you_mean
+
+MOST_TEXT = 4096
+"""Characters of a graph: more is no graph of a few nodes."""
+
+MOST_RANK = 12
+"""Dimensions of a graph."""
+
+MOST_VALUES = 24
+"""Inputs and nodes of a graph."""
+
+_STATEMENT = re.compile(
+    r"\s*(?P<out>out\s+)?(?P<name>[A-Za-z_]\w*)\s*"
+    r"\[(?P<axes>[^\]]*)\]\s*(?P<adds>\+)?=(?!=)(?P<body>.*)",
+    re.ASCII | re.DOTALL,
+)
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+}
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+class Names:
+    """The names that a text gives to dimensions and values."""
+
+    def __init__(self) -> None:
+        self.dims: dict[str, int] = {}
+        self.values: dict[str, int] = {}
+
+
+def size_order(names: Names) -> tuple[int, ...]:
+    """Which of some sizes each dimension has: those called d0, d1, … by their number,
+    as they are printed, others in the order of their first use."""
+    count = len(names.dims)
+    if {*names.dims} == {f"d{i}" for i in range(count)}:
+        return tuple(int(name[1:]) for name in names.dims)
+    return tuple(range(count))
+
+
+@lru_cache(maxsize=4096)
+def parse_graph(text: str) -> Graph:
+    """The graph written ``text``, values and dimensions in the order of their use.
+
+    Raises:
+        SpecError: the text is no graph; the message has the statement and the reason.
+    """
+    return parse_named(text)[0]
+
+
+def parse_named(text: str) -> tuple[Graph, Names]:
+    """The graph written ``text``, and its names: values count inputs, then nodes."""
+    if len(text) > MOST_TEXT:
+        raise SpecError(
+            f"a graph of {len(text)} characters is too long",
+            f"write at most {MOST_TEXT}",
+        )
+    return _Reader().read(text)
+
+
+class _Reader:
+    """Reads the statements of a graph."""
+
+    def __init__(self) -> None:
+        self.dims: dict[str, int] = {}
+        self.axes: dict[str, tuple[Axis, ...]] = {}
+        """Of every value, by name."""
+        self.inputs: list[str] = []
+        self.nodes: dict[str, Node] = {}
+        self.outputs: dict[str, bool] = {}
+        self.read_names: set[str] = set()
+        self.numbers: dict[str, int] = {}
+        """What a name stands for while statements are read: negative for nodes."""
+        self.statement = ""
+
+    def read(self, text: str) -> tuple[Graph, Names]:
+        """The graph of a text."""
+        for statement in text.split(";"):
+            self.statement = statement.strip()
+            self._define()
+        if len(self.axes) > MOST_VALUES or len(self.dims) > MOST_RANK:
+            raise SpecError(
+                f"the graph '{text[:60]}…' has {len(self.axes)} values and "
+                f"{len(self.dims)} dimensions",
+                f"use at most {MOST_VALUES} and {MOST_RANK}: cut it in parts",
+            )
+        return self._graph()
+
+    def _graph(self) -> tuple[Graph, Names]:
+        order = [*self.inputs, *self.nodes]
+        number = {name: i for i, name in enumerate(order)}
+        known = {mark: number[name] for name, mark in self.numbers.items()}
+
+        def settled(expression: Expression) -> Expression:
+            if isinstance(expression, Reference):
+                return Reference(known[expression.value])
+            if isinstance(expression, Call):
+                arguments = tuple(map(settled, expression.arguments))
+                return Call(expression.function, arguments)
+            return expression
+
+        outputs = {n: False for n in self.nodes if n not in self.read_names}
+        outputs |= self.outputs
+        names = Names()
+        names.dims, names.values = dict(self.dims), number
+        graph = Graph(
+            tuple(self.axes[name] for name in self.inputs),
+            tuple(
+                Node(n.axes, n.reduction, settled(n.expression), n.reduced)
+                for n in self.nodes.values()
+            ),
+            tuple(sorted(Output(number[n], adds) for n, adds in outputs.items())),
+        )
+        return graph, names
+
+    def _error(self, what: str, remedy: str = "") -> SpecError:
+        return SpecError(f"'{self.statement}' of a graph: {what}", remedy)
+
+    def _define(self) -> None:
+        match = _STATEMENT.fullmatch(self.statement)
+        if match is None:
+            raise self._error(
+                "this is no statement", "write for example y[m,n]=exp(x[m,n])"
+            )
+        name = match["name"]
+        if name in self.axes:
+            raise self._error(f"'{name}' is defined already, or read before")
+        if name in UNARY or name in BINARY or name in NEUTRAL:
+            raise self._error(f"'{name}' is the name of a function")
+        axes = self._parsed_axes(match["axes"])
+        if any(not isinstance(axis, int) for axis in axes) or len(set(axes)) < len(
+            axes
+        ):
+            raise self._error(f"'{name}' has an axis that is no dimension of its own")
+        reduction, expression = self._body(match["body"])
+        own = axis_dims(axes)
+        used = self._used(expression)
+        reduced = tuple(sorted(used - own))
+        if own - used:
+            lacking = next(n for n, d in self.dims.items() if d in own - used)
+            raise self._error(
+                f"nothing that '{name}' reads has the dimension {lacking}"
+            )
+        if reduced and reduction == MAP:
+            lacking = next(n for n, d in self.dims.items() if d in reduced)
+            raise self._error(
+                f"'{name}' lacks the dimension {lacking} of what it reads",
+                "reduce it by sum(…), max(…) or min(…)",
+            )
+        if not reduced and reduction != MAP:
+            raise self._error(
+                f"'{name}' has every dimension of what {reduction} reduces",
+                "leave out the dimension that is reduced",
+            )
+        adds = bool(match["adds"])
+        if adds and reduction == MAP:
+            raise self._error(f"'{name}' is no reduction that could be added to")
+        self._name(name, axes, node=True)
+        self.nodes[name] = Node(axes, reduction, expression, reduced)
+        if match["out"] or adds:
+            self.outputs[name] = adds
+
+    def _name(self, name: str, axes: tuple[Axis, ...], node: bool) -> int:
+        self.axes[name] = axes
+        self.numbers[name] = len(self.numbers)
+        if not node:
+            self.inputs.append(name)
+        return self.numbers[name]
+
+    def _used(self, expression: Expression) -> frozenset[int]:
+        if isinstance(expression, Reference):
+            name = next(n for n, i in self.numbers.items() if i == expression.value)
+            return axis_dims(self.axes[name])
+        if isinstance(expression, Call):
+            return frozenset().union(*map(self._used, expression.arguments))
+        return frozenset()
+
+    def _parsed(self, text: str) -> ast.expr:
+        try:
+            return ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise self._error(f"'{text.strip()}' is no expression") from None
+
+    def _parsed_axes(self, text: str) -> tuple[Axis, ...]:
+        if not text.strip():
+            return ()
+        tree = self._parsed(f"({text},)")
+        return self._axes(tree)
+
+    def _axes(self, tree: ast.expr) -> tuple[Axis, ...]:
+        parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+        return tuple(self._axis(part) for part in parts)
+
+    def _axis(self, tree: ast.expr) -> Axis:
+        terms: dict[int, int] = {}
+        match tree:
+            case ast.Call(ast.Name("pad"), [inner, before, after], []):
+                self._terms(inner, terms)
+                around = self._padding(before), self._padding(after)
+                return Window(tuple(sorted(terms.items())), *around)
+        self._terms(tree, terms)
+        if len(terms) == 1 and list(terms.values()) == [1]:
+            return next(iter(terms))
+        return Window(tuple(sorted(terms.items())))
+
+    def _terms(self, tree: ast.expr, terms: dict[int, int]) -> None:
+        match tree:
+            case ast.BinOp(left, ast.Add(), right):
+                self._terms(left, terms)
+                self._terms(right, terms)
+            case ast.BinOp(ast.Constant(int() as step), ast.Mult(), ast.Name(name)):
+                self._term(name, step, terms)
+            case ast.Name(name):
+                self._term(name, 1, terms)
+            case _:
+                raise self._error(
+                    f"'{ast.unparse(tree)}' is no axis",
+                    "write a dimension, or a window such as 2*u+i",
+                )
+
+    def _padding(self, tree: ast.expr) -> int:
+        match tree:
+            case ast.Constant(int() as count) if 0 <= count < 1 << 20:
+                return count
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() as count)):
+                return -min(count, 1 << 20)
+        raise self._error(f"'{ast.unparse(tree)}' is no number of places")
+
+    def _term(self, name: str, step: int, terms: dict[int, int]) -> None:
+        if not 1 <= step < 1 << 20:
+            raise self._error(f"the step {step} of {name} in a window")
+        dim = self.dims.setdefault(name, len(self.dims))
+        if dim in terms:
+            raise self._error(f"a window has the dimension {name} twice")
+        terms[dim] = step
+
+    def _body(self, text: str) -> tuple[str, Expression]:
+        tree = self._parsed(text)
+        match tree:
+            case ast.Call(ast.Name(name), [inner], []) if name in NEUTRAL:
+                return name, self._expression(inner)
+        return MAP, self._expression(tree)
+
+    def _expression(self, tree: ast.expr) -> Expression:
+        match tree:
+            case ast.Constant(bool()):
+                raise self._error(f"'{ast.unparse(tree)}' is no number")
+            case ast.Constant(int() | float() as number):
+                return self._number(number)
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
+                return self._number(-number)
+            case ast.UnaryOp(ast.USub(), inner):
+                return Call("neg", (self._expression(inner),))
+            case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+                arguments = self._expression(left), self._expression(right)
+                return Call(_OPERATORS[type(operator)], arguments)
+            case ast.Call(ast.Name(name), arguments, []):
+                return self._call(name, arguments)
+            case ast.Subscript(ast.Name(name), index):
+                return self._read(name, self._axes(index))
+            case ast.Name(name):
+                return self._read(name, None)
+        raise self._error(f"'{ast.unparse(tree)}' is no expression of a graph")
+
+    def _number(self, number: float) -> Constant:
+        try:
+            value = float(number)
+        except OverflowError:
+            value = math.inf
+        if not math.isfinite(value) or abs(value) > _LARGEST:
+            raise self._error(f"the number {number:.3g} is none of f32")
+        return Constant(value)
+
+    def _call(self, name: str, arguments: list[ast.expr]) -> Expression:
+        name = {"max": "maximum", "min": "minimum"}.get(name, name)
+        tables: dict[int, frozenset[str]] = {1: frozenset(UNARY), 2: frozenset(BINARY)}
+        if name not in tables.get(len(arguments), ()):
+            known = [*UNARY, *BINARY]
+            wrong = f"there is no function '{name}'"
+            if name in known:
+                wrong = f"'{name}' does not take {len(arguments)} arguments"
+            if name in ("sum", "maximum", "minimum") and len(arguments) == 1:
+                wrong = "a reduction stands outermost in a node of its own"
+            raise self._error(
+                wrong, f"use one of {', '.join(known)}{did_you_mean(name, known)}"
+            )
+        return Call(name, tuple(map(self._expression, arguments)))
+
+    def _read(self, name: str, axes: tuple[Axis, ...] | None) -> Reference:
+        known = self.axes.get(name)
+        if known is None:
+            if axes is None:
+                raise self._error(
+                    f"'{name}' has no axes",
+                    f"give them where it is first read, as {name}[m,n]",
+                )
+            if name in UNARY or name in BINARY or name in NEUTRAL:
+                raise self._error(f"'{name}' is the name of a function")
+            self._name(name, axes, node=False)
+        elif axes is not None and axes != known:
+            raise self._error(f"'{name}' has other axes elsewhere")
+        self.read_names.add(name)
+        return Reference(self.numbers[name])
+
+
+_LARGEST = 3.4028234663852886e38
+
+
+def print_graph(graph: Graph) -> str:
+    """The text that `parse_graph` reads back: inputs x0, …, nodes v0, …, dimensions
+    d0, …"""
+    return _Printer(graph).text()
+
+
+class _Printer:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.seen: set[int] = set()
+
+    def text(self) -> str:
+        """The statements."""
+        return ";".join(map(self._statement, self.graph.node_values))
+
+    def _statement(self, value: int) -> str:
+        node, mode = self.graph.node(value), self.graph.modes.get(value)
+        body = self._expression(node.expression, whole=True)
+        if node.reduction != MAP:
+            body = f"{node.reduction}({body})"
+        out = "" if mode is None else "out "
+        axes = self._axes(node.axes)
+        return (
+            f"{out}{value_name(self.graph, value)}{axes}{'+=' if mode else '='}{body}"
+        )
+
+    def _axes(self, axes: tuple[Axis, ...]) -> str:
+        return f"[{','.join(map(axis_text, axes))}]"
+
+    def _expression(self, expression: Expression, whole: bool = False) -> str:
+        if isinstance(expression, Constant):
+            return repr(expression.number)
+        if isinstance(expression, Reference):
+            value = expression.value
+            name = value_name(self.graph, value)
+            if self.graph.is_node(value) or value in self.seen:
+                return name
+            self.seen.add(value)
+            axes = self.graph.axes(value)
+            return name + self._axes(axes)
+        parts = [self._expression(a) for a in expression.arguments]
+        sign = _SIGNS.get(expression.function)
+        if sign is not None:
+            text = f"{parts[0]}{sign}{parts[1]}"
+            return text if whole else f"({text})"
+        parts = [self._stripped(part) for part in parts]
+        return f"{expression.function}({','.join(parts)})"
+
+    @staticmethod
+    def _stripped(text: str) -> str:
+        """Without parentheses around all of it."""
+        if not (text.startswith("(") and text.endswith(")")):
+            return text
+        depth = 0
+        for place, sign in enumerate(text):
+            depth += {"(": 1, ")": -1}.get(sign, 0)
+            if not depth and place < len(text) - 1:
+                return text
+        return text[1:-1]
+
+
+def value_name(graph: Graph, value: int) -> str:
+    """What the text calls a value: x0, … for inputs, v0, … for nodes."""
+    if graph.is_node(value):
+        return f"v{value - len(graph.inputs)}"
+    return f"x{value}"
+
+
+def axis_text(axis: Axis) -> str:
+    """What the text calls an axis."""
+    if isinstance(axis, int):
+        return f"d{axis}"
+    terms = (f"d{dim}" if step == 1 else f"{step}*d{dim}" for dim, step in axis.terms)
+    text = "+".join(terms)
+    return f"pad({text},{axis.before},{axis.after})" if axis.is_padded else text

@@ -1,0 +1,166 @@
+"""Arrays of other libraries are used where they are, and nothing is copied."""
+
+import ctypes
+import gc
+import weakref
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import ArgumentError
+from morello.runtime.foreign_arrays import _Tensor
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Exported:
+    """An array behind the protocol of version 1."""
+
+    def __init__(self, array: Array, device: int = 1) -> None:
+        self.array, self.device = array, device
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+    def __dlpack__(self, *, max_version: tuple[int, int]) -> Any:
+        return self.array.__dlpack__(max_version=max_version)
+
+
+class Old(Exported):
+    """The same before version 1, of any dtype: the structure is made here."""
+
+    def __dlpack__(self) -> Any:  # type: ignore[override]
+        array, rank = self.array, self.array.ndim
+        numbers = ctypes.c_int64 * rank
+        self.kept = (
+            numbers(*array.shape),
+            numbers(*(stride // array.itemsize for stride in array.strides)),
+        )
+        self.tensor = _Tensor(
+            data=array.ctypes.data,
+            device_type=1,
+            rank=rank,
+            code=4 if array.dtype == ml_dtypes.bfloat16 else 2,
+            bits=8 * array.itemsize,
+            lanes=1,
+            shape=ctypes.cast(self.kept[0], ctypes.POINTER(ctypes.c_int64)),
+            strides=ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64)),
+        )
+        new = ctypes.pythonapi.PyCapsule_New
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        new.restype = ctypes.py_object
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class Interface:
+    """An array that other libraries made before there was DLPack."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self.shape = array.shape
+        self.__array_interface__ = array.__array_interface__
+
+
+def operands(dtype: Any = np.float32) -> tuple[Array, Array]:
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-4, 4, (2, 8, 8)).astype(dtype)
+    return numbers[0], numbers[1]
+
+
+@pytest.mark.parametrize("kind", [Exported, Old, Interface])
+def test_inputs_are_taken(kind: Any) -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    assert np.array_equal(kernel(kind(a), kind(b)), a @ b)
+    assert np.array_equal(kernel(a, kind(b)), a @ b)
+    assert np.array_equal(kernel.bind(kind(a), kind(b))(), a @ b)
+
+
+def test_bf16_is_taken() -> None:
+    a, b = operands(ml_dtypes.bfloat16)
+    kernel = morello.compile("matmul:8x8x8:bf16,bf16,f32", threads=1)
+    wanted = a.astype(np.float32) @ b.astype(np.float32)
+    assert np.array_equal(kernel(Old(a), Old(b)), wanted)
+
+
+def test_an_output_is_written_where_it_is_and_given_back() -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    for kind in (Exported, Interface):
+        out = kind(np.zeros((8, 8), np.float32))
+        assert kernel(a, b, out=out) is out
+        assert np.array_equal(out.array, a @ b)
+
+
+def test_what_must_not_be_written_is_refused_as_an_output() -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    fixed = np.zeros((8, 8), np.float32)
+    fixed.flags.writeable = False
+    for out in (Exported(fixed), Old(np.zeros((8, 8), np.float32))):
+        with pytest.raises(ArgumentError, match="'out'"):
+            kernel(a, b, out=out)
+
+
+def test_gaps_and_other_dtypes_are_refused_as_of_numpy() -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    with pytest.raises(ArgumentError, match="'lhs'"):
+        kernel(Exported(a.T), b)
+    with pytest.raises(ArgumentError, match="float64"):
+        kernel(Exported(a.astype(np.float64)), b)
+    with pytest.raises(ArgumentError, match="shape"):
+        kernel(Exported(a[:4]), b)
+
+
+def test_memory_of_another_device_is_refused() -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    with pytest.raises(ArgumentError, match=r"'rhs' cannot be shared: .*type 2"):
+        kernel(a, Exported(b, device=2))
+
+
+def test_a_gradient_is_refused_until_it_is_not_wanted() -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+
+    class Parameter(Exported):
+        requires_grad = True
+
+        def detach(self) -> Exported:
+            return Exported(self.array)
+
+    with pytest.raises(ArgumentError, match="requires a gradient"):
+        kernel(Parameter(a), b)
+
+
+def test_bound_arrays_are_kept_alive() -> None:
+    a, b = operands()
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    given = Exported(a.copy())
+    watched = weakref.ref(given.array)
+    bound = kernel.bind(given, b)
+    del given
+    gc.collect()
+    assert watched() is not None
+    assert np.array_equal(bound(), a @ b)
+
+
+def test_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    kernel = morello.compile("matmul:8x8x8:bf16,bf16,f32", threads=1)
+    a = torch.randint(-4, 4, (8, 8)).to(torch.bfloat16)
+    weights = torch.nn.Parameter(torch.randint(-4, 4, (8, 8)).to(torch.bfloat16))
+    out = torch.zeros((8, 8))
+    with torch.no_grad():
+        assert kernel(a, weights, out=out) is out
+        assert torch.equal(out, a.float() @ weights.float())
+    with pytest.raises(ArgumentError, match=r"torch\.no_grad"):
+        kernel(a, weights)
