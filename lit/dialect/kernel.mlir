@@ -162,7 +162,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
-  // expected-error@+1 {{'operandSegmentSizes' is array<i32: 1, 0, 1, 0>; it must be array<i32: 1, 1, 0, 0>}}
+  // expected-error@+1 {{'operandSegmentSizes' is array<i32: 1, 0, 1, 0, 0, 0, 0, 0>; it must be array<i32: 1, 1, 0, 0, 0, 0, 0, 0>}}
   "morello.kernel"(%a, %b) {kernel = "copy_rows", kind = "move", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, options = {}, serial = true, sizes = array<i64: 8, 16>, tensors = [#l2, #l2]} : (memref<8x16xf32>, memref<8x16xf32>) -> ()
   return
 }

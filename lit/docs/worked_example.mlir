@@ -15,9 +15,9 @@
 // CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %6:3 = "morello_transform.move"(%5#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %7:3 = "morello_transform.move"(%6#1) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %8:2 = "morello_transform.to_accum"(%7#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %8:5 = "morello_transform.to_accum"(%7#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %9 = "morello_transform.select"(%8#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %10:2 = "morello_transform.split"(%8#1) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %10:2 = "morello_transform.split"(%8#4) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %11:3 = "morello_transform.move"(%10#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %12 = "morello_transform.select"(%11#1) {kernel = "gemm_registers"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: %13 = "morello_transform.select"(%7#2) {kernel = "store"} : (!transform.any_op) -> !transform.any_op

@@ -45,6 +45,29 @@ func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
   return
 }
 
+// A graph, row by row: the distance to a number of each row, of 8 columns and of 5 that
+// are masked, whose other lanes add nothing; lanes are added up, then the row is added to.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<3x13xf32>, %[[M:[a-z0-9]+]]: memref<3xf32>, %[[L:[a-z0-9]+]]: memref<3xf32>
+// CHECK: scf.for %[[ROW:.*]] =
+// CHECK: memref.load %[[M]][%[[ROW]]]
+// CHECK: vector.load %[[X]][%[[ROW]], %{{.*}}]
+// CHECK: vector.broadcast
+// CHECK: arith.subf
+// CHECK: arith.mulf
+// CHECK: vector.constant_mask [5]
+// CHECK: vector.maskedload %[[X]]
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 1, 2, 3, 4, 13, 14, 15]
+// CHECK: vector.extract
+// CHECK: memref.load %[[L]][%[[ROW]]]
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: memref.store %{{.*}}, %[[L]][%[[ROW]]]
+// CHECK-NOT: morello.kernel
+func.func @rows(%x: memref<3x13xf32>, %m: memref<3xf32>, %l: memref<3xf32>) {
+  "morello.kernel"(%x, %m, %l) {kernel = "graph_rows", kind = "compose", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {graph = "out v0[d0]+=sum(square(x0[d0,d1]-x1[d0]))"}, serial = true, sizes = array<i64: 3, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0]">, false, 0 : i64>]} : (memref<3x13xf32>, memref<3xf32>, memref<3xf32>) -> ()
+  return
+}
+
 // -----
 
 func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {

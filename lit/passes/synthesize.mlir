@@ -36,9 +36,9 @@ func.func @f(%a: memref<8xf32>, %b: memref<8xf32>) {
 // Operands that are in L1 already need no move; a reduction is made one that adds.
 // CHECK-LABEL: func.func @near(
 // CHECK-NOT: morello_transform.move
-// CHECK: %[[HOLES:.*]]:2 = "morello_transform.to_accum"
+// CHECK: %[[HOLES:.*]]:5 = "morello_transform.to_accum"
 // CHECK-NEXT: "morello_transform.select"(%[[HOLES]]#0) {kernel = "fill_
-// CHECK-NEXT: "morello_transform.select"(%[[HOLES]]#1) {kernel = "
+// CHECK-NEXT: "morello_transform.select"(%[[HOLES]]#4) {kernel = "
 func.func @near(%a: memref<1x1xi32>, %b: memref<1xi32>) {
   "morello.max"(%a, %b) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 1>, tensors = [#k2, #k1]} : (memref<1x1xi32>, memref<1xi32>) -> ()
   return

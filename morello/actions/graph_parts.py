@@ -59,6 +59,8 @@ def part_key(
         if form is None:
             return None
         found.append(form)
+    if not inner.kind.has_dtypes(tuple(form.dtype for form in found)):
+        return None
     dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
     ones = tuple(map(inner.ones, range(len(values))))
     return PartKey(SpecKey(inner.kind, tuple(found), serial), dims, values, ones)

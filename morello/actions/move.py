@@ -255,12 +255,8 @@ def may_fill(key: SpecKey, level: Level) -> bool:
     """Whether the search still moves operands to a memory: not to one that is farther
     than where an operand is already, but for L1, which registers are filled from."""
     nearest = min(tensor.level for tensor in key.tensors)
-    floor = Level.L1 if key.kind.contractions < SEVERAL else Level.L2
+    floor = Level.L1 if not key.kind.has_several_products else Level.L2
     return floor <= level <= max(nearest, Level.L1)
-
-
-SEVERAL = 2
-"""So many products, one after another, leave L1 to what has one of them."""
 
 
 def _may_repack(key: SpecKey, level: Level, target: Target) -> bool:
@@ -271,7 +267,7 @@ def _may_repack(key: SpecKey, level: Level, target: Target) -> bool:
         return True
     if not key.kind.contractions:
         return level is Level.L1
-    if key.kind.contractions < SEVERAL:
+    if not key.kind.has_several_products:
         return True
     return level is Level.MEM or (level is Level.L2 and target.operand_context.near)
 
@@ -373,7 +369,7 @@ def _asked_by_products(
     Of several products, one after another, each operand has one packed form, the first:
     every form makes as many tables as there are forms of all others.
     """
-    several = key.kind.contractions >= SEVERAL
+    several = key.kind.has_several_products
     for inner, index in key.kind.products(operand):
         source, rank = key.tensors[operand], key.tensors[operand].rank
         tensor = inner.inward(index, source)

@@ -22,7 +22,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
+from morello.actions.cut import Cut
 from morello.actions.graph_parts import PartKey, given_forms, part_key
+from morello.actions.move import Move
 from morello.machine import Target
 from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
@@ -76,6 +78,24 @@ class Online(Action):
     def settling(self, key: SpecKey) -> Settling | str:
         """The parts; or why there are none."""
         return _settling(self.value, key)
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Those that the parts may take: the rest can be cut where the whole cannot."""
+        graph = key.kind.as_graph
+        if graph is None:
+            return frozenset()
+        names = (value_name(graph, value) for value in graph.node_values)
+        found = (cls(name).settling(key) for name in names)
+        return frozenset().union(
+            *(
+                action.levels_taken(part.key, target)
+                for parts in found
+                if isinstance(parts, Settling)
+                for part in (parts.settle, parts.rescale, parts.rest)
+                for action in (Cut, Move)
+            )
+        )
 
     @classmethod
     def candidates(

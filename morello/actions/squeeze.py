@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
+from morello.actions.move import Move
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import Level, SpecKey
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.convolution import squeezed
@@ -53,6 +54,14 @@ class Squeeze(Action):
         return Expansion(conditions, 0, (Child("body", body, 1, dims),))
 
     @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Those that the product of matrices may take."""
+        found = squeezed_key(key)
+        if isinstance(found, str):
+            return frozenset()
+        return Move.levels_taken(found.key, target)
+
+    @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Squeeze"]:
@@ -78,4 +87,6 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
                 "dimension that would vanish: move it to another layout first"
             )
         tensors.append(form)
+    if not found.kind.has_dtypes(tuple(tensor.dtype for tensor in tensors)):
+        return f"{found.kind.label} has no such dtypes"
     return Squeezed(found, SpecKey(found.kind, tuple(tensors), key.serial))

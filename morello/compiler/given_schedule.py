@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from morello.dialect import load
 from morello.dialect.attributes import attribute_of, int_of
 from morello.dialect.build import spec_function, spec_of
+from morello.dialect.operand_groups import SEGMENTS
 from morello.dialect.ops import SPEC_OPS, spec_ops
 from morello.dialect.options import option_forms
 from morello.dialect.places import plain_location
@@ -265,7 +266,9 @@ def _check_function(function: ir.Operation, spec: Spec) -> None:
             "give each operand its own argument",
         )
     options = option_forms(type(spec.kind))
-    _check_attributes(goal, {*spec_attributes(spec), *options, ID_ATTRIBUTE})
+    groups = [SEGMENTS] if spec.kind.is_variadic else []
+    allowed = {*spec_attributes(spec), *options, *groups, ID_ATTRIBUTE}
+    _check_attributes(goal, allowed)
 
 
 def _check_sequence(sequence: ir.Operation) -> None:

@@ -30,6 +30,9 @@ class OperandContext:
     row_distance: int = 0
     """The greatest power of two, in lines, that the rows of an aliased operand are a
     multiple of apart; 0 if none is aliased."""
+    chained: bool = False
+    """Whether the goal holds several products, one after another: there are so many
+    Specs below it that what is left of a cache is told less finely."""
     packed: tuple[str, ...] = ()
     """The operands of a far goal that are packed themselves: unlike a copy of a part,
     they come from DRAM."""
@@ -74,7 +77,8 @@ class OperandContext:
         )
         unlike = tuple(other) if aliased or widened else ()
         names = tuple(aliased), tuple(widened), unlike
-        return cls(far, near, *names, distance, tuple(packed))
+        chained = goal.kind.has_several_products
+        return cls(far, near, *names, distance, chained, tuple(packed))
 
     def has_aliased(self, operand: str, itemsize: int) -> bool:
         """Whether an operand of a Spec below the goal may be a tile of an aliased one.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase, add, times
+from morello.kernels.casts import cast_ops
 from morello.kernels.elements import CountedElements
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.graph_writer import GraphWriter, factors_of
@@ -191,6 +192,9 @@ class _Counts:
                 late = add(late, counted.ops)
             else:
                 late_scalar += counted.operations
+        for value, tensor in zip(kind.values, frame.key.tensors, strict=True):
+            if inner in graph.dims_of(value):
+                vector = add(vector, cast_ops((tensor.dtype, _F32)))
         both = vector.get("fma", 0) + vector.get("vector_op", 0)
         reductions = [v for v in graph.node_values if graph.node(v).reduced]
         tensors = dict(zip(kind.values, frame.key.tensors, strict=True))

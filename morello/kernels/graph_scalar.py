@@ -14,6 +14,7 @@ from morello.kernels.template import Kernel
 from morello.spec import Compose, Dtype, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.expression import computed
+from morello.spec.graphs.graph import Graph
 
 _F32 = Dtype.F32
 
@@ -23,11 +24,11 @@ class GraphScalar(Kernel):
     """A graph where every dimension is 1, in L1, in any layout."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """Every graph without padding."""
+        """Every graph without padding whose sums need not be rescaled."""
         kind = key.kind
         if not isinstance(kind, Compose) or kind.value.padded_dims:
             return False
-        return in_l1(*key.tensors)
+        return in_l1(*key.tensors) and not _is_relative(kind.value)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Every size is 1."""
@@ -58,7 +59,9 @@ class GraphScalar(Kernel):
         for value in range(graph.count):
             origin = (0,) * len(graph.axes(value))
             if not graph.is_node(value):
-                found[value] = emitter.load_element(buffers[value], origin)
+                element = emitter.load_element(buffers[value], origin)
+                dtype = buffers[value].tensor.dtype
+                found[value] = emitter.convert(element, dtype, _F32)
                 continue
             node = graph.node(value)
             result = computed(node.expression, elements, found.__getitem__)
@@ -68,7 +71,20 @@ class GraphScalar(Kernel):
             found[value] = result
         for value in graph.modes:
             origin = (0,) * len(graph.axes(value))
-            emitter.store_element(found[value], buffers[value], origin)
+            dtype = buffers[value].tensor.dtype
+            element = emitter.convert(found[value], _F32, dtype)
+            emitter.store_element(element, buffers[value], origin)
+
+
+def _is_relative(graph: Graph) -> bool:
+    """Whether an output that is added to depends on another: what it holds belongs to
+    what that one was (`Online`)."""
+    return any(
+        graph.modes.get(below)
+        for out, adds in graph.modes.items()
+        if adds
+        for below in graph.below[out]
+    )
 
 
 def _no_operands(operand: int, step: int) -> Value:

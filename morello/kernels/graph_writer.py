@@ -3,6 +3,7 @@
 Written from the expressions of the nodes, for `GraphRows`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,10 @@ from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
+
+MOST_TAPS = 16
+"""Places of reduced dimensions that are written out, as the taps of a filter are: of
+more, the loop costs little."""
 
 Env = dict[int, Value]
 """Values that are computed already."""
@@ -41,6 +46,10 @@ class GraphWriter:
         self.graph, self.plan, self.inner = kind.value, plan, inner
         self.buffers = dict(zip(kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)
+        across = sorted(plan.reduced - {inner})
+        few = math.prod(spec.sizes[d] for d in across) <= MOST_TAPS
+        self.taps = frozenset(across if few else ())
+        """The reduced dimensions whose places are written out one by one."""
         self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
         self.reductions = [
             v for v in self.graph.node_values if self.graph.node(v).reduced
@@ -67,7 +76,7 @@ class GraphWriter:
             return body(dict(at), carried)
         dim, rest = dims[0], dims[1:]
         size = self.spec.sizes[dim]
-        if size == 1 or self.registers:
+        if size == 1 or self.registers or dim in self.taps:
             for place in range(size):
                 carried = self._nest(rest, {**at, dim: place}, carried, body)
             return carried
@@ -115,7 +124,9 @@ class GraphWriter:
         return env
 
     def _element(self, value: int, at: Mapping[int, Any]) -> Value:
-        return self.emitter.load_element(self.buffers[value], self._index(value, at))
+        buffer = self.buffers[value]
+        element = self.emitter.load_element(buffer, self._index(value, at))
+        return self.emitter.convert(element, buffer.tensor.dtype, _F32)
 
     def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
         return tuple(
@@ -127,8 +138,9 @@ class GraphWriter:
 
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:
-            place = self._index(value, at)
-            self.emitter.store_element(scalar, self.buffers[value], place)
+            place, buffer = self._index(value, at), self.buffers[value]
+            element = self.emitter.convert(scalar, _F32, buffer.tensor.dtype)
+            self.emitter.store_element(element, buffer, place)
 
     def _computed(self, value: int, env: Env, width: int) -> Value:
         return self._computed_of(self.graph.node(value).expression, env, width)
@@ -210,10 +222,11 @@ class GraphWriter:
         buffer = self.buffers[value]
         index = self._index(value, at)
         if self.inner not in self.graph.dims_of(value):
-            return self.emitter.load_element(buffer, index)
+            return self._element(value, at)
         if buffer.tensor.level is Level.VRF:
             return self.emitter.load_register(buffer, self._register(index))
-        return self.emitter.load(buffer, index, self.lanes, count)
+        vector = self.emitter.load(buffer, index, self.lanes, count)
+        return self.emitter.convert(vector, buffer.tensor.dtype, _F32)
 
     def _register(self, index: tuple[Any, ...]) -> tuple[int, ...]:
         return (*index[:-1], index[-1] // self.lanes)
@@ -225,7 +238,8 @@ class GraphWriter:
         if buffer.tensor.level is Level.VRF:
             self.emitter.store_register(vector, buffer, self._register(index))
         else:
-            self.emitter.store(vector, buffer, index, count)
+            narrow = self.emitter.convert(vector, _F32, buffer.tensor.dtype)
+            self.emitter.store(narrow, buffer, index, count)
 
     def _reduce_along(self, at: dict[int, Any], env: Env) -> None:
         """Reductions of a row: their vectors are carried, and their lanes reduced."""
@@ -332,7 +346,7 @@ class GraphWriter:
         width = len(carried) // len(places)
         for i, (column, length) in enumerate(places):
             here = {**at, self.inner: column}
-            values = dict(env)
+            values = self._beside(env, here, length)
             for place, own in enumerate(running):
                 vector = carried[i * width + place]
                 if self.graph.modes.get(own.value):
@@ -340,6 +354,20 @@ class GraphWriter:
                     vector = own.pair(held, vector)
                 values[own.value] = vector
             self._late(values, here, length)
+
+    def _beside(self, env: Env, at: dict[int, Any], count: int) -> Env:
+        """The scalars of a row, and the vectors that have no reduced dimension: what
+        depends on reductions may read them."""
+        found = dict(env)
+        for value in range(self.graph.count):
+            dims = self.graph.dims_of(value)
+            if value in found or value in self.plan.late or dims & self.plan.reduced:
+                continue
+            if self.graph.is_node(value):
+                found[value] = self._computed(value, found, self.lanes)
+            else:
+                found[value] = self._load(value, at, count)
+        return found
 
     def _scalars_within(self, at: dict[int, Any], env: Env) -> Env:
         """The values that lack the dimension along vectors, and have one that is

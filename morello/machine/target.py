@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
 
+FEW_CLASSES = 4
+"""The same below goals of several products."""
+
 MAX_THREADS = 1024
 """Of a parallel loop: the processors of an affinity mask of Linux."""
 
@@ -175,7 +178,8 @@ class Target:
     def classes(self, level: Level) -> tuple[int, ...]:
         """What may remain of a cache after something is taken, ascending, in lines."""
         capacity = self.l1_lines if level is Level.L1 else self.counted_l2_lines
-        return cache_classes(capacity, CACHE_CLASSES)
+        chained = self.operand_context.chained
+        return cache_classes(capacity, FEW_CLASSES if chained else CACHE_CLASSES)
 
     def take(self, limits: Limits, level: Level, amount: Any) -> Limits:
         """What remains after ``amount`` of a level is taken (registers or lines).

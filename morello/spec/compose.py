@@ -9,6 +9,7 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.lazy import cached_property
+from morello.spec.array_elements import ArrayElements
 from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
 from morello.spec.embedding import Embedding
@@ -32,9 +33,10 @@ from morello.spec.operand import Operand
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Compose(Kind):
-    """A graph in its canonical form: the outputs from the inputs, all of f32.
+    """A graph in its canonical form: the outputs from the inputs, of f32 or bf16.
 
-    Maps are computed in f32, operation by operation; sums in any order.
+    Maps are computed in f32, operation by operation; sums in any order. What is in bf16
+    is widened when it is read and rounded when it is written.
     """
 
     name: ClassVar[str] = "compose"
@@ -92,7 +94,8 @@ class Compose(Kind):
         if len(sizes) != len(names.dims):
             raise SpecError(
                 f"the graph has {len(names.dims)} dimensions "
-                f"({','.join(names.dims)}) but {len(sizes)} sizes"
+                f"({','.join(names.dims)}) but {len(sizes)} sizes",
+                "give one for each, in this order",
             )
         part, order = canonical(graph), size_order(names)
         return cls(print_graph(part.graph)), tuple(sizes[order[d]] for d in part.dims)
@@ -218,10 +221,21 @@ class Compose(Kind):
         return bounded(self.value, sizes, arrays)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """All are f32."""
-        wrong = next((d for d in dtypes if d is not Dtype.F32), None)
+        """f32, or bf16 for inputs and for outputs that are maps."""
+        legal = {Dtype.F32, Dtype.BF16}
+        wrong = next((d for d in dtypes if d not in legal), None)
         if wrong is not None:
-            raise SpecError(f"{self.name} has no dtype {wrong}", "use f32")
+            raise SpecError(f"{self.name} has no dtype {wrong}", "use f32 or bf16")
+        graph = self.value
+        for dtype, value, operand in zip(
+            dtypes, self.values, self.operands, strict=True
+        ):
+            if dtype is Dtype.BF16 and graph.is_node(value) and not graph.is_map(value):
+                raise SpecError(
+                    f"'{operand.name}' of {self.name} is a reduction, which has no "
+                    "bf16: its terms are added in f32",
+                    "make it f32, or a map of another node",
+                )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
         """One for each function of each element, and for each term of a reduction."""
@@ -240,7 +254,17 @@ class Compose(Kind):
         arrays: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         """See `morello.spec.graphs.evaluate`."""
-        return evaluate(self.value, sizes, arrays)
+        read = [d for d, o in zip(dtypes, self.operands, strict=True) if o.is_read]
+        elements = ArrayElements(())
+        wide = [
+            elements.convert(array, dtype, Dtype.F32)
+            for array, dtype in zip(arrays, read, strict=True)
+        ]
+        found = evaluate(self.value, sizes, wide)
+        return tuple(
+            elements.convert(array, Dtype.F32, dtypes[out])
+            for array, out in zip(found, self.written, strict=True)
+        )
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
         """There is no single one: nodes have elements of their own."""
@@ -254,8 +278,8 @@ class Compose(Kind):
     ) -> tuple[Array, ...]:
         """Numbers around 0, of deviation 1."""
         return tuple(
-            rng.standard_normal(shape, np.float32)
-            for operand, shape in zip(self.operands, shapes, strict=True)
+            rng.standard_normal(shape, np.float32).astype(dtype.numpy)
+            for operand, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
             if operand.is_read
         )
 

@@ -203,6 +203,11 @@ class Kind(ABC):
         return ()
 
     @property
+    def has_several_products(self) -> bool:
+        """Whether it holds several products, one after another."""
+        return self.contractions > 1
+
+    @property
     def contractions(self) -> int:
         """How many products it holds, one after another: where there are several, the
         search brings no operand to L1, which is for what has one."""
@@ -299,6 +304,10 @@ class Kind(ABC):
     @abstractmethod
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
+
+    def has_dtypes(self, dtypes: tuple[Dtype, ...]) -> bool:
+        """Whether a mix of dtypes has a meaning."""
+        return _is_legal(self, dtypes)
 
     def legal_dtypes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Every mix of dtypes that has a meaning."""

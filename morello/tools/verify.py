@@ -9,8 +9,11 @@ import dataclasses
 
 import numpy as np
 
-from morello.spec import Array, Spec
+from morello.spec import Array, Dtype, Spec
 from morello.spec.kind import each
+
+BF16_ROUNDOFF = 2.0**-8
+"""The relative error of one rounding to bf16 is at most this."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +111,10 @@ class _Output:
     def reference(self) -> tuple[Array, Array]:
         """The output in f64, and how far from it a right one may be."""
         wide = tuple(array.astype(np.float64) for array in self.inputs)
-        return self.spec.kind.reference(self.spec.sizes, wide)[self.place]
+        number, bound = self.spec.kind.reference(self.spec.sizes, wide)[self.place]
+        if self.spec.dtypes[self.operand] is Dtype.BF16:
+            bound = bound + BF16_ROUNDOFF * (np.abs(number) + bound)
+        return number, bound
 
 
 def _judge(output: _Output, expected: Array, got: Array, exact: bool) -> Verdict:

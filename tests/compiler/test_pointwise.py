@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.spec.functions import BINARY, UNARY
+from morello.spec import Binary, Unary
 from morello.spec.kind import each
 
 SPECIAL = np.asarray(
@@ -13,7 +13,7 @@ SPECIAL = np.asarray(
 )
 
 CASES = [
-    *(f"{name}:5x37:f32" for name in (*UNARY, *BINARY)),
+    *(f"{name}:5x37:f32" for name in (*Unary.labels(), *Binary.labels())),
     *(f"{name}:3x4x19:bf16" for name in ("exp", "gelu", "add", "maximum")),
     "tanh:9x40:f32:src=[1,0]",
     "sub:9x40:f32:rhs=[1,0]:out=[1,0]",

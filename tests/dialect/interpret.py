@@ -109,10 +109,11 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
         case "memref.subview":
             values[op.result] = subview(op, operands)
         case "memref.expand_shape":
-            values[op.result] = operands[0].reshape(
-                [1] * (ir.MemRefType(op.result.type).rank - operands[0].ndim)
-                + list(operands[0].shape)
+            before, after = (
+                ir.MemRefType(v.type).rank for v in (op.operands[0], op.result)
             )
+            ones = (1,) * (after - before)
+            values[op.result] = operands[0].reshape((*ones, *operands[0].shape))
             assert np.shares_memory(values[op.result], operands[0])
         case "memref.alloc" | "memref.alloca":
             values[op.result] = allocated(op.result.type, rng)

@@ -8,12 +8,16 @@ import pytest
 from morello.actions import (
     ACTIONS,
     Action,
+    Cut,
     GridParallel,
     Move,
+    Online,
+    Pad,
     Peel,
     Select,
     SpecializeRange,
     Split,
+    Squeeze,
     Tile,
     TileParallel,
     ToAccum,
@@ -43,6 +47,10 @@ EXAMPLES: tuple[Action, ...] = (
     Move("rhs", Level.L1, Layout.parse("[0,2,1,2p16]")),
     SpecializeRange("rhs", Level.L2),
     ToAccum(),
+    Cut("v0,v1", "v1", Level.L2, Layout.parse("[0,1]")),
+    Online("v0"),
+    Squeeze(),
+    Pad("x1"),
     Select("fill_rows"),
 )
 

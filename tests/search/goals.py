@@ -51,6 +51,9 @@ LEVELS: tuple[tuple[Level, ...], ...] = (
 FEW_DIMS = 4
 """Kinds of so many dimensions have small sizes."""
 
+FEW_NODES = 3
+"""Graphs of more nodes have few goals."""
+
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20)
 FEW_SIZES = (1, 1, 2, 3, 4, 5, 6, 7, 16)
 
@@ -74,7 +77,11 @@ def random_sizes(rng: random.Random, kind: Kind) -> tuple[int, ...]:
 
 def goals_of(kind: Kind, few: int, many: int) -> int:
     """How many goals of a kind a test takes: ``few`` of kinds of many dimensions, whose
-    sizes are small; fewer yet of three dimensions, whose sizes are not."""
+    sizes are small; fewer yet of three dimensions, whose sizes are not. Graphs of many
+    nodes have as many Specs below each goal."""
+    graph = kind.as_graph
+    if graph is not None and len(graph.nodes) > FEW_NODES:
+        return many // 4
     if len(kind.dims) >= FEW_DIMS:
         return few
     return max(few // 3, 2) if len(kind.dims) == FEW_DIMS - 1 else many

@@ -16,9 +16,9 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:2 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  %r:5 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#0 "init" : !transform.any_op
-  transform.annotate %r#1 "body" : !transform.any_op
+  transform.annotate %r#4 "body" : !transform.any_op
   transform.yield
 }
 }
@@ -41,7 +41,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.max"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:2 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  %r:5 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
   transform.yield
 }
 }
@@ -59,7 +59,34 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error@+1 {{matmul_accum is not a reduction that overwrites its output}}
-  %r:2 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  %r:5 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+  transform.yield
+}
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// Two outputs, and a maximum inside that they are relative to: it gets a buffer. Three
+// fills, each with the neutral element of its reduction.
+// CHECK-LABEL: func.func @state(
+// CHECK: [[M:%.+]] = memref.alloc() : memref<8xf32>
+// CHECK-DAG: "morello.fill"([[M]]) {{.*}}value = "lowest"
+// CHECK-DAG: "morello.fill"(%arg1) {{.*}}value = "zero"
+// CHECK-DAG: "morello.fill"(%arg2) {{.*}}value = "zero"
+// CHECK: "morello.compose"(%arg0, [[M]], %arg1, %arg2) {body, graph = "out v0[d0]+=max(x0[d0,d1]);v1[d0,d1]=exp(x0-v0);out v2[d0]+=sum(v1);out v3[d0]+=sum(x0*v1)"
+module attributes {transform.with_named_sequence} {
+func.func @state(%x: memref<8x33xf32>, %l: memref<8xf32>, %o: memref<8xf32>) {
+  "morello.compose"(%x, %l, %o) {graph = "v0[d0]=max(x0[d0,d1]);v1[d0,d1]=exp(x0-v0);out v2[d0]=sum(v1);out v3[d0]=sum(x0*v1)", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g1, #g1]} : (memref<8x33xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:5 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#4 "body" : !transform.any_op
   transform.yield
 }
 }

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from morello.actions import ACTIONS
-from morello.actions.move import SEVERAL
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
@@ -49,7 +48,7 @@ def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     size = spec.sizes[dim]
     if spec.kind.is_batch(dim):
         return tuple(sorted({1, size, *shares_of(size, threads, even)}))
-    return size_axis(size, threads, even, spec.kind.contractions >= SEVERAL)
+    return size_axis(size, threads, even, spec.kind.has_several_products)
 
 
 def _innermost(spec: Spec) -> frozenset[int]:

@@ -22,6 +22,7 @@ from morello.spec.graphs.expression import (
     computed,
 )
 from morello.spec.graphs.graph import MAP, Graph, Node
+from morello.spec.graphs.loops import LOWEST, can_rescale, weight
 from morello.spec.kind import UNIT_ROUNDOFF
 from morello.spec.operand import Window
 
@@ -41,6 +42,9 @@ def evaluate(
     """The outputs by the definition: maps in f32, operation by operation; sums in f64,
     rounded once.
 
+    A sum that is added to, and is relative to a maximum that is added to, holds what it
+    was relative to the old one: that is rescaled (`morello/spec/graphs/loops.py`).
+
     Args:
         sizes: of each dimension.
         arrays: f32, the inputs, then what the outputs that accumulate hold.
@@ -50,6 +54,11 @@ def evaluate(
     for value in graph.node_values:
         node = graph.node(value)
         with np.errstate(all="ignore"):
+            for maximum, factor in _relative_to(graph, value):
+                grown = factor * (_guarded(held[maximum]) - _guarded(values[maximum]))
+                axes = graph.axes(maximum)
+                scale = _spread(np.exp(grown), axes, node.axes, sizes)
+                held[value] = held[value] * scale
             found = _reduced(graph, node, sizes, values, held.get(value))
         values[value] = found.astype(np.float32)
     return tuple(values[out.value] for out in graph.outputs)
@@ -58,6 +67,24 @@ def evaluate(
 def _held(graph: Graph, arrays: Sequence[Array]) -> dict[int, Array]:
     adding = [out.value for out in graph.outputs if out.accumulates]
     return dict(zip(adding, arrays[len(graph.inputs) :], strict=True))
+
+
+def _relative_to(graph: Graph, value: int) -> list[tuple[int, int]]:
+    """The maxima that a sum is relative to, all of which are added to, each with the
+    weight of its terms."""
+    if not graph.modes.get(value):
+        return []
+    found = []
+    for maximum in sorted(graph.below[value]):
+        if graph.modes.get(maximum) and can_rescale(graph, maximum):
+            own = weight(graph, graph.node(value).expression, maximum)
+            found.append((maximum, own or 0))
+    return found
+
+
+def _guarded(array: Array) -> Array:
+    """In f64, at least the lowest finite number of f32."""
+    return np.maximum(array.astype(np.float64), LOWEST)
 
 
 def _reduced(
@@ -199,9 +226,25 @@ def bounded(
     held = dict(zip(adding, exact[len(graph.inputs) :], strict=True))
     for value in graph.node_values:
         with np.errstate(all="ignore"):
+            for maximum, factor in _relative_to(graph, value):
+                grown = _scale(held[maximum], values[maximum], factor)
+                axes, own = graph.axes(maximum), graph.axes(value)
+                scale = Bounded(
+                    _spread(grown.number, axes, own, sizes),
+                    _spread(grown.error, axes, own, sizes),
+                )
+                held[value] = _binary("mul", held[value], scale)
             values[value] = _bounded(graph, value, sizes, values, held.get(value))
     found = (values[out.value] for out in graph.outputs)
     return tuple((value.number, value.error) for value in found)
+
+
+def _scale(old: Bounded, new: Bounded, factor: int) -> Bounded:
+    """What a sum is multiplied by when the maximum that it is relative to grows."""
+    old, new = (Bounded(_guarded(m.number), m.error) for m in (old, new))
+    less = _binary("sub", old, new)
+    times = Bounded(np.asarray(float(factor)), np.zeros(()))
+    return _unary("exp", _binary("mul", times, less))
 
 
 def _bounded(
@@ -238,7 +281,8 @@ def _bounded(
     if node.reduction == "sum":
         total = found.number + held.number
         size = np.abs(found.number) + np.abs(held.number)
-        return Bounded(total, found.error + _growth(terms + 1) * size)
+        error = found.error + held.error
+        return Bounded(total, error + _growth(terms + 1) * size)
     pair = np.maximum if node.reduction == "max" else np.minimum
     return Bounded(pair(found.number, held.number), found.error)
 

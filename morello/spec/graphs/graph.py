@@ -78,9 +78,13 @@ class Graph(HashedOnce):
     @cached_property
     def rank(self) -> int:
         """The number of dimensions."""
-        every = {d for v in range(self.count) for d in self.dims_of(v)}
-        every |= {d for node in self.nodes for d in node.reduced}
-        return max(every, default=-1) + 1
+        return max(self.every_dim, default=-1) + 1
+
+    @cached_property
+    def every_dim(self) -> frozenset[int]:
+        """The dimensions of all values."""
+        kept = {d for v in range(self.count) for d in self.dims_of(v)}
+        return frozenset(kept | {d for node in self.nodes for d in node.reduced})
 
     @cached_property
     def count(self) -> int:
@@ -240,20 +244,26 @@ def _first_uses(graph: Graph, nodes: list[int]) -> tuple[int, ...]:
     found: list[int] = []
     for value in nodes:
         own = graph.dims_of(value)
-        arguments = graph.arguments(value)
-        used = [d for a in arguments for d in _in_order(graph.axes(a))]
+        every = [graph.axes(value), *map(graph.axes, graph.arguments(value))]
+        plain = [axis for axes in every for axis in axes if isinstance(axis, int)]
+        used = [d for axes in every[1:] for d in _in_order(axes, plain)]
         found += [d for d in used if d in own]
-        found += [*_in_order(graph.axes(value)), *graph.node(value).reduced]
-        found += used
+        found += [*_in_order(every[0], plain), *used]
     return tuple(dict.fromkeys(found))
 
 
-def _in_order(axes: tuple[Axis, ...]) -> list[int]:
-    return [
-        dim
-        for axis in axes
-        for dim in ([axis] if isinstance(axis, int) else [d for d, _ in axis.terms])
-    ]
+def _in_order(axes: tuple[Axis, ...], plain: list[int]) -> list[int]:
+    """The dimensions of some axes: those of a window in the order of ``plain`` axes,
+    then by their steps. Their numbers say nothing: they are about to be replaced."""
+    place = {dim: i for i, dim in reversed([*enumerate(plain)])}
+
+    def terms(axis: Axis) -> list[int]:
+        if isinstance(axis, int):
+            return [axis]
+        order = sorted(axis.terms, key=lambda t: (place.get(t[0], len(plain)), -t[1]))
+        return [dim for dim, _ in order]
+
+    return [dim for axis in axes for dim in terms(axis)]
 
 
 def _renamed(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:

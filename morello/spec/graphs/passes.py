@@ -18,8 +18,12 @@ class Pass:
 
 @lru_cache(maxsize=65536)
 def one_pass(graph: Graph) -> Pass | None:
-    """The one pass; None where it does not suffice: a value that has a dimension which
-    was reduced depends on the reduction. Contractions have kernels of their own."""
+    """The one pass; None where it does not suffice.
+
+    A value that has a dimension which was reduced may not depend on the reduction, and
+    each reduction has, or reduces, every dimension: it would be repeated along others.
+    Contractions have kernels of their own.
+    """
     if graph.contractions:
         return None
     sets = {frozenset(n.reduced) for n in graph.nodes if n.reduced}
@@ -27,6 +31,8 @@ def one_pass(graph: Graph) -> Pass | None:
         return None
     reduced = next(iter(sets), frozenset())
     reductions = [v for v in graph.node_values if graph.node(v).reduced]
+    if any(graph.dims_of(v) | reduced != graph.every_dim for v in reductions):
+        return None
     late = set(reductions)
     for value in graph.node_values:
         if any(r in graph.below[value] for r in reductions):

@@ -15,7 +15,7 @@ import math
 import re
 from functools import lru_cache
 
-from morello.errors import SpecError
+from morello.errors import SpecError, shortened
 from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import (
@@ -37,6 +37,9 @@ MOST_RANK = 12
 
 MOST_VALUES = 24
 """Inputs and nodes of a graph."""
+
+MOST_DEPTH = 64
+"""Calls and signs within each other in one expression."""
 
 _STATEMENT = re.compile(
     r"\s*(?P<out>out\s+)?(?P<name>[A-Za-z_]\w*)\s*"
@@ -87,6 +90,12 @@ def parse_named(text: str) -> tuple[Graph, Names]:
             f"a graph of {len(text)} characters is too long",
             f"write at most {MOST_TEXT}",
         )
+    if not text.isascii():
+        wrong = next(char for char in text if not char.isascii())
+        raise SpecError(
+            f"the graph '{shortened(text, 60)}' has the character '{wrong}'",
+            "write names in ASCII",
+        )
     return _Reader().read(text)
 
 
@@ -104,6 +113,8 @@ class _Reader:
         self.numbers: dict[str, int] = {}
         """What a name stands for while statements are read: negative for nodes."""
         self.statement = ""
+        self.depth = 0
+        """Of the part of an expression that is read."""
 
     def read(self, text: str) -> tuple[Graph, Names]:
         """The graph of a text."""
@@ -146,7 +157,8 @@ class _Reader:
         return graph, names
 
     def _error(self, what: str, remedy: str = "") -> SpecError:
-        return SpecError(f"'{self.statement}' of a graph: {what}", remedy)
+        statement = shortened(self.statement)
+        return SpecError(f"'{statement}' of a graph: {what}", remedy)
 
     def _define(self) -> None:
         match = _STATEMENT.fullmatch(self.statement)
@@ -155,23 +167,59 @@ class _Reader:
                 "this is no statement", "write for example y[m,n]=exp(x[m,n])"
             )
         name = match["name"]
-        if name in self.axes:
-            raise self._error(f"'{name}' is defined already, or read before")
-        if name in UNARY or name in BINARY or name in NEUTRAL:
-            raise self._error(f"'{name}' is the name of a function")
+        self._check_new(name)
         axes = self._parsed_axes(match["axes"])
-        if any(not isinstance(axis, int) for axis in axes) or len(set(axes)) < len(
-            axes
-        ):
-            raise self._error(f"'{name}' has an axis that is no dimension of its own")
+        self._check_own(name, axes)
         reduction, expression = self._body(match["body"])
+        self._check_new(name)  # it may not read itself
+        self._check_dims(name, axes, reduction, expression)
+        adds = bool(match["adds"])
+        if adds and reduction == MAP:
+            raise self._error(
+                f"'{name}' is no reduction that could be added to",
+                "write = for a map, which overwrites",
+            )
+        reduced = tuple(sorted(self._used(expression) - axis_dims(axes)))
+        self._name(name, axes, node=True)
+        self.nodes[name] = Node(axes, reduction, expression, reduced)
+        if match["out"] or adds:
+            self.outputs[name] = adds
+
+    def _check_new(self, name: str) -> None:
+        if name in self.axes:
+            raise self._error(
+                f"'{name}' is defined already, or read before",
+                "define each value once, before what reads it",
+            )
+        if name in UNARY or name in BINARY or name in NEUTRAL:
+            raise self._error(
+                f"'{name}' is the name of a function", "call the value something else"
+            )
+
+    def _check_own(self, name: str, axes: tuple[Axis, ...]) -> None:
+        """The axes of a node are dimensions, each its own."""
+        if not axes:
+            raise self._error(
+                f"'{name}' has no axes", "keep a dimension, which may be of size 1"
+            )
+        plain = all(isinstance(axis, int) for axis in axes)
+        if not plain or len(set(axes)) < len(axes):
+            raise self._error(
+                f"'{name}' has an axis that is no dimension of its own",
+                "index what is defined by different dimensions, without windows",
+            )
+
+    def _check_dims(
+        self, name: str, axes: tuple[Axis, ...], reduction: str, expression: Expression
+    ) -> None:
         own = axis_dims(axes)
         used = self._used(expression)
-        reduced = tuple(sorted(used - own))
+        reduced = used - own
         if own - used:
             lacking = next(n for n, d in self.dims.items() if d in own - used)
             raise self._error(
-                f"nothing that '{name}' reads has the dimension {lacking}"
+                f"nothing that '{name}' reads has the dimension {lacking}",
+                "leave it out, or read a value that has it",
             )
         if reduced and reduction == MAP:
             lacking = next(n for n, d in self.dims.items() if d in reduced)
@@ -184,13 +232,6 @@ class _Reader:
                 f"'{name}' has every dimension of what {reduction} reduces",
                 "leave out the dimension that is reduced",
             )
-        adds = bool(match["adds"])
-        if adds and reduction == MAP:
-            raise self._error(f"'{name}' is no reduction that could be added to")
-        self._name(name, axes, node=True)
-        self.nodes[name] = Node(axes, reduction, expression, reduced)
-        if match["out"] or adds:
-            self.outputs[name] = adds
 
     def _name(self, name: str, axes: tuple[Axis, ...], node: bool) -> int:
         self.axes[name] = axes
@@ -211,7 +252,10 @@ class _Reader:
         try:
             return ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise self._error(f"'{text.strip()}' is no expression") from None
+            wrong = shortened(text.strip())
+            raise self._error(
+                f"'{wrong}' is no expression", "write for example sum(a[m,k]*b[k,n])"
+            ) from None
 
     def _parsed_axes(self, text: str) -> tuple[Axis, ...]:
         if not text.strip():
@@ -236,17 +280,22 @@ class _Reader:
         return Window(tuple(sorted(terms.items())))
 
     def _terms(self, tree: ast.expr, terms: dict[int, int]) -> None:
+        parts: list[ast.expr] = []
+        while isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
+            parts.append(tree.right)
+            tree = tree.left
+        for part in (tree, *reversed(parts)):
+            self._part(part, terms)
+
+    def _part(self, tree: ast.expr, terms: dict[int, int]) -> None:
         match tree:
-            case ast.BinOp(left, ast.Add(), right):
-                self._terms(left, terms)
-                self._terms(right, terms)
             case ast.BinOp(ast.Constant(int() as step), ast.Mult(), ast.Name(name)):
                 self._term(name, step, terms)
             case ast.Name(name):
                 self._term(name, 1, terms)
             case _:
                 raise self._error(
-                    f"'{ast.unparse(tree)}' is no axis",
+                    f"'{_unparsed(tree)}' is no axis",
                     "write a dimension, or a window such as 2*u+i",
                 )
 
@@ -256,14 +305,22 @@ class _Reader:
                 return count
             case ast.UnaryOp(ast.USub(), ast.Constant(int() as count)):
                 return -min(count, 1 << 20)
-        raise self._error(f"'{ast.unparse(tree)}' is no number of places")
+        raise self._error(
+            f"'{_unparsed(tree)}' is no number of places",
+            f"write 0 to {(1 << 20) - 1}, or a negative one to reach less far",
+        )
 
     def _term(self, name: str, step: int, terms: dict[int, int]) -> None:
         if not 1 <= step < 1 << 20:
-            raise self._error(f"the step {step} of {name} in a window")
+            raise self._error(
+                f"the step {step} of {name} in a window",
+                f"steps are 1 to {(1 << 20) - 1}",
+            )
         dim = self.dims.setdefault(name, len(self.dims))
         if dim in terms:
-            raise self._error(f"a window has the dimension {name} twice")
+            raise self._error(
+                f"a window has the dimension {name} twice", "write one step, as 2*u"
+            )
         terms[dim] = step
 
     def _body(self, text: str) -> tuple[str, Expression]:
@@ -274,9 +331,22 @@ class _Reader:
         return MAP, self._expression(tree)
 
     def _expression(self, tree: ast.expr) -> Expression:
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            raise self._error(
+                f"more than {MOST_DEPTH} calls and signs are within each other",
+                "define a node for a part",
+            )
+        found = self._read_tree(tree)
+        self.depth -= 1
+        return found
+
+    def _read_tree(self, tree: ast.expr) -> Expression:
         match tree:
             case ast.Constant(bool()):
-                raise self._error(f"'{ast.unparse(tree)}' is no number")
+                raise self._error(
+                    f"'{ast.unparse(tree)}' is no number", "write 1.0 or 0.0"
+                )
             case ast.Constant(int() | float() as number):
                 return self._number(number)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
@@ -292,31 +362,44 @@ class _Reader:
                 return self._read(name, self._axes(index))
             case ast.Name(name):
                 return self._read(name, None)
-        raise self._error(f"'{ast.unparse(tree)}' is no expression of a graph")
+        raise self._error(
+            f"'{_unparsed(tree)}' is no expression of a graph",
+            "use + - * /, numbers, values and functions",
+        )
 
     def _number(self, number: float) -> Constant:
         try:
             value = float(number)
         except OverflowError:
-            value = math.inf
+            value = math.inf if number > 0 else -math.inf
         if not math.isfinite(value) or abs(value) > _LARGEST:
-            raise self._error(f"the number {number:.3g} is none of f32")
+            raise self._error(
+                f"the number {value:.3g} is none of f32",
+                f"the largest is {_LARGEST:.8g}",
+            )
         return Constant(value)
 
     def _call(self, name: str, arguments: list[ast.expr]) -> Expression:
         name = {"max": "maximum", "min": "minimum"}.get(name, name)
         tables: dict[int, frozenset[str]] = {1: frozenset(UNARY), 2: frozenset(BINARY)}
         if name not in tables.get(len(arguments), ()):
-            known = [*UNARY, *BINARY]
-            wrong = f"there is no function '{name}'"
-            if name in known:
-                wrong = f"'{name}' does not take {len(arguments)} arguments"
-            if name in ("sum", "maximum", "minimum") and len(arguments) == 1:
-                wrong = "a reduction stands outermost in a node of its own"
-            raise self._error(
-                wrong, f"use one of {', '.join(known)}{did_you_mean(name, known)}"
-            )
+            raise self._no_call(name, len(arguments))
         return Call(name, tuple(map(self._expression, arguments)))
+
+    def _no_call(self, name: str, count: int) -> SpecError:
+        if name in ("sum", "maximum", "minimum") and count == 1:
+            return self._error(
+                "a reduction stands outermost in a node of its own",
+                "define a node by it, as t[m]=sum(x[m,n]), and read that",
+            )
+        known = [*UNARY, *BINARY]
+        if name in known:
+            takes = 1 if name in UNARY else 2
+            return self._error(f"'{name}' takes {takes} values, not {count}")
+        return self._error(
+            f"there is no function '{name}'",
+            f"use one of {', '.join(known)}{did_you_mean(name, known)}",
+        )
 
     def _read(self, name: str, axes: tuple[Axis, ...] | None) -> Reference:
         known = self.axes.get(name)
@@ -327,15 +410,28 @@ class _Reader:
                     f"give them where it is first read, as {name}[m,n]",
                 )
             if name in UNARY or name in BINARY or name in NEUTRAL:
-                raise self._error(f"'{name}' is the name of a function")
+                raise self._error(
+                    f"'{name}' is the name of a function",
+                    f"call it, as {name}(…), or call the value something else",
+                )
             self._name(name, axes, node=False)
         elif axes is not None and axes != known:
-            raise self._error(f"'{name}' has other axes elsewhere")
+            raise self._error(
+                f"'{name}' has other axes elsewhere",
+                "read it with the same, or leave the axes out",
+            )
         self.read_names.add(name)
         return Reference(self.numbers[name])
 
 
 _LARGEST = 3.4028234663852886e38
+
+
+def _unparsed(tree: ast.expr) -> str:
+    try:
+        return shortened(ast.unparse(tree))
+    except (RecursionError, ValueError):
+        return "…"
 
 
 def print_graph(graph: Graph) -> str:

@@ -1,0 +1,114 @@
+"""Graphs beside PyTorch, held to AVX2, in turns in one process.
+
+    python -m benchmarks.graphs softmax:32x4096 attention:512x512x64x64 --threads 1
+
+PyTorch must be installed in the environment of Morello. Times are of whole calls from
+Python, the output of PyTorch allocated by it.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import morello
+from benchmarks.graphs.torch_graphs import call_of, torch_for
+
+SUITE = (
+    *(
+        f"softmax:{rows}x{columns}:f32"
+        for rows in (1, 8, 32)
+        for columns in (512, 4096, 65536, 524288)
+    ),
+    "layer_norm:512x768:f32",
+    "rms_norm:512x768:f32",
+    "gelu_matmul:512x512x2048:f32",
+    "residual_matmul:512x512x512:f32",
+    *(f"chain:{n}x{n}x{n}x{n}:f32" for n in (64, 128, 256, 512)),
+    "attention:512x512x64x64:f32",
+    "attention:12x197x197x64x64:f32",
+    "attention:4096x4096x64x64:f32",
+    "conv:1x64x56x56x64x3x3:f32:pad=1",
+    "conv:1x64x56x56x64x3x3:f32:pad=1:layout=nhwc",
+    "conv:1x128x56x56x128x3x3:f32:pad=1:groups=128",
+    "conv:1x128x56x56x128x3x3:f32:pad=1:groups=128:layout=nhwc",
+    "conv:1x3x224x224x64x7x7:f32:pad=3:stride=2:layout=nhwc",
+)
+"""What is measured where nothing is named."""
+
+LEAST = 0.01
+"""Seconds of a turn, at least."""
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure and print a line for each Spec."""
+    options = _options(words)
+    torch = torch_for(options.threads)
+    print(f"{'Spec':60} {'Morello':>10} {'torch':>10}  best  median  (µs, ratios)")
+    ratios = []
+    for text in options.specs or SUITE:
+        ours, theirs = _times(torch, text, options)
+        best = min(theirs) / min(ours)
+        ratios.append(best)
+        median = np.median(theirs) / np.median(ours)
+        line = (
+            f"{text:60} {min(ours):10.1f} {min(theirs):10.1f} {best:5.3f} {median:6.3f}"
+        )
+        print(line, flush=True)
+    mean = np.exp(np.mean(np.log(ratios)))
+    print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}")
+
+
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.graphs")
+    parser.add_argument("specs", nargs="*", metavar="SPEC")
+    parser.add_argument("--threads", type=int, default=1, metavar="N")
+    parser.add_argument("--target", default="native", metavar="TARGET")
+    parser.add_argument("--turns", type=int, default=15, metavar="N")
+    return parser.parse_args(words)
+
+
+def _times(
+    torch: Any, text: str, options: argparse.Namespace
+) -> tuple[list[float], list[float]]:
+    """Microseconds of a call, one for each turn.
+
+    Raises:
+        AssertionError: the results differ.
+    """
+    kernel = morello.compile(text, threads=options.threads, target=options.target)
+    spec = kernel.spec
+    inputs = spec.random(np.random.default_rng(0))
+    given = [spec.to_physical(i, array) for i, array in enumerate(inputs)]
+    out = np.empty(spec.physical_shape(len(spec.tensors) - 1), np.float32)
+    mine = kernel.bind(*given, out)
+    other = call_of(torch, text, given)
+    mine()
+    found = other().contiguous().numpy().reshape(out.shape)
+    assert np.allclose(out, found, rtol=1e-3, atol=1e-3), text
+    calls = _calls(mine)
+    ours, theirs = [], []
+    for _ in range(options.turns):
+        ours.append(_turn(mine, calls))
+        theirs.append(_turn(other, calls))
+    return ours, theirs
+
+
+def _calls(call: Callable[[], Any]) -> int:
+    count = 1
+    while _turn(call, count) * count < LEAST * 1e6:
+        count *= 2
+    return count
+
+
+def _turn(call: Callable[[], Any], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count * 1e6
+
+
+if __name__ == "__main__":
+    main()

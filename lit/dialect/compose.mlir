@@ -1,0 +1,84 @@
+// morello.compose: round trip and refusals.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics | %morello-opt --split-input-file | FileCheck %s
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{has no attribute 'graph'}}
+  "morello.compose"(%x, %m, %l) {limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{there is no function 'tan'}}
+  "morello.compose"(%x, %m, %l) {graph = "y[m]=tan(x[m])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{is not in canonical form; write out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))}}
+  "morello.compose"(%x, %m, %l) {graph = "y[r]+=sum(exp(x[r,n]-m[r]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{compose has 2 dimensions (d0,d1) but 1 sizes}}
+  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{operand 'x0' of sizes 8x17 and form f32@MEM[0,1]! is memref<8x16xf32>; its shape must be 8x17}}
+  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 17>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{compose has 3 operands but 2 forms}}
+  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}

@@ -1,0 +1,1 @@
+"""Tests of `morello/spec/graphs`: text, canonical form, rules and meaning."""

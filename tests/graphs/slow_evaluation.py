@@ -1,0 +1,61 @@
+"""A graph in f32 with sums in any order: what a right kernel may compute."""
+
+from typing import Any
+
+import numpy as np
+
+from morello.spec.array_elements import ArrayElements
+from morello.spec.graphs.expression import computed
+from morello.spec.graphs.graph import MAP, Graph
+from morello.spec.operand import Window
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_FUNCTION = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def in_any_order(
+    graph: Graph, sizes: tuple[int, ...], arrays: tuple[Array, ...], seed: int
+) -> tuple[Array, ...]:
+    """The outputs; terms are added one by one, in f32, in an order that the seed
+    gives. Outputs that add hold nothing yet."""
+    rng = np.random.default_rng(seed)
+    values = dict(enumerate(arrays))
+    for value in graph.node_values:
+        node = graph.node(value)
+        dims = (*(a for a in node.axes if isinstance(a, int)), *node.reduced)
+        mesh = _mesh(graph, node.expression, dims, sizes, values)
+        if node.reduction != MAP:
+            kept = mesh.shape[: len(node.axes)]
+            terms = mesh.reshape(*kept, -1)
+            terms = rng.permuted(terms, axis=-1)
+            mesh = _FUNCTION[node.reduction].accumulate(terms, axis=-1)[..., -1]
+        values[value] = mesh.astype(np.float32)
+    return tuple(values[out.value] for out in graph.outputs)
+
+
+def _mesh(
+    graph: Graph,
+    expression: Any,
+    dims: tuple[int, ...],
+    sizes: tuple[int, ...],
+    values: dict[int, Array],
+) -> Array:
+    index = dict(zip(dims, np.ix_(*(range(sizes[d]) for d in dims)), strict=True))
+
+    def read(value: int) -> Array:
+        at = tuple(
+            sum((step * index[d] for d, step in axis.terms), np.zeros((), np.int64))
+            if isinstance(axis, Window)
+            else index[axis]
+            for axis in graph.axes(value)
+        )
+        around = [
+            (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
+            for axis in graph.axes(value)
+        ]
+        found: Array = np.pad(values[value], around)[at]
+        return found
+
+    shape = tuple(sizes[d] for d in dims)
+    return np.broadcast_to(computed(expression, ArrayElements(()), read), shape)

@@ -1,0 +1,97 @@
+"""No program of a graph is better than the one found: enumeration agrees.
+
+`tests/search/test_optimum.py` does so for the graphs among all kinds; these are graphs
+that are cut more than once, that are online, or that have windows.
+"""
+
+import dataclasses
+import random
+
+import pytest
+
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.spec import Level, Limits, Spec, argument_tensor, parse_spec
+from morello.spec.dtypes import Dtype
+from morello.spec.layout import Layout
+from tests.search.agreement import Agreement, compare
+from tests.search.brute_force import BruteForce
+
+STATE = "out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
+
+GRAPHS = {
+    "state": f"compose:3x7:f32:graph={STATE}",
+    "settled": (
+        "compose:3x7:f32:graph=m[r]=max(x[r,n]);out p[r,n]=exp(x-m);out l[r]=sum(p)"
+    ),
+    "state and products": f"compose:3x7x2:f32:graph={STATE};out o[r,e]+=sum(p*v[n,e])",
+    "attention": "attention:3x5x2x3:f32",
+    "heads": "attention:2x2x3x2x2:f32",
+    "chain": "chain:3x2x4x3:f32",
+    "chain that adds": (
+        "compose:3x4x2x3:f32:graph=t[m,j]=sum(a[m,k]*b[k,j]);out y[m,n]+=sum(t*c[j,n])"
+    ),
+    "layer_norm": "layer_norm:3x6:f32",
+    "rms_norm": "rms_norm:3x6:f32",
+    "norm and product": (
+        "compose:3x4x5:f32:graph=w[m]=sum(square(x[m,k]));a[m,k]=x*rsqrt(w);"
+        "y[m,n]=sum(a*b[k,n])"
+    ),
+    "gelu_matmul": "gelu_matmul:3x4x8:f32",
+    "residual_matmul": "residual_matmul:2x4x4:f32",
+    "two outputs": "compose:4x7:f32:graph=out a[m]+=sum(x[m,n]);out b[n]=max(x)",
+    "conv": "conv:1x3x5x4x4x2x2:f32",
+    "depthwise": "conv:1x3x5x4x3x2x2:f32:groups=3",
+}
+
+GOALS = 4
+"""Of each graph: of other sizes, levels, layouts and limits."""
+
+BUDGET = 1000
+"""Specs enumerated for a goal. What was finished is compared."""
+
+LIMITS = (
+    Limits(16, 512, 8192),
+    Limits(16, 256, 1024),
+    Limits(7, 128, 0),
+    Limits(12, 64, 512),
+)
+
+LEVELS = (Level.MEM, Level.MEM, Level.L2, Level.L1)
+
+
+def _goal(rng: random.Random, text: str) -> Spec:
+    """The graph at other sizes: each operand row-major, one of them at times not, all
+    at one level, one of them nearer at times."""
+    plain = parse_spec(text, AVX2.limits)
+    kind = plain.kind
+    sizes = tuple(max(1, s + rng.choice((-1, 0, 0, 1))) for s in plain.sizes)
+    level = rng.choice(LEVELS)
+    forms = []
+    for operand in kind.operands:
+        layout = Layout.row_major(operand.rank)
+        if rng.random() < 0.1:
+            layout = Layout(layout.dims[::-1])
+        own = Level.L1 if rng.random() < 0.15 else level
+        form = argument_tensor(Dtype.F32, layout)
+        forms.append(dataclasses.replace(form, level=own))
+    return Spec(kind, sizes, tuple(forms), rng.choice(LIMITS), serial=True)
+
+
+FOUND = Agreement()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_program_of_a_graph_is_better(name: str) -> None:
+    found = Agreement()
+    for seed in range(GOALS):
+        spec = _goal(random.Random(f"{name} {seed}"), GRAPHS[name])
+        compare(spec, Solver(AVX2), BruteForce(AVX2, BUDGET), found)
+    assert found.mismatches == []
+    FOUND.points.update(found.points)
+    FOUND.programs.update(found.programs)
+
+
+def test_many_specs_of_graphs_were_compared() -> None:
+    assert FOUND.points["compose"] >= 2000
+    assert FOUND.programs["compose"] >= 1000

@@ -1,0 +1,109 @@
+"""Random legal programs of graphs, as machine code, against the definition."""
+
+import collections
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from morello.errors import SearchError
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.impl import Impl
+from morello.spec import parse_spec
+from morello.spec.graphs import canonical, print_graph
+from tests.graphs.random_graphs import random_graph
+from tests.quality.execution import RUNS, run
+from tests.quality.programs import Program, build_programs
+from tests.quality.walks import DeadEndError, random_program
+
+PROGRAMS = 6
+"""Of each graph."""
+
+LARGEST = float(np.finfo(np.float32).max)
+
+STATE = "out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
+
+GRAPHS = {
+    "softmax": "softmax:3x19:f32",
+    "layer_norm": "layer_norm:3x19:f32",
+    "attention": "attention:2x9x2x3:f32",
+    "heads": "attention:2x2x5x2x3:f32",
+    # What is read after the reduction, and what is repeated along other dimensions.
+    "columns": "compose:3x19:f32:graph=t[n]=sum(x[m,n]);y[n]=t*w[n]+b[n]",
+    "two depths": (
+        "compose:3x4x9:f32:graph=out a[m]+=sum(x[m,n]);out b[m,k]+=sum(z[m,k,n])"
+    ),
+    "wider": "compose:3x9x5:f32:graph=out v[r]+=sum(x[r,n]);y[r,e]=exp(z[r,e])/w[r]",
+    "gelu_matmul": "gelu_matmul:5x17x6:f32",
+    "chain": "chain:3x4x9x5:f32",
+    # What they hold is relative to the maximum that they hold.
+    "state": f"compose:3x19:f32:graph={STATE}",
+    "twice relative": f"compose:3x19:f32:graph={STATE};out z[r]+=sum(p*p)",
+}
+
+USED: collections.Counter[str] = collections.Counter()
+"""How often each action was in a program."""
+
+
+def _actions(impl: Impl) -> Iterator[str]:
+    yield impl.action.name
+    for branch in impl.branches:
+        yield from _actions(branch.impl)
+
+
+def _check(program: Program, seed: int) -> None:
+    """Between guard pages; where the definition is no number of f32, anything is
+    right."""
+    spec = program.spec
+    given = spec.random(np.random.default_rng(seed))
+    exact = tuple(array.astype(np.float64) for array in given)
+    with np.errstate(all="ignore"):
+        wanted = spec.kind.reference(spec.sizes, exact)
+        for side, byte in RUNS:
+            found = run(program, given, side, byte)
+            for array, (number, error) in zip(found, wanted, strict=True):
+                known = (np.abs(number) < LARGEST) & np.isfinite(error)
+                assert np.all((np.abs(array - number) <= error) | ~known), program.label
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_random_programs_are_within_the_bound(name: str) -> None:
+    spec = parse_spec(GRAPHS[name], AVX2.limits)
+    count, most = 0, PROGRAMS // (2 if spec.kind.contractions > 1 else 1)
+    for seed in range(most):
+        try:
+            impl = random_program(spec, random.Random(f"{name} {seed}"))
+        except DeadEndError:
+            continue
+        count += 1
+        (program,) = build_programs([impl], [f"{name}, seed {seed}"])
+        _check(program, seed)
+        USED.update({*_actions(impl)})
+    assert count >= most // 2
+
+
+def test_programs_were_cut_and_online() -> None:
+    assert USED["cut"] >= 15
+    assert USED["online"] >= 2
+    assert USED["to_accum"] >= 15
+
+
+@pytest.mark.parametrize("first", range(0, 24, 8))
+def test_random_graphs_that_were_searched(first: int) -> None:
+    """Few have no program: those with many operands beside each other in L1."""
+    found = 0
+    for seed in range(first, first + 8):
+        rng = random.Random(f"searched {seed}")
+        graph = canonical(random_graph(rng)).graph
+        sizes = "x".join(str(rng.choice((1, 2, 5, 8, 9))) for _ in range(graph.rank))
+        text = f"compose:{sizes}:f32:graph={print_graph(graph)}"
+        try:
+            solution = Solver(AVX2).solve(parse_spec(text, AVX2.limits))
+        except SearchError:
+            continue
+        (program,) = build_programs([solution.impl], [text])
+        _check(program, seed)
+        found += 1
+    assert found >= 5

@@ -1,0 +1,315 @@
+"""The text of graphs: what is read, what is printed, what is refused and how."""
+
+import contextlib
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from morello.errors import SpecError
+from morello.spec import Limits, parse_spec
+from morello.spec.functions import BINARY, UNARY
+from morello.spec.graphs import Graph, Node, Output, parse_graph, print_graph
+from morello.spec.graphs.expression import Call, Constant, Reference
+from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.text import (
+    MOST_DEPTH,
+    MOST_RANK,
+    MOST_TEXT,
+    MOST_VALUES,
+    parse_named,
+)
+from morello.spec.operand import Window
+from tests.graphs.random_graphs import random_graph
+
+pytestmark = pytest.mark.quick
+
+HAVE = Limits(16, 512, 16384)
+
+
+def test_what_a_text_says() -> None:
+    text = "p[r,n]=exp(x[r,n]-m[r]);out l[r]+=sum(p);out y[r]=max(2*p+-1.5)"
+    x, m, p = map(Reference, range(3))
+    doubled = Call("add", (Call("mul", (Constant(2.0), p)), Constant(-1.5)))
+    assert parse_graph(text) == Graph(
+        ((0, 1), (0,)),
+        (
+            Node((0, 1), "map", Call("exp", (Call("sub", (x, m)),)), ()),
+            Node((0,), "sum", p, (1,)),
+            Node((0,), "max", doubled, (1,)),
+        ),
+        (Output(3, accumulates=True), Output(4)),
+    )
+
+
+def test_dimensions_and_values_have_their_names() -> None:
+    graph, names = parse_named("y[f,u]=sum(w[f,i]*x[2*u+i])")
+    assert names.dims == {"f": 0, "u": 1, "i": 2}
+    assert names.values == {"w": 0, "x": 1, "y": 2}
+    assert graph.inputs == ((0, 2), (Window(((1, 2), (2, 1))),))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("y[m]=x[m]", "out y[m]=x[m]"),
+        (" y [ m , n ] = exp ( x [ m , n ] ) ", "y[m,n]=exp(x[m,n])"),
+        ("y[m,n]=x[m,n]+x[m,n]", "y[m,n]=x[m,n]+x"),
+        ("y[m]=max(x[m],w[m])", "y[m]=maximum(x[m],w[m])"),
+        ("y[m]=-x[m]", "y[m]=neg(x[m])"),
+        ("y[m]=add(x[m],mul(w[m],2))", "y[m]=x[m]+w[m]*2.0"),
+        ("y[m]=x[m]-(-2)", "y[m]=x[m]--2"),
+        ("y[m]=x[m]-w[m]-x", "y[m]=(x[m]-w[m])-x"),
+        ("y[m]=sum(x[m,n]);z[m]=exp(y)", "y[m]=sum(x[m,n]);out z[m]=exp(y)"),
+    ],
+)
+def test_two_ways_to_write_a_graph(text: str, same: str) -> None:
+    assert parse_graph(text) == parse_graph(same)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_is_printed_is_read_back(seed: int) -> None:
+    """Dimensions get the numbers of their first use in the text: the graph is another
+    in these alone."""
+    graph = canonical(random_graph(random.Random(f"printed {seed}"), windows=True))
+    read = parse_graph(print_graph(graph.graph))
+    assert len(read.inputs) == len(graph.graph.inputs)
+    assert [n.reduction for n in read.nodes] == [n.reduction for n in graph.graph.nodes]
+    assert read.outputs == graph.graph.outputs
+    assert canonical(read).graph == graph.graph
+
+
+def _refused(text: str) -> str:
+    with pytest.raises(SpecError) as refused:
+        parse_graph(text)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "y",
+            "'y' of a graph: this is no statement; write for example "
+            "y[m,n]=exp(x[m,n])",
+        ),
+        (
+            "y[m]=x[m];",
+            "'' of a graph: this is no statement; write for example y[m,n]=exp(x[m,n])",
+        ),
+        (
+            "t[m]=x[m];y[m]=exp(t",
+            "'y[m]=exp(t' of a graph: 'exp(t' is no expression; write for example "
+            "sum(a[m,k]*b[k,n])",
+        ),
+        (
+            "y[m]=x[m];y[m]=exp(x)",
+            "'y[m]=exp(x)' of a graph: 'y' is defined already, or read before; define "
+            "each value once, before what reads it",
+        ),
+        (
+            "x[m]=exp(x[m])",
+            "'x[m]=exp(x[m])' of a graph: 'x' is defined already, or read before; "
+            "define each value once, before what reads it",
+        ),
+        (
+            "exp[m]=x[m]",
+            "'exp[m]=x[m]' of a graph: 'exp' is the name of a function; call the value "
+            "something else",
+        ),
+        (
+            "y[m]=sum[m]+x[m]",
+            "'y[m]=sum[m]+x[m]' of a graph: 'sum' is the name of a function; call it, "
+            "as sum(…), or call the value something else",
+        ),
+        (
+            "y[]=sum(x[m])",
+            "'y[]=sum(x[m])' of a graph: 'y' has no axes; keep a dimension, which may "
+            "be of size 1",
+        ),
+        (
+            "y[2*m]=x[m]",
+            "'y[2*m]=x[m]' of a graph: 'y' has an axis that is no dimension of its "
+            "own; index what is defined by different dimensions, without windows",
+        ),
+        (
+            "y[m,m]=x[m]",
+            "'y[m,m]=x[m]' of a graph: 'y' has an axis that is no dimension of its "
+            "own; index what is defined by different dimensions, without windows",
+        ),
+        (
+            "y[m,n]=exp(x[m])",
+            "'y[m,n]=exp(x[m])' of a graph: nothing that 'y' reads has the dimension "
+            "n; leave it out, or read a value that has it",
+        ),
+        (
+            "y[m]=exp(x[m,n])",
+            "'y[m]=exp(x[m,n])' of a graph: 'y' lacks the dimension n of what it "
+            "reads; reduce it by sum(…), max(…) or min(…)",
+        ),
+        (
+            "y[m,n]=max(x[m,n])",
+            "'y[m,n]=max(x[m,n])' of a graph: 'y' has every dimension of what max "
+            "reduces; leave out the dimension that is reduced",
+        ),
+        (
+            "y[m]+=exp(x[m])",
+            "'y[m]+=exp(x[m])' of a graph: 'y' is no reduction that could be added to; "
+            "write = for a map, which overwrites",
+        ),
+        (
+            "y[m]=x[m-1]",
+            "'y[m]=x[m-1]' of a graph: 'm - 1' is no axis; write a dimension, or a "
+            "window such as 2*u+i",
+        ),
+        (
+            "y[m]=x[0*m]",
+            "'y[m]=x[0*m]' of a graph: the step 0 of m in a window; steps are 1 to "
+            "1048575",
+        ),
+        (
+            "y[m]=x[m+2*m]",
+            "'y[m]=x[m+2*m]' of a graph: a window has the dimension m twice; write one "
+            "step, as 2*u",
+        ),
+        (
+            "y[m]=sum(x[pad(m+i,1.5,0)]*w[i])",
+            "'y[m]=sum(x[pad(m+i,1.5,0)]*w[i])' of a graph: '1.5' is no number of "
+            "places; write 0 to 1048575, or a negative one to reach less far",
+        ),
+        (
+            "y[m]=x[m]*True",
+            "'y[m]=x[m]*True' of a graph: 'True' is no number; write 1.0 or 0.0",
+        ),
+        (
+            "y[m]=x[m]**2",
+            "'y[m]=x[m]**2' of a graph: 'x[m] ** 2' is no expression of a graph; use "
+            "+ - * /, numbers, values and functions",
+        ),
+        (
+            "y[m]=1e39*x[m]",
+            "'y[m]=1e39*x[m]' of a graph: the number 1e+39 is none of f32; the largest "
+            "is 3.4028235e+38",
+        ),
+        (
+            "y[m]=tan(x[m])",
+            "'y[m]=tan(x[m])' of a graph: there is no function 'tan'; use one of "
+            f"{', '.join([*UNARY, *BINARY])}; did you mean 'tanh'?",
+        ),
+        (
+            "y[m]=exp(x[m],x)",
+            "'y[m]=exp(x[m],x)' of a graph: 'exp' takes 1 values, not 2",
+        ),
+        (
+            "y[m]=add(x[m])",
+            "'y[m]=add(x[m])' of a graph: 'add' takes 2 values, not 1",
+        ),
+        (
+            "y[m]=exp(sum(x[m,n]))",
+            "'y[m]=exp(sum(x[m,n]))' of a graph: a reduction stands outermost in a "
+            "node of its own; define a node by it, as t[m]=sum(x[m,n]), and read that",
+        ),
+        (
+            "y[m]=x",
+            "'y[m]=x' of a graph: 'x' has no axes; give them where it is first read, "
+            "as x[m,n]",
+        ),
+        (
+            "y[m]=x[m];z[n]=x[n]",
+            "'z[n]=x[n]' of a graph: 'x' has other axes elsewhere; read it with the "
+            "same, or leave the axes out",
+        ),
+    ],
+)
+def test_every_refusal_says_what_where_why_and_what_to_do(
+    text: str, message: str
+) -> None:
+    assert _refused(text) == message
+
+
+def test_large_graphs_are_refused() -> None:
+    many = ";".join(f"y{i}[m]=exp(x[m])" for i in range(MOST_VALUES))
+    assert _refused(many).endswith(
+        f"…' has {MOST_VALUES + 1} values and 1 dimensions; use at most {MOST_VALUES} "
+        f"and {MOST_RANK}: cut it in parts"
+    )
+    axes = ",".join(f"d{i}" for i in range(MOST_RANK + 1))
+    assert "has 2 values and 13 dimensions" in _refused(f"y[{axes}]=x[{axes}]")
+    assert _refused("y[m]=" + "x[m]+" * MOST_TEXT + "x[m]") == (
+        f"a graph of {5 * MOST_TEXT + 9} characters is too long; write at most "
+        f"{MOST_TEXT}"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(" * 2000 + "x[m]" + ")" * 2000,
+        "-" * 2000 + "x[m]",
+        "exp(" * 600 + "x[m]" + ")" * 600,
+        "+".join(["x[m]"] * 700),
+        "x[" + "+".join(["m"] * 1900) + "]",
+        "x[" + "-" * 2000 + "m]",
+        "x" + "[m]" * 1000,
+        "9" * 4000 + "*x[m]",
+        "x[m]" + ".x" * 1500,
+    ],
+    ids=lambda body: body[:6],
+)
+def test_texts_that_are_deep_or_long_are_refused_in_a_few_words(body: str) -> None:
+    message = _refused(f"y[m]={body}")
+    assert message.startswith("'y[m]=")
+    assert len(message) < 700
+
+
+def test_the_depth_that_is_read() -> None:
+    deep = MOST_DEPTH - 1
+    graph = parse_graph("y[m]=" + "exp(" * deep + "x[m]" + ")" * deep)
+    assert print_graph(graph).count("exp") == deep
+    assert _refused("y[m]=" + "exp(" * MOST_DEPTH + "x[m]" + ")" * MOST_DEPTH).endswith(
+        f"more than {MOST_DEPTH} calls and signs are within each other; define a node "
+        "for a part"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["y[m]=ü[m]", "y[µ]=x[µ]", "ÿ[m]=x[m]", "y[m]=x[m]*\u0661"]
+)
+def test_names_are_ascii(text: str) -> None:
+    message = _refused(text)
+    assert message.endswith("; write names in ASCII")
+    assert f"the graph '{text}' has the character" in message
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_graph_or_is_refused(text: str) -> None:
+    for candidate in (text, f"y[m]={text}", f"y[m]=sum({text})", f"y[{text}]=x[m]"):
+        with contextlib.suppress(SpecError):
+            plain = print_graph(canonical(parse_graph(candidate)).graph)
+            assert print_graph(canonical(parse_graph(plain)).graph) == plain
+
+
+_PIECES = st.lists(
+    st.sampled_from(
+        [
+            *"mnk[],;=+-*/()12. xyz",
+            "out ",
+            "sum(",
+            "exp(",
+            "y[m]=",
+            "x[m,n]",
+            "+=",
+            "2*",
+        ]
+    ),
+    max_size=25,
+).map("".join)
+
+
+@given(_PIECES)
+def test_any_pieces_are_a_spec_or_are_refused(text: str) -> None:
+    for sizes in ("4", "4x5"):
+        with contextlib.suppress(SpecError):
+            spec = parse_spec(f"compose:{sizes}:f32:graph=y[m]={text}", HAVE)
+            assert spec.kind.as_graph is not None

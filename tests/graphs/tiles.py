@@ -1,0 +1,61 @@
+"""A graph tile by tile: what loops compute, by the definition of the graph."""
+
+from typing import Any
+
+import numpy as np
+
+from morello.spec.graphs.evaluate import evaluate
+from morello.spec.graphs.graph import Graph
+from morello.spec.operand import Axis, Window
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Values = dict[int, Array]
+
+
+def outputs_of(graph: Graph, sizes: tuple[int, ...], values: Values) -> Values:
+    """The outputs, from inputs and what outputs hold."""
+    read = [*range(len(graph.inputs)), *(v for v, adds in graph.modes.items() if adds)]
+    found = evaluate(graph, sizes, [values[v] for v in read])
+    return dict(zip(sorted(graph.modes), found, strict=True))
+
+
+def tiled(
+    graph: Graph, sizes: tuple[int, ...], values: Values, dim: int, step: int
+) -> Values:
+    """The outputs, computed ``step`` elements of a dimension at a time; the last tile
+    is what remains."""
+    held = {
+        v: values[v].copy()
+        if adds
+        else np.empty(_shape(graph.axes(v), sizes), np.float32)
+        for v, adds in graph.modes.items()
+    }
+    for first in range(0, sizes[dim], step):
+        last = min(first + step, sizes[dim])
+        tile = tuple(last - first if d == dim else s for d, s in enumerate(sizes))
+        window = {v: _tile(graph.axes(v), dim, first, tile) for v in range(graph.count)}
+        given = {v: values[v][window[v]] for v in range(len(graph.inputs))}
+        given |= {v: held[v][window[v]] for v, adds in graph.modes.items() if adds}
+        for value, array in outputs_of(graph, tile, given).items():
+            held[value][window[value]] = array
+    return held
+
+
+def _shape(axes: tuple[Axis, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(_extent(axis, sizes) for axis in axes)
+
+
+def _extent(axis: Axis, sizes: tuple[int, ...]) -> int:
+    return int(axis.extent(sizes)) if isinstance(axis, Window) else sizes[axis]
+
+
+def _tile(
+    axes: tuple[Axis, ...], dim: int, first: int, tile: tuple[int, ...]
+) -> tuple[slice, ...]:
+    """What a tile has of a value whose dimension ``dim`` begins at ``first``."""
+    found = []
+    for axis in axes:
+        terms = dict(axis.terms) if isinstance(axis, Window) else {axis: 1}
+        begin = terms.get(dim, 0) * first
+        found.append(slice(begin, begin + _extent(axis, tile)))
+    return tuple(found)

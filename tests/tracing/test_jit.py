@@ -1,0 +1,165 @@
+"""`morello.jit` computes what NumPy does; other things are refused by name and line."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import MorelloError
+
+Array = np.ndarray[Any, Any]
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[Array]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def softmax_of_rows(x: Any) -> Any:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def heads(q: Any, k: Any, v: Any) -> Any:
+    scores = np.einsum("hqd,hkd->hqk", q, k) * 0.3
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return (powers @ v) / powers.sum(-1, keepdims=True)
+
+
+HELD = arrays((4, 3))[0]
+
+FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
+    (lambda x, w, b: np.maximum(x @ w + b, 0), [(5, 7), (7, 9), (9,)]),
+    (softmax_of_rows, [(6, 33)]),
+    (heads, [(2, 5, 7), (2, 6, 7), (2, 6, 8)]),
+    (lambda x: x @ x.T, [(5, 7)]),
+    (lambda x, y: (x.T + y, (x * 2.0).sum(0)), [(5, 7), (7, 5)]),
+    (lambda x: np.tanh(x @ HELD) * 0.5, [(5, 4)]),
+    (lambda x: x.mean(0), [(5, 9)]),
+    (lambda x, w: x @ w, [(7,), (7, 9)]),
+    (lambda x, w: x @ w, [(3, 7), (7,)]),
+    (lambda x, y: x[:, None, :] - y[None], [(3, 4), (5, 4)]),
+    (lambda x, y: np.sqrt(np.square(x) + y**2), [(3, 1), (1, 4)]),
+    (lambda x: -x.min(axis=1) / 3, [(4, 9)]),
+    (lambda x: np.swapaxes(x, 0, 1), [(4, 9)]),
+    (lambda a, b, c: a @ b @ c, [(4, 5), (5, 6), (6, 7)]),
+    (lambda x: np.expand_dims(x, 0) * 2, [(4, 9)]),
+    (lambda x: (x.reshape(4, 1, 9) - 1.0).reshape(4, 9), [(4, 9)]),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes"), FUNCTIONS)
+def test_it_computes_what_numpy_does(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]]
+) -> None:
+    given = arrays(*shapes)
+    wanted = function(*given)
+    found = morello.jit(function, threads=1)(*given)
+    many = isinstance(wanted, tuple)
+    pairs = zip(found, wanted, strict=True) if many else [(found, wanted)]
+    for got, want in pairs:
+        assert got.shape == want.shape
+        assert got.dtype == np.float32
+        assert np.allclose(got, want, rtol=2e-5, atol=2e-5)
+
+
+def test_functions_of_nn_are_short_names() -> None:
+    shapes = {
+        "softmax:16x8:f32": (morello.nn.softmax, [(16, 8)]),
+        "layer_norm:16x8:f32": (morello.nn.layer_norm, [(16, 8), (8,), (8,)]),
+        "rms_norm:16x8:f32": (morello.nn.rms_norm, [(16, 8), (8,)]),
+        "attention:9x7x8x5:f32": (morello.nn.attention, [(9, 8), (7, 8), (7, 5)]),
+    }
+    for text, (function, given) in shapes.items():
+        traced = morello.trace(function, *given)
+        wanted = morello.Spec.parse(text)
+        assert traced.kind == wanted.kind, text
+        assert traced.sizes == wanted.sizes
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_images_are_convolved(stride: int) -> None:
+    x, w = arrays((2, 3, 9, 8), (4, 3, 3, 3))
+    convolve = morello.jit(
+        lambda x, w: morello.nn.conv2d(x, w, stride=stride, padding=1), threads=1
+    )
+    around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(around, (3, 3), (2, 3))
+    wanted = np.einsum("fcij,ncuvij->nfuv", w, windows[:, :, ::stride, ::stride])
+    assert np.allclose(convolve(x, w), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_each_shape_is_compiled_once() -> None:
+    calls = 0
+
+    @morello.jit(threads=1)
+    def doubled(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return x * 2
+
+    for size in (3, 3, 4, 3):
+        (x,) = arrays((2, size))
+        assert np.array_equal(doubled(x), x * 2)
+    assert calls == 2
+    assert doubled.kernel((2, 3)) is doubled.kernel((2, 3))
+
+
+def test_arguments_may_be_named_and_lie_anywhere() -> None:
+    @morello.jit(threads=1)
+    def less(x: Any, y: Any) -> Any:
+        return x - y
+
+    x, y = arrays((6, 4), (4, 6))
+    assert np.array_equal(less(y=y.T, x=x), x - y.T)
+    assert np.array_equal(less(x[::2], y.T[::2]), (x - y.T)[::2])
+
+
+REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
+    (lambda x: np.sin(x), [(3, 4)], r"np\.sin is not traced; use add, "),
+    (lambda x: np.sort(x), [(3, 4)], r"np\.sort is not traced; use operators, "),
+    (lambda x: x[:1] + 1, [(3, 4)], r"the index slice\(None, 1, None\) is not traced"),
+    (lambda x: x if x.sum(0) else -x, [(3, 4)], "value of an array is not known"),
+    (lambda x: sum(row for row in x), [(3, 4)], "iterating over an array"),
+    (lambda x: x.sum(), [(3, 4)], "the sum of all elements is not traced"),
+    (lambda x, y: x + y, [(3, 4), (3, 5)], r"\(3, 4\) and \(3, 5\) do not broadcast"),
+    (lambda x: x.reshape(4, 3), [(3, 4)], r"reshaping \(3, 4\) to \(4, 3\)"),
+    (lambda x: x.astype(np.float64), [(3, 4)], "dtype float64 is not traced"),
+    (lambda x: x**3, [(3, 4)], "the power 3 is not traced"),
+    (lambda x: np.add(x, x, where=True), [(3, 4)], "with where"),
+    (lambda x: (x * 2)[:, None] * (x * 2)[None], [(3, 4)], "two of its axes at once"),
+    (lambda x: 3.0, [(3, 4)], "returns float, not an array"),
+    (lambda x: x @ x, [(3, 4)], "do not broadcast"),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes", "words"), REFUSED)
+def test_what_is_not_traced_is_refused(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]], words: str
+) -> None:
+    with pytest.raises(MorelloError, match=words):
+        morello.trace(function, *shapes)
+
+
+def test_a_refusal_has_the_line() -> None:
+    def wrong(x: Any) -> Any:
+        y = x * 2
+        return np.arctan(y)
+
+    with pytest.raises(MorelloError) as caught:
+        morello.trace(wrong, (3, 4))
+    line = wrong.__code__.co_firstlineno + 2
+    assert f"{__file__}:{line}: np.arctan is not traced" in str(caught.value)
+
+
+def test_other_dtypes_are_refused() -> None:
+    double = morello.jit(lambda x: x * 2)
+    with pytest.raises(MorelloError, match=r"argument 0 .* dtype float64, not float32"):
+        double(np.zeros((2, 3)))
+
+
+def test_functions_of_nn_take_traced_arrays_alone() -> None:
+    with pytest.raises(MorelloError, match=r"morello\.nn\.relu is given ndarray"):
+        morello.nn.relu(np.zeros((2, 3), np.float32))
