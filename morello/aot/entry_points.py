@@ -122,6 +122,83 @@ def entry_points(
     Raises:
         CompileError: a feature that no test is known for.
     """
+    checked = _checked(name, parameters, workspace_bytes)
+    return f"{checked}\n{cpu_check(supported_name(name), features)}"
+
+
+def variant_name(name: str, number: int) -> str:
+    """The name of one of several kernels."""
+    return f"{name}.variant{number}"
+
+
+def dispatching_entry_points(
+    name: str,
+    parameters: Sequence[Parameter],
+    workspace_bytes: int,
+    variants: Sequence[tuple[frozenset[str], bool]],
+) -> str:
+    """The same of several kernels: of those that the CPU can run the first one runs.
+
+    Args:
+        name: as for `entry_points`; the kernels are called `variant_name`.
+        parameters: as for `entry_points`.
+        workspace_bytes: the most that one of them takes.
+        variants: of each kernel the features that it needs, and whether it takes a
+            workspace.
+
+    Raises:
+        CompileError: a feature that no test is known for.
+    """
+    declared, checks, asked, tried = [], [], [], []
+    for number, (features, takes_workspace) in enumerate(variants):
+        kernel = variant_name(name, number)
+        asks = f"{kernel}.supported"
+        checks.append(_internal(cpu_check(asks, features)))
+        asked.append(
+            f"  %has{number} = call i32 @{asks}()\n"
+            f"  %some{number} = or i32 "
+            f"{f'%some{number - 1}' if number else '0'}, %has{number}"
+        )
+        given = _given(parameters, takes_workspace)
+        types = ", ".join(["ptr"] * (len(parameters) + takes_workspace))
+        declared.append(f"declare void @{kernel}({types})")
+        run = f"  call void @{kernel}({given})\n  ret void"
+        if number + 1 < len(variants):
+            run = (
+                f"  %has{number} = call i32 @{asks}()\n"
+                f"  %is{number} = icmp ne i32 %has{number}, 0\n"
+                f"  br i1 %is{number}, label %run{number}, label %other{number}\n"
+                f"run{number}:\n{run}\nother{number}:"
+            )
+        tried.append(run)
+    asking, running = "\n".join(asked), "\n".join(tried)
+    return "\n".join(
+        [
+            *declared,
+            _checked(name, parameters, workspace_bytes),
+            *checks,
+            f"define i32 @{supported_name(name)}() {BASE_CPU} {{\n{asking}\n"
+            f"  ret i32 %some{len(variants) - 1}\n}}",
+            f"define void @{unchecked_name(name)}("
+            f"{_given(parameters, workspace_bytes > 0)}) {BASE_CPU} {{\n{running}\n}}",
+        ]
+    )
+
+
+def _internal(definition: str) -> str:
+    """A definition that other objects do not see."""
+    return definition.replace("define i32", "define internal i32")
+
+
+def _given(parameters: Sequence[Parameter], workspace: bool) -> str:
+    """The arguments of a kernel."""
+    arguments = [f"array{i}" for i in range(len(parameters))]
+    arguments += ["workspace"] * workspace
+    return ", ".join(f"ptr %{argument}" for argument in arguments)
+
+
+def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -> str:
+    """The checked function."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     alignments = [parameter.dtype.itemsize for parameter in parameters]
     sizes = [parameter.nbytes for parameter in parameters]
@@ -137,7 +214,7 @@ def entry_points(
             blocks += _no_overlap(
                 arguments[i], sizes[i], arguments[j], sizes[j], _rows(parameters, i, j)
             )
-    given = ", ".join(f"ptr %{argument}" for argument in arguments)
+    given = _given(parameters, workspace_bytes > 0)
     refusals = "\n".join(
         f"{status.name}:\n  ret i32 {status.value}"
         for status in (
@@ -159,5 +236,4 @@ checks:
   call void @{unchecked_name(name)}({given})
   ret i32 {Status.OK.value}
 {refusals}
-}}
-{cpu_check(asks, features)}"""
+}}"""
