@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.kernel import KernelOp, read_kernel_op
-from morello.dialect.memrefs import whole_type
+from morello.dialect.memrefs import argument_type
 from morello.dialect.operand_groups import SEGMENTS, segments
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.options import option_attributes
@@ -75,7 +75,8 @@ def build_kernel_op(
 def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Module:
     """A module with one function that holds one Spec op, in the current context.
 
-    The function's arguments are gapless memrefs of the Spec's operands. The dialects
+    The function's arguments are memrefs of the Spec's operands, gapless but for the
+    rows of one that has a leading dimension. The dialects
     must be loaded.
 
     Args:
@@ -89,7 +90,7 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
         if target is not None:
             text = ir.StringAttr.get(print_target(target))
             module.operation.attributes[TARGET_ATTRIBUTE] = text
-        types = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
+        types = [argument_type(spec, i) for i in range(len(spec.tensors))]
         with ir.InsertionPoint(module.body):
             function = func.FuncOp(name, (types, []))
         block = function.add_entry_block()

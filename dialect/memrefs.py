@@ -34,6 +34,15 @@ def whole_type(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.MemRefType:
     return ir.MemRefType.get(list(whole_shape(tensor, sizes)), element_type(tensor))
 
 
+def argument_type(spec: Spec, operand: int) -> ir.MemRefType:
+    """The type of the memref that holds a whole operand as an argument."""
+    whole = whole_type(spec.tensors[operand], spec.shape(operand))
+    if not spec.leading or not spec.leading[operand]:
+        return whole
+    layout = ir.StridedLayoutAttr.get(0, list(spec.strides(operand)))
+    return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+
+
 def tile_extent(layout: Layout, place: int, sizes: tuple[int, ...]) -> int:
     """The extent of one physical dimension of a tile, a wider pack cut to it."""
     d = layout.dims[place]
@@ -59,6 +68,21 @@ def check_memref(spec: Spec, operand: int, found: ir.Type) -> None:
     _check_element(name, tensor, found)
     _check_shape(name, tensor, sizes, found)
     _check_strides(name, tensor, found)
+    if spec.leading and spec.leading[operand]:
+        _check_leading(spec, operand, found)
+
+
+def _check_leading(spec: Spec, operand: int, found: ir.MemRefType) -> None:
+    """The rows of an argument are apart as its Spec says."""
+    strides, _ = found.get_strides_and_offset()
+    wanted = spec.strides(operand)
+    axes = zip(found.shape, strides, wanted, strict=True)
+    if any(extent > 1 and have != want for extent, have, want in axes):
+        raise SpecError(
+            f"operand '{spec.kind.operands[operand].name}' is {found}, but its leading "
+            f"dimension is {spec.leading[operand]}",
+            f"use {argument_type(spec, operand)}",
+        )
 
 
 def _check_element(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:

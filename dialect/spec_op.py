@@ -30,13 +30,17 @@ _WRITE = {
     "serial": "serial = true",
 }
 
+_LEADING = "leading"
+
 
 class SpecOp(Morello.Operation):
     """A computation that no program has been chosen for.
 
     ``sizes`` has the size of each dimension of the kind, ``tensors`` the form of each
     operand, ``limits`` what may be used of each memory; ``serial`` forbids parallel
-    loops. A subclass adds the memrefs and the options of the kind.
+    loops; ``leading``, which may be left out, has the elements from row to row of each
+    operand whose rows are apart, and 0 for the others. A subclass adds the memrefs and
+    the options of the kind.
     """
 
     sizes: Any
@@ -110,7 +114,21 @@ def read_spec(
         tuple(tensor_of(tensor) for tensor in tensors),
         limits_of(required(op, "limits", _WRITE["limits"])),
         bool_of(required(op, "serial", _WRITE["serial"]), "'serial'"),
+        _leading(op),
     )
+
+
+def _leading(op: ir.OpView) -> tuple[int, ...]:
+    """The leading dimensions of the operands; most ops have none."""
+    if _LEADING not in op.attributes:
+        return ()
+    found = op.attributes[_LEADING].maybe_downcast()
+    if not isinstance(found, ir.DenseI64ArrayAttr) or not len(found):
+        raise SpecError(
+            f"'{_LEADING}' is {found}",
+            f"write {_LEADING} = array<i64: …>, one for each operand, 0 for none",
+        )
+    return tuple(found)
 
 
 def required(op: ir.OpView, name: str, remedy: str) -> ir.Attribute:
@@ -143,7 +161,9 @@ def check_memrefs(op: ir.OpView, spec: Spec) -> None:
 
 def spec_attributes(spec: Spec) -> dict[str, ir.Attribute]:
     """The attributes that every op of a Spec has, in the current context."""
+    leading = ir.DenseI64ArrayAttr.get(list(spec.leading))
     return {
+        **({_LEADING: leading} if spec.leading else {}),
         "sizes": ir.DenseI64ArrayAttr.get(list(spec.sizes)),
         "tensors": ir.ArrayAttr.get([tensor_attr(t) for t in spec.tensors]),
         "limits": limits_attr(spec.limits),

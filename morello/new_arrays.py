@@ -28,6 +28,17 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Array:
     return _new(shape, dtype, np.zeros)
 
 
+def strided(
+    shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> _Array:
+    """An array of any values whose strides, in elements, leave gaps."""
+    pairs = zip(shape, strides, strict=True)
+    memory = empty((1 + sum((extent - 1) * step for extent, step in pairs),), dtype)
+    in_bytes = tuple(step * dtype.itemsize for step in strides)
+    found: _Array = np.ndarray(shape, dtype, memory, strides=in_bytes)
+    return found
+
+
 def _new(shape: tuple[int, ...], dtype: np.dtype[Any], make: Any) -> _Array:
     size = math.prod(shape) * dtype.itemsize
     if size < LARGE:

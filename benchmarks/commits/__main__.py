@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     commit = commit_of(ROOT, revision)
                     root = stack.enter_context(worktree(ROOT, commit))
                 name = f"{role} {commit or commit_of(ROOT)}"
-                found[name] = command(options.threads, root, options.db)
+                found[name] = command(options.threads, root, options.db, options.native)
             if options.search:
                 return search(found, wanted)
             come_from = origin("benchmarks.commits", words, " and ".join(found))

@@ -3,7 +3,9 @@
 Nothing of Morello may be imported before `Ours.open`, which decides where from.
 """
 
+import dataclasses
 import importlib
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,16 +24,22 @@ class Ours(Backend):
     Args:
         root: the checkout to import Morello from.
         db: the database of what was searched before; ``none`` for none.
+        native: "yes" for the target of this machine, whatever vectors that has; else
+            its target without what is beyond AVX2.
     """
 
     name = "morello"
     open_forms = ("open",)
 
-    def __init__(self, threads: int, root: str = "", db: str = "none") -> None:
+    def __init__(
+        self, threads: int, root: str = "", db: str = "none", native: str = ""
+    ) -> None:
         super().__init__(threads)
+        self._native = native == "yes"
         self._root = root
         self._db = db
         self._morello: Any = None
+        self._target = ""
 
     def open(self) -> About:
         """Import Morello from its checkout.
@@ -48,9 +56,10 @@ class Ours(Backend):
         if Path(self._root).resolve() not in file.parents:
             raise MissingError(f"Morello was imported from {file}, not {self._root}")
         self._morello = morello
-        return About(
-            f"Morello {morello.__version__}", f"target {_target()}, no zmm", True
-        )
+        name, wide = _native_target() if self._native else _avx2_target()
+        self._target = name
+        said = f"target {name}" if wide else f"target {name}, no zmm"
+        return About(f"Morello {morello.__version__}", said, not wide)
 
     def ready(self, case: Case, data: Data) -> NativeReady:
         """Compile a kernel.
@@ -61,11 +70,13 @@ class Ours(Backend):
         errors = importlib.import_module("morello.errors")
         start = time.perf_counter()
         try:
-            kernel = self._morello.compile(case.spec, threads=self.threads, db=self._db)
+            kernel = self._morello.compile(
+                case.spec, threads=self.threads, db=self._db, target=self._target
+            )
         except errors.MorelloError as error:
             raise UnsupportedError(str(error).split("\n")[0]) from error
         spent = time.perf_counter() - start
-        if "%zmm" in kernel.asm:
+        if "%zmm" in kernel.asm and not self._native:
             raise UnsupportedError("its code has vectors of 512 bits, beyond AVX2")
         operands = Operands(case, data)
         if case.rhs == "open":
@@ -75,15 +86,34 @@ class Ours(Backend):
         return _native(kernel, operands, pointers, note)
 
 
-def _target() -> str:
-    """The name of the target that is compiled for; the oldest commits have only one."""
+def _native_target() -> tuple[str, bool]:
+    """The target that is compiled for, and whether its vectors are wider than AVX2's.
+
+    The oldest commits have only one.
+    """
     for module in ("morello.compiler.target_choice", "morello.target_choice"):
         try:
             choice = importlib.import_module(module)
         except ImportError:
             continue
-        return str(choice.chosen_target(None).name)
-    return "avx2"
+        target = choice.chosen_target(None)
+        return str(target.name), "avx512" in str(target.features)
+    return "avx2", False
+
+
+def _avx2_target() -> tuple[str, bool]:
+    """The target of this machine, or of one like it that has nothing beyond AVX2."""
+    name, _ = _native_target()
+    try:
+        native = importlib.import_module("morello.machine.native")
+        here = importlib.import_module("morello.machine.host").host()
+    except ImportError:
+        return name, False
+    if "MORELLO_TARGET" in os.environ:
+        return name, False
+    kept = {f for f in here.features if not f.startswith(("avx512", "avxvnni"))}
+    less = dataclasses.replace(here, features=frozenset(kept))
+    return str(native.native_target(less).name), False
 
 
 def _packed(kernel: Any, rhs: Array, case: Case) -> Array:
@@ -111,7 +141,7 @@ def _native(
     return NativeReady(operands, function, arguments, 1, note, kept)
 
 
-def command(threads: int, root: Path, db: str) -> Command:
+def command(threads: int, root: Path, db: str, native: bool = False) -> Command:
     """How Morello of a checkout is started, in this interpreter."""
-    options = (("root", str(root)), ("db", db))
+    options = (("root", str(root)), ("db", db), ("native", "yes" if native else ""))
     return Command("benchmarks.harness.ours:Ours", threads, options)

@@ -1,4 +1,4 @@
-"""The loops that roofs are measured with, as LLVM IR for AVX2.
+"""The loops that roofs are measured with, as LLVM IR for AVX2, or for AVX-512.
 
 Each holds 12 vectors in registers that depend on themselves only: more than latency
 times throughput of the instructions needs on today's cores.
@@ -82,9 +82,41 @@ it is named with the saturating ``vpaddsw``.
 """
 
 
-def arithmetic_text(name: str) -> str:
+_DOT = (
+    "%out{i} = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512"
+    "(<16 x i32> %acc{i}, <64 x i8> %a, <64 x i8> %b)"
+)
+
+WIDE = {
+    "fma f32": Arithmetic(
+        "<16 x float>",
+        "%out{i} = call <16 x float> @llvm.fma.v16f32"
+        "(<16 x float> %x, <16 x float> %y, <16 x float> %acc{i})",
+        32,
+    ),
+    "vpmulld s32": Arithmetic(
+        "<16 x i32>",
+        _multiply("vpmulld", "%m{i}", "%x", "%y")
+        .replace("<8", "<16")
+        .replace("=x,x,x", "=v,v,v")
+        + "\n  %out{i} = add <16 x i32> %m{i}, %acc{i}",
+        32,
+    ),
+    **dict.fromkeys(
+        (name for name in ARITHMETIC if name.startswith("vpmadd")),
+        Arithmetic("<16 x i32>", _DOT, 128),
+    ),
+}
+"""The same of AVX-512 with VNNI: whatever multiplies bytes with AVX2, ``vpdpbusd``
+does."""
+
+WIDE_CPU = ("x86-64-v4", "+avx512vnni")
+"""The CPU and the features of `WIDE`."""
+
+
+def arithmetic_text(name: str, wide: bool = False) -> str:
     """``void loop(i64 trips, ptr in, ptr out)``: ``in`` has two vectors."""
-    loop = ARITHMETIC[name]
+    loop = (WIDE if wide else ARITHMETIC)[name]
     vector, chains = loop.type, range(_CHAINS)
     add = "fadd" if "float" in vector else "add"
     starts = [f"  %s0 = {add} {vector} %x, %y"]
@@ -100,15 +132,22 @@ def arithmetic_text(name: str) -> str:
         for i in chains[1:]
     ]
     newline = "\n"
+    casts = "".join(
+        f"  %{to} = bitcast {vector} %{of} to <64 x i8>\n"
+        for to, of in (("a", "x"), ("b", "y"))
+        if wide
+    )
     return f"""
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x i16> @llvm.sadd.sat.v16i16(<16 x i16>, <16 x i16>)
+declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8>)
 define void @loop(i64 %trips, ptr %in, ptr %to) {{
 entry:
   %x = load {vector}, ptr %in, align 1
-  %next = getelementptr i8, ptr %in, i64 32
+  %next = getelementptr i8, ptr %in, i64 {64 if wide else 32}
   %y = load {vector}, ptr %next, align 1
-{newline.join(starts)}
+{casts}{newline.join(starts)}
   br label %loop
 loop:
   %trip = phi i64 [ 0, %entry ], [ %trip1, %loop ]
@@ -125,9 +164,9 @@ exit:
 """
 
 
-def operations(name: str) -> int:
+def operations(name: str, wide: bool = False) -> int:
     """Of one trip of `arithmetic_text`."""
-    return _CHAINS * ARITHMETIC[name].operations
+    return _CHAINS * (WIDE if wide else ARITHMETIC)[name].operations
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The roofs of the machine, measured: ``python -m benchmarks.harness.roofs THREADS``.
+"""The roofs of the machine: ``python -m benchmarks.harness.roofs THREADS [native]``.
 
 A process like a contender's, which answers two requests, each with 10^9 a second: of
 the best call, and of all calls together, as a contender's sample is a mean:
@@ -7,7 +7,8 @@ the best call, and of all calls together, as a contender's sample is a mean:
 - ``read``: bytes of so many bytes of memory read again and again, each thread with a
   part of its own.
 
-Loops are compiled by Morello's own compiler of LLVM IR, for the CPU that targets name.
+Loops are compiled by Morello's own compiler of LLVM IR, for AVX2; with ``native``
+arithmetic is that of AVX-512, where the CPU has it.
 """
 
 import ctypes
@@ -27,11 +28,13 @@ from benchmarks.harness.case import Array, aligned
 from benchmarks.harness.process import cores
 from benchmarks.harness.roof_loops import (
     READINGS,
+    WIDE_CPU,
     Reading,
     arithmetic_text,
     operations,
 )
 from benchmarks.harness.worker import answers_pipe, serve, settling_calls
+from morello.machine.host import missing_features
 from morello.runtime.engine import Engine, compile_llvm
 
 _CPU = "haswell"
@@ -59,8 +62,9 @@ class Rate:
 class Roofs:
     """The worker: answers requests, keeps loops and memory."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, native: bool = False) -> None:
         self._threads = threads
+        self._wide = native and not missing_features(*WIDE_CPU)
         self._cores = cores(threads)
         self._memory: list[Array] = []
         self._rates: dict[int, dict[Reading, float]] = {}
@@ -78,15 +82,15 @@ class Roofs:
 
     def arithmetic(self, name: str, seconds: float) -> "Rate":
         """10^9 operations a second of all threads together."""
-        loop = _arithmetic(name)
+        loop = _arithmetic(name, self._wide)
         element = np.float32 if name.endswith("f32") else np.int32
-        values, out = np.ones(16, element), np.zeros(16 * self._threads, np.int32)
+        values, out = np.ones(32, element), np.zeros(16 * self._threads, np.int32)
         start, to = int(values.ctypes.data), int(out.ctypes.data)
 
         def call(thread: int) -> None:
             loop(_TRIPS, start, to + 64 * thread)
 
-        return self._rate(call, operations(name) * _TRIPS, seconds)
+        return self._rate(call, operations(name, self._wide) * _TRIPS, seconds)
 
     def read(self, nbytes: int, seconds: float) -> "Rate":
         """10^9 bytes a second of all threads together.
@@ -179,9 +183,11 @@ def _elapsed(call: Callable[[int], None]) -> float:
 
 
 @functools.cache
-def _arithmetic(name: str) -> Callable[..., None]:
+def _arithmetic(name: str, wide: bool) -> Callable[..., None]:
     lb.initialize_native_asmparser()  # the loops name their instructions
-    return _function(compile_llvm(arithmetic_text(name), cpu=_CPU), 0)
+    cpu, features = WIDE_CPU if wide else (_CPU, "")
+    text = arithmetic_text(name, wide)
+    return _function(compile_llvm(text, cpu=cpu, features=features), 0)
 
 
 @functools.cache
@@ -204,7 +210,7 @@ def _function(engine: Engine, integers: int) -> Callable[..., None]:
 
 def main(argv: list[str]) -> int:
     """Serve on standard input and output."""
-    serve(Roofs(int(argv[0])), sys.stdin, answers_pipe())
+    serve(Roofs(int(argv[0]), "native" in argv[1:]), sys.stdin, answers_pipe())
     return 0
 
 

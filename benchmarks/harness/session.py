@@ -59,6 +59,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """The folder that records are written to."""
     parser.add_argument(
+        "--native",
+        action="store_true",
+        help="everybody uses what the CPU has, AVX-512 too (default: held to AVX2)",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         type=Path,
@@ -120,9 +125,10 @@ class Contenders:
             process.close()
 
 
-def roofs_command(threads: int) -> Process:
-    """The process that measures roofs."""
+def roofs_command(threads: int, native: bool = False) -> Process:
+    """The process that measures roofs: of AVX2, or of what the CPU has."""
     words = (sys.executable, "-m", "benchmarks.harness.roofs", str(threads))
+    words = (*words, *(["native"] if native else []))
     return Process(Command("", threads, line=words))
 
 
@@ -165,10 +171,10 @@ def run(
     """Measure all cases and print the record; 0, or 1 if a Morello is missing."""
     older = _older(name, options)
     page = ""
-    roofs = roofs_command(options.threads)
+    roofs = roofs_command(options.threads, options.native)
     try:
         with contenders(commands) as field:
-            known = _machine_roofs(options.threads)
+            known = _machine_roofs(options.threads, options.native)
             plan = plan_of(options)
             rows = []
             for case in cases:
@@ -202,11 +208,11 @@ def _older(name: str, options: argparse.Namespace) -> Record | None:
     return Record.load(path) if path.exists() else None
 
 
-def _machine_roofs(threads: int) -> dict[str, dict[str, float]]:
+def _machine_roofs(threads: int, native: bool) -> dict[str, dict[str, float]]:
     """By name, then for one core and for as many as there are threads."""
     found: dict[str, dict[str, float]] = {}
     for count in sorted({1, min(threads, len(os.sched_getaffinity(0)))}):
-        process = roofs_command(count)
+        process = roofs_command(count, native)
         try:
             rates = machine_roofs(process, count, 4e-3)
         finally:

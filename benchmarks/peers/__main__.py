@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         wanted = cases(options.what)
         with _checkout(options.commit) as (root, commit):
-            ours = command(options.threads, root, options.db)
+            ours = command(options.threads, root, options.db, options.native)
             if options.search:
                 return search({MORELLO: ours}, wanted)
             contenders = {MORELLO: ours, **_peers(options)}
@@ -51,7 +51,7 @@ def _checkout(revision: str) -> Iterator[tuple[Path, str]]:
 
 def _peers(options: argparse.Namespace) -> dict[str, Command | MissingError]:
     """How each peer that is wanted is started, or why it cannot be."""
-    place = Place(options.folder, options.threads)
+    place = Place(options.folder, options.threads, options.native)
     found: dict[str, Command | MissingError] = {}
     for name in options.peers:
         try:
@@ -81,7 +81,7 @@ def _peer_names(text: str) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peers",
-        description="Time Morello beside other libraries, held to AVX2, in turns.",
+        description="Time Morello beside other libraries, in turns.",
         epilog=f"Suites: {', '.join(SUITES)}.",
     )
     parser.add_argument(

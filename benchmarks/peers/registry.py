@@ -1,4 +1,4 @@
-"""The peers by name: where each is looked for, and how it is held to AVX2."""
+"""The peers by name: where each is looked for, and how it is held to AVX2 if it is."""
 
 import dataclasses
 import os
@@ -17,10 +17,16 @@ class Place:
     Args:
         folder: holds a virtual environment for each peer that pip installs.
         threads: that a call may use.
+        native: whether they may use all that the CPU has, not only AVX2.
     """
 
     folder: Path
     threads: int
+    native: bool = False
+
+    def held(self, *limits: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+        """Variables that hold a peer to AVX2: none where it is not held."""
+        return () if self.native else limits
 
     def library(self, peer: str, name: str) -> Path:
         """A library that pip has put into the environment of a peer.
@@ -46,7 +52,7 @@ class Place:
 
 
 def _openblas(place: Place) -> Command:
-    limit = (("OPENBLAS_CORETYPE", "Haswell"),)
+    limit = place.held(("OPENBLAS_CORETYPE", "Haswell"))
     return Command("benchmarks.peers.blas:OpenBlas", place.threads, (), limit)
 
 
@@ -58,7 +64,7 @@ def _mkl(place: Place) -> Command:
         place.threads,
         (("library", str(library)),),
         (
-            ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
+            *place.held(("MKL_ENABLE_INSTRUCTIONS", "AVX2")),
             ("LD_PRELOAD", str(override)),
             ("LD_LIBRARY_PATH", str(library.parent)),
         ),
@@ -73,27 +79,30 @@ def _blis(place: Place) -> Command:
     if not paths:
         raise MissingError("libblis.so.4 is not installed")
     # BLIS 0.9 reads a number here, and takes a name for 0.
-    limit = (("BLIS_ARCH_TYPE", "6"), ("BLIS_NUM_THREADS", str(place.threads)))
+    limit = (
+        *place.held(("BLIS_ARCH_TYPE", "6")),
+        ("BLIS_NUM_THREADS", str(place.threads)),
+    )
     options = (("library", paths[0]),)
     return Command("benchmarks.peers.blas:Blis", place.threads, options, limit)
 
 
 def _libxsmm(place: Place) -> Command:
     library = build.libxsmm(place.folder / "built")
-    limit = (("LIBXSMM_TARGET", "hsw"),)
+    limit = place.held(("LIBXSMM_TARGET", "hsw"))
     options = (("library", str(library)),)
     return Command("benchmarks.peers.libxsmm:Libxsmm", place.threads, options, limit)
 
 
 def _onednn(place: Place) -> Command:
     library = place.library("onednn", "libdnnl.so.3")
-    limit = (("ONEDNN_MAX_CPU_ISA", "AVX2"),)
+    limit = place.held(("ONEDNN_MAX_CPU_ISA", "AVX2"))
     options = (("library", str(library)),)
     return Command("benchmarks.peers.onednn:OneDnn", place.threads, options, limit)
 
 
 def _torch(place: Place) -> Command:
-    limit = (
+    limit = place.held(
         ("ATEN_CPU_CAPABILITY", "avx2"),
         ("ONEDNN_MAX_CPU_ISA", "AVX2"),
         ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
@@ -103,6 +112,8 @@ def _torch(place: Place) -> Command:
 
 
 def _iree(place: Place) -> Command:
+    if place.native:
+        raise MissingError("it is compiled for haswell")
     backend = "benchmarks.peers.iree:Iree"
     return Command(backend, place.threads, (), (), place.python("iree"))
 

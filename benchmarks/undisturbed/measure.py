@@ -14,7 +14,7 @@ import morello
 from benchmarks.cost_model.statistics import ratios
 from benchmarks.harness.case import Case
 from benchmarks.harness.results import arithmetic_roof
-from benchmarks.harness.roof_loops import arithmetic_text, operations
+from benchmarks.harness.roof_loops import WIDE_CPU, arithmetic_text, operations
 from morello.calibration.timing import Program, Stopwatch, Time
 from morello.calibration.turns import one_round
 from morello.errors import SearchError
@@ -42,15 +42,18 @@ class RoofLoop:
 
     Args:
         name: one of `benchmarks.harness.roof_loops.ARITHMETIC`.
+        wide: whether it is the loop of AVX-512.
     """
 
     workspace_bytes = 0
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, wide: bool = False) -> None:
         lb.initialize_native_asmparser()  # the loops name their instructions
-        self._engine = compile_llvm(arithmetic_text(name) + _CALL, cpu=_CPU)
+        cpu, features = WIDE_CPU if wide else (_CPU, "")
+        text = arithmetic_text(name, wide) + _CALL
+        self._engine = compile_llvm(text, cpu=cpu, features=features)
         self.address = self._engine.address("roof")
-        self.operations = operations(name) * _TRIPS
+        self.operations = operations(name, wide) * _TRIPS
         """Of a call: multiplications and additions."""
 
 
@@ -127,7 +130,8 @@ def measure(
         OSError: the lock cannot be taken.
     """
     spec, impl = found
-    roof = RoofLoop(arithmetic_roof(case))
+    wide = target.isa.vector_bytes * 8 > 256
+    roof = RoofLoop(arithmetic_roof(case), wide)
     codes = roof, Program(spec, impl, target)
     pairs: list[Sequence[Time]] = [
         one_round(spec, codes, watch, lock) for _ in range(rounds)

@@ -162,3 +162,31 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, array<f16: 1.0>, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }
+
+// -----
+
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#s3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, false, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @rows_apart(%a: memref<1x6x4xf32, strided<[48, 8, 1]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  "morello.matmul"(%a, %b, %c) {accum = false, leading = array<i64: 8, 0, 0>, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#s3, #g3, #g3]} : (memref<1x6x4xf32, strided<[48, 8, 1]>>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}
+
+func.func @rows_elsewhere(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  // expected-error@+1 {{operand 'lhs' is memref<1x6x4xf32>, but its leading dimension is 8; use memref<1x6x4xf32, strided<[48, 8, 1]>>}}
+  "morello.matmul"(%a, %b, %c) {accum = false, leading = array<i64: 8, 0, 0>, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#s3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
+  // expected-error@+1 {{'leading' is 8 : i64; write leading = array<i64: …>, one for each operand, 0 for none}}
+  "morello.matmul"(%a, %b, %c) {accum = false, leading = 8 : i64, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
+  return
+}

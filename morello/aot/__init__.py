@@ -4,7 +4,7 @@
 `Library.save` writes it as an object, assembly, LLVM IR or the header that goes with
 them. `c_names.py` says which names will do, `entry_points.py` writes the functions
 around the kernel as LLVM IR, `cpu_check.py` the CPU check, `header.py` the
-header.
+header; `variants.py` makes one library of kernels for several CPUs.
 
 Invariants: the kernel is the same code that runs in this process; nothing of it runs
 before the CPU is checked; an object needs only the features that its header names.

@@ -43,24 +43,23 @@ class Interface:
         name: of the checked function.
         spec: the Spec, as text.
         meaning: the same in a sentence.
-        target: the name of the target.
         parameters: of the kernel, inputs first.
         shapes: of the operands, in the order of their logical dimensions.
         layouts: how the operands lie in memory, as text.
         workspace_bytes: 0 where the kernel takes no workspace.
-        features: that the kernel needs, sorted.
+        variants: of each kernel the target and the features that it needs, the first
+            choice first.
         threads: the most that a call uses.
     """
 
     name: str
     spec: str
     meaning: str
-    target: str
     parameters: tuple[Parameter, ...]
     shapes: tuple[tuple[int, ...], ...]
     layouts: tuple[str, ...]
     workspace_bytes: int
-    features: tuple[str, ...]
+    variants: tuple[tuple[str, tuple[str, ...]], ...]
     threads: int
 
 
@@ -112,12 +111,18 @@ def _argument_notes(interface: Interface) -> str:
         text = f"{parameter.name}: {role} {_product(shape)} {parameter.dtype.name}"
         if parameter.dtype.name == "bfloat16":
             text += " (each the upper half of a float)"
+        gaps = "row-major without gaps"
+        if parameter.strides:
+            gaps = (
+                f"rows {parameter.strides[-2]} elements apart, of which the gaps are "
+                "neither read nor written"
+            )
         if parameter.shape in (shape, *parameter.alternatives):
-            text += ", row-major without gaps"
+            text += f", {gaps}"
         else:
             text += (
                 f" in the layout {layout}: memory holds {_product(parameter.shape)} "
-                "elements, row-major without gaps"
+                f"elements, {gaps}"
             )
         text += f"; {parameter.nbytes} bytes, aligned to {parameter.dtype.itemsize}."
         notes.append(_paragraph(text, "     "))
@@ -143,10 +148,22 @@ def _linking(interface: Interface) -> str:
     )
 
 
+def _features(interface: Interface) -> str:
+    """What the CPU must have, and what it runs."""
+    *others, (_, least) = interface.variants
+    found = [_paragraph(f"It needs a CPU with {', '.join(least)}.")]
+    for target, features in others:
+        more = [feature for feature in features if feature not in least]
+        found.append(
+            _paragraph(f"With {', '.join(more)}, too, it runs the code for {target}.")
+        )
+    return "\n".join(found)
+
+
 def _comment(interface: Interface) -> str:
-    features = _paragraph(f"It needs a CPU with {', '.join(interface.features)}.")
+    targets = " and ".join(target for target, _ in interface.variants)
     return f"""\
-/* {interface.spec}, compiled by Morello {__version__} for {interface.target}.
+/* {interface.spec}, compiled by Morello {__version__} for {targets}.
 
 {_paragraph(interface.meaning)}
 
@@ -157,7 +174,7 @@ def _comment(interface: Interface) -> str:
 
 {_paragraph(_linking(interface))}
 
-{features}
+{_features(interface)}
 */"""
 
 
@@ -171,6 +188,9 @@ def _defines(interface: Interface) -> str:
     for parameter in interface.parameters:
         count = parameter.nbytes // parameter.dtype.itemsize
         lines.append(f"#define {prefix}_{parameter.name.upper()}_ELEMENTS {count}")
+        if parameter.strides:
+            macro = f"{prefix}_{parameter.name.upper()}_LEADING_DIMENSION"
+            lines.append(f"#define {macro} {parameter.strides[-2]}")
     lines.append(f"#define {prefix}_WORKSPACE_BYTES {interface.workspace_bytes}")
     lines.append(f"#define {prefix}_WORKSPACE_ALIGNMENT {ALIGNMENT}")
     return "\n".join(lines)

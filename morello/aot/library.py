@@ -42,12 +42,24 @@ class Library:
         check_c_name(self.name)
 
     @property
-    def _features(self) -> str:
+    def features(self) -> str:
+        """The features of its target as LLVM spells them."""
         return ",".join(f"+{feature}" for feature in self.stages.target.features)
 
     @property
-    def _required(self) -> frozenset[str]:
-        return required_features(self.stages.target.cpu, self._features)
+    def required(self) -> frozenset[str]:
+        """The CPU features that the kernel needs."""
+        return required_features(self.stages.target.cpu, self.features)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Of the workspace; 0 if it takes none."""
+        return self.stages.workspace_bytes
+
+    @property
+    def variants(self) -> tuple["Library", ...]:
+        """The kernels that it holds."""
+        return (self,)
 
     @cached_property
     def _compiled(self) -> Compiled:
@@ -55,10 +67,10 @@ class Library:
         kernel = rename(stages.llvm, stages.name, unchecked_name(self.name))
         kernel = name_module(kernel, self.name)
         around = entry_points(
-            self.name, self.parameters, stages.workspace_bytes, self._required
+            self.name, self.parameters, stages.workspace_bytes, self.required
         )
         return compile_for_linker(
-            kernel, around, cpu=stages.target.cpu, features=self._features
+            kernel, around, cpu=stages.target.cpu, features=self.features
         )
 
     @property
@@ -86,13 +98,15 @@ class Library:
                 self.name,
                 print_spec(serial, target.limits),
                 summary(type(spec.kind)),
-                target.name,
                 self.parameters,
                 tuple(spec.shape(i) for i in range(len(spec.tensors))),
                 tuple(str(tensor.layout) for tensor in spec.tensors),
-                self.stages.workspace_bytes,
-                tuple(sorted(self._required)),
-                self.stages.threads,
+                self.workspace_bytes,
+                tuple(
+                    (one.stages.target.name, tuple(sorted(one.required)))
+                    for one in self.variants
+                ),
+                max(one.stages.threads for one in self.variants),
             )
         )
 

@@ -80,7 +80,7 @@ def calibrate(
     """
     watch = Stopwatch(plan.seconds)
     with one_core(), turn(plan.lock):
-        probed = probe(watch)
+        probed = probe(watch, target.isa)
     within = bounds(target, probed)
     sample = _Sample()
     sample.add(target, in_turns(specs, target, plan, None, show), 1.0)

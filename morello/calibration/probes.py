@@ -15,6 +15,7 @@ import numpy as np
 from morello.calibration.reprice import FITTED, cost_of
 from morello.calibration.timing import Stopwatch
 from morello.machine import Target
+from morello.machine.isa import Isa, Op
 from morello.runtime.engine import compile_llvm
 
 Bounds = Mapping[str, tuple[int, int]]
@@ -32,10 +33,12 @@ class Probe:
 
     Args:
         coefficient: what it measures.
-        text: the instruction; ``{i}`` is a register, ``{at}`` a place in memory.
+        text: the instruction; ``{r}`` is what registers are called but for their
+            number, ``{i}`` a number, ``{at}`` a place in memory.
         count: how often it stands in the loop.
         ops: instructions in ``text``.
         chain: whether each waits for the one before.
+        needs: what not every instruction set has.
     """
 
     coefficient: str
@@ -43,40 +46,61 @@ class Probe:
     count: int = 12
     ops: int = 1
     chain: bool = False
+    needs: Op = Op.FMA
 
-    @property
-    def code(self) -> str:
+    def code(self, isa: Isa) -> str:
         """The body of the loop."""
         return r"\0A".join(
-            self.text.format(i=0 if self.chain else i, at=f"{32 * (i % 8)}($0)")
+            self.text.format(
+                r="%zmm" if isa.vector_bytes == 64 else "%ymm",
+                i=0 if self.chain else i,
+                at=f"{isa.vector_bytes * (i % 8)}($0)",
+            )
             for i in range(self.count)
         )
 
 
-_MAXIMUM = r"vmaxps %ymm15, IN, %ymm{i}\0Avorps %ymm15, %ymm{i}, %ymm{i}"
+_MAXIMUM = r"vmaxps {r}15, IN, {r}{i}\0Avorps {r}15, {r}{i}, {r}{i}"
 """A comparison and a bitwise operation."""
 
-PROBES = (
-    Probe("fma", "vfmadd231ps %ymm15, %ymm14, %ymm{i}"),
-    Probe("fma_latency", "vfmadd231ps %ymm15, %ymm14, %ymm{i}", chain=True),
-    Probe(
-        "multiply_add_int",
-        r"vpmulld %ymm15, %ymm14, %ymm13\0Avpaddd %ymm13, "
-        "%ymm{i}, %ymm{i}",
-    ),
-    Probe("load", "vmovups {at}, %ymm{i}"),
-    Probe("store", "vmovups %ymm{i}, {at}"),
-    Probe("masked_load", "vmaskmovps {at}, %ymm15, %ymm{i}"),
-    Probe("shuffle", "vshufps $$27, %ymm15, %ymm14, %ymm{i}"),
-    Probe("vector_op", _MAXIMUM.replace("IN", "%ymm14"), ops=2),
-    Probe("vector_op_latency", _MAXIMUM.replace("IN", "%ymm{i}"), ops=2, chain=True),
-)
-"""The coefficients that a loop of one instruction shows."""
+
+def probes(isa: Isa) -> tuple[Probe, ...]:
+    """The coefficients that a loop of one instruction shows."""
+    masked = "vmaskmovps {at}, {r}15, {r}{i}"
+    if isa.mask_registers:
+        masked = "vmovups {at}, {r}{i} {{%k1}} {{z}}"
+    found = (
+        Probe("fma", "vfmadd231ps {r}15, {r}14, {r}{i}"),
+        Probe("fma_latency", "vfmadd231ps {r}15, {r}14, {r}{i}", chain=True),
+        Probe(
+            "multiply_add_int",
+            r"vpmulld {r}15, {r}14, {r}13\0Avpaddd {r}13, {r}{i}, {r}{i}",
+        ),
+        Probe("load", "vmovups {at}, {r}{i}"),
+        Probe("store", "vmovups {r}{i}, {at}"),
+        Probe("masked_load", masked),
+        Probe("shuffle", "vshufps $$27, {r}15, {r}14, {r}{i}"),
+        Probe("vector_op", _MAXIMUM.replace("IN", "{r}14"), ops=2),
+        Probe("vector_op_latency", _MAXIMUM.replace("IN", "{r}{i}"), ops=2, chain=True),
+        Probe("dot", "vpdpbusd {r}15, {r}14, {r}{i}", needs=Op.DOT4),
+        Probe(
+            "dot_latency", "vpdpbusd {r}15, {r}14, {r}{i}", chain=True, needs=Op.DOT4
+        ),
+        Probe("dot_bf16", "vdpbf16ps {r}15, {r}14, {r}{i}", needs=Op.DOT2_BF16),
+        Probe(
+            "dot_bf16_latency",
+            "vdpbf16ps {r}15, {r}14, {r}{i}",
+            chain=True,
+            needs=Op.DOT2_BF16,
+        ),
+    )
+    return tuple(probe for probe in found if isa.has(probe.needs))
+
 
 _CLOBBERS = ",".join(f"~{{xmm{i}}}" for i in range(16))
 
 LEAST, MOST = 0.95, 2.0
-"""A coefficient of `PROBES` is from so many to so many times what was measured: no
+"""A coefficient of `probes` is from so many to so many times what was measured: no
 less but for the error of the measurement; more since real code has the instruction
 among others."""
 
@@ -102,16 +126,17 @@ def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
     return found
 
 
-def probe(watch: Stopwatch) -> dict[str, float]:
-    """Millicycles of each instruction of `PROBES`."""
-    text = "\n".join(_function(p) for p in PROBES)
-    engine = compile_llvm(text, cpu="haswell")
+def probe(watch: Stopwatch, isa: Isa) -> dict[str, float]:
+    """Millicycles of each instruction of `probes`."""
+    text = "\n".join(_function(p, isa) for p in probes(isa))
+    features = ",".join(f"+{feature}" for feature in isa.features)
+    engine = compile_llvm(text, cpu=isa.cpu, features=features)
     memory = np.zeros(_BYTES + 64, np.uint8)
     address = int(memory.ctypes.data)
     address += -address % 64
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
     found = {}
-    for p in PROBES:
+    for p in probes(isa):
         call = kind(engine.address(f"probe_{p.coefficient}"))
         best = np.inf
         for _ in range(_SAMPLES):
@@ -123,7 +148,7 @@ def probe(watch: Stopwatch) -> dict[str, float]:
     return found
 
 
-def _function(p: Probe) -> str:
+def _function(p: Probe, isa: Isa) -> str:
     """A loop that begins with zeros: whatever is in the registers may be denormal
     numbers, for which some cores take a hundred cycles."""
     return f"""
@@ -133,7 +158,7 @@ entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  call void asm sideeffect "{p.code}", "r,{_CLOBBERS},~{{memory}}"(ptr %p)
+  call void asm sideeffect "{p.code(isa)}", "r,{_CLOBBERS},~{{memory}}"(ptr %p)
   %next = add i64 %i, 1
   %done = icmp uge i64 %next, %n
   br i1 %done, label %exit, label %loop

@@ -32,7 +32,9 @@ class Kernel:
 
     Calling it: ``kernel(a, b)`` returns a new output, ``kernel(a, b, out=c)`` fills
     ``c``. Arguments are C-contiguous arrays of the operands' physical shapes, without
-    the batch where it may be left out and is 1. A call releases the GIL, and many
+    the batch where it may be left out and is 1; rows of an operand with a leading
+    dimension are so far apart. Where the layout is a transpose, views in logical order
+    (``w.T``) are taken too. A call releases the GIL, and many
     threads may call one kernel at a time.
 
     A kernel can be pickled: it travels to other processes, with its machine code. A
@@ -216,7 +218,8 @@ class Kernel:
         self.library(name).save(path)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.text} for {self.target.name}>"
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"<kernel {self.text} for {self.target.name}, {threads}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = Parts(self._stages, self._engine.compiled, self.times, self._settled)
@@ -262,6 +265,7 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
         shape = spec.physical_shape(index)
         optional = spec.kind.optional_dims
         drops = range(1, optional + 1) if optional and shape[0] == 1 else ()
+        has_leading = bool(spec.leading and spec.leading[index])
         found.append(
             Parameter(
                 operand.name,
@@ -270,6 +274,25 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
                 tuple(shape[count:] for count in drops),
                 operand.is_written,
                 operand.is_written and operand.is_read,
+                spec.strides(index) if has_leading else (),
+                _logical_views(spec, index),
             )
         )
     return tuple(found)
+
+
+def _logical_views(
+    spec: Spec, index: int
+) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+    """The shapes and strides, in elements, of an operand in logical order.
+
+    None where it lies so anyway, or where packs leave it without strides.
+    """
+    layout = spec.tensors[index].layout
+    if layout.is_row_major or layout.is_packed:
+        return ()
+    shape = spec.shape(index)
+    steps = dict(zip((d.dim for d in layout.dims), spec.strides(index), strict=True))
+    strides = tuple(steps[axis] for axis in range(len(shape)))
+    optional = spec.kind.optional_dims if shape[0] == 1 else 0
+    return tuple((shape[n:], strides[n:]) for n in range(optional + 1))

@@ -64,6 +64,4 @@ def _logical(spec: Spec, index: int) -> Parameter:
         spec.dtypes[index].numpy,
         shape,
         tuple(shape[n:] for n in left_out),
-        False,
-        False,
     )

@@ -41,6 +41,8 @@ SEQUENTIAL_USES = 2
 
 _UNITS: Mapping[str, str] = {
     "fma": "multiply",
+    "dot": "multiply",
+    "dot_bf16": "multiply",
     "multiply_add_int": "multiply",
     "load": "load",
     "masked_load": "load",
@@ -179,6 +181,8 @@ class AffineCostModel(CostModel):
         units: dict[str, Ints] = {}
         for op, count in phase.ops.items():
             unit = _UNITS[op]
+            if unit == "vector" and self.target.shared_ports:
+                unit = "multiply"
             units[unit] = units.get(unit, 0) + count * getattr(self._ops, op)
         chain: Ints = 0
         for op, count in phase.chain.items():

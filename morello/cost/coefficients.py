@@ -107,6 +107,14 @@ class OpCosts:
     """From one such operation to the next that needs its result."""
     scalar: int
     """One scalar element moved or computed on its own."""
+    dot: int = 500
+    """A vector of products of bytes, four of which are added to a sum at once."""
+    dot_latency: int = 5000
+    """From one of them to the next that needs its result."""
+    dot_bf16: int = 500
+    """The same of bf16, two of which are added to a sum."""
+    dot_bf16_latency: int = 6000
+    """From one of them to the next that needs its result."""
 
 
 def names(*costs: type) -> tuple[str, ...]:

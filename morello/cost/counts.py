@@ -14,6 +14,8 @@ from morello.spec.frame import Ints
 
 Op = Literal[
     "fma",
+    "dot",
+    "dot_bf16",
     "multiply_add_int",
     "load",
     "store",

@@ -117,4 +117,5 @@ def _row_bytes(goal: Spec, operand: int) -> int:
     *outer, inner = goal.physical_shape(operand)
     if tensor.level is Level.VRF or tensor.layout.is_packed or math.prod(outer) == 1:
         return 0
-    return inner * tensor.dtype.itemsize
+    leading = goal.leading[operand] if goal.leading else 0
+    return (leading or inner) * tensor.dtype.itemsize

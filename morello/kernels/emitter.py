@@ -203,6 +203,11 @@ class Emitter(ABC):
         """
 
     @abstractmethod
+    def dot_add(self, op: Op, total: Value, a: Value, b: Value) -> Value:
+        """Neighbouring lanes multiplied and added to sums, as `Op.DOT4` and its like
+        say."""
+
+    @abstractmethod
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """The same vectors, which nothing uses before all of them are computed.
 

@@ -27,7 +27,7 @@ from morello.kernels.predicates import (
     within_pack,
 )
 from morello.kernels.template import Kernel, wanted_forms
-from morello.kernels.vectors import piece_count, tail_of, vectors_of
+from morello.kernels.vectors import end_count, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
@@ -146,15 +146,16 @@ class GemmTile(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Registers for all that lives in the loop; panels are not crossed."""
         _, m, _, n = frame.sizes
-        sums = m * vectors_of(n, self.isa.lanes(Dtype.F32))
+        lanes = self.isa.lanes(Dtype.F32)
+        sums = m * vectors_of(n, lanes)
         return (
             *loop_conditions(frame, self.isa),
             *within_pack(frame, 2, 1),
             *within_pack(frame, 2, 2),
             Condition(
                 frame.limits.vrf >= sums + working_registers(frame, self.isa),
-                "needs free registers for m * ceil(n / 8) sums, a row of rhs and a "
-                "factor: tile m or n smaller",
+                f"needs free registers for m * ceil(n / {lanes}) sums, a row of rhs "
+                "and a factor: tile m or n smaller",
             ),
         )
 
@@ -174,7 +175,7 @@ def tile_phase(frame: Frame, isa: Isa) -> Phase:
     _, m, _, n = frame.sizes
     lanes = isa.lanes(Dtype.F32)
     tail = tail_of(n, lanes)
-    stores = piece_count(n % lanes, lanes)
+    stores = end_count(n, lanes, isa.stores_masked(Dtype.F32))
     extra: Ops = {
         "store": m * (n // lanes + stores),
         "shuffle": m * (stores - tail),

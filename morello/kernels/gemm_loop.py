@@ -63,7 +63,8 @@ def working_registers(frame: Frame, isa: Isa) -> Ints:
 def loop_conditions(frame: Frame, isa: Isa) -> tuple[Condition, ...]:
     """Everything that lives in the loop has a register; panels are not crossed."""
     _, m, k, n = frame.sizes
-    vectors = vectors_of(n, isa.lanes(frame.key.tensors[2].dtype))
+    lanes = isa.lanes(frame.key.tensors[2].dtype)
+    vectors = vectors_of(n, lanes)
     return (
         size_is_one(frame, 0),
         *_no_groups(frame, k),
@@ -71,8 +72,8 @@ def loop_conditions(frame: Frame, isa: Isa) -> tuple[Condition, ...]:
         *within_pack(frame, 1, 2),
         Condition(
             m * vectors + working_registers(frame, isa) <= isa.registers,
-            "needs registers for m * ceil(n / 8) sums, a row of rhs, a factor and a "
-            f"mask, in all {isa.registers}: tile m or n smaller",
+            f"needs registers for m * ceil(n / {lanes}) sums, a row of rhs, a factor "
+            f"and a mask, in all {isa.registers}: tile m or n smaller",
         ),
     )
 

@@ -183,7 +183,8 @@ def _passes(frame: Frame, steps: Ints, isa: Isa, rows: int) -> tuple[Phase, ...]
     """``steps`` steps of columns, at least two, in passes over out.
 
     A sum goes through memory from a pass to the next: four latencies. A single row
-    waits for its lines; the sums of several hide most of that.
+    waits for its lines; the sums of several hide most of that. Lines of out that go
+    back hide behind arithmetic where it takes two vectors a line.
     """
     _, m, k, _ = frame.sizes
     op = multiply_add_of(frame.key.dtypes[2])
@@ -205,7 +206,7 @@ def _passes(frame: Frame, steps: Ints, isa: Isa, rows: int) -> tuple[Phase, ...]
             Lines(1, lines * one, Access.DEMAND),
             Lines(1, lines * (m > 1), Access.OVERLAPPED, rows=m + rows, hidden=False),
             Lines(2, fetched * m * steps, Access.OVERLAPPED),
-            Lines(2, passes * m * steps, Access.STORED),
+            Lines(2, passes * m * steps, Access.STORED, hidden=isa.line_vectors > 1),
         ),
     )
     columns = vectors * isa.lanes(frame.key.dtypes[1])

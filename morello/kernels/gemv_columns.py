@@ -327,7 +327,7 @@ class Columns:
 
 @dataclasses.dataclass(frozen=True)
 class WidenedColumns(Columns):
-    """The same for rhs in bf16, 16 columns of it in a register.
+    """The same for rhs in bf16, twice as many columns of it in a register.
 
     Even and odd columns make vectors of their own, which are sums from zero on: when
     they are put together again they are added to out.
@@ -336,7 +336,7 @@ class WidenedColumns(Columns):
     @property
     def step(self) -> int:
         """A cache line of rhs."""
-        return 2 * self.unit
+        return self.emitter.isa.line_vectors * self.unit
 
     @property
     def unit(self) -> int:

@@ -1,4 +1,4 @@
-"""Integer GEMM on registers: products of groups of neighbours along k.
+"""GEMM of small numbers on registers: products of groups of neighbours along k.
 
 Both factors have neighbours along k together, in twos or fours: one instruction
 multiplies a group of lhs, in every lane, with groups of rhs and adds the products of
@@ -8,7 +8,8 @@ each group.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.cost.counts import OpCounts, Phase
+from morello.cost.counts import Op as CostOp
+from morello.cost.counts import OpCounts, Ops, Phase, add
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
     GROUPS,
@@ -24,18 +25,22 @@ from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
 from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
 _WORD = 4
 
+_ADDING: dict[Op, CostOp] = {Op.DOT4: "dot", Op.DOT2_BF16: "dot_bf16"}
+"""Instructions that add their products to a sum by themselves, and their costs."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class IntDot(Kernel):
-    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of small integers.
+    """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of small numbers.
 
     Sums wrap as the Spec has it. The last of a number of k that is no multiple of the
-    group is filled with zeros.
+    group is filled with zeros; of floats there is none, since what follows in rhs may
+    be no number.
     """
 
     dtypes: tuple[Dtype, Dtype, Dtype]
@@ -44,13 +49,16 @@ class IntDot(Kernel):
     """Neighbours along k that are taken together."""
     instructions: tuple[Op, ...]
     """What multiplies and adds the elements of a group: the first takes both factors,
-    each other one adds neighbours by multiplying with ones."""
+    each other one adds neighbours by multiplying with ones. One that adds to sums
+    stands alone."""
     columns: tuple[int, ...]
     """Vectors of sums of the panels that it asks for rhs in."""
     rows: tuple[int, ...] = ()
     """Rows of the panels that it asks for lhs in; if none, lhs is read as it lies."""
     saturating: bool = False
     """Whether the sum of a group is saturated to the dtype of out."""
+    flushing: bool = False
+    """Whether it takes denormals for zero."""
     alone: bool = False
     """Whether it takes no panels of rhs but those that it asks for."""
 
@@ -61,7 +69,7 @@ class IntDot(Kernel):
 
     def accepts(self, key: SpecKey) -> bool:
         """Its kind and dtypes; rhs in panels of groups, groups of lhs together."""
-        kind = Matmul(accum=True, saturating=self.saturating)
+        kind = Matmul(True, self.saturating, self.flushing)
         if key.kind != kind or key.dtypes != self.dtypes:
             return False
         lhs, rhs, out = key.tensors
@@ -86,6 +94,7 @@ class IntDot(Kernel):
                 k >= self.group,
                 f"takes {GROUPS[self.group]} along k: k < {self.group} has none",
             ),
+            *self._whole_groups(k),
             Condition(
                 m * vectors + working <= self.isa.registers,
                 f"needs registers for its sums, a row of rhs and {self._working} more, "
@@ -98,26 +107,33 @@ class IntDot(Kernel):
             ),
         )
 
+    def _whole_groups(self, k: Ints) -> tuple[Condition, ...]:
+        if not self.dtypes[2].is_float:
+            return ()
+        return (
+            Condition(
+                k % self.group == 0,
+                f"takes whole {GROUPS[self.group]} along k: split k so",
+            ),
+        )
+
     def op_counts(self, frame: Frame) -> OpCounts:
         """For each group products, sums and loads.
 
-        The sums are not in the multiplier's chain. Groups narrower than a word are
-        spread by a shuffle each.
+        Sums that instructions of their own add are not in the multiplier's chain.
+        Groups narrower than a word are spread by a shuffle each.
         """
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self._lanes)
         products = m * vectors
         spread = m if self.group * self.dtypes[0].itemsize < _WORD else 0
-        step = Phase(
-            {
-                "fma": len(self.instructions) * products,
-                "vector_op": products,
-                "shuffle": spread,
-                "load": m + vectors,
-            },
-            {"multiply_add_int": 1},
-            times=ceil_div(k, self.group),
-        )
+        loads: Ops = {"shuffle": spread, "load": m + vectors}
+        own: Ops = {"fma": len(self.instructions) * products, "vector_op": products}
+        chain: Ops = {"multiply_add_int": 1}
+        if self._adds:
+            cost = _ADDING[self.instructions[0]]
+            own, chain = {cost: products}, {cost: 1}
+        step = Phase(add(loads, own), chain, times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -166,6 +182,15 @@ class IntDot(Kernel):
                 emitter.load_group(lhs, (0, i, k), self.group, count, width)
                 for i in range(first, min(first + self._rows_together(len(runs)), rows))
             ]
+            if self._adds:
+                (op,) = self.instructions
+                chains = carried[len(sums) : len(sums) + len(factors) * len(row)]
+                pairs = [(factor, column) for factor in factors for column in row]
+                sums += [
+                    emitter.dot_add(op, chain, *pair)
+                    for chain, pair in zip(chains, pairs, strict=True)
+                ]
+                continue
             # Products of a row before their sums, which share the multipliers' ports.
             products: Sequence[Value] = [
                 self._product(emitter, factor, column)
@@ -198,10 +223,15 @@ class IntDot(Kernel):
         return 2 if vectors == 1 and len(self.instructions) > 1 else 1
 
     @property
+    def _adds(self) -> bool:
+        """Whether products go to their sum in one instruction."""
+        return self.instructions[0] in _ADDING
+
+    @property
     def _working(self) -> int:
         """Registers besides sums and a row of rhs: a group of lhs, a product, and the
         ones that products are multiplied by."""
-        return 1 + len(self.instructions)
+        return 1 if self._adds else 1 + len(self.instructions)
 
     @property
     def _lanes(self) -> int:
@@ -228,7 +258,10 @@ class IntDot(Kernel):
     def _computes(self, key: SpecKey) -> bool:
         """Whether it is a product of its kind, or becomes one that accumulates."""
         kind = key.kind
-        return isinstance(kind, Matmul) and kind.saturating is self.saturating
+        return isinstance(kind, Matmul) and (kind.saturating, kind.flushing) == (
+            self.saturating,
+            self.flushing,
+        )
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Panels of groups, where the other operands are, or can be, what it takes."""

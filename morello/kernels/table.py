@@ -4,6 +4,7 @@ A number that suits some CPUs is a parameter here, never a constant of a templat
 which kernels a CPU uses, its target says (`morello.machine`).
 """
 
+import dataclasses
 from collections.abc import Iterable
 
 from morello.kernels.gemm import GemmRegisters, GemmTile
@@ -28,7 +29,7 @@ from morello.kernels.scalar import Scalar
 from morello.kernels.template import Kernel
 from morello.kernels.transpose import Transpose, TransposePrefetch
 from morello.kernels.vector import VectorMap
-from morello.machine.isa import AVX2, Isa, Op
+from morello.machine.isa import AVX2, AVX2_VNNI, AVX512, AVX512_VNNI_BF16, Isa, Op
 from morello.spec import (
     Binary,
     Dtype,
@@ -45,13 +46,15 @@ from morello.spec.layout import LINE_BYTES
 
 
 def rows(isa: Isa) -> tuple[Kernel, ...]:
-    """The kernels that an instruction set has, in its vectors."""
+    """The kernels that every instruction set has, in its vectors."""
+    # Rows of tiles of three and of two vectors: sums, a row of rhs and a factor.
+    few, many = (4, 6) if isa.registers < 32 else (8, 12)
     return (
         GemmRegisters(
             "gemm_registers",
             isa,
             "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, over all of k.",
-            tiles=((6, 2), (4, 3)),
+            tiles=((many, 2), (few, 3)),
         ),
         GemmTile(
             "gemm_tile",
@@ -63,7 +66,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in "
             "L2.",
-            most_rows=6,
+            most_rows=many,
             # Pages of the first level of the TLB, of 4 KiB.
             most_lines=64 * 4096 // LINE_BYTES,
             alias_bytes=4096,
@@ -102,24 +105,12 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             # Golden Cove has 48 lines on their way from beyond L2 at a time.
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
-        GemvAxpy(
-            "gemv_axpy_streams",
-            isa,
-            "`gemv_axpy` of one row by 5 rows of rhs far from each other, without "
-            "prefetch.",
-            # Zen 3 reads one stream with 0.75 of the bandwidth of four to eight; of
-            # five, places are hardly ever a power of two apart.
-            streams=5,
-            prefetch=None,
-            rows=(1, 1),
-            scattered=True,
-        ),
         GemvAxpyBf16(
             "gemv_axpy_bf16",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], in f32, of rhs in bf16 "
             "from anywhere.",
-            panel=4,
+            panel=2 * isa.line_vectors,
             streams=8,
         ),
         GemvAxpyBf16Panels(
@@ -127,18 +118,9 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,0,n] = or += lhs[0,0,k] · rhs[0,k,n], in f32, of rhs in panels "
             "in memory.",
-            panel=4,
+            panel=2 * isa.line_vectors,
             # Two lines a row: what memory brings in some 200 ns.
             distance=48,
-        ),
-        GemvAxpyBf16Streams(
-            "gemv_axpy_bf16_streams",
-            isa,
-            "`gemv_axpy_bf16` of one row, by 5 rows or panels far from each other.",
-            panel=1,
-            streams=5,
-            # Widening takes so many instructions that Zen 3 sees 20 lines ahead.
-            prefetch=OwnRows(lines=80, to_l1=False),
         ),
         GemmOuter(
             "gemm_outer",
@@ -149,36 +131,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             # 8 to 64 lines are alike.
             distance=16,
         ),
-        GemvDot(
-            "gemv_dot",
-            isa,
-            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
-            "memory.",
-            streams=8,
-            prefetch=NextRows(),
-            far=False,
-        ),
-        GemvDot(
-            "gemv_dot_prefetch",
-            isa,
-            "`gemv_dot` where rows prefetch their own lines, not the next rows.",
-            streams=4,
-            prefetch=OwnRows(lines=128, to_l1=True),
-        ),
-        GemvDot(
-            "gemv_dot_streams",
-            isa,
-            "`gemv_dot` of one row or column, by 5 of the others far from each other.",
-            streams=5,
-            prefetch=OwnRows(lines=80, to_l1=False),
-            scattered=True,
-        ),
-        GemmDotBf16(
-            "gemm_dot_bf16",
-            isa,
-            "out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at "
-            "a time.",
-        ),
         IntDot(
             "int_dot2",
             isa,
@@ -188,14 +140,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             group=2,
             instructions=(Op.DOT2,),
             columns=(2,),
-            rows=(4, 6),
-        ),
-        IntDotFloat(
-            "int_dot2_float",
-            isa,
-            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in "
-            "16 bits.",
-            most_far_k=512,
+            rows=(few, many),
         ),
         IntDot(
             "int_dot4",
@@ -216,7 +161,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             group=2,
             instructions=(Op.DOT2_SATURATING,),
             columns=(1, 2),
-            rows=(4, 6),
+            rows=(few, many),
             saturating=True,
         ),
         IntDot(
@@ -228,7 +173,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             group=2,
             instructions=(Op.DOT2_SATURATING,),
             columns=(4,),
-            rows=(4, 6),
+            rows=(few, many),
             saturating=True,
             alone=True,
         ),
@@ -238,19 +183,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "dst = src in L1, where both have the same dimension innermost.",
             kind=Move,
             levels=(Level.L1, Level.L1),
-        ),
-        Transpose(
-            "transpose",
-            isa,
-            "dst = src in L1, a block of up to 8 x 8 elements, of 4 bytes in dst.",
-            group=1,
-        ),
-        TransposePrefetch(
-            "transpose_prefetch",
-            isa,
-            "dst = src, to memory from anywhere, 8 or 16 columns of src of any length.",
-            columns=(8, 16),
-            distance=32,
         ),
         Interleave(
             "interleave2",
@@ -264,19 +196,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "dst = src in L1, from rows of bytes into panels that end in quads of "
             "rows.",
             group=4,
-        ),
-        Transpose(
-            "transpose_pairs",
-            isa,
-            "dst = src in L1, a block of up to 8 rows of 16 elements, transposed by "
-            "pairs.",
-            group=2,
-        ),
-        Deinterleave(
-            "deinterleave",
-            isa,
-            "dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of "
-            "f32.",
         ),
         VectorMap(
             "load",
@@ -326,9 +245,6 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "A graph without products of matrices, in one pass over rows in L1.",
             unroll=4,
         ),
-        GraphScalar(
-            "graph_scalar", isa, "A graph at one element of each of its values, in L1."
-        ),
         ReduceRows(
             "max_rows",
             isa,
@@ -374,6 +290,99 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             kind=Sum(accum=True),
             accumulators=8,
         ),
+    )
+
+
+def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
+    """The kernels whose shuffles are those of vectors of 32 bytes, and of scalars."""
+    return (
+        GemvAxpy(
+            "gemv_axpy_streams",
+            isa,
+            "`gemv_axpy` of one row by 5 rows of rhs far from each other, without "
+            "prefetch.",
+            # Zen 3 reads one stream with 0.75 of the bandwidth of four to eight; of
+            # five, places are hardly ever a power of two apart.
+            streams=5,
+            prefetch=None,
+            rows=(1, 1),
+            scattered=True,
+        ),
+        GemvAxpyBf16Streams(
+            "gemv_axpy_bf16_streams",
+            isa,
+            "`gemv_axpy_bf16` of one row, by 5 rows or panels far from each other.",
+            panel=1,
+            streams=5,
+            # Widening takes so many instructions that Zen 3 sees 20 lines ahead.
+            prefetch=OwnRows(lines=80, to_l1=False),
+        ),
+        GemvDot(
+            "gemv_dot",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
+            "memory.",
+            streams=8,
+            prefetch=NextRows(),
+            far=False,
+        ),
+        GemvDot(
+            "gemv_dot_prefetch",
+            isa,
+            "`gemv_dot` where rows prefetch their own lines, not the next rows.",
+            streams=4,
+            prefetch=OwnRows(lines=128, to_l1=True),
+        ),
+        GemvDot(
+            "gemv_dot_streams",
+            isa,
+            "`gemv_dot` of one row or column, by 5 of the others far from each other.",
+            streams=5,
+            prefetch=OwnRows(lines=80, to_l1=False),
+            scattered=True,
+        ),
+        GemmDotBf16(
+            "gemm_dot_bf16",
+            isa,
+            "out[0,m,n] += lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k, 16 at "
+            "a time.",
+        ),
+        IntDotFloat(
+            "int_dot2_float",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], rhs in L1 or L2, of bytes in "
+            "16 bits.",
+            most_far_k=512,
+        ),
+        Transpose(
+            "transpose",
+            isa,
+            "dst = src in L1, a block of up to 8 x 8 elements, of 4 bytes in dst.",
+            group=1,
+        ),
+        TransposePrefetch(
+            "transpose_prefetch",
+            isa,
+            "dst = src, to memory from anywhere, 8 or 16 columns of src of any length.",
+            columns=(8, 16),
+            distance=32,
+        ),
+        Transpose(
+            "transpose_pairs",
+            isa,
+            "dst = src in L1, a block of up to 8 rows of 16 elements, transposed by "
+            "pairs.",
+            group=2,
+        ),
+        Deinterleave(
+            "deinterleave",
+            isa,
+            "dst = src in L1, from rows of f32 or bf16 into odd-even packs of 16 of "
+            "f32.",
+        ),
+        GraphScalar(
+            "graph_scalar", isa, "A graph at one element of each of its values, in L1."
+        ),
         Scalar(
             "scalar",
             isa,
@@ -399,5 +408,49 @@ def by_name(kernels: Iterable[Kernel]) -> dict[str, Kernel]:
     return found
 
 
-KERNELS: dict[str, Kernel] = by_name(rows(AVX2))
+def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
+    """The kernels where one instruction adds several products to a sum."""
+    exact = IntDot(
+        "int_dot4_exact",
+        isa,
+        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s8 into "
+        "s32.",
+        dtypes=(Dtype.U8, Dtype.S8, Dtype.S32),
+        group=4,
+        instructions=(Op.DOT4,),
+        columns=(2,),
+    )
+    flushing = IntDot(
+        "dot2_bf16",
+        isa,
+        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of bf16 into f32, "
+        "flushing.",
+        dtypes=(Dtype.BF16, Dtype.BF16, Dtype.F32),
+        group=2,
+        instructions=(Op.DOT2_BF16,),
+        columns=(2,),
+        flushing=True,
+    )
+    return tuple(k for k in (exact, flushing) if isa.has(k.instructions[0]))
+
+
+def named(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
+    """The kernels under the names that tell their instruction set."""
+    return tuple(
+        dataclasses.replace(kernel, name=kernel.name + kernel.isa.suffix)
+        for kernel in kernels
+    )
+
+
+KERNELS: dict[str, Kernel] = by_name(
+    named(
+        (
+            *rows(AVX2),
+            *rows_of_8_lanes(AVX2),
+            *rows(AVX512),
+            *rows_of_dots(AVX2_VNNI),
+            *rows_of_dots(AVX512_VNNI_BF16),
+        )
+    )
+)
 """Every kernel, by its name in schedules and in the IR."""

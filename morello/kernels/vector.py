@@ -120,7 +120,7 @@ class VectorMap(Kernel):
             elif not self._in_registers:
                 row = add(row, {"store" if own.is_written else "load": vectors})
             elif own.is_written:
-                row = add(row, _stores(count, lanes))
+                row = add(row, _stores(tensor.dtype, count, lanes, self.isa))
             else:
                 row = add(row, _loads(tensor.dtype, count, lanes, self.isa))
         return OpCounts.of(times(row, others(frame.sizes, inner)))
@@ -198,8 +198,10 @@ def _loads(dtype: Dtype, count: Ints, lanes: int, isa: Isa) -> Ops:
     return add(whole, {"load": tail, "shuffle": tail})
 
 
-def _stores(count: Ints, lanes: int) -> Ops:
+def _stores(dtype: Dtype, count: Ints, lanes: int, isa: Isa) -> Ops:
     """Stores of a row: the first piece of the end is the low end of its register, and
     needs no shuffle."""
+    if isa.stores_masked(dtype):
+        return {"store": vectors_of(count, lanes)}
     tail = piece_count(count % lanes, lanes)
     return {"store": count // lanes + tail, "shuffle": np.maximum(tail - 1, 0)}

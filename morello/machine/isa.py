@@ -22,8 +22,15 @@ class Op(enum.Enum):
     """Neighbouring s16 are multiplied, each two products added as s32."""
     DOT2_SATURATING = "dot2_saturating"
     """Neighbouring u8 and s8 are multiplied, each two added as s16, saturated."""
+    DOT4 = "dot4"
+    """Neighbouring u8 and s8 are multiplied, each four products added to an s32."""
+    DOT2_BF16 = "dot2_bf16"
+    """Neighbouring bf16 are multiplied, each two products added to an f32, one after
+    the other; denormals count as zero."""
     MASK_LOAD = "mask_load"
     """The first elements of a vector are loaded, no byte after them is touched."""
+    MASK_STORE = "mask_store"
+    """The first elements of a vector are stored, no byte after them is touched."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +38,12 @@ class Isa:
     """A vector instruction set."""
 
     name: str
+    cpu: str
+    """The processor that LLVM generates code for."""
+    features: tuple[str, ...]
+    """CPU features that the code needs."""
+    suffix: str
+    """What the names of kernels end in that are written in it."""
     vector_bytes: int
     """Bytes of a vector register."""
     registers: int
@@ -38,7 +51,7 @@ class Isa:
     mask_registers: bool
     """Whether masks have registers of their own: else each takes a vector register."""
     mask_bytes: tuple[int, ...]
-    """Bytes of the elements that `Op.MASK_LOAD` knows."""
+    """Bytes of the elements that `Op.MASK_LOAD` and `Op.MASK_STORE` know."""
     asm_register: str
     """What inline assembly calls any vector register."""
     instructions: Mapping[Op, str] = dataclasses.field(hash=False)
@@ -66,9 +79,29 @@ class Isa:
         """Whether one instruction loads the first elements of a vector of ``dtype``."""
         return self.has(Op.MASK_LOAD) and dtype.itemsize in self.mask_bytes
 
+    def stores_masked(self, dtype: Dtype) -> bool:
+        """Whether one instruction stores the first elements of such a vector."""
+        return self.has(Op.MASK_STORE) and dtype.itemsize in self.mask_bytes
+
+    def having(
+        self, name: str, features: tuple[str, ...], suffix: str, **more: str
+    ) -> "Isa":
+        """The same with more instructions, by the names of their `Op`."""
+        added = {Op(op): intrinsic for op, intrinsic in more.items()}
+        return dataclasses.replace(
+            self,
+            name=name,
+            features=(*self.features, *features),
+            suffix=suffix,
+            instructions={**self.instructions, **added},
+        )
+
 
 AVX2 = Isa(
     name="avx2",
+    cpu="haswell",
+    features=("avx2", "fma"),
+    suffix="",
     vector_bytes=32,
     registers=16,
     mask_registers=False,
@@ -83,3 +116,41 @@ AVX2 = Isa(
 )
 """AVX2 with FMA. It has masked stores, which are slow on some AMD cores: pieces take
 their place. No kernel has elements of 8 bytes."""
+
+AVX2_VNNI = AVX2.having(
+    "avx2-vnni",
+    ("avxvnni",),
+    "_vnni",
+    # AVX-VNNI and AVX-512 VNNI with VL share the intrinsic; the features choose.
+    dot4="llvm.x86.avx512.vpdpbusd.256",
+)
+"""AVX2 with AVX-VNNI."""
+
+AVX512 = Isa(
+    name="avx512",
+    cpu="x86-64-v4",
+    features=("avx512f", "avx512bw", "avx512dq", "avx512vl"),
+    suffix="_512",
+    vector_bytes=64,
+    registers=32,
+    mask_registers=True,
+    mask_bytes=(1, 2, 4),
+    asm_register="v",
+    instructions={
+        Op.FMA: "llvm.fma",
+        Op.DOT2: "llvm.x86.avx512.pmaddw.d.512",
+        Op.DOT2_SATURATING: "llvm.x86.avx512.pmaddubs.w.512",
+        Op.MASK_LOAD: "llvm.masked.load",
+        Op.MASK_STORE: "llvm.masked.store",
+    },
+)
+"""AVX-512 F, BW, DQ and VL. Masked stores take one instruction on every CPU."""
+
+AVX512_VNNI_BF16 = AVX512.having(
+    "avx512-vnni-bf16",
+    ("avx512vnni", "avx512bf16"),
+    "_512",
+    dot4="llvm.x86.avx512.vpdpbusd.512",
+    dot2_bf16="llvm.x86.avx512bf16.dpbf16ps.512",
+)
+"""AVX-512 with VNNI and BF16."""

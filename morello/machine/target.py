@@ -70,9 +70,9 @@ class Target:
     isa: Isa
     """Its vector registers and instructions: registers are that wide in VRF."""
     l1_lines: int
-    """Lines of the first-level data cache, a power of two."""
+    """Lines of the first-level data cache."""
     l1_ways: int
-    """Its associativity."""
+    """Its associativity: its sets are a power of two."""
     l2_lines: int
     """Lines of the second-level cache, a power of two."""
     coefficients: Coefficients
@@ -90,6 +90,8 @@ class Target:
     relayouts: bool = True
     """Whether operands may take other layouts. Without, programs are slower, and found
     in a few seconds."""
+    shared_ports: bool = False
+    """Whether multiply-adds share their ports with all other vector instructions."""
     operand_context: OperandContext = PLAIN
     """How the operands of the goal lie that is searched for."""
 
@@ -100,17 +102,17 @@ class Target:
             for field in dataclasses.fields(costs):
                 value = getattr(costs, field.name)
                 _check(self.name, field.name, value, 0, MOST_COST)
-        for name in ("l1_lines", "l2_lines"):
-            if getattr(self, name).bit_count() != 1:
-                raise TargetError(
-                    f"the target '{self.name}' has {name}={getattr(self, name)}",
-                    "give a power of two",
-                )
-        if self.l1_lines % self.l1_ways:
+        if self.l2_lines.bit_count() != 1:
+            raise TargetError(
+                f"the target '{self.name}' has l2_lines={self.l2_lines}",
+                "give a power of two",
+            )
+        if self.l1_lines % self.l1_ways or self._l1_sets.bit_count() != 1:
             raise TargetError(
                 f"the target '{self.name}' has l1_ways={self.l1_ways}, into which its "
-                f"l1_lines={self.l1_lines} cannot be divided",
-                "give a power of two that is no more",
+                f"l1_lines={self.l1_lines} cannot be divided for a power of two of "
+                "sets",
+                "give l1_lines that are l1_ways times a power of two",
             )
 
     def at(self, goal: Spec) -> "Target":
@@ -118,10 +120,14 @@ class Target:
 
         A search is given this one, so that all programs it compares are priced alike.
         """
-        sets = self.l1_lines // self.l1_ways
+        near = 3 * self.l2_lines // 4
         return self.in_context(
-            OperandContext.of(goal, 3 * self.l2_lines // 4, self.l3_lines, sets)
+            OperandContext.of(goal, near, self.l3_lines, self._l1_sets)
         )
+
+    @property
+    def _l1_sets(self) -> int:
+        return self.l1_lines // self.l1_ways
 
     def in_context(self, context: OperandContext) -> "Target":
         """The target with other surroundings; itself if it has these."""

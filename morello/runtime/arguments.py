@@ -16,7 +16,7 @@ import numpy as np
 
 from morello.errors import ArgumentError
 from morello.runtime.diagnose import diagnose
-from morello.runtime.parameter import Parameter
+from morello.runtime.parameter import Parameter, may_interleave
 
 # NumPy's flag bits (NPY_ARRAY_…), part of its ABI.
 _C_CONTIGUOUS = 0x0001
@@ -71,7 +71,7 @@ class ArgumentChecker:
         self._wanted = tuple(
             (
                 parameter.dtype,
-                parameter.shapes,
+                () if parameter.strides else parameter.shapes,
                 _READABLE | (_WRITEABLE if parameter.is_output else 0),
             )
             for parameter in parameters
@@ -79,7 +79,13 @@ class ArgumentChecker:
         self._sizes = tuple(parameter.nbytes for parameter in parameters)
         # An output is compared with every parameter before it: inputs, other outputs.
         self._disjoint = tuple(
-            (output, other, self._sizes[output], self._sizes[other])
+            (
+                output,
+                other,
+                self._sizes[output],
+                self._sizes[other],
+                may_interleave(parameter, parameters[other]),
+            )
             for output, parameter in enumerate(parameters)
             if parameter.is_output
             for other in range(output)
@@ -102,16 +108,24 @@ class ArgumentChecker:
                 or array.shape not in shapes
                 or array.flags.num & flags != flags
             ):
-                # A subclass, an equal dtype, or an array that does not fit.
+                # A subclass, an equal dtype, strides, or an array that does not fit.
                 self._diagnose(arrays)
                 addresses = [pointer(array) for array in arrays]
                 break
             addresses.append(pointer(array))
-        for one, other, size, other_size in self._disjoint:
+        for one, other, size, other_size, apart in self._disjoint:
             first, second = addresses[one], addresses[other]
-            if first < second + other_size and second < first + size:
+            if first >= second + other_size or second >= first + size:
+                continue
+            if not apart or self._rows_meet(one, other, second - first, apart):
                 raise self._overlap(one, other)
         return addresses
+
+    def _rows_meet(self, one: int, other: int, distance: int, apart: int) -> bool:
+        """Whether rows of two arrays share bytes; both have them ``apart`` bytes."""
+        row, other_row = self.parameters[one].row[0], self.parameters[other].row[0]
+        offset = distance % apart
+        return offset < row or offset + other_row > apart
 
     def _diagnose(self, arrays: Sequence[Any]) -> None:
         """Refuse the first array that does not fit."""

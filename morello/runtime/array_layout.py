@@ -22,11 +22,12 @@ RANK = HEADER + 8
 """A C int."""
 SHAPE = HEADER + 16
 """Pointer to as many words as the array has dimensions."""
+STRIDES = HEADER + 24
+"""Pointer to as many words: bytes from one index to the next."""
 DTYPE = HEADER + 40
 FLAGS = HEADER + 48
 """A C int."""
 
-C_CONTIGUOUS = 0x0001
 ALIGNED = 0x0100
 WRITEABLE = 0x0400
 """NumPy's flag bits (NPY_ARRAY_…), part of its ABI."""
@@ -43,12 +44,13 @@ def _int(address: int) -> int:
 def _agrees(array: np.ndarray[Any, Any]) -> bool:
     """Whether everything of an array is where the ABI says."""
     start = id(array)
-    shape = _word(start + SHAPE)
+    shape, strides = _word(start + SHAPE), _word(start + STRIDES)
     return (
         _word(start + TYPE) == id(type(array))
         and _word(start + DATA) == array.ctypes.data
         and _int(start + RANK) == array.ndim
         and tuple(_word(shape + 8 * i) for i in range(array.ndim)) == array.shape
+        and tuple(_word(strides + 8 * i) for i in range(array.ndim)) == array.strides
         and _word(start + DTYPE) == id(array.dtype)
         and _int(start + FLAGS) == array.flags.num
     )

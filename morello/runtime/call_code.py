@@ -58,17 +58,19 @@ entry:
   %rank.int = load i32, ptr %rank.at
   %rank = sext i32 %rank.int to i64
   %sizes = call ptr @field(ptr %array, i64 {shape})
+  %steps = call ptr @field(ptr %array, i64 {strides})
   br label %shape
 shape:
   %at = phi ptr [ %shapes, %entry ], [ %after, %next ]
   %left = phi i64 [ %count, %entry ], [ %fewer, %next ]
   %wanted = load i64, ptr %at
   %first = getelementptr i64, ptr %at, i64 1
-  %after = getelementptr i64, ptr %first, i64 %wanted
+  %first.step = getelementptr i64, ptr %first, i64 %wanted
+  %after = getelementptr i64, ptr %first.step, i64 %wanted
   %same = icmp eq i64 %rank, %wanted
   br i1 %same, label %dimension, label %next
 dimension:
-  %i = phi i64 [ 0, %shape ], [ %more, %equal ]
+  %i = phi i64 [ 0, %shape ], [ %more, %fits ]
   %end = icmp eq i64 %i, %rank
   br i1 %end, label %yes, label %compare
 compare:
@@ -79,6 +81,16 @@ compare:
   %match = icmp eq i64 %x, %y
   br i1 %match, label %equal, label %next
 equal:
+  %is.one = icmp eq i64 %y, 1
+  br i1 %is.one, label %fits, label %step
+step:
+  %s.at = getelementptr i64, ptr %steps, i64 %i
+  %t.at = getelementptr i64, ptr %first.step, i64 %i
+  %s = load i64, ptr %s.at
+  %t = load i64, ptr %t.at
+  %steps.match = icmp eq i64 %s, %t
+  br i1 %steps.match, label %fits, label %next
+fits:
   %more = add i64 %i, 1
   br label %dimension
 next:
@@ -276,7 +288,12 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
     if has_threads:
         shared["call"] = call_in_team(shared["call"])
         text += teams()
-    text += fill(_SHAPE_FITS, rank=array_layout.RANK, shape=array_layout.SHAPE)
+    text += fill(
+        _SHAPE_FITS,
+        rank=array_layout.RANK,
+        shape=array_layout.SHAPE,
+        strides=array_layout.STRIDES,
+    )
     text += workspaces()
     text += fill(_RUN, failed=failed["run"], **shared)
     text += fill(_BOUND, failed=failed["python"], **shared)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from morello.machine.processors import processors
-from morello.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from morello.runtime.array_layout import ALIGNED, WRITEABLE
 from morello.runtime.parameter import Parameter
 
 ALIGNMENT = 64
@@ -45,7 +45,8 @@ class Word(enum.IntEnum):
     """From here on: for each parameter the address of its entry.
 
     An entry has: address of the dtype; flags that must be set; bytes of the elements;
-    number of shapes; then for each shape its rank and its sizes.
+    number of forms; then for each form its rank, its sizes, and its strides in bytes,
+    which do not matter where a size is 1.
     """
 
 
@@ -112,10 +113,11 @@ class CallTable:
 
 def _entry(parameter: Parameter) -> list[int]:
     """The checked fields of one argument; see `Word.ENTRIES`."""
-    flags = C_CONTIGUOUS | ALIGNED | (WRITEABLE if parameter.is_output else 0)
-    entry = [id(parameter.dtype), flags, parameter.nbytes, len(parameter.shapes)]
-    for shape in parameter.shapes:
-        entry += [len(shape), *shape]
+    flags = ALIGNED | (WRITEABLE if parameter.is_output else 0)
+    forms = parameter.forms
+    entry = [id(parameter.dtype), flags, parameter.nbytes, len(forms)]
+    for shape, strides in forms:
+        entry += [len(shape), *shape, *strides]
     return entry
 
 

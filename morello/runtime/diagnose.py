@@ -14,7 +14,12 @@ def diagnose(array: Any, parameter: Parameter) -> None:
     Raises:
         ArgumentError: names the parameter, the reason and the remedy.
     """
-    diagnose_form(array, parameter)
+    _check_kind(array, parameter)
+    _check_dtype(array, parameter)
+    if not parameter.lies_as_one(array.shape, array.strides):
+        if array.shape not in [shape for shape, _ in parameter.forms]:
+            _check_shape(array, parameter)
+        raise _wrong_strides(array, parameter)
     _check_memory(array, parameter)
 
 
@@ -96,16 +101,7 @@ def _check_shape(array: np.ndarray[Any, Any], parameter: Parameter) -> None:
 
 
 def _check_memory(array: np.ndarray[Any, Any], parameter: Parameter) -> None:
-    """Row-major without gaps, aligned to its elements, writeable if it is written."""
-    if not array.flags.c_contiguous:
-        remedy = "give numpy.ascontiguousarray(array)"
-        if parameter.is_output:
-            remedy = "give a contiguous array and copy the result out of it"
-        raise ArgumentError(
-            f"{parameter.role} is not contiguous in row-major order: it has strides "
-            f"{array.strides} bytes",
-            remedy,
-        )
+    """Aligned to its elements, writeable if it is written."""
     if not array.flags.aligned:
         raise ArgumentError(
             f"{parameter.role} is not aligned to its elements of "
@@ -117,3 +113,48 @@ def _check_memory(array: np.ndarray[Any, Any], parameter: Parameter) -> None:
             f"{parameter.role} is read-only",
             "give a writeable array, e.g. array.copy()",
         )
+
+
+def _wrong_strides(array: np.ndarray[Any, Any], parameter: Parameter) -> ArgumentError:
+    """An array of a shape that is taken lies in memory as none is."""
+    logical = [shape for shape, _ in parameter.views]
+    if array.shape in logical and array.shape not in parameter.shapes:
+        return ArgumentError(
+            f"{parameter.role} of shape {array.shape} does not lie as its Spec says: "
+            f"it has strides {array.strides} bytes",
+            f"give kernel.pack(array, {parameter.name!r}), or a Spec of its layout",
+        )
+    if parameter.strides:
+        wanted = " or ".join(
+            str(strides) for shape, strides in parameter.forms if shape == array.shape
+        )
+        return ArgumentError(
+            f"{parameter.role} has strides {array.strides} bytes, expected {wanted}",
+            "give a view with rows as far apart as the Spec says, or compile a Spec "
+            "with its leading dimension",
+        )
+    remedy = "give numpy.ascontiguousarray(array)"
+    if parameter.is_output:
+        remedy = "give a contiguous array and copy the result out of it"
+    row = _leading_dimension(array, parameter)
+    if row:
+        remedy += f", or compile a Spec with {parameter.name}=ld{row}"
+    return ArgumentError(
+        f"{parameter.role} is not contiguous in row-major order: it has strides "
+        f"{array.strides} bytes",
+        remedy,
+    )
+
+
+def _leading_dimension(array: np.ndarray[Any, Any], parameter: Parameter) -> int:
+    """The leading dimension with which a Spec would take an array; 0 if none would."""
+    if array.ndim < 2 or parameter.views:
+        return 0
+    row, rest = divmod(array.strides[-2], array.itemsize)
+    fits = rest == 0 and row > array.shape[-1]
+    steps = [1, row]
+    for extent in reversed(array.shape[1:-1]):
+        steps.append(steps[-1] * extent)
+    wanted = [step * array.itemsize for step in reversed(steps)]
+    axes = zip(array.shape, array.strides, wanted, strict=True)
+    return row if fits and all(n == 1 or a == b for n, a, b in axes) else 0

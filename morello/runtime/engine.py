@@ -12,6 +12,7 @@ import dataclasses
 import enum
 import functools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding as lb
@@ -232,14 +233,50 @@ def compile_for_linker(
     return _compile(f"{text}\n{around}", cpu, features, 3, for_linker=True)
 
 
-def _compile(
-    text: str, cpu: str, features: str, opt: int, for_linker: bool
+def compile_variants_for_linker(
+    variants: Sequence[tuple[str, str, str]], around: str
 ) -> Compiled:
+    """The same of several modules, each for a CPU of its own, in one object.
+
+    Args:
+        variants: a module as for `compile_object`, its CPU and its features.
+        around: as for `compile_for_linker`: it calls the functions of the modules.
+
+    Raises:
+        CompileError: a module that is not valid, or that holds what no kernel may.
+        TargetError: a CPU or a feature that LLVM does not have.
+    """
+    for text, cpu, features in variants:
+        refuse_hazards(text)
+        required_features(cpu, features)
+    texts = [_for_cpu(*variant) for variant in variants]
+    return _compile(around, _BASE_CPU, "", 3, for_linker=True, more=texts)
+
+
+_BASE_CPU = "x86-64"
+
+
+def _for_cpu(text: str, cpu: str, features: str) -> str:
+    """A module whose functions name their CPU, and what every function gets here."""
+    own = f'{_ADDED} "target-cpu"="{cpu}" "target-features"="{features}"'
+    return _DEFINE.sub(rf"\1{own} {{", text)
+
+
+def _compile(
+    text: str,
+    cpu: str,
+    features: str,
+    opt: int,
+    for_linker: bool,
+    more: Sequence[str] = (),
+) -> Compiled:
+    """Compile a module, and ``more`` modules with it that it may call."""
     required_features(cpu, features)
     if opt not in range(4):
         raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
     machine = _target_machine(cpu, features, opt, _reach(for_linker, ()))
     with _parse(_tuned(text), machine) as module:
+        _link(module, more, machine)
         functions = tuple(f.name for f in module.functions if not f.is_declaration)
         _optimise(module, machine, opt)
         # Code generation changes the module, so its text is taken before. It can be
@@ -255,6 +292,18 @@ def _compile(
         with _parse(tuned, machine) as module:
             data = machine.emit_object(module)
     return Compiled(llvm, data, functions, cpu, features, for_linker, calls)
+
+
+def _link(module: Any, texts: Sequence[str], machine: Any) -> None:
+    """Add modules to one, which calls their functions."""
+    for text in texts:
+        # Linked modules have one context.
+        other = lb.parse_assembly(text, context=module._context)
+        other.triple, other.data_layout = module.triple, module.data_layout
+        names = [f.name for f in other.functions if not f.is_declaration]
+        module.link_in(other)
+        for name in names:
+            module.get_function(name).linkage = "internal"
 
 
 def _tuned(text: str) -> str:

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from morello.errors import ArgumentError
+from morello.runtime.arguments import pointer
 from morello.runtime.parameter import Parameter
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -49,6 +50,9 @@ class _Versioned(ctypes.Structure):
         ("tensor", _Tensor),
     )
 
+
+_ARRAY = np.ndarray
+_from_numpy: Any = np.from_dlpack
 
 _READ_ONLY = 1
 """A flag of ``DLManagedTensorVersioned``."""
@@ -88,6 +92,37 @@ def shared(given: Any, parameter: Parameter) -> Any:
     return given
 
 
+def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
+    """NumPy arrays on the memory of arrays, if there is nothing to say about any.
+
+    What NumPy does not read itself is left for `shared`, which knows more.
+
+    Args:
+        given: the inputs of a call, then its output.
+
+    Returns:
+        The arrays; None if one is for `shared`, or all are NumPy's own.
+    """
+    found: list[Array] = list(given)
+    are_own = True
+    try:
+        for place, array in enumerate(given):
+            if type(array) is not _ARRAY:
+                if getattr(array, "requires_grad", False):
+                    return None
+                if hasattr(array, "__dlpack__"):
+                    found[place] = _from_numpy(array)
+                else:
+                    found[place] = np.asarray(array)
+                    if pointer(found[place]) != array.__array_interface__["data"][0]:
+                        return None
+                are_own = False
+    except (AttributeError, TypeError, ValueError, RuntimeError, BufferError):
+        return None
+    # An exporter from before version 1 says of no memory that it may be written.
+    return None if are_own or not found[-1].flags.writeable else found
+
+
 def _without_gradient(given: Any, parameter: Parameter) -> Any:
     """A tensor of PyTorch that no gradient is recorded for.
 
@@ -108,7 +143,7 @@ def _without_gradient(given: Any, parameter: Parameter) -> Any:
 def _from_interface(given: Any, parameter: Parameter) -> Array:
     array = np.asarray(given)
     address = given.__array_interface__["data"]
-    if address is None or array.ctypes.data != address[0]:
+    if address is None or pointer(array) != address[0]:
         raise _refusal(parameter, "NumPy would copy it")
     return array
 

@@ -18,7 +18,7 @@ from morello.runtime import array_layout
 from morello.runtime.arguments import ArgumentChecker
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine
-from morello.runtime.foreign_arrays import shared
+from morello.runtime.foreign_arrays import quickly_shared, shared
 from morello.runtime.machine_call import call_code
 from morello.runtime.parameter import Parameter
 
@@ -117,14 +117,20 @@ class NativeFunction:
         if len(self._outputs) != 1 or not array_layout.is_known():
             return self
         given = self._code.checked(self._table, self)
-        if not self._may_allocate:
-            return given
-        inputs, output = self._inputs, self._outputs[0]
+        count, inputs = len(self.parameters), self._inputs
+        output, may_allocate = self._outputs[0], self._may_allocate
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if len(args) == inputs and not kwargs:
+            if kwargs:
+                return self(*args, **kwargs)
+            if len(args) == inputs and may_allocate:
                 return given(*args, self._new_output(output, args))
-            return self(*args, **kwargs)
+            if len(args) == count:
+                own = quickly_shared(args)
+                if own is not None:
+                    given(*own)
+                    return args[-1]
+            return self(*args)
 
         return self._code.checked(self._table, call)
 
@@ -270,12 +276,15 @@ class NativeFunction:
         shape = output.shape
         if output.alternatives:
             taken = [
-                getattr(array, "shape", None) in parameter.alternatives
+                getattr(array, "shape", None) in parameter.shorter
                 for parameter, array in zip(self.parameters, inputs, strict=False)
                 if parameter.alternatives
             ]
             if taken and all(taken):
                 shape = output.alternatives[0]
+        if output.strides:
+            strides = output.strides[len(output.shape) - len(shape) :]
+            return new_arrays.strided(shape, strides, output.dtype)
         return new_arrays.empty(shape, output.dtype)
 
     def _usage(self) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from morello.lazy import cached_property
+
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
@@ -13,12 +15,16 @@ class Parameter:
     Args:
         name: as errors and keywords have it.
         dtype: of the elements, in the machine's byte order.
-        shape: of the array, row-major.
+        shape: of the array.
         alternatives: other shapes of the same elements in the same order that are
             taken too, e.g. without a leading batch of 1. The first is that of a new
             output when every input that has an alternative came in one.
         is_output: the function writes it; else it only reads it.
         accumulates: an output that the function reads first, so that it must be given.
+        strides: the elements from one index to the next along each dimension; empty
+            for a row-major array without gaps.
+        views: other shapes with their strides, in elements, that are the same memory,
+            e.g. the transpose of an operand that lies column-major.
     """
 
     name: str
@@ -27,11 +33,15 @@ class Parameter:
     alternatives: tuple[tuple[int, ...], ...] = ()
     is_output: bool = False
     accumulates: bool = False
+    strides: tuple[int, ...] = ()
+    views: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         size = np.prod(self.shape, dtype=int)
         if any(np.prod(shape, dtype=int) != size for shape in self.alternatives):
             raise ValueError(f"{self.name}: an alternative to {self.shape} differs")
+        if self.strides and len(self.strides) != len(self.shape):
+            raise ValueError(f"{self.name}: {self.shape} has strides {self.strides}")
         if self.accumulates and not self.is_output:
             raise ValueError(f"{self.name}: only an output accumulates")
         if not self.dtype.isnative:
@@ -44,10 +54,70 @@ class Parameter:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return int(np.prod(self.shape, dtype=int)) * self.dtype.itemsize
+        """Bytes from the first element to the last, gaps included."""
+        if not self.strides:
+            return int(np.prod(self.shape, dtype=int)) * self.dtype.itemsize
+        pairs = zip(self.shape, self.strides, strict=True)
+        reach = sum((extent - 1) * step for extent, step in pairs)
+        return (reach + 1) * self.dtype.itemsize
+
+    @cached_property
+    def forms(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Every shape that is taken with its strides, in bytes, the full one first."""
+        strides = self.strides or _gapless(self.shape)
+        whole = len(self.shape)
+        found = [(s, strides[whole - len(s) :]) for s in self.shapes]
+        size = self.dtype.itemsize
+        return tuple(
+            (shape, tuple(step * size for step in steps))
+            for shape, steps in (*found, *self.views)
+        )
+
+    @cached_property
+    def shorter(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes that are taken and have fewer dimensions than the full one."""
+        views = [shape for shape, _ in self.views if len(shape) < len(self.shape)]
+        return (*self.alternatives, *views)
+
+    def lies_as_one(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+        """Whether an array of this shape and these strides, in bytes, is taken.
+
+        The stride of a dimension of 1 says nothing.
+        """
+        return any(
+            shape == own
+            and all(
+                extent == 1 or have == want
+                for extent, have, want in zip(shape, strides, wanted, strict=True)
+            )
+            for own, wanted in self.forms
+        )
+
+    @property
+    def row(self) -> tuple[int, int]:
+        """The bytes of a row and from row to row; equal where there are no gaps."""
+        size = self.dtype.itemsize
+        if not self.strides:
+            return self.nbytes, self.nbytes
+        return self.shape[-1] * size, self.strides[-2] * size
 
     @property
     def role(self) -> str:
         """``input 'a'`` or ``output 'c'``, as errors begin."""
         return f"{'output' if self.is_output else 'input'} '{self.name}'"
+
+
+def _gapless(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of a row-major array without gaps."""
+    found = [1]
+    for extent in reversed(shape[1:]):
+        found.append(found[-1] * extent)
+    return tuple(reversed(found[: len(shape)]))
+
+
+def may_interleave(one: Parameter, other: Parameter) -> int:
+    """The bytes from row to row of two arrays whose rows may lie in each other's gaps;
+    0 where they cannot."""
+    (row, apart), (other_row, other_apart) = one.row, other.row
+    fits = one.strides and other.strides and row + other_row <= apart
+    return apart if fits and apart == other_apart else 0

@@ -73,10 +73,10 @@ class Limits:
 def cache_classes(capacity: int, classes: int) -> tuple[int, ...]:
     """What may remain of a cache of ``capacity`` lines, ascending.
 
-    Zero and ``classes`` powers of two: the capacity (rounded down to one), its half, …
+    Zero, and ``classes`` more or as many as there are: the capacity, its half, …
     """
-    top = capacity.bit_length() - 1
-    return (0, *(1 << i for i in range(max(top - classes + 1, 0), top + 1)))
+    parts = (capacity >> i for i in reversed(range(classes)))
+    return (0, *(part for part in parts if part))
 
 
 def snap_down(remaining: Any, classes: tuple[int, ...]) -> Any:

@@ -37,6 +37,9 @@ class Matmul(Kind):
     and 3, …; the two products of a pair are added and cut off at -32768 and 32767 (an
     odd k leaves one product, which fits); the pairs are added up modulo 2^16, so their
     order means nothing.
+
+    A flushing product of floats may take denormals for zero, in factors and in sums;
+    of other numbers it is the same product.
     """
 
     name: ClassVar[str] = "matmul"
@@ -45,11 +48,18 @@ class Matmul(Kind):
     """Whether the product is added to what the output holds."""
     saturating: bool = dataclasses.field(default=False, metadata={"optional": True})
     """Whether pairs of products saturate, as the instruction ``vpmaddubsw`` has it."""
+    flushing: bool = dataclasses.field(default=False, metadata={"optional": True})
+    """Whether denormals may count as zero, as the instruction ``vdpbf16ps`` has it."""
 
     @classmethod
     def instances(cls) -> tuple["Matmul", ...]:
-        """Accumulating or not, and saturating."""
-        return (cls(accum=True), cls(accum=False), cls(accum=True, saturating=True))
+        """Accumulating or not, saturating, and flushing."""
+        return (
+            cls(accum=True),
+            cls(accum=False),
+            cls(accum=True, saturating=True),
+            cls(accum=True, flushing=True),
+        )
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -83,6 +93,11 @@ class Matmul(Kind):
                 f"saturating=true goes with {','.join(map(str, _SATURATING))} alone",
             )
         *factors, out = dtypes
+        if self.flushing and not out.is_float:
+            raise SpecError(
+                f"{self.label} has no flushing product {','.join(map(str, dtypes))}",
+                "flushing=true goes with floats: bf16,bf16,f32",
+            )
         legal = out in _OUTPUTS and all(
             dtype.is_float is out.is_float and dtype.itemsize <= out.itemsize
             for dtype in factors

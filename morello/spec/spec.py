@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from morello import new_arrays
 from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.dtypes import Dtype
@@ -64,6 +65,10 @@ class Spec(HashedOnce):
         tensors: the form of each operand.
         limits: how much of each memory may be used.
         serial: whether parallel loops are forbidden.
+        leading: for each operand the elements from the start of a row to the start of
+            the next one, its leading dimension; 0 where rows follow each other without
+            gaps. Empty if no operand has one. Specs within a program have none: the
+            strides of their memrefs say it.
     """
 
     kind: Kind
@@ -71,12 +76,15 @@ class Spec(HashedOnce):
     tensors: tuple[TensorSpec, ...]
     limits: Limits
     serial: bool = True
+    leading: tuple[int, ...] = ()
 
     __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         self._check_sizes()
         _check_forms(self.kind, self.tensors)
+        if self.leading:
+            self._check_leading()
         self._check_bytes()
 
     def _check_sizes(self) -> None:
@@ -131,9 +139,26 @@ class Spec(HashedOnce):
         found: Spec = reader.parse_spec(text, choice.chosen_target(target).limits)
         return found
 
+    def _check_leading(self) -> None:
+        if len(self.leading) != len(self.tensors) or not any(self.leading):
+            raise SpecError(
+                f"{self.kind.label} has {len(self.tensors)} operands, but the leading "
+                f"dimensions are {self.leading}",
+                "give one for each operand, 0 for none; leave them out if all are 0",
+            )
+        for i, (tensor, leading) in enumerate(
+            zip(self.tensors, self.leading, strict=True)
+        ):
+            if leading:
+                name = self.kind.operands[i].name
+                check_leading(name, tensor, self.shape(i), leading)
+
     def _check_bytes(self) -> None:
         for i, tensor in enumerate(self.tensors):
-            total = tensor.layout.bytes(self.shape(i), tensor.dtype.itemsize)
+            if self.leading and self.leading[i]:
+                total = self.span(i) * tensor.dtype.itemsize
+            else:
+                total = tensor.layout.bytes(self.shape(i), tensor.dtype.itemsize)
             if total >= MAX_BYTES:
                 raise SpecError(
                     f"operand '{self.kind.operands[i].name}' of {self.kind.label} has "
@@ -158,10 +183,39 @@ class Spec(HashedOnce):
         """The shape of the array that holds one operand."""
         return self.tensors[operand].layout.physical_shape(self.shape(operand))
 
+    def strides(self, operand: int) -> tuple[int, ...]:
+        """The elements from one index to the next along each physical dimension."""
+        shape = self.physical_shape(operand)
+        leading = self.leading[operand] if self.leading else 0
+        found = [1]
+        for extent in reversed(shape[1:]):
+            row = leading if leading and len(found) == 1 else found[-1] * extent
+            found.append(row)
+        return tuple(reversed(found))
+
+    def span(self, operand: int) -> int:
+        """The elements from the first to the last of an argument, gaps included."""
+        pairs = zip(self.physical_shape(operand), self.strides(operand), strict=True)
+        return 1 + sum((extent - 1) * stride for extent, stride in pairs)
+
+    def argument(self, operand: int, fill: int = 0) -> Array:
+        """A new argument for one operand, of which every byte, gaps included, is
+        ``fill``."""
+        shape, dtype = self.physical_shape(operand), self.dtypes[operand].numpy
+        found = new_arrays.strided(shape, self.strides(operand), dtype)
+        memory: Any = found.base  # of all bytes, which the view may skip
+        memory.view(np.uint8).fill(fill)
+        return found
+
     def to_physical(self, operand: int, array: Array) -> Array:
         """The argument that holds a logical array for one operand."""
         tensor = array.reshape(self.shape(operand))
-        return self.tensors[operand].layout.to_physical(tensor)
+        found = self.tensors[operand].layout.to_physical(tensor)
+        if not self.leading or not self.leading[operand]:
+            return found
+        strided = self.argument(operand)
+        strided[...] = found
+        return strided
 
     def to_logical(self, operand: int, array: Array) -> Array:
         """The logical array that an argument for one operand holds."""
@@ -197,7 +251,8 @@ class Spec(HashedOnce):
         sizes = "x".join(map(str, self.sizes))
         forms = " ".join(map(str, self.tensors))
         serial = "" if self.serial else " parallel"
-        return f"{self.kind.label}:{sizes} {forms} {self.limits}{serial}"
+        leading = f" leading {self.leading}" if self.leading else ""
+        return f"{self.kind.label}:{sizes} {forms} {self.limits}{serial}{leading}"
 
 
 @lru_cache(maxsize=65536)
@@ -226,6 +281,33 @@ def _check_window(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:
             f"operand '{operand.name}' of {kind.label} is read through a window: "
             f"windows overlap, so it cannot be {tensor}",
             "use an unpacked layout, in memory or a cache",
+        )
+
+
+def check_leading(
+    name: str, tensor: TensorSpec, shape: tuple[int, ...], leading: int
+) -> None:
+    """Refuse a leading dimension that an operand of logical ``shape`` cannot have.
+
+    Raises:
+        SpecError: it is not longer than a row, or the operand has no rows to part.
+    """
+    if tensor.level is not Level.MEM or tensor.layout.is_packed or tensor.rank < 2:
+        raise SpecError(
+            f"operand '{name}' of form {tensor} has the leading dimension {leading}",
+            "only arguments in MEM of an unpacked layout with rows have one",
+        )
+    if leading >= MAX_SIZE:
+        raise SpecError(
+            f"the leading dimension {leading} of operand '{name}' is not below "
+            f"{MAX_SIZE}"
+        )
+    row = tensor.layout.physical_shape(shape)[-1]
+    if leading <= row or tensor.contiguous:
+        raise SpecError(
+            f"the leading dimension {leading} of operand '{name}' does not part its "
+            f"rows of {row} elements",
+            f"give more than {row}, and a form that is not contiguous",
         )
 
 

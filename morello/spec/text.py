@@ -2,7 +2,8 @@
 
 ``kind:sizes[:dtypes][:option=value]…`` where sizes are joined by ``x`` and dtypes by
 commas (one for all operands, or one each; ``f32`` if left out). Options name an operand
-to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``), a limit
+to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``) and the elements from
+row to row (``lhs=ld4096``, ``rhs=[0,2,1]/ld4096``), a limit
 (``l1=256``), ``serial=false`` to allow parallel loops, or what the kind defines
 (``value=lowest`` of fill, ``saturating=true`` of matmul).
 """
@@ -44,7 +45,8 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
     kind, given = kinds[label].with_sizes(label, given, options)
     sizes = _complete_sizes(text, kind, given)
-    tensors = _tensors(kind, kind.dtypes(dtypes), options)
+    leading = _leading(kind, sizes, options)
+    tensors = _tensors(kind, kind.dtypes(dtypes), options, leading)
     limits = _limits(limits, options)
     serial = _serial(options)
     if options:
@@ -55,20 +57,20 @@ def parse_spec(text: str, limits: Limits) -> Spec:
             f"unknown option '{wrong}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}{did_you_mean(wrong, names)}",
         )
-    return Spec(kind, sizes, tensors, limits, serial)
+    return Spec(kind, sizes, tensors, limits, serial, leading)
 
 
 def print_spec(spec: Spec, limits: Limits) -> str:
     """The shortest text that `parse_spec` reads back, given the same ``limits``."""
     kind = spec.kind
-    lead = (
+    omitted = (
         kind.optional_dims
         if all(s == 1 for s in spec.sizes[: kind.optional_dims])
         else 0
     )
     dtypes = [str(d) for d in spec.dtypes]
     short = kind.short(spec.sizes)
-    label, sizes = short or (kind.label, spec.sizes[lead:])
+    label, sizes = short or (kind.label, spec.sizes[omitted:])
     parts = [
         label,
         "x".join(map(str, sizes)),
@@ -76,9 +78,15 @@ def print_spec(spec: Spec, limits: Limits) -> str:
     ]
     if short is None:
         parts += (f"{name}={value}" for name, value in kind.options.items())
-    for operand, tensor in zip(kind.operands, spec.tensors, strict=True):
+    leading = spec.leading or (0,) * len(spec.tensors)
+    for operand, tensor, apart in zip(
+        kind.operands, spec.tensors, leading, strict=True
+    ):
         default = argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
-        if tensor != default:
+        if apart:
+            form = "" if tensor.layout.is_row_major else f"{tensor.layout}/"
+            parts.append(f"{operand.name}={form}ld{apart}")
+        elif tensor != default:
             parts.append(f"{operand.name}={_print_form(tensor)}")
     for name in ("vrf", "l1", "l2"):
         if getattr(spec.limits, name) != getattr(limits, name):
@@ -153,17 +161,22 @@ _FORM = re.compile(r"(\[[^\]]*\])(?:@(\w+?))?(?:v(\d{1,9}))?(/strided)?")
 
 
 def _tensors(
-    kind: Kind, dtypes: tuple[Dtype, ...], options: dict[str, str]
+    kind: Kind,
+    dtypes: tuple[Dtype, ...],
+    options: dict[str, str],
+    leading: tuple[int, ...],
 ) -> tuple[TensorSpec, ...]:
     tensors = []
-    for operand, dtype in zip(kind.operands, dtypes, strict=True):
+    rows = leading or (0,) * len(dtypes)
+    for operand, dtype, row in zip(kind.operands, dtypes, rows, strict=True):
         value = options.pop(operand.name, str(Layout.row_major(operand.rank)))
         match = _FORM.fullmatch(value)
         if match is None:
             open_to = "; only morello.compile takes 'any'" if value == "any" else ""
             raise SpecError(
                 f"'{value}' is not a form of the operand '{operand.name}'",
-                f"write a layout, then its level: [0,1,2]@L1{open_to}",
+                "write a layout, then its level: [0,1,2]@L1; or the elements from row "
+                f"to row: ld4096{open_to}",
             )
         tensor = argument_tensor(dtype, Layout.parse(match[1]))
         strided = match[4] is not None or match[3] is not None
@@ -172,10 +185,48 @@ def _tensors(
                 tensor,
                 level=Level.parse(match[2]) if match[2] else Level.MEM,
                 vector_width=int(match[3] or 0),
-                contiguous=tensor.contiguous and not strided,
+                contiguous=tensor.contiguous and not strided and not row,
             )
         )
     return tuple(tensors)
+
+
+_LEADING = re.compile(r"(?:(.+)/)?ld(\d{1,12})", re.ASCII)
+
+
+def _leading(
+    kind: Kind, sizes: tuple[int, ...], options: dict[str, str]
+) -> tuple[int, ...]:
+    """The leading dimensions, which are taken out of the forms of the operands.
+
+    One that is as long as a row parts nothing: it is left out. Empty if none is left.
+
+    Raises:
+        SpecError: one is shorter than a row.
+    """
+    found = []
+    for operand in kind.operands:
+        match = _LEADING.fullmatch(options.get(operand.name, ""))
+        if match is None:
+            found.append(0)
+            continue
+        plain = Layout.row_major(operand.rank)
+        form = options[operand.name] = match[1] or str(plain)
+        layout = Layout.parse(form) if form.endswith("]") else plain
+        row, given = _row(layout, operand.sizes(sizes)), int(match[2])
+        if given < row:
+            raise SpecError(
+                f"operand '{operand.name}' has rows of {row} elements, but the leading "
+                f"dimension {given}",
+                f"give {row} or more",
+            )
+        found.append(given if given > row else 0)
+    return tuple(found) if any(found) else ()
+
+
+def _row(layout: Layout, shape: tuple[int, ...]) -> int:
+    """The elements of a row; 0 where the layout is another operand's."""
+    return layout.physical_shape(shape)[-1] if layout.rank == len(shape) else 0
 
 
 def _limits(limits: Limits, options: dict[str, str]) -> Limits:

@@ -15,8 +15,9 @@ from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.machine import print_target
 from morello.machine.host import host
+from morello.machine.isa import Isa
 from morello.machine.processors import processors
-from morello.runtime.peak import measure_fma_peak
+from morello.runtime.peak import measure_peak, peak_dtypes
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec
 from morello.tools.commands import BenchOptions
@@ -130,17 +131,18 @@ def _measure(
     Raises:
         MorelloError: the calls end with other outputs than ``outputs``, the first.
     """
-    dtype = peak_dtype(kernel.spec)
+    isa = kernel.target.isa
+    dtype = peak_dtype(kernel.spec, isa)
     peaks: list[float] = []
 
-    def measure_peak() -> None:
+    def look_at_peak() -> None:
         if dtype is not None:
-            peaks.append(measure_fma_peak(dtype, _PEAK_SECONDS))
+            peaks.append(measure_peak(dtype, _PEAK_SECONDS, isa))
 
     arguments = tuple(trial.arguments())
     with pinned(kernel.threads == 1):
-        measure_peak()  # compiles the loop, too
-        samples = sample(kernel, arguments, measure_peak, seconds)
+        look_at_peak()  # compiles the loop, too
+        samples = sample(kernel, arguments, look_at_peak, seconds)
     if not kernel.spec.kind.accumulates and not trial.agree(arguments, outputs):
         raise MorelloError(
             f"the kernel of {kernel.spec} gives another output after many calls",
@@ -149,16 +151,19 @@ def _measure(
     return samples, max(peaks, default=None)
 
 
-def peak_dtype(spec: Spec) -> str | None:
+def peak_dtype(spec: Spec, isa: Isa) -> str | None:
     """The dtype of the multiply-adds that bound a Spec; None if no loop is known.
 
-    Narrow floats are widened and multiplied as f32. Narrow integers have faster
-    instructions than s32 has, and a Spec without arithmetic has no such peak.
+    Narrow floats are widened and multiplied as f32. Products of bytes have a loop where
+    one instruction computes them. Other narrow integers have faster instructions than
+    s32 has, and a Spec without arithmetic has no such peak.
     """
     if not spec.flops:
         return None
     if all(spec.dtypes[out] is Dtype.F32 for out in spec.kind.written):
         return "f32"
+    if spec.dtypes == (Dtype.U8, Dtype.S8, Dtype.S32) and "u8" in peak_dtypes(isa):
+        return "u8"
     return "s32" if set(spec.dtypes) == {Dtype.S32} else None
 
 

@@ -15,6 +15,7 @@ from morello.tools.flags import (
     gigahertz,
     positional,
     seconds,
+    target_names,
     whole_number,
 )
 
@@ -187,6 +188,12 @@ class SaveOptions:
     )
     schedule: str | None = _schedule()
     target: str | None = _target()
+    targets: tuple[str, ...] | None = flag(
+        "several machines in place of one, with commas between: the object holds a "
+        "kernel for each, and runs the one that needs the most of what the CPU has",
+        metavar="NAME,NAME",
+        parse=target_names,
+    )
     db: str | None = _db()
     time_limit: float | None = _time_limit()
 

@@ -6,6 +6,7 @@ a command line: `add_flags` fills a parser from it and `read_flags` gives it bac
 
 import argparse
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -140,3 +141,13 @@ def assignment(text: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise argparse.ArgumentTypeError(f"'{text}' is not written OPERAND=FILE")
     return name, value
+
+
+def target_names(text: str) -> tuple[str, ...]:
+    """A reader of targets with commas between; commas in braces belong to a target."""
+    found = tuple(name.strip() for name in re.split(r",(?![^{}]*\})", text))
+    if len(found) < 2 or not all(found):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' does not name two targets or more, as avx2,avx512 does"
+        )
+    return found

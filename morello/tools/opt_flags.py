@@ -1,12 +1,13 @@
 """The command line of ``morello-opt``, spelled as mlir-opt's."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from morello.passes.pipelines.pass_flag import PassFlag
-from morello.tools.input_output import UsageError
+from morello.tools.input_output import UsageError, printable
 from morello.tools.split_input import MARKER
 
 _EXAMPLES = """\
@@ -75,6 +76,7 @@ class Flags:
     mlir_pretty_debuginfo: bool
     mlir_print_local_scope: bool
     mlir_print_skip_regions: bool
+    mlir_print_assume_verified: bool
     mlir_use_nameloc_as_prefix: bool
     mlir_elide_elementsattrs_if_larger: int | None
     mlir_elide_resource_strings_if_larger: int | None
@@ -129,6 +131,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(
             f"morello-opt: error: {message}", "morello-opt --help lists the flags"
         )
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        stream = file or sys.stdout
+        super()._print_message(printable(message, stream), stream)
 
 
 def parse_flags(arguments: Sequence[str]) -> Flags:
@@ -365,6 +371,10 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
             "print attributes and locations without aliases",
         ),
         ("--mlir-print-skip-regions", "print no regions"),
+        (
+            "--mlir-print-assume-verified",
+            "do not verify once more before printing",
+        ),
         ("--mlir-use-nameloc-as-prefix", "name values by their locations"),
         ("--mlir-timing", "print how long each pass took"),
         ("--mlir-pass-statistics", "print what passes counted"),

@@ -325,7 +325,8 @@ class _Run:
             use_name_loc_as_prefix=flags.mlir_use_nameloc_as_prefix,
             skip_regions=flags.mlir_print_skip_regions,
             # With --verify-each=false a module that is wrong is printed as it is.
-            assume_verified=not flags.verify_each and flags.mlir_print_op_generic,
+            assume_verified=flags.mlir_print_assume_verified
+            or (not flags.verify_each and flags.mlir_print_op_generic),
         )
         # The parser of the bindings takes no file name.
         if flags.mlir_pretty_debuginfo:

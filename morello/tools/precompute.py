@@ -54,7 +54,8 @@ def main(options: PrecomputeOptions) -> int:
             "solved is stored, and the same command goes on from there\n"
         )
         raise
-    write_output("-", _summary(results, time.perf_counter() - start))
+    threads = jobs[0].threads
+    write_output("-", _summary(results, threads, time.perf_counter() - start))
     return 1 if any(done.error for done in results) else 0
 
 
@@ -129,12 +130,13 @@ def _tell(done: Done, count: str) -> None:
     write_output("-", f"{done.job.spec}  {how}, {cost} ({count})\n")
 
 
-def _summary(results: list[Done], seconds: float) -> str:
+def _summary(results: list[Done], threads: int, seconds: float) -> str:
     failed = sum(bool(done.error) for done in results)
     new = sum(done.solved > 0 for done in results)
     there = len(results) - failed - new
     points = sum(done.solved for done in results)
     return (
-        f"{len(results)} Specs in {time_text(seconds)}: {new} solved ({points:,} Specs "
-        f"below them), {there} were there, {failed} failed\n"
+        f"{len(results)} Specs for {threads} thread{'s' if threads > 1 else ''} in "
+        f"{time_text(seconds)}: {new} solved ({points:,} Specs below them), {there} "
+        f"were there, {failed} failed\n"
     )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from morello.aot.c_names import check_c_name
 from morello.aot.library import SUFFIXES, unknown_suffix
+from morello.aot.variants import Variants
 from morello.errors import ArgumentError, CompileError
 from morello.spec import Spec
 from morello.tools.array_files import read_operand
@@ -19,20 +20,24 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
-    request = Request.read(
-        options.spec, options.target, options.schedule, options.db, options.time_limit
-    )
-    spec = request.goal.spec
+    requests = [
+        Request.read(
+            options.spec, target, options.schedule, options.db, options.time_limit
+        )
+        for target in options.targets or (options.target,)
+    ]
+    spec = requests[0].goal.spec
     arrays = {
         name: read_operand(path, spec, _input(spec, name))
         for name, path in options.pack
     }
-    kernel = request.compile(options.threads)
-    library = kernel.library(options.name)
+    kernels = [request.compile(options.threads) for request in requests]
+    libraries = [kernel.library(options.name) for kernel in kernels]
+    library = Variants.of(libraries) if options.targets else libraries[0]
     contents = [(file, library.content(file)) for file in options.output]
     for name, array in arrays.items():
         file = packed_file(options.output[0], name)
-        contents.append((file, kernel.pack(array, name).tobytes()))
+        contents.append((file, kernels[0].pack(array, name).tobytes()))
     for file, content in contents:
         write_output(file, content)
     return 0
@@ -63,8 +68,13 @@ def _check(options: SaveOptions) -> None:
 
     Raises:
         UsageError: no file, one that cannot be written, or whose ending means nothing;
-            a name that C does not have.
+            a name that C does not have; several targets beside one, or a schedule.
     """
+    if options.targets and (options.target or options.schedule):
+        raise UsageError(
+            "argument --targets: it goes neither with --target nor with --schedule",
+            "name every target in it; without --schedule each has a program of its own",
+        )
     if not options.output:
         raise UsageError(
             "no file to write", f"give -o FILE, which ends in {' or '.join(SUFFIXES)}"

@@ -79,9 +79,7 @@ def _read_operands(spec: Spec) -> list[int]:
 
 
 def _poisoned(spec: Spec, operand: int) -> Array:
-    out = np.empty(spec.physical_shape(operand), spec.dtypes[operand].numpy)
-    out.view(np.uint8).fill(_POISON)
-    return out
+    return spec.argument(operand, _POISON)
 
 
 def _may_round(spec: Spec) -> bool:
@@ -93,7 +91,7 @@ def _check_memory(spec: Spec) -> None:
     """Refuse operands, and copies of the definition, that the machine cannot hold."""
     need = 0
     for i, tensor in enumerate(spec.tensors):
-        physical = int(np.prod([float(e) for e in spec.physical_shape(i)]))
+        physical = spec.span(i)
         need += physical * (2 * tensor.dtype.itemsize + (8 if spec.flops else 0))
     have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if need > have:

@@ -1,9 +1,8 @@
 """The emitter of kernels in MLIR: vector, arith, memref and scf ops at one place.
 
 Plain ops only: 1-D loads, stores, shuffles and multiply-adds that each become one or a
-few instructions. Narrow ends are read with masks where the instruction set has them for
-such elements, else in pieces. They are written in pieces: masked stores are slow on
-some AMD cores. No byte too many is touched.
+few instructions. Narrow ends are read and written with masks where the instruction set
+has them for such elements, else in pieces. No byte too many is touched.
 """
 
 import dataclasses
@@ -17,8 +16,8 @@ from morello.kernels.vectors import pieces
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.passes.parts.vector_ops import (
+    call,
     constant_of,
-    dot,
     element_of,
     element_type,
     ieee_maximum,
@@ -108,11 +107,7 @@ class MlirEmitter(Emitter):
         if rest is None:
             rest = self.constant(dtype, 0, width)
         if self.isa.loads_masked(dtype):
-            lanes = ir.VectorType.get([width], ir.IntegerType.get_signless(1))
-            mask = vector.ConstantMaskOp(lanes, [count])
-            kind = ir.VectorType.get([width], element_type(dtype))
-            where = self._physical(buffer, index)
-            return vector.MaskedLoadOp(kind, buffer.value, where, mask, rest).result
+            return self._load_masked(buffer, index, count, rest)
         whole = rest
         for start, length in pieces(count):
             piece = self._load(buffer, self._along(buffer, index, start), length)
@@ -124,6 +119,13 @@ class MlirEmitter(Emitter):
         where = self._physical(buffer, index)
         return vector.LoadOp(kind, buffer.value, where).result
 
+    def _load_masked(
+        self, buffer: Buffer, index: Index, count: int, rest: Value
+    ) -> Value:
+        """The first lanes from memory, the others of ``rest``."""
+        mask, where = _mask(rest, count), self._physical(buffer, index)
+        return vector.MaskedLoadOp(rest.type, buffer.value, where, mask, rest).result
+
     def _along(self, buffer: Buffer, index: Index, by: int) -> Index:
         """The index ``by`` elements further along the innermost dimension."""
         inner = buffer.tensor.layout.innermost
@@ -132,10 +134,19 @@ class MlirEmitter(Emitter):
     def store(
         self, value: Value, buffer: Buffer, index: Index, count: int | None = None
     ) -> None:
-        """`Emitter.store`: one store, or one for each power of two in ``count``."""
+        """`Emitter.store`: one store, or one for each power of two in ``count``.
+
+        With masks it is one store always.
+        """
         width = value.type.shape[0]
         if count is None or count == width:
             vector.StoreOp(value, buffer.value, self._physical(buffer, index))
+            return
+        # A power of two is a store of its own; of a single lane that was cut to fewer
+        # bits, LLVM 22 would store all bits under a mask.
+        if count.bit_count() > 1 and self.isa.stores_masked(buffer.tensor.dtype):
+            where = self._physical(buffer, index)
+            vector.MaskedStoreOp(buffer.value, where, _mask(value, count), value)
             return
         for start, length in pieces(count):
             kind = ir.VectorType.get([length], element_of(value))
@@ -156,6 +167,8 @@ class MlirEmitter(Emitter):
         if count is None or count * group == width:
             return self._load(buffer, index, width)
         whole = self.constant(buffer.tensor.dtype, 0, width)
+        if self.isa.loads_masked(buffer.tensor.dtype):
+            return self._load_masked(buffer, index, count * group, whole)
         for start, length in pieces(count):
             at = (*index[:dim], self.offset(index[dim], start), *index[dim + 1 :])
             piece = self._load(buffer, at, length * group)
@@ -312,7 +325,14 @@ class MlirEmitter(Emitter):
 
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """`Emitter.dot`: one instruction."""
-        return dot(self.isa.instructions[op], _DOTS[op], a, b)
+        dtype = _DOTS[op]
+        lanes = self.isa.lanes(dtype)
+        kind = ir.VectorType.get([lanes], element_type(dtype))
+        return call(self.isa.instructions[op], kind, a, b)
+
+    def dot_add(self, op: Op, total: Value, a: Value, b: Value) -> Value:
+        """`Emitter.dot_add`: one instruction."""
+        return call(self.isa.instructions[op], total.type, total, a, b)
 
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """`Emitter.together`: assembly without a line, through which all pass."""
@@ -386,6 +406,12 @@ class MlirEmitter(Emitter):
             following = body(loop.induction_variable, tuple(loop.inner_iter_args))
             scf.YieldOp(list(following))
         return tuple(loop.results_)
+
+
+def _mask(like: Value, count: int) -> Value:
+    """Ones in the first ``count`` lanes of a vector's width."""
+    lanes = ir.VectorType.get(like.type.shape, ir.IntegerType.get_signless(1))
+    return vector.ConstantMaskOp(lanes, [count]).result
 
 
 def emit_kernel(

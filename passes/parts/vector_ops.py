@@ -113,21 +113,19 @@ def plus(value: Value, number: int) -> Value:
     return arith.AddIOp(value, splat(value.type, number)).result
 
 
-def dot(name: str, dtype: Dtype, a: Value, b: Value) -> Value:
-    """A vector as wide as two others, made from them by an instruction."""
-    lanes = a.type.shape[0] * a.type.element_type.width // (8 * dtype.itemsize)
-    kind = ir.VectorType.get([lanes], element_type(dtype))
-    call = ir.Operation.create(
+def call(name: str, kind: ir.Type, *operands: Value) -> Value:
+    """What an instruction, by the name of its intrinsic, makes of some values."""
+    called = ir.Operation.create(
         "llvm.call_intrinsic",
         results=[kind],
-        operands=[a, b],
+        operands=list(operands),
         attributes={
             "intrin": ir.StringAttr.get(name),
             "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
         },
     )
-    return call.results[0]
+    return called.results[0]
 
 
 def opaque(values: Sequence[Value], register: str) -> list[Value]:

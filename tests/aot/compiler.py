@@ -57,7 +57,7 @@ class Linked:
         run("cc", "-shared", "-Wl,--no-undefined", "-o", shared, made, *link)
         self._native = ctypes.CDLL(str(shared))
         self._library = library
-        self.workspace_bytes = library.stages.workspace_bytes
+        self.workspace_bytes = library.workspace_bytes
         self._memory = np.zeros(self.workspace_bytes + 64, np.uint8)
 
     @property

@@ -27,6 +27,7 @@ SPECS = (
     "max:33x65:f32",
     "move:20x33:f32:dst=[1,0]",
     "fill:9x17:s16:value=lowest",
+    "matmul:5x9x17:f32:lhs=ld12:out=ld40",
 )
 """Of random programs; some have a workspace."""
 
@@ -117,6 +118,30 @@ def test_wrong_pointers_are_refused(text: str, tmp_path: Path) -> None:
         start = int(whole.ctypes.data)
         pointers = [*good[:-2], start + -start % 64, start + -start % 64]
         assert refused(linked, pointers, whole) == Status.OVERLAP
+
+
+@NEEDS_CC
+def test_blocks_of_one_matrix_are_taken(tmp_path: Path) -> None:
+    """Rows may lie in the gaps of other rows, but not share bytes with them."""
+    kernel = unsearched("matmul:16x8x8:f32:lhs=ld24:rhs=ld24:out=ld24")
+    linked = Linked(kernel.library("k"), tmp_path)
+    whole = np.random.default_rng(0).integers(-4, 4, (33, 24)).astype(np.float32)
+    start = int(whole.ctypes.data)
+
+    def status(*places: tuple[int, int]) -> int:
+        pointers = [start + 4 * (24 * row + column) for row, column in places]
+        room = [linked.workspace] if linked.workspace_bytes else []
+        return int(linked.raw(*pointers, *room))
+
+    want = whole.copy()
+    want[3:19, 16:] = want[:16, :8] @ want[9:17, 8:16]
+    assert status((0, 0), (9, 8), (3, 16)) == Status.OK
+    assert whole.tobytes() == want.tobytes()
+    # Above, in the same rows, below; and over the end of a row.
+    for place in ((3, 15), (3, 1), (0, 7), (15, 0), (8, 9), (1, 17), (2, 23)):
+        assert status((0, 0), (9, 8), place) == Status.OVERLAP
+        assert whole.tobytes() == want.tobytes()
+    assert status((0, 0), (0, 0), (16, 0)) == Status.OK
 
 
 @NEEDS_CC

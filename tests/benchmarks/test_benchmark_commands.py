@@ -149,6 +149,8 @@ def test_every_peer_is_told_its_limit(tmp_path: Path) -> None:
     for peer, limit in wanted.items():
         command = PEERS[peer](Place(tmp_path, 2))
         assert limit in command.environment
+        native = PEERS[peer](Place(tmp_path, 2, native=True))
+        assert limit not in native.environment
         variables = command.variables({"OMP_NUM_THREADS": "9", "HOME": "here"})
         assert variables["OMP_NUM_THREADS"] == "2"
         assert variables["HOME"] == "here"

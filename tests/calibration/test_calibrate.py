@@ -10,19 +10,22 @@ import morello
 from morello.calibration import calibrate as module
 from morello.calibration import draw
 from morello.calibration.draw import Plan
-from morello.calibration.probes import PROBES, bounds, probe
+from morello.calibration.probes import bounds, probe, probes
 from morello.calibration.reprice import FITTED, Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
 from morello.calibration.timing import Stopwatch, Time
-from morello.machine import AVX2, find_target, print_target
+from morello.machine import AVX2, TARGETS, find_target, print_target
+from morello.machine.isa import Isa
 from morello.search import Impl, Solver
 from morello.spec import Spec, parse_spec
 from morello.tools.morello import main
+from tests.kernels.harness import skip_where_it_cannot_run
 
 Capture = pytest.CaptureFixture[str]
 QUICK = ["calibrate", "--quick", "--programs", "2", "--seconds", "0.005"]
 TRUTH = find_target("avx2{scalar=250,shuffle=1400,vector_op=1800}")
+ISAS = {target.isa.name: target.isa for target in TARGETS.values()}
 NEAR = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
 
 
@@ -102,7 +105,7 @@ def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draw, "cycles_of_all", times_of_truth)
-    monkeypatch.setattr(module, "probe", lambda watch: {})
+    monkeypatch.setattr(module, "probe", lambda watch, isa: {})
     texts = (
         f"matmul_accum:7x40x17:f32:{NEAR}",
         "move:16x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
@@ -146,9 +149,11 @@ def test_processes_draw_what_one_does() -> None:
         assert all(cycles > 0 for _, cycles in there.times)
 
 
-def test_instructions_are_probed_and_bound_their_coefficients() -> None:
-    found = probe(Stopwatch(0.01))
-    assert set(found) == {p.coefficient for p in PROBES} <= set(FITTED)
+@pytest.mark.parametrize("isa", ISAS.values(), ids=list(ISAS))
+def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
+    skip_where_it_cannot_run(isa)
+    found = probe(Stopwatch(0.01), isa)
+    assert set(found) == {p.coefficient for p in probes(isa)} <= set(FITTED)
     # At most four a cycle; a result is not there before the next cycle begins.
     assert all(200 < cost < 20000 for cost in found.values())
     assert found["fma_latency"] > 2 * found["fma"]

@@ -62,7 +62,7 @@ def test_every_stage_is_text_that_names_what_it_holds() -> None:
     assert "define void @matmul_7x8x16_f32" in kernel.llvm
     assert "vfmadd" in kernel.asm
     assert kernel.object[:4] == b"\x7fELF"
-    assert repr(kernel) == "<kernel matmul:7x8x16:f32 for avx2>"
+    assert repr(kernel) == "<kernel matmul:7x8x16:f32 for avx2, 1 thread>"
 
 
 def test_arrays_come_with_or_without_the_batch() -> None:

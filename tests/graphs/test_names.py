@@ -239,7 +239,12 @@ def test_one_head_needs_no_dimension_of_its_own() -> None:
             "filter",
         ),
         ("conv:1x3x6x7x4x3x3:f32:stride=0", "option stride=0; write stride=1"),
-        ("softmax:8x9:bf16", "compose has no dtype bf16; use f32"),
+        ("softmax:8x9:s32", "compose has no dtype s32; use f32 or bf16"),
+        (
+            "compose:8x9:bf16:graph=y[m]=sum(x[m,n])",
+            "'v0' of compose is a reduction, which has no bf16: its terms are added in "
+            "f32; make it f32, or a map of another node",
+        ),
         (
             "compose:8x9:f32",
             "compose needs the option graph=…; write for example "

@@ -12,19 +12,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from morello.kernels import KERNELS
-from morello.machine.avx2 import AVX2
 from morello.spec import (
     Dtype,
     Kind,
     Layout,
     Level,
+    Limits,
     Matmul,
     Spec,
     SpecKey,
     TensorSpec,
 )
 from morello.spec.kinds import instances
-from tests.kernels.harness import EDGE, legal
+from tests.kernels.harness import EDGE, legal, limits_of
 
 KEYS = 4
 """How many keys of a kernel are drawn."""
@@ -98,10 +98,10 @@ def _forms(
     dtype: Dtype, level: Level, pool: tuple[Layout, ...]
 ) -> Iterator[TensorSpec]:
     if level is Level.VRF:
-        width = AVX2.vector_width(dtype)
-        yield TensorSpec(
-            dtype, level, Layout.row_major(pool[0].rank), vector_width=width
-        )
+        plain = Layout.row_major(pool[0].rank)
+        for nbytes in sorted({kernel.isa.vector_bytes for kernel in KERNELS.values()}):
+            width = nbytes // dtype.itemsize
+            yield TensorSpec(dtype, level, plain, vector_width=width)
         return
     for layout in pool:
         yield TensorSpec(dtype, level, layout)
@@ -130,27 +130,27 @@ def drawn(
     Of a kernel that takes none of those, of long rows. The keys are those of the kernel
     ``like``, if it is given.
     """
-    rng = random.Random(name)
+    rng, limits = random.Random(name), limits_of(name)
     keys = [key for key in accepted()[like or name] if wanted(key)]
     found: list[Spec] = []
     for key in rng.sample(keys, min(KEYS, len(keys))):
-        specs = [s for s in _sized(key) if legal(name, s)]
-        specs = specs or [s for s in _long(key) if legal(name, s)]
+        specs = [s for s in _sized(key, limits) if legal(name, s)]
+        specs = specs or [s for s in _long(key, limits) if legal(name, s)]
         found += rng.sample(specs, min(SPECS, len(specs)))
     return tuple(dict.fromkeys(found))
 
 
-def _sized(key: SpecKey) -> Iterator[Spec]:
+def _sized(key: SpecKey, limits: Limits) -> Iterator[Spec]:
     count = len(key.kind.dims)
     batch = (1,) if isinstance(key.kind, Matmul) else ()
     for beside in ((1, 1, 1), (4, 6, 8), (6, 2, 16), (3, 33, 5)):
         base = (*batch, *beside)[:count]
         for axis, size in itertools.product(range(len(batch), count), EDGE):
             sizes = (*base[:axis], size, *base[axis + 1 :])
-            yield Spec(key.kind, sizes, key.tensors, AVX2.limits)
+            yield Spec(key.kind, sizes, key.tensors, limits)
 
 
-def _long(key: SpecKey) -> Iterator[Spec]:
+def _long(key: SpecKey, limits: Limits) -> Iterator[Spec]:
     """Products with one long axis, beside few on the others."""
     if not isinstance(key.kind, Matmul):
         return
@@ -158,4 +158,4 @@ def _long(key: SpecKey) -> Iterator[Spec]:
         for two in ((1, 9), (12, 1), (2, 13), (9, 3), (2, 5), (6, 2), (3, 12)):
             sizes = [1, *two]
             sizes.insert(axis, size)
-            yield Spec(key.kind, tuple(sizes), key.tensors, AVX2.limits)
+            yield Spec(key.kind, tuple(sizes), key.tensors, limits)

@@ -12,12 +12,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from morello.dialect.memrefs import tile_extent
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
 from morello.machine import Target
 from morello.machine.avx2 import AVX2
+from morello.machine.host import missing_features
+from morello.machine.isa import Isa
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_kernel
 from morello.passes.parts.vector_ops import element_type
@@ -32,6 +35,28 @@ from tests.guarded import check_canaries, check_in_child, guarded_array
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)
 PADDING = 3
 FILLER = 0xA5
+
+
+def isa_of(cases: Iterable["Case"]) -> Isa:
+    """The one instruction set of some cases."""
+    (isa,) = {KERNELS[case.kernel].isa for case in cases}
+    return isa
+
+
+def limits_of(name: str) -> Limits:
+    """All registers of a kernel's instruction set, beside the caches of AVX2."""
+    return AVX2.limits.replace(Level.VRF, KERNELS[name].isa.registers)
+
+
+def skip_where_it_cannot_run(isa: Isa) -> None:
+    """Skip a test on a CPU that lacks instructions."""
+    missing = missing_features(isa.cpu, features_text(isa))
+    if missing:
+        pytest.skip(f"this CPU lacks {', '.join(missing)}, which {isa.name} needs")
+
+
+def features_text(isa: Isa) -> str:
+    return ",".join(f"+{feature}" for feature in isa.features)
 
 
 def form(text: str) -> TensorSpec:
@@ -153,8 +178,10 @@ def move(
     if name == "store":
         forms = (forms[1], forms[0])
     shape = case.spec.shape(j)
+    kernel = KERNELS[case.kernel]
+    wide = kernel.isa.vector_bytes > AVX2.isa.vector_bytes
     emit_kernel(
-        KERNELS[name],
+        KERNELS[f"{name}_512" if wide and f"{name}_512" in KERNELS else name],
         Spec(Move(len(shape)), shape, forms, case.spec.limits),
         [src, dst],
         end,
@@ -166,7 +193,8 @@ def compiled(cases: Sequence[Case]) -> Engine:
         module = build(cases)
         assert module.operation.verify()
         text = lower_to_llvm_text(module)
-    return compile_llvm(text, cpu="haswell")
+    isa = isa_of(cases)
+    return compile_llvm(text, cpu=isa.cpu, features=features_text(isa))
 
 
 def filler(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -272,6 +300,7 @@ def check_random(cases: Iterable[Case], seed: int = 0) -> None:
     """Every case, in one module and one child process."""
     cases = list(cases)
     assert cases
+    skip_where_it_cannot_run(isa_of(cases))
     refused = [case for case in cases if not legal(case.kernel, case.spec)]
     assert not refused, refused[0]
     engine = compiled(cases)

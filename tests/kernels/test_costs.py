@@ -34,7 +34,7 @@ def key_of(name: str) -> SpecKey:
     keys = accepted()[name]
     drawn = random.Random(name).sample(keys, min(len(keys), 40))
     counts = {
-        key: len(KERNELS[name].conditions(grid(key)))
+        key: len(KERNELS[name].conditions(grid(key, name)))
         for key in drawn
         if fulfilled(name, key)
     }
@@ -42,19 +42,21 @@ def key_of(name: str) -> SpecKey:
 
 
 def fulfilled(name: str, key: SpecKey) -> bool:
-    holds = [np.asarray(c.holds) for c in KERNELS[name].conditions(grid(key))]
+    holds = [np.asarray(c.holds) for c in KERNELS[name].conditions(grid(key, name))]
     can_fail = not any(map(np.all, holds))
     return can_fail and bool(
         np.any(functools.reduce(np.logical_and, holds, np.bool_(True)))
     )
 
 
-def grid(key: SpecKey) -> Frame:
-    """Every mix of `SIZES`, at every number of free registers."""
+def grid(key: SpecKey, name: str) -> Frame:
+    """Every mix of `SIZES`, at every number of free registers of a kernel."""
     rank = len(key.kind.dims)
     axes = np.meshgrid(*[np.array(SIZES, np.int64)] * rank, indexing="ij", sparse=True)
     sizes = tuple(axis[..., None] for axis in axes)
-    return Frame(key, sizes, Limits(np.arange(17), 512, 256))
+    return Frame(
+        key, sizes, Limits(np.arange(KERNELS[name].isa.registers + 1), 512, 256)
+    )
 
 
 def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
@@ -68,7 +70,7 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
             int(i)
             for i in np.sort(rng.integers(0, len(SIZES), (len(key.kind.dims), 3)))[:, 0]
         )
-        vrf = int(rng.integers(0, 17))
+        vrf = int(rng.integers(0, KERNELS[name].isa.registers + 1))
         sizes = tuple(SIZES[i] for i in place)
         limits = Limits(vrf, 512, 256)
         found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
@@ -82,8 +84,10 @@ def test_every_kernel_is_a_targets() -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_arrays_give_what_single_specs_give(name: str) -> None:
-    kernel, frame = KERNELS[name], grid(key_of(name))
-    shape = np.broadcast_shapes(*(np.shape(s) for s in frame.sizes), (17,))
+    kernel, frame = KERNELS[name], grid(key_of(name), name)
+    shape = np.broadcast_shapes(
+        *(np.shape(s) for s in frame.sizes), (kernel.isa.registers + 1,)
+    )
     costs = np.broadcast_to(price(kernel, frame), shape)
     assert np.issubdtype(costs.dtype, np.integer)
     assert np.all(costs > 0)
@@ -99,7 +103,7 @@ def test_arrays_give_what_single_specs_give(name: str) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_conditions_say_what_to_do(name: str) -> None:
     """`key_of` has made sure that each can fail, and that all can be fulfilled."""
-    for condition in KERNELS[name].conditions(grid(key_of(name))):
+    for condition in KERNELS[name].conditions(grid(key_of(name), name)):
         assert condition.text.startswith(("needs ", "takes "))
 
 

@@ -9,7 +9,10 @@ import pytest
 import morello.machine.native as module
 from morello.machine import AVX2, TARGETS, find_target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.avx2_vnni import AVX2_VNNI
 from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.avx512 import AVX512
+from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
 from morello.machine.host import Host
 from morello.machine.native import native_target
 from morello.machine.target import Target
@@ -18,27 +21,42 @@ from morello.machine.text import TargetWarning
 pytestmark = pytest.mark.quick
 
 
+AVX512_FEATURES = (*AVX2.features, *AVX512_VNNI_BF16.features)
+
+
 def native(cpu: str, *features: str) -> Target:
     have = frozenset(features)
     return native_target(Host(cpu, have, have, cores=1, caches=()))
 
 
 def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
-    assert native("emeraldrapids") is AVX2_GOLDEN_COVE
-    assert native("sapphirerapids") is AVX2_GOLDEN_COVE
-    assert native("znver3") is AVX2_ZEN3
-    for cpu in ("znver4", "znver5", "haswell", "skylake-avx512", "a cpu of 2040"):
-        assert native(cpu, "avx2", "avx512fp16") is AVX2
+    for cpu in ("emeraldrapids", "sapphirerapids"):
+        assert native(cpu, *AVX512_FEATURES) is AVX512_VNNI_BF16
+        assert native(cpu, *AVX2.features, "avxvnni") is AVX2_GOLDEN_COVE
+    assert native("znver3", *AVX2.features) is AVX2_ZEN3
+    assert native("znver4", *AVX512_FEATURES) is AVX2
+
+
+def test_others_have_the_target_with_the_most_of_their_instructions() -> None:
+    assert native("znver5", *AVX512_FEATURES, "avxvnni") is AVX512_VNNI_BF16
+    assert native("skylake-avx512", *AVX2.features, *AVX512.features) is AVX512
+    assert native("cascadelake", *AVX512.features, "avx512vnni") is AVX512
+    assert native("alderlake", *AVX2.features, "avxvnni") is AVX2_VNNI
+    for cpu in ("haswell", "a cpu of 2040"):
+        assert native(cpu, "avx2", "fma", "avx512f") is AVX2
 
 
 def test_a_server_is_known_by_its_tiles_whatever_model_it_says_it_is() -> None:
-    assert native("rocketlake", "avx2", "amx-tile") is AVX2_GOLDEN_COVE
-    assert native("rocketlake", "avx2") is AVX2
+    have = (*AVX512_FEATURES, "amx-tile")
+    assert native("rocketlake", *have) is AVX512_VNNI_BF16
+    assert native("rocketlake", *AVX2.features, "amx-tile") is AVX2_GOLDEN_COVE
+    assert native("rocketlake", *AVX2.features) is AVX2
 
 
 def test_a_cpu_without_costs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def this(cpu: str) -> Host:
-        return Host(cpu, frozenset({"avx2"}), frozenset({"avx2"}), 1, ())
+        have = frozenset(AVX2.features)
+        return Host(cpu, have, have, 1, ())
 
     monkeypatch.setattr(module, "host", lambda: this("alderlake"))
     with pytest.warns(TargetWarning, match=r"\(alderlake\) are not known, .*'avx2'"):

@@ -24,8 +24,9 @@ def test_targets_are_found_by_name() -> None:
 def test_a_target_is_consistent(target: Target) -> None:
     assert set(target.kernels) <= set(KERNELS)
     assert len(set(target.kernels)) == len(target.kernels)
-    for capacity in (target.l1_lines, target.l2_lines):
-        assert capacity & (capacity - 1) == 0
+    assert target.l1_lines % target.l1_ways == 0
+    for count in (target.l1_lines // target.l1_ways, target.l2_lines):
+        assert count & (count - 1) == 0
     for costs in (target.coefficients, target.ops):
         assert all(isinstance(c, int) and c > 0 for c in vars(costs).values())
     assert len(dataclasses.fields(target.coefficients)) <= 20

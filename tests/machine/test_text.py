@@ -43,7 +43,7 @@ def test_changes_are_read_and_printed(text: str) -> None:
         ("avx2{threads=0}", "has threads=0; give a whole number from 1 to 1024"),
         ("avx2{threads=1025}", "has threads=1025; give a whole number from 1 to"),
         ("avx2{l1_lines=0}", "has l1_lines=0; give a whole number from 4 to"),
-        ("avx2{l1_lines=24,l1_ways=8}", "has l1_lines=24; give a power of two"),
+        ("avx2{l1_lines=24,l1_ways=8}", "has l1_ways=8, into which its l1_lines=24"),
         ("avx2{l1_lines=99999999999}", "has l1_lines=99999999999; give a whole"),
         ("avx2{l1_ways=0}", "has l1_ways=0; give a whole number from 1"),
         ("avx2{l1_ways=3}", "has l1_ways=3, into which its l1_lines=512 cannot be"),

@@ -56,7 +56,10 @@ def arguments(kernel: Kernel, seed: int) -> tuple[list[Array], list[Array]]:
         read = spec.to_physical(index, next(inputs)) if operand.is_read else None
         written = spec.to_physical(index, next(outputs)) if operand.is_written else read
         assert written is not None
-        before.append(np.full_like(written, 77) if read is None else read)
+        if read is None:
+            read = spec.argument(index)
+            read[...] = 77
+        before.append(read)
         after.append(written)
     return before, after
 

@@ -230,7 +230,7 @@ def _view(op: ir.Operation) -> Callable[..., Any]:
 def _subview(op: ir.Operation) -> Callable[..., Any]:
     fixed = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))
     sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
-    assert set(ir.DenseI64ArrayAttr(op.attributes["static_strides"])) <= {1}
+    steps = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
     mark = ir.ShapedType.get_dynamic_stride_or_offset()
     shape = tuple(ir.MemRefType(op.results[0].type).shape)
     lanes = len(_memory(ir.MemRefType(op.results[0].type))[1])
@@ -238,16 +238,26 @@ def _subview(op: ir.Operation) -> Callable[..., Any]:
     def run(array: Array, *dynamic: int) -> Array:
         left = list(dynamic)
         offsets = [left.pop(0) if o == mark else o for o in fixed]
-        ends = [o + s for o, s in zip(offsets, sizes, strict=True)]
+        ends = [
+            o + (s - 1) * step + 1
+            for o, s, step in zip(offsets, sizes, steps, strict=True)
+        ]
         inside = zip(ends, array.shape, strict=False)
         assert all(end <= extent for end, extent in inside)
-        found = array[tuple(map(slice, offsets, ends))]
+        found = array[tuple(map(slice, offsets, ends, steps))]
         if lanes:
-            return found
+            return _reduced(found, (*shape, *found.shape[-lanes:]))
         assert found.size == int(np.prod(shape))
         return found if found.shape == shape else _reduced(found, shape)
 
     return run
+
+
+def _expand_shape(op: ir.Operation) -> Callable[..., Any]:
+    """Axes of one element around what there is."""
+    ranks = [ir.MemRefType(v.type).rank for v in (op.operands[0], op.results[0])]
+    ones = (1,) * (ranks[1] - ranks[0])
+    return lambda array: _reduced(array, (*ones, *array.shape))
 
 
 def _reduced(array: Array, shape: tuple[int, ...]) -> Array:
@@ -385,8 +395,10 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "llvm.extractvalue": _extract_value,
     "llvm.inline_asm": _no_assembly,
     "math.fma": _fma,
+    "math.sqrt": lambda op: np.sqrt,
     "memref.alloc": _allocate,
     "memref.alloca": _allocate,
+    "memref.expand_shape": _expand_shape,
     "memref.load": _load,
     "memref.prefetch": lambda op: lambda *operands: None,
     "memref.store": _store,

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from morello.compiler.stages import LOWER
 from morello.dialect import load
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import whole_type
-from morello.machine import AVX2
+from morello.dialect.memrefs import argument_type
+from morello.dialect.target import TARGET_ATTRIBUTE
+from morello.machine import AVX2, Target, print_target
 from morello.mlir import dialect, ir
 from morello.passes.parts.schedule_builder import Goal, build_schedule
 from morello.passes.pipelines.pipeline import Pipeline
@@ -39,7 +40,7 @@ class Program:
         return self.engine.address(self.name)
 
 
-def scheduled_module(impls: Sequence[Impl]) -> ir.Module:
+def scheduled_module(impls: Sequence[Impl], target: Target = AVX2) -> ir.Module:
     """A module with a function ``f<i>`` and a schedule for each program.
 
     In the current context, in which the dialects are loaded. The schedule is printed
@@ -47,6 +48,8 @@ def scheduled_module(impls: Sequence[Impl]) -> ir.Module:
     """
     with ir.Location.unknown():
         module = ir.Module.create()
+        name = ir.StringAttr.get(print_target(target))
+        module.operation.attributes[TARGET_ATTRIBUTE] = name
         goals = []
         for index, impl in enumerate(impls):
             goals.append(Goal(_function(module, f"f{index}", impl.spec), impl))
@@ -57,7 +60,7 @@ def scheduled_module(impls: Sequence[Impl]) -> ir.Module:
 def _function(module: ir.Module, name: str, spec: Spec) -> ir.Operation:
     """Append a function that holds a Spec op, and give the op."""
     func = dialect("func")
-    types = [whole_type(t, spec.shape(i)) for i, t in enumerate(spec.tensors)]
+    types = [argument_type(spec, i) for i in range(len(spec.tensors))]
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
@@ -81,15 +84,18 @@ def workspace_bytes(function: ir.Operation) -> int:
     return int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
 
 
-def build_programs(impls: Sequence[Impl], labels: Sequence[str]) -> list[Program]:
+def build_programs(
+    impls: Sequence[Impl], labels: Sequence[str], target: Target = AVX2
+) -> list[Program]:
     """Machine code of every program, from one module."""
     with ir.Context() as context, ir.Location.unknown():
         load(context)
-        module = scheduled_module(impls)
+        module = scheduled_module(impls, target)
         Pipeline.parse(LOWER).run(module.operation)
         sizes = [workspace_bytes(function) for function in functions(module)]
         text = lower_to_llvm_text(module)
-    engine = compile_llvm(text, cpu=AVX2.cpu, features="+avx2,+fma")
+    features = ",".join(f"+{feature}" for feature in target.features)
+    engine = compile_llvm(text, cpu=target.cpu, features=features)
     return [
         Program(impl.spec, engine, f"f{i}", size, label)
         for i, (impl, size, label) in enumerate(zip(impls, sizes, labels, strict=True))

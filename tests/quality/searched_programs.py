@@ -70,6 +70,7 @@ PRODUCTS: tuple[tuple[Matmul, tuple[Dtype, ...]], ...] = (
     (Matmul(), _INTO_S16),
     (Matmul(), (Dtype.F32, Dtype.BF16, Dtype.F32)),
     (Matmul(), (Dtype.S32,) * 3),
+    (Matmul(flushing=True), (Dtype.BF16, Dtype.BF16, Dtype.F32)),
 )
 """The goals of runs of seeds, one after another."""
 

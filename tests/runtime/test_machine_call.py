@@ -88,6 +88,33 @@ def test_fitting_arguments_do_not_go_the_slow_way(engine: Engine) -> None:
     assert slow.calls == []
 
 
+def test_rows_apart_do_not_go_the_slow_way(engine: Engine) -> None:
+    """Machine code knows strides, and views in another order of the dimensions."""
+    slow = Slow()
+    view = ((2, 1), (1, 9))
+    parameters = (
+        Parameter("a", F32, (2, 2), strides=(5, 1), views=(((2, 2), (1, 5)),)),
+        Parameter("c", F32, (1, 2), views=(view,), is_output=True),
+    )
+    table = CallTable(engine.address("copy"), parameters, 8)
+    call = call_code(2, True, False).checked(table, slow)
+    memory = np.arange(10, dtype=np.float32).reshape(2, 5)
+    rows, out = memory[:, 1:3], np.zeros((1, 2), np.float32)
+    for given in (rows, rows.T):
+        assert call(given, out) is out
+        assert out.tolist() == [[1, 2]]
+        assert call(given, out.T) is not out
+    assert slow.calls == []
+    wrong = (
+        np.zeros((2, 2), np.float32),
+        np.zeros((2, 6), np.float32)[:, :2],
+        np.zeros((2, 10), np.float32)[:, ::5][:, ::-1],
+        memory[::-1, :2],
+    )
+    for given in wrong:
+        assert call(given, out) == "slow"
+
+
 class Own(np.ndarray[Any, Any]):
     """A class of a user."""
 

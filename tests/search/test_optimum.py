@@ -9,6 +9,8 @@ from morello.actions import Peel
 from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
+from morello.machine.target import Target
 from morello.search import Solver
 from morello.search.dp.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec
@@ -49,12 +51,15 @@ def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> N
     assert found.points[kind.label] >= 100
 
 
+@pytest.mark.parametrize("other", [GOLDEN_COVE, AVX512], ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_no_program_is_better_on_a_target_with_other_kernels(kind: Kind) -> None:
+def test_no_program_is_better_on_a_target_with_other_kernels(
+    kind: Kind, other: Target
+) -> None:
     found = Agreement()
     for seed in range(max(GOALS[kind] // 8 + 1, 5)):
         spec = random_goal(random.Random(f"golden cove {kind} {seed}"), kind)
-        target = GOLDEN_COVE.in_context(OperandContext(near=seed % 2 == 1))
+        target = other.in_context(OperandContext(near=seed % 2 == 1))
         compare(spec, Solver(target), BruteForce(target, BUDGET), found)
     assert found.mismatches == []
     assert found.points[kind.label] + found.goals[kind.label] >= 50

@@ -47,7 +47,7 @@ def test_one_level_at_a_time() -> None:
 
 def test_classes() -> None:
     assert cache_classes(512, 5) == (0, 32, 64, 128, 256, 512)
-    assert cache_classes(768, 2) == (0, 256, 512)
+    assert cache_classes(768, 2) == (0, 384, 768)
     assert cache_classes(4, 5) == (0, 1, 2, 4)
     assert cache_classes(1, 1) == (0, 1)
 

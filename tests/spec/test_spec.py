@@ -114,8 +114,8 @@ def test_a_key_is_everything_but_sizes_and_limits() -> None:
     moved = one.key.with_tensor(0, TensorSpec.parse("f32@L1[0,1,2]"))
     assert moved.tensors[1:] == one.key.tensors[1:]
     assert str(moved) == (
-        "Matmul(accum=False, saturating=False) f32@L1[0,1,2] f32@MEM[0,2,1]! "
-        "f32@MEM[0,1,2]!"
+        "Matmul(accum=False, saturating=False, flushing=False) f32@L1[0,1,2] "
+        "f32@MEM[0,2,1]! f32@MEM[0,1,2]!"
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from morello.compiler.kernel import Kernel
 from morello.machine import AVX2
+from morello.machine.isa import AVX2_VNNI
 from morello.spec import Max, parse_spec
 from morello.tools.bench import Measurement, operand_bytes, peak_dtype
 from morello.tools.morello import main
@@ -144,7 +145,12 @@ def test_kernel_that_changes_is_refused(
     ],
 )
 def test_dtype_of_the_peak(spec: str, dtype: str | None) -> None:
-    assert peak_dtype(parse_spec(spec, AVX2.limits)) == dtype
+    assert peak_dtype(parse_spec(spec, AVX2.limits), AVX2.isa) == dtype
+
+
+def test_bytes_have_a_peak_where_one_instruction_multiplies_them() -> None:
+    spec = parse_spec("matmul:2x2x2:u8,s8,s32", AVX2.limits)
+    assert peak_dtype(spec, AVX2_VNNI) == "u8"
 
 
 def test_bytes_count_reads_and_writes() -> None:

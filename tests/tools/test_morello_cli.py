@@ -107,6 +107,35 @@ def test_help_of_a_command(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"examples:\n  morello {name} " in out
 
 
+HELP = [
+    ["morello.tools.morello", "--help"],
+    *(["morello.tools.morello", name, "--help"] for name in COMMANDS),
+    ["morello.tools.morello_opt", "--help"],
+    ["morello.tools.morello_opt", "--list-passes"],
+]
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_prints_where_output_is_ascii(words: list[str]) -> None:
+    """In the C locale without UTF-8 mode nothing but ASCII can be written."""
+    module, *flags = words
+    ascii_only = {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "ascii",
+    }
+    script = f"import sys; from {module} import main; sys.exit(main({flags!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        env={**ENVIRONMENT, **ascii_only},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(done.stdout.decode("ascii").splitlines()) > 5
+
+
 @pytest.mark.parametrize("flags", [["--help"], ["--version"], ["bench", "--help"]])
 def test_information_needs_neither_mlir_nor_numpy(flags: list[str]) -> None:
     script = (

@@ -84,11 +84,14 @@ def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) 
     paths = [tmp_path / "one.sqlite", tmp_path / "two.sqlite"]
     for jobs, path in enumerate(paths, 1):
         arguments = ["precompute", FAMILY, "fill:4x5", "--jobs", str(jobs)]
+        arguments += ["--threads", "2"]
         assert main([*arguments, "--db", str(path)]) == 0
         out = capsys.readouterr().out
         assert out.count("solved in") == 6
         assert re.search(
-            r"^6 Specs in .*: 6 solved .* 0 were there, 0 failed$", out, re.M
+            r"^6 Specs for 2 threads in .*: 6 solved .* 0 were there, 0 failed$",
+            out,
+            re.M,
         )
     one, two = map(contents, paths)
     both = one.keys() & two.keys()

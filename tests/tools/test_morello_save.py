@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.aot.variants import Variants
 from morello.tools.morello import main
 
 SPEC = "fill:5x9"
@@ -36,6 +37,17 @@ def test_a_schedule_may_be_given(tmp_path: Path) -> None:
     assert path.read_bytes() == morello.compile(SPEC).library().object
 
 
+def test_kernels_for_several_targets(tmp_path: Path) -> None:
+    path = tmp_path / "k.o"
+    targets = "avx2{threads=1,fork=9},avx512"
+    assert main(["save", SPEC, "-o", str(path), "--targets", targets]) == 0
+    kernels = [
+        morello.compile(SPEC, target=name).library()
+        for name in ("avx2{fork=9}", "avx512")
+    ]
+    assert path.read_bytes() == Variants.of(kernels).object
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -59,6 +71,18 @@ def test_a_schedule_may_be_given(tmp_path: Path) -> None:
             "argument --name: 'int' means something else",
         ),
         (["-o", "k.o", "--threads", "0"], 2, "argument --threads: "),
+        (["-o", "k.o", "--targets", "avx2"], 2, "'avx2' does not name two targets or"),
+        (["-o", "k.o", "--targets", "avx2,z80"], 2, "unknown target 'z80'"),
+        (
+            ["-o", "k.o", "--targets", "avx2,avx512", "--target", "avx2"],
+            2,
+            "argument --targets: it goes neither with --target nor with --schedule",
+        ),
+        (
+            ["-o", "k.o", "--targets", "avx2,avx2-zen3"],
+            1,
+            "need the same CPU features: one of them would never run",
+        ),
     ],
 )
 def test_refusals(

@@ -21,7 +21,8 @@ from morello.search.storage.overlay import Overlay
 from morello.spec import Spec
 
 _KEPT = 256
-"""How many solutions are remembered; their tables are not."""
+"""How many solutions are remembered, of some 20 KB each; their tables are not. The
+memory of a process that solves ever new Specs grows until there are so many."""
 
 _Question = tuple[Spec, Target, Overlay | None, Pins]
 _known: OrderedDict[_Question, Solution] = OrderedDict()

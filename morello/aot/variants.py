@@ -1,0 +1,82 @@
+"""Several kernels of one Spec in one object, of which the CPU decides."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from morello.aot.entry_points import (
+    dispatching_entry_points,
+    rename,
+    variant_name,
+)
+from morello.aot.library import Library
+from morello.compiler.stages import name_module
+from morello.errors import CompileError
+from morello.lazy import cached_property
+from morello.runtime.engine import Compiled, compile_variants_for_linker
+
+
+@dataclasses.dataclass(frozen=True)
+class Variants(Library):
+    """A function that runs the first of several kernels that the CPU can run.
+
+    The one that needs most comes first. All have the same arguments, and the workspace
+    of the largest.
+
+    Raises:
+        CompileError: as for `Library`.
+    """
+
+    others: tuple[Library, ...] = ()
+    """The kernels but the first."""
+
+    @classmethod
+    def of(cls, libraries: Sequence[Library]) -> "Variants":
+        """The kernels of some libraries, under the name of the first.
+
+        Raises:
+            CompileError: they are of other Specs or layouts, or two need the same of
+                the CPU.
+        """
+        given = libraries[0]
+        for other in libraries[1:]:
+            if other.parameters != given.parameters:
+                raise CompileError(
+                    f"kernels for {given.stages.target.name} and "
+                    f"{other.stages.target.name} take other arrays",
+                    "name the layouts of operands in the Spec",
+                )
+        first, *others = sorted(libraries, key=lambda one: -len(one.required))
+        for better, other in zip((first, *others), others, strict=False):
+            if other.required == better.required:
+                raise CompileError(
+                    f"{better.stages.target.name} and {other.stages.target.name} need "
+                    "the same CPU features: one of them would never run",
+                    "give targets of several instruction sets: avx2,avx512",
+                )
+        return cls(first.stages, first.parameters, given.name, tuple(others))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """The most that a kernel takes."""
+        return max(one.stages.workspace_bytes for one in self.variants)
+
+    @property
+    def variants(self) -> tuple[Library, ...]:
+        """The first choice first."""
+        return (Library(self.stages, self.parameters, self.name), *self.others)
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        modules = []
+        for number, one in enumerate(self.variants):
+            target, stages = one.stages.target, one.stages
+            text = rename(stages.llvm, stages.name, variant_name(self.name, number))
+            text = name_module(text, self.name)
+            modules.append((text, target.cpu, one.features))
+        around = dispatching_entry_points(
+            self.name,
+            self.parameters,
+            self.workspace_bytes,
+            [(one.required, one.stages.workspace_bytes > 0) for one in self.variants],
+        )
+        return compile_variants_for_linker(modules, around)

@@ -1,0 +1,63 @@
+"""x86-64 with AVX-512 F, BW, DQ and VL: 32 registers of 64 bytes, and masks.
+
+L1 has 48 KiB, 12 ways. L2 is counted as 1 MiB, which the smallest of these CPUs have.
+Intel's cores compute in 64 bytes on two ports, multiply-adds and all else.
+Kernels whose shuffles are those of 32 bytes stay so; all others have one width.
+"""
+
+from morello.machine import isa
+from morello.machine.shipped import shipped
+from morello.machine.target import Target
+
+AVX512 = Target(
+    name="avx512",
+    cpu=isa.AVX512.cpu,
+    features=isa.AVX512.features,
+    isa=isa.AVX512,
+    l1_lines=768,
+    l1_ways=12,
+    l2_lines=1 << 14,
+    **shipped("avx512"),
+    shared_ports=True,
+    kernels=(
+        "gemm_registers_512",
+        "gemm_tile_512",
+        "gemm_rows_512",
+        "gemm_panels_512",
+        "gemv_axpy_512",
+        "gemv_axpy_4_512",
+        "gemv_axpy_prefetch_512",
+        "gemv_axpy_bf16_512",
+        "gemv_axpy_bf16_prefetch_512",
+        "gemv_dot",
+        "gemv_dot_prefetch",
+        "gemm_dot_bf16",
+        "gemm_outer_512",
+        "int_dot2_512",
+        "int_dot4_512",
+        "int_dot2_saturating_512",
+        "int_dot2_saturating_wide_512",
+        "copy_rows_512",
+        "transpose",
+        "transpose_prefetch",
+        "transpose_pairs",
+        "deinterleave",
+        "interleave2_512",
+        "interleave4_512",
+        "load_512",
+        "store_512",
+        "fill_rows_512",
+        "fill_registers_512",
+        "graph_rows_512",
+        "graph_scalar",
+        "unary_rows_512",
+        "binary_rows_512",
+        "max_rows_512",
+        "max_columns_512",
+        "min_rows_512",
+        "min_columns_512",
+        "sum_rows_512",
+        "sum_columns_512",
+        "scalar",
+    ),
+)

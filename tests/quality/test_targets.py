@@ -1,0 +1,91 @@
+"""Every target: what the search finds on it is exact, of every kind and product."""
+
+import dataclasses
+import random
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import morello
+from morello.actions import Select
+from morello.machine import AVX2, TARGETS, Target, find_target
+from morello.search import Solver
+from morello.search.impl import Impl
+from morello.spec import Compose, Layout, Spec, argument_tensor, parse_spec
+from tests.kernels.harness import skip_where_it_cannot_run
+from tests.quality.bounds import check_bound, is_bounded
+from tests.quality.execution import check_all
+from tests.quality.programs import build_programs
+from tests.quality.searched_programs import PRODUCTS
+from tests.quality.specs import KINDS, random_spec
+
+OTHERS = [target for target in TARGETS.values() if target is not AVX2]
+"""`test_searched_programs.py` has more of `AVX2`."""
+
+SIZES = ((1, 13, 21, 37), (1, 1, 65, 67))
+"""Of products: rows and columns that no register tile divides, and a row."""
+
+
+def goals(target: Target) -> list[Spec]:
+    """Specs within the limits of a target.
+
+    Not of graphs, whose sums are rounded in the order of a program: their kernels have
+    tests of their own.
+    """
+    found = []
+    for kind, dtypes in PRODUCTS:
+        rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
+        found += [Spec(kind, sizes, rows, target.limits) for sizes in SIZES]
+    rng = random.Random(f"goals of {target.name}")
+    others = {k for k in KINDS if not (k.reuses_inputs or isinstance(k, Compose))}
+    while others:
+        spec = random_spec(rng)
+        if spec.kind in others:
+            others.remove(spec.kind)
+            found.append(dataclasses.replace(spec, limits=target.limits))
+    return found
+
+
+@pytest.mark.parametrize("target", OTHERS, ids=lambda target: target.name)
+def test_searched_programs_are_exact(target: Target) -> None:
+    skip_where_it_cannot_run(target.isa)
+    specs, solver = goals(target), Solver(target)
+    impls: list[Impl] = [solver.solve(spec).impl for spec in specs]
+    labels = [f"{spec} on {target.name}" for spec in specs]
+    programs = build_programs(impls, labels, target)
+    check_all(programs, 0, lambda p, rng: is_bounded(p.spec) and check_bound(p, rng))
+
+
+CHEAP = find_target("avx512-vnni-bf16{dot_bf16=250,dot_bf16_latency=2500}")
+"""Where `vdpbf16ps` is faster than to widen bf16: not so on the CPU of the costs."""
+
+
+def kernels(impl: Impl) -> set[str]:
+    return {
+        node.action.kernel for node in impl.walk() if isinstance(node.action, Select)
+    }
+
+
+def test_products_flush_only_where_the_spec_says_so() -> None:
+    skip_where_it_cannot_run(CHEAP.isa)
+    text = "matmul:13x22x70:bf16,bf16,f32"
+    flushing = parse_spec(f"{text}:flushing=true", CHEAP.limits)
+    impl = Solver(CHEAP).solve(flushing).impl
+    assert "dot2_bf16_512" in kernels(impl)
+    exact = Solver(CHEAP).solve(parse_spec(text, CHEAP.limits)).impl
+    assert "dot2_bf16_512" not in kernels(exact)
+    programs = build_programs([impl, exact], [text, text], CHEAP)
+    check_all(programs, 0)
+
+
+def test_denormals_count_as_zero_where_products_flush() -> None:
+    """64 products of 2^-128, whose sum is a normal number: the contract is needed."""
+    skip_where_it_cannot_run(CHEAP.isa)
+    small = np.full((64, 64), 2.0**-64, ml_dtypes.bfloat16)
+    found = {}
+    for option in ("", ":flushing=true"):
+        kernel = morello.compile(f"matmul:64x64x64:bf16,bf16,f32{option}", target=CHEAP)
+        found[option] = kernel(small, small)
+    assert np.all(found[""] == np.float32(2.0**-122))
+    assert np.all(found[":flushing=true"] == 0)
