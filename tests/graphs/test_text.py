@@ -313,3 +313,17 @@ def test_any_pieces_are_a_spec_or_are_refused(text: str) -> None:
         with contextlib.suppress(SpecError):
             spec = parse_spec(f"compose:{sizes}:f32:graph=y[m]={text}", HAVE)
             assert spec.kind.as_graph is not None
+
+
+def test_maps_within_each_other_stay_apart_where_they_are_deep() -> None:
+    deep, name, texts = MOST_DEPTH - 4, "x[m]", []
+    for i in range(13):
+        texts.append(f"y{i}[m]=" + "exp(" * deep + name + ")" * deep)
+        name = f"y{i}"
+    graph = canonical(parse_graph(";".join(texts))).graph
+    assert len(graph.nodes) == 13
+    text = print_graph(graph)
+    assert text.count("exp") == 13 * deep
+    assert print_graph(canonical(parse_graph(text)).graph) == text
+    few = canonical(parse_graph("a[m]=exp(x[m]);b[m]=exp(a);c[m]=exp(b)")).graph
+    assert len(few.nodes) == 1

@@ -33,6 +33,16 @@ class Call:
 
 Expression = Reference | Constant | Call
 
+MOST_DEPTH = 64
+"""Calls within each other in one expression: more would exceed Python's stack."""
+
+
+def depth(expression: Expression) -> int:
+    """How many calls are within each other."""
+    if not isinstance(expression, Call):
+        return 0
+    return 1 + max(map(depth, expression.arguments))
+
 
 def references(expression: Expression) -> Iterator[int]:
     """The values that it reads, from left to right, each as often as it does."""

@@ -15,10 +15,12 @@ from functools import lru_cache
 
 from morello.lazy import cached_property
 from morello.spec.graphs.expression import (
+    MOST_DEPTH,
     Call,
     Constant,
     Expression,
     Reference,
+    depth,
     references,
     renumbered,
     substituted,
@@ -371,6 +373,21 @@ def _is_product(graph: Graph, value: int) -> bool:
     return False
 
 
+def _keep_deep(graph: Graph, gone: dict[int, Expression]) -> None:
+    """Take maps out of ``gone`` that would make an expression too deep."""
+    depths: dict[int, int] = {}
+    for value in graph.node_values:
+        expression = graph.node(value).expression
+        own = depth(expression)
+        inlined = [v for v in graph.arguments(value) if v in gone]
+        within = max((depths[v] for v in inlined), default=0)
+        if own + within > MOST_DEPTH:
+            for v in inlined:
+                del gone[v]
+            within = 0
+        depths[value] = own + within
+
+
 def _inlined(graph: Graph) -> Graph:
     """Maps that only one map reads, once, written out there."""
     needed = {out.value for out in graph.outputs}
@@ -388,6 +405,7 @@ def _inlined(graph: Graph) -> Graph:
         and v in readers
         and _may_vanish(graph, v, readers[v])
     }
+    _keep_deep(graph, gone)
 
     def leaf(value: int) -> Expression:
         if value in gone:

@@ -17,7 +17,13 @@ from functools import lru_cache
 
 from morello.errors import SpecError, shortened
 from morello.spec.functions import BINARY, UNARY
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import (
+    MOST_DEPTH,
+    Call,
+    Constant,
+    Expression,
+    Reference,
+)
 from morello.spec.graphs.graph import (
     MAP,
     NEUTRAL,
@@ -37,9 +43,6 @@ MOST_RANK = 12
 
 MOST_VALUES = 24
 """Inputs and nodes of a graph."""
-
-MOST_DEPTH = 64
-"""Calls and signs within each other in one expression."""
 
 _STATEMENT = re.compile(
     r"\s*(?P<out>out\s+)?(?P<name>[A-Za-z_]\w*)\s*"
