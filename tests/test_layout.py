@@ -70,8 +70,8 @@ IMPORTS = {
     "explain": {"spec", "machine", "actions", "search"},
     "dialect": {"spec", "machine", "kernels", "actions", "mlir"},
     "passes": {"spec", "machine", "kernels", "actions", "search", "dialect", "mlir"},
-    "jit": {"machine", "passes", "mlir"},
-    "aot": {"spec", "machine", "jit", "compiler"},
+    "runtime": {"machine", "passes", "mlir"},
+    "aot": {"spec", "machine", "runtime", "compiler"},
     "compiler": {
         "spec",
         "machine",
@@ -79,11 +79,20 @@ IMPORTS = {
         "search",
         "dialect",
         "passes",
-        "jit",
+        "runtime",
         "aot",
         "mlir",
     },
-    "calibration": {"spec", "machine", "cost", "actions", "search", "jit", "compiler"},
+    "calibration": {
+        "spec",
+        "machine",
+        "cost",
+        "actions",
+        "search",
+        "runtime",
+        "compiler",
+    },
+    "tracing": {"spec", "machine", "compiler"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import morello
 from benchmarks.graphs.torch_graphs import call_of, torch_for
+from benchmarks.harness.ours import avx2_target
 
 SUITE = (
     *(
@@ -65,7 +66,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.graphs")
     parser.add_argument("specs", nargs="*", metavar="SPEC")
     parser.add_argument("--threads", type=int, default=1, metavar="N")
-    parser.add_argument("--target", default="native", metavar="TARGET")
+    parser.add_argument("--target", default=avx2_target()[0], metavar="TARGET")
     parser.add_argument("--turns", type=int, default=15, metavar="N")
     return parser.parse_args(words)
 

@@ -56,7 +56,7 @@ class Ours(Backend):
         if Path(self._root).resolve() not in file.parents:
             raise MissingError(f"Morello was imported from {file}, not {self._root}")
         self._morello = morello
-        name, wide = _native_target() if self._native else _avx2_target()
+        name, wide = _native_target() if self._native else avx2_target()
         self._target = name
         said = f"target {name}" if wide else f"target {name}, no zmm"
         return About(f"Morello {morello.__version__}", said, not wide)
@@ -101,7 +101,7 @@ def _native_target() -> tuple[str, bool]:
     return "avx2", False
 
 
-def _avx2_target() -> tuple[str, bool]:
+def avx2_target() -> tuple[str, bool]:
     """The target of this machine, or of one like it that has nothing beyond AVX2."""
     name, _ = _native_target()
     try:

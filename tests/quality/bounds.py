@@ -18,7 +18,8 @@ TESTER_RATIO = 16
 
 def is_bounded(spec: Spec) -> bool:
     """Whether the bound is for this Spec."""
-    return spec.kind.reuses_inputs and set(spec.dtypes) == {Dtype.F32}
+    one = spec.kind.has_element and spec.kind.reuses_inputs
+    return one and set(spec.dtypes) == {Dtype.F32}
 
 
 def normal_inputs(spec: Spec, rng: np.random.Generator) -> list[Array]:

@@ -12,7 +12,7 @@ from morello.actions import Select
 from morello.machine import AVX2, TARGETS, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Compose, Layout, Spec, argument_tensor, parse_spec
+from morello.spec import Layout, Spec, argument_tensor, parse_spec
 from tests.kernels.harness import skip_where_it_cannot_run
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
@@ -28,17 +28,13 @@ SIZES = ((1, 13, 21, 37), (1, 1, 65, 67))
 
 
 def goals(target: Target) -> list[Spec]:
-    """Specs within the limits of a target.
-
-    Not of graphs, whose sums are rounded in the order of a program: their kernels have
-    tests of their own.
-    """
+    """Specs within the limits of a target."""
     found = []
     for kind, dtypes in PRODUCTS:
         rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
         found += [Spec(kind, sizes, rows, target.limits) for sizes in SIZES]
     rng = random.Random(f"goals of {target.name}")
-    others = {k for k in KINDS if not (k.reuses_inputs or isinstance(k, Compose))}
+    others = {k for k in KINDS if not (k.reuses_inputs and k.has_element)}
     while others:
         spec = random_spec(rng)
         if spec.kind in others:

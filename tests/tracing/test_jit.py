@@ -9,6 +9,8 @@ import pytest
 import morello
 from morello.errors import MorelloError
 
+pytestmark = pytest.mark.quick
+
 Array = np.ndarray[Any, Any]
 
 
