@@ -62,7 +62,10 @@ def check_linked(kernel: Kernel, folder: Path, file: str) -> None:
         arrays, expected = arguments(kernel, seed)
         status = linked.raw(*linked.pointers(*arrays), suffix=suffix)
         assert suffix or status == Status.OK
-        assert same_bytes(arrays, expected)
+        if kernel.spec.kind.is_exact(kernel.spec.sizes):
+            assert same_bytes(arrays, expected)
+        for found, wanted in zip(arrays, expected, strict=True):
+            assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
 def test_the_llvm_ir_can_be_read() -> None:

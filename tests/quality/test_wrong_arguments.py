@@ -121,6 +121,13 @@ def overlapping(kernel: Kernel) -> Iterator[tuple[str, int, list[Any]]]:
             yield f"overlap at {shift}", last, arrays
 
 
+def apart(spec: Spec, arrays: list[Any]) -> tuple[list[Any], Any]:
+    """The inputs, and what ``out`` is given: a tuple where there are several."""
+    count = len(spec.kind.written)
+    outs = arrays[-count:]
+    return arrays[:-count], tuple(outs) if count > 1 else outs[0]
+
+
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_a_wrong_argument_is_refused_by_name(spec: Spec) -> None:
     kernel = unsearched(spec)
@@ -132,7 +139,8 @@ def test_a_wrong_argument_is_refused_by_name(spec: Spec) -> None:
         if arrays[-1] is None:
             continue  # as out= it asks for a new array
         with pytest.raises(ArgumentError) as by_name:
-            kernel(*arrays[:-1], out=arrays[-1])
+            inputs, out = apart(spec, arrays)
+            kernel(*inputs, out=out)
         assert str(by_name.value) == str(caught.value)
     # Nothing was harmed.
     kernel(*right(kernel))
@@ -154,7 +162,7 @@ def test_wrong_numbers_and_names_of_arguments_are_refused(spec: Spec) -> None:
             kernel(*given, **named)
     if len(arrays) > 1:
         with pytest.raises(ArgumentError, match="is missing"):
-            kernel(out=arrays[-1])
+            kernel(out=apart(spec, arrays)[1])
 
 
 def test_there_are_enough_cases() -> None:
