@@ -138,8 +138,8 @@ def test_a_wrong_argument_is_refused_by_name(spec: Spec) -> None:
         assert caught.value.remedy, name
         if arrays[-1] is None:
             continue  # as out= it asks for a new array
+        inputs, out = apart(spec, arrays)
         with pytest.raises(ArgumentError) as by_name:
-            inputs, out = apart(spec, arrays)
             kernel(*inputs, out=out)
         assert str(by_name.value) == str(caught.value)
     # Nothing was harmed.
