@@ -100,7 +100,7 @@ def test_the_example_of_attention_runs(user: Environment) -> None:
 
 
 def test_the_python_of_the_readme_runs(user: Environment) -> None:
-    (block,) = _blocks(README, "python")
+    block = "\n".join(_blocks(README, "python"))
     out = _run(sys.executable, "-c", block, env=user)
     assert "transform.named_sequence @__transform_main" in out
 
