@@ -20,8 +20,12 @@ from tests.quality.programs import build_programs
 from tests.quality.searched_programs import PRODUCTS
 from tests.quality.specs import KINDS, random_spec
 
-OTHERS = [target for target in TARGETS.values() if target is not AVX2]
-"""`test_searched_programs.py` has more of `AVX2`."""
+OTHERS = [
+    *{t.isa: t for t in TARGETS.values() if t.isa != AVX2.isa}.values(),
+    find_target("avx2-golden-cove"),
+]
+"""One of each instruction set, and one with other kernels than `AVX2`, of which
+`test_searched_programs.py` has more."""
 
 SIZES = ((1, 13, 21, 37), (1, 1, 65, 67))
 """Of products: rows and columns that no register tile divides, and a row."""
