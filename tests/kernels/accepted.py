@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from morello.kernels import KERNELS
+from morello.machine.isa import AVX2 as AVX2_ISA
 from morello.spec import (
     Dtype,
     Kind,
@@ -30,7 +31,7 @@ KEYS = 4
 """How many keys of a kernel are drawn."""
 
 SPECS = 10
-"""How many Specs of each."""
+"""How many Specs of each; a third of it of kernels that differ in the width alone."""
 
 _LEVELS = {
     4: ("L1 L1 L1 L1", "VRF L1 L1 L1"),
@@ -136,7 +137,8 @@ def drawn(
     for key in rng.sample(keys, min(KEYS, len(keys))):
         specs = [s for s in _sized(key, limits) if legal(name, s)]
         specs = specs or [s for s in _long(key, limits) if legal(name, s)]
-        found += rng.sample(specs, min(SPECS, len(specs)))
+        most = SPECS if KERNELS[name].isa == AVX2_ISA else SPECS // 3
+        found += rng.sample(specs, min(most, len(specs)))
     return tuple(dict.fromkeys(found))
 
 

@@ -8,7 +8,7 @@ from morello.spec import parse_spec
 from tests.quality.bounds import check_product, normal_inputs
 from tests.quality.searched_programs import check_searched_programs
 
-PROGRAMS = 240
+PROGRAMS = 300
 BATCH = 60
 
 
