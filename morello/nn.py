@@ -19,8 +19,10 @@ def _tracer(array: Any, name: str) -> Tracer:
     return array
 
 
-def _exp(x: Any) -> Tracer:
-    return pointwise(x._builder, "exp", x)
+def _function(name: str, x: Any) -> Tracer:
+    """A function of elements, by its name."""
+    array = _tracer(x, name)
+    return pointwise(array._builder, name, array)
 
 
 def _maximum(x: Tracer, number: float) -> Tracer:
@@ -33,39 +35,34 @@ def _times(x: Tracer, factor: Any) -> Tracer:
 
 def relu(x: Any) -> Tracer:
     """The greater of x and 0."""
-    x = _tracer(x, "relu")
-    return pointwise(x._builder, "relu", x)
+    return _function("relu", x)
 
 
 def gelu(x: Any) -> Tracer:
     """x/2 · (1 + tanh(sqrt(2/π) · (x + 0.044715·x³)))."""
-    x = _tracer(x, "gelu")
-    return pointwise(x._builder, "gelu", x)
+    return _function("gelu", x)
 
 
 def silu(x: Any) -> Tracer:
     """x / (1 + exp(-x))."""
-    x = _tracer(x, "silu")
-    return pointwise(x._builder, "silu", x)
+    return _function("silu", x)
 
 
 def sigmoid(x: Any) -> Tracer:
     """1 / (1 + exp(-x))."""
-    x = _tracer(x, "sigmoid")
-    return pointwise(x._builder, "sigmoid", x)
+    return _function("sigmoid", x)
 
 
 def rsqrt(x: Any) -> Tracer:
     """1 / sqrt(x)."""
-    x = _tracer(x, "rsqrt")
-    return pointwise(x._builder, "rsqrt", x)
+    return _function("rsqrt", x)
 
 
 def softmax(x: Any, axis: int = -1) -> Tracer:
     """exp(x - max) over its sum, along an axis. A row of -inf alone gives NaN."""
     x = _tracer(x, "softmax")
     greatest = x.max(axis, keepdims=True)
-    powers = _exp(x - _maximum(greatest, LOWEST))
+    powers = _function("exp", x - _maximum(greatest, LOWEST))
     total = powers.sum(axis, keepdims=True)
     return _times(powers, pointwise(x._builder, "div", 1.0, total))
 
@@ -96,7 +93,7 @@ def attention(q: Any, k: Any, v: Any, scale: float | None = None) -> Tracer:
         scale = 1.0 / q.shape[-1] ** 0.5
     scores = _times(q @ k.swapaxes(-1, -2), scale)
     greatest = _maximum(scores.max(-1, keepdims=True), LOWEST)
-    powers = _exp(scores - greatest)
+    powers = _function("exp", scores - greatest)
     total = powers.sum(-1, keepdims=True)
     return pointwise(q._builder, "div", powers @ v, total)
 
@@ -113,7 +110,8 @@ def conv2d(
     Raises:
         MorelloError: x is no argument of the function: pad and store it first.
     """
-    x, builder = _tracer(x, "conv2d"), _tracer(x, "conv2d")._builder
+    x = _tracer(x, "conv2d")
+    builder = x._builder
     found = builder.inputs.get(x._value)
     if found is None:
         raise refusal(

@@ -15,14 +15,15 @@ class EmittedElements:
     """`Elements` as code: scalars, or vectors of ``width`` lanes."""
 
     emitter: Emitter
-    reads: Callable[[int, int], Value]
-    """From an operand and a step to the element."""
+    reads: Callable[[int, int], Value] | None = None
+    """From an operand and a step to the element; None where values are given."""
     width: int = 0
     """Lanes; 0 for a scalar."""
     steps: int = 1
 
     def read(self, operand: int, step: int = 0) -> Value:
         """`Elements.read`."""
+        assert self.reads is not None
         return self.reads(operand, step)
 
     def constant(self, dtype: Dtype, number: float | int) -> Value:

@@ -50,6 +50,9 @@ class GraphRows(Kernel):
 
     unroll: int
     """Vectors that are computed side by side."""
+    taps: int
+    """The most places of reduced dimensions that are written out, as those of a filter:
+    of more, the loop costs little."""
 
     def accepts(self, key: SpecKey) -> bool:
         """Graphs whose nodes need no second pass; nothing packed, nothing padded."""
@@ -108,7 +111,7 @@ class GraphRows(Kernel):
         """Loops over rows, and in them over vectors."""
         inner = _inner(spec.key)
         assert inner is not None
-        GraphWriter(emitter, spec, operands, inner, self.unroll).write()
+        GraphWriter(emitter, spec, operands, inner, self.unroll, self.taps).write()
 
 
 def _lead(key: SpecKey) -> int:

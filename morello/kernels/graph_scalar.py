@@ -54,7 +54,7 @@ class GraphScalar(Kernel):
         assert isinstance(kind, Compose)
         graph = kind.value
         buffers = dict(zip(kind.values, operands, strict=True))
-        elements = EmittedElements(emitter, _no_operands)
+        elements = EmittedElements(emitter)
         found: dict[int, Value] = {}
         for value in range(graph.count):
             origin = (0,) * len(graph.axes(value))
@@ -85,7 +85,3 @@ def _is_relative(graph: Graph) -> bool:
         if adds
         for below in graph.below[out]
     )
-
-
-def _no_operands(operand: int, step: int) -> Value:
-    raise NotImplementedError("values of a graph are read by their numbers")

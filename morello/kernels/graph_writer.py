@@ -19,10 +19,6 @@ from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
 
-MOST_TAPS = 16
-"""Places of reduced dimensions that are written out, as the taps of a filter are: of
-more, the loop costs little."""
-
 Env = dict[int, Value]
 """Values that are computed already."""
 
@@ -37,6 +33,7 @@ class GraphWriter:
         operands: Sequence[Buffer],
         inner: int,
         unroll: int,
+        most_taps: int,
     ) -> None:
         kind = spec.kind
         assert isinstance(kind, Compose)
@@ -47,7 +44,7 @@ class GraphWriter:
         self.buffers = dict(zip(kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)
         across = sorted(plan.reduced - {inner})
-        few = math.prod(spec.sizes[d] for d in across) <= MOST_TAPS
+        few = math.prod(spec.sizes[d] for d in across) <= most_taps
         self.taps = frozenset(across if few else ())
         """The reduced dimensions whose places are written out one by one."""
         self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
@@ -106,22 +103,25 @@ class GraphWriter:
         self._vector(at, env, column, count)
         return ()
 
-    def _scalars(self, at: dict[int, Any]) -> Env:
-        """The values that a row has one of, before any reduction; outputs are
-        stored."""
-        env: Env = {}
+    def _scalars(self, at: dict[int, Any], env: Env | None = None) -> Env:
+        """The values of which there is one at a place, before any reduction; outputs
+        are stored.
+
+        Args:
+            at: the place of a row, or of a row and the dimensions that are reduced.
+            env: what a row has already; None at its beginning.
+        """
+        found: Env = {} if env is None else dict(env)
         for value in range(self.graph.count):
             dims = self.graph.dims_of(value)
-            if self.inner in dims or dims & self.plan.reduced:
-                continue
-            if value in self.plan.late:
+            if value in found or value in self.plan.late or not dims <= at.keys():
                 continue
             if not self.graph.is_node(value):
-                env[value] = self._element(value, at)
+                found[value] = self._element(value, at)
             else:
-                env[value] = self._computed(value, env, 0)
-                self._store_scalar(value, at, env[value])
-        return env
+                found[value] = self._computed(value, found, 0)
+                self._store_scalar(value, at, found[value])
+        return found
 
     def _element(self, value: int, at: Mapping[int, Any]) -> Value:
         buffer = self.buffers[value]
@@ -146,7 +146,7 @@ class GraphWriter:
         return self._computed_of(self.graph.node(value).expression, env, width)
 
     def _computed_of(self, expression: Expression, env: Env, width: int) -> Value:
-        elements = EmittedElements(self.emitter, _no_operands, width)
+        elements = EmittedElements(self.emitter, width=width)
         spread: Env = {}
 
         def read(argument: int) -> Value:
@@ -250,7 +250,7 @@ class GraphWriter:
         def column(
             place: dict[int, Any], at_column: Any, count: int, held: Sequence[Value]
         ) -> Sequence[Value]:
-            scalars = self._scalars_within(place, env) if outer else env
+            scalars = self._scalars(place, env) if outer else env
             values = self._vector(place, scalars, at_column, count)
             return self._taken(running, values, held, count)
 
@@ -336,7 +336,7 @@ class GraphWriter:
             found: list[Value] = []
             width = len(held) // len(places)
             for i, (column, length) in enumerate(places):
-                scalars = {**env, **self._scalars_within(place, env)}
+                scalars = self._scalars(place, env)
                 values = self._vector(place, scalars, column, length)
                 own = held[i * width : (i + 1) * width]
                 found += self._taken(running, values, own, self.lanes)
@@ -369,22 +369,6 @@ class GraphWriter:
                 found[value] = self._load(value, at, count)
         return found
 
-    def _scalars_within(self, at: dict[int, Any], env: Env) -> Env:
-        """The values that lack the dimension along vectors, and have one that is
-        reduced."""
-        found: Env = dict(env)
-        for value in range(self.graph.count):
-            if value in found or value in self.plan.late:
-                continue
-            if self.inner in self.graph.dims_of(value):
-                continue
-            if not self.graph.is_node(value):
-                found[value] = self._element(value, at)
-            else:
-                found[value] = self._computed(value, found, 0)
-                self._store_scalar(value, at, found[value])
-        return found
-
     def _late(self, values: Env, at: dict[int, Any], count: int) -> None:
         """What depends on reductions, and the outputs among it."""
         for value in self.graph.node_values:
@@ -403,7 +387,3 @@ def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
         case "sum", Call("mul", factors):
             return factors
     return ()
-
-
-def _no_operands(operand: int, step: int) -> Value:
-    raise NotImplementedError("values of a graph are read by their numbers")

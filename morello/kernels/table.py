@@ -244,6 +244,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "A graph without products of matrices, in one pass over rows in L1.",
             unroll=4,
+            taps=16,
         ),
         ReduceRows(
             "max_rows",

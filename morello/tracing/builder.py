@@ -8,11 +8,11 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.spec import Compose, Layout, Spec, argument_tensor
 from morello.spec.dtypes import Dtype
-from morello.spec.graphs.expression import Expression, Reference, references, renumbered
+from morello.spec.graphs.expression import Expression, references, renumbered
 from morello.spec.graphs.graph import MAP, Graph, Node, Output, axis_dims, canonical
 from morello.spec.graphs.text import MOST_VALUES, print_graph
 from morello.spec.limits import Limits
-from morello.spec.operand import Axis, Window
+from morello.spec.operand import Axis
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -152,6 +152,3 @@ class Traced:
     def __str__(self) -> str:
         sizes = ",".join(f"d{i}={size}" for i, size in enumerate(self.sizes))
         return f"{sizes}: {self.kind.graph}"
-
-
-__all__ = ["Builder", "Input", "Reference", "Traced", "Window"]

@@ -50,7 +50,7 @@ def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> N
         spec = random_goal(random.Random(f"peel {kind} {seed}"), kind)
         compare(spec, Solver(PEELS), BruteForce(PEELS, BUDGET), found)
     assert found.mismatches == []
-    assert found.goals[kind.label] >= GOALS[kind] // 5
+    assert found.goals[kind.label] >= GOALS[kind] // 4
     assert found.points[kind.label] >= 100
 
 
@@ -60,7 +60,7 @@ def test_no_program_is_better_on_a_target_with_other_kernels(
     kind: Kind, other: Target
 ) -> None:
     found = Agreement()
-    for seed in range(max(GOALS[kind] // 8 + 1, 5)):
+    for seed in range(GOALS[kind] // 8 + 1):
         spec = random_goal(random.Random(f"golden cove {kind} {seed}"), kind)
         target = other.in_context(OperandContext(near=seed % 2 == 1))
         compare(spec, Solver(target), BruteForce(target, BUDGET), found)

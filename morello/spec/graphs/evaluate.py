@@ -6,6 +6,7 @@ and Stability of Numerical Algorithms", 2002, section 3.3).
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from morello.spec.array_elements import ArrayElements
-from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -257,16 +257,14 @@ def _bounded(
     node = graph.node(value)
     dims = (*node.axes, *node.reduced)
     along = tuple(range(len(node.axes), len(dims)))
-    terms = 1
-    for dim in node.reduced:
-        terms *= sizes[dim]
+    terms = math.prod(sizes[dim] for dim in node.reduced)
     product = _factors(node.expression)
     if node.reduction == "sum" and product:
         found = _bounded_product(graph, node, product, sizes, values)
     else:
         mesh = _bounded_mesh(graph, node.expression, dims, sizes, values)
         if node.reduction == "sum":
-            size = np.sum(np.abs(mesh.number), axis=along)
+            size = np.sum(np.abs(mesh.number) + mesh.error, axis=along)
             rounded = _growth(terms) * size
             error = np.sum(mesh.error, axis=along) + rounded
             found = Bounded(np.sum(mesh.number, axis=along), error)
@@ -315,9 +313,7 @@ def _bounded_product(
     def error(value: Bounded) -> Array:
         return value.error
 
-    terms = 1
-    for dim in node.reduced:
-        terms *= sizes[dim]
+    terms = math.prod(sizes[dim] for dim in node.reduced)
     rounded = (_growth(terms + 1) * contracted(size, size)) + terms * _UNDERFLOW
     return Bounded(
         contracted(number, number),
@@ -418,9 +414,3 @@ def _rounded(number: Array, error: Array) -> Bounded:
     return Bounded(
         number, error + UNIT_ROUNDOFF * (np.abs(number) + error) + _UNDERFLOW
     )
-
-
-def missing_functions() -> set[str]:
-    """Functions that have no counterpart in f64 here: there are none."""
-    pairs = {"add", "sub", "mul", "div", "maximum", "minimum"}
-    return ({*UNARY} - {*_IN_F64}) | ({*BINARY} - pairs)

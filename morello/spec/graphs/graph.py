@@ -68,15 +68,6 @@ class Graph(HashedOnce):
 
     __hash__ = HashedOnce.__hash__
 
-    def __str__(self) -> str:
-        values = {out.value: "+=" if out.accumulates else "=" for out in self.outputs}
-        parts = (
-            f"v{i}{list(self.axes(i))}{values.get(i, ':')}"
-            f"{self.node(i).reduction}({self.node(i).expression})"
-            for i in self.node_values
-        )
-        return "; ".join(parts)
-
     @cached_property
     def rank(self) -> int:
         """The number of dimensions."""

@@ -171,7 +171,7 @@ SHORT_NAMES = {
         ),
         ShortName(
             "gelu_matmul",
-            ("m", "n", "k"),
+            ("m", "k", "n"),
             "gelu(a·w + c), with a bias for each column.",
             _gelu_matmul,
         ),
