@@ -14,7 +14,9 @@ NUMBERS = np.linspace(-12, 12, 4001, dtype=np.float32)
 
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_the_bound_of_a_function_holds(name: str) -> None:
-    given = [NUMBERS] if name in UNARY else [NUMBERS, NUMBERS[::-1] + np.float32(0.3001)]
+    given = (
+        [NUMBERS] if name in UNARY else [NUMBERS, NUMBERS[::-1] + np.float32(0.3001)]
+    )
     if name in ("sqrt", "rsqrt"):
         given = [np.abs(NUMBERS) + np.float32(0.01)]
     arguments = ",".join(f"x{i}[m]" for i in range(len(given)))

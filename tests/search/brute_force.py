@@ -24,13 +24,20 @@ class BudgetError(Exception):
 
 
 def goal_sizes(spec: Spec, threads: int) -> Axes:
-    """The sizes of each dimension; of the output's, with the shares of threads."""
-    return tuple(
-        ladder_sizes(size)
-        if spec.serial or dim in spec.kind.reductions
-        else ladder_sizes(size, shares(size, threads, dim not in neighbours(spec)))
-        for dim, size in enumerate(spec.sizes)
-    )
+    """The sizes of each dimension; of the output's, with the shares of threads.
+
+    A batch is whole, one of its elements, or the share of a thread.
+    """
+    found = []
+    for dim, size in enumerate(spec.sizes):
+        more: set[int] = set()
+        if not spec.serial and dim not in spec.kind.reductions:
+            more = shares(size, threads, dim not in neighbours(spec))
+        if spec.kind.is_batch(dim):
+            found.append(tuple(sorted({1, size, *more})))
+        else:
+            found.append(ladder_sizes(size, more))
+    return tuple(found)
 
 
 def neighbours(spec: Spec) -> set[int]:

@@ -215,7 +215,7 @@ def test_a_database_that_cannot_be_written_is_refused(
 
 def test_a_process_that_dies_fails_its_spec_alone(tmp_path: Path) -> None:
     path = str(tmp_path / "x.sqlite")
-    slow = Job("matmul:64x64x64:f32", "avx2", 1, path)
+    slow = Job("matmul:1000x1500x2000:f32", "avx2", 1, path)
     quick = Job(TEXTS[0], "avx2", 1, path)
     killer = threading.Thread(target=_kill_a_child)
     killer.start()
