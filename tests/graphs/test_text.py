@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from morello.errors import SpecError
 from morello.spec import Limits, parse_spec
-from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs import Graph, Node, Output, parse_graph, print_graph
 from morello.spec.graphs.expression import Call, Constant, Reference
 from morello.spec.graphs.graph import canonical
@@ -195,11 +195,11 @@ def _refused(text: str) -> str:
         (
             "y[m]=tan(x[m])",
             "'y[m]=tan(x[m])' of a graph: there is no function 'tan'; use one of "
-            f"{', '.join([*UNARY, *BINARY])}; did you mean 'tanh'?",
+            f"{', '.join(FUNCTIONS)}; did you mean 'tanh'?",
         ),
         (
             "y[m]=exp(x[m],x)",
-            "'y[m]=exp(x[m],x)' of a graph: 'exp' takes 1 values, not 2",
+            "'y[m]=exp(x[m],x)' of a graph: 'exp' takes 1 value, not 2",
         ),
         (
             "y[m]=add(x[m])",

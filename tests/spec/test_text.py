@@ -85,7 +85,7 @@ def test_options() -> None:
             "unknown kind 'convolve' in the Spec 'convolve:4x4'; use one of matmul",
         ),
         ("matmul:4x4", "has 2 sizes, but matmul has 3 or 4; give mxkxn"),
-        ("max:4", "has 1 sizes, but max has 2; give mxn"),
+        ("max_accum:4", "has 1 sizes, but max_accum has 2; give mxn"),
         ("matmul:4x4x4x4x4", "has 5 sizes, but matmul has 3 or 4"),
         ("matmul:4x-1x4", "'4x-1x4' in the Spec .* is not a list of sizes; join"),
         ("matmul:4x4x", "is not a list of sizes"),
