@@ -14,6 +14,7 @@ from morello.dialect.transform.cut import CUT
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
+from morello.dialect.transform.merge import MERGE
 from morello.dialect.transform.move import MOVE
 from morello.dialect.transform.online import ONLINE
 from morello.dialect.transform.pad import PAD
@@ -42,6 +43,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         CUT,
         ONLINE,
         SQUEEZE,
+        MERGE,
         PAD,
         SELECT,
     )

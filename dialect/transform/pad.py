@@ -1,8 +1,8 @@
-"""``morello_transform.pad``: zeros, an input in the middle of them, then the rest.
+"""``morello_transform.pad``: an input in a buffer, with zeros around it, then the rest.
 
-Before: a ``morello.compose`` op with a window that reaches beyond an input. After: a
-``memref.alloc``, a ``morello.fill`` of it (handle ``fill``), a ``morello.move`` of the
-input to where it is among the zeros (``copy``), and the op on the buffer (``body``).
+Before: a ``morello.compose`` op. After: a ``memref.alloc``; where windows reach beyond
+the input a ``morello.fill`` of it (handle ``fill``); a ``morello.move`` of the input to
+where it is among the zeros (``copy``); and the op on the buffer (``body``).
 """
 
 from morello.actions.pad import Pad, Padded
@@ -17,7 +17,7 @@ def apply_pad(site: Site, action: Pad) -> Left:
     found = action.padded(site.spec.key)
     holes = {hole.role: hole.spec for hole in site.rewrite.holes}
     assert isinstance(found, Padded)
-    room = buffer_of(found.room, holes["fill"].sizes)
+    room = buffer_of(found.room, holes["body"].shape(found.operand))
     source = site.operands[found.operand]
     axes = site.spec.kind.operands[found.operand].axes
     layout = site.spec.tensors[found.operand].layout

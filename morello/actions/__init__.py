@@ -8,6 +8,7 @@ from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
+from morello.actions.merge import Merge
 from morello.actions.move import Move
 from morello.actions.online import Online
 from morello.actions.pad import Pad
@@ -28,6 +29,7 @@ __all__ = [
     "Expansion",
     "GridParallel",
     "Hole",
+    "Merge",
     "Move",
     "Online",
     "Pad",

@@ -3,6 +3,7 @@
 from morello.actions.base import Action
 from morello.actions.cut import Cut
 from morello.actions.grid_parallel import GridParallel
+from morello.actions.merge import Merge
 from morello.actions.move import Move
 from morello.actions.online import Online
 from morello.actions.pad import Pad
@@ -30,6 +31,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Online,
     Squeeze,
     Pad,
+    Merge,
     Select,
 )
 

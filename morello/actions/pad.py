@@ -1,14 +1,18 @@
-"""Pad: an input that windows reach beyond is copied into zeros.
+"""Pad: an input is copied into a buffer in a layout, with zeros around it where windows
+reach beyond.
 
 Before::
 
     y[f,u,v] = sum(w[f,c,i,j] * x[c,pad(u+i,1,1),pad(v+j,1,1)])
 
-After ``Pad("x1")``::
+After ``Pad("x1", [0,1,2])``::
 
     room = 0                                                   # fill
     room[c,1:,1:] = x                                          # copy
     y[f,u,v] = sum(w[f,c,i,j] * room[c,u+i,v+j])               # body
+
+Unlike the buffer of a `Move` this one may be read through windows, and it is known to
+have no gaps, so that `Merge` applies to it.
 """
 
 import dataclasses
@@ -23,7 +27,8 @@ from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Level, SpecKey, TensorSpec, Window
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.graphs.padding import copied, padded
+from morello.spec.graphs.merging import taps
+from morello.spec.graphs.padding import copied, has_zeros, padded
 from morello.spec.operand import Axis
 
 
@@ -34,17 +39,20 @@ class Padded:
     operand: int
     room: TensorSpec
     """The form of the buffer."""
-    fill: SpecKey
+    fill: SpecKey | None
+    """None where no window reaches beyond."""
     copy: SpecKey
     body: SpecKey
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Pad(Action):
-    """The input called ``operand`` gets zeros around it, in a buffer of its own."""
+    """The input called ``operand`` is copied into a buffer in ``layout``, with zeros
+    around it where windows reach beyond."""
 
     name: ClassVar[str] = "pad"
     operand: str
+    layout: Layout
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``fill``, ``copy`` and ``body``; no cost of its own."""
@@ -62,26 +70,23 @@ class Pad(Action):
             conditions = (Condition(lines <= limits[found.room.level], reason),)
             limits = target.take(limits, found.room.level, lines)
         every = tuple(range(len(frame.sizes)))
-        return Expansion(
-            conditions,
-            0,
-            (
-                Child("fill", Frame(found.fill, room, limits), 1, _dims(axes, room)),
-                Child(
-                    "copy", Frame(found.copy, inside, limits), 1, _dims(axes, inside)
-                ),
-                Child("body", Frame(found.body, frame.sizes, limits), 1, every),
-            ),
-        )
+        children = [
+            Child("copy", Frame(found.copy, inside, limits), 1, _dims(axes, inside)),
+            Child("body", Frame(found.body, frame.sizes, limits), 1, every),
+        ]
+        if found.fill is not None:
+            zeros = Frame(found.fill, room, limits)
+            children.insert(0, Child("fill", zeros, 1, _dims(axes, room)))
+        return Expansion(conditions, 0, tuple(children))
 
     def padded(self, key: SpecKey) -> Padded | str:
         """The parts; or why there are none."""
-        return _padded(self.operand, key)
+        return _padded(self.operand, self.layout, key)
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
         """Those where a buffer may be made."""
-        found = (cls(o.name).padded(key) for o in key.kind.operands)
+        found = (action.padded(key) for action in _tried(key))
         return frozenset(
             p.room.level
             for p in found
@@ -92,11 +97,54 @@ class Pad(Action):
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Pad"]:
-        """Each input that windows reach beyond."""
-        for operand in key.kind.operands:
-            action = cls(operand.name)
+        """Each input that windows reach beyond, as it is and as products ask for it;
+        others as products or `Merge` ask for them."""
+        for action in _tried(key):
             if not isinstance(action.padded(key), str):
                 yield action
+
+
+@lru_cache(maxsize=4096)
+def _tried(key: SpecKey) -> tuple[Pad, ...]:
+    graph = key.kind.as_graph
+    if graph is None:
+        return ()
+    found: dict[Pad, None] = {}
+    for index, operand in enumerate(key.kind.operands[: len(graph.inputs)]):
+        padded = any(isinstance(a, Window) and a.is_padded for a in operand.axes)
+        natural = Layout.row_major(operand.rank)
+        layouts = [natural] if padded else []
+        # From there only, so that no program goes round in circles; and before one
+        # operand lies nearer than others, since each such key is a table.
+        together = len({tensor.level for tensor in key.tensors}) == 1
+        if key.tensors[index].layout == natural and together:
+            layouts += asked_layouts(key, index)
+        found |= {Pad(operand.name, layout): None for layout in layouts}
+    return tuple(found)
+
+
+def asked_layouts(key: SpecKey, index: int) -> Iterator[Layout]:
+    """Layouts of an input that lets a product read it along other axes, or taps and
+    channels be merged."""
+    graph, source = key.kind.as_graph, key.tensors[index]
+    assert graph is not None
+    rank = source.rank
+    if not key.kind.operands[index].is_plain:
+        for inner, place in key.kind.products(index):
+            row_major = Layout.row_major(inner.kind.operands[place].rank)
+            layout = inner.outward(place, row_major, rank)
+            if layout is not None and layout != source.layout:
+                yield layout
+    found = taps(graph)
+    if found is None or found.is_ready(graph, index, source.layout):
+        return
+    image = key.tensors[found.image]
+    if index == found.image or (
+        not graph.padded_dims and found.is_ready(graph, found.image, image.layout)
+    ):
+        layout = found.layout(graph, index)
+        if layout is not None:
+            yield layout
 
 
 def _dims(axes: tuple[Axis, ...], sizes: tuple[Ints, ...]) -> tuple[int, ...]:
@@ -109,7 +157,7 @@ def _dims(axes: tuple[Axis, ...], sizes: tuple[Ints, ...]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=65536)
-def _padded(name: str, key: SpecKey) -> Padded | str:
+def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
     kind = key.kind
     names = [operand.name for operand in kind.operands]
     if name not in names:
@@ -118,23 +166,34 @@ def _padded(name: str, key: SpecKey) -> Padded | str:
     tensor = key.tensors[operand]
     made = None if graph is None else padded(graph, operand)
     if made is None:
-        return f"no window of {kind.label} reaches beyond '{name}'"
+        return f"'{name}' is no input of a graph"
     if tensor.level < Level.L2:
         return f"'{name}' is in {tensor.level}: pad it before it moves there"
-    return _parts(key, operand, kind.with_graph(made))
+    if layout.rank != tensor.rank:
+        return f"the layout {layout} has {layout.rank} dimensions, not {tensor.rank}"
+    if layout.is_packed or tensor.layout.is_packed:
+        return f"'{name}' is packed, or would be: move it to a packed layout afterwards"
+    if made == graph and layout == tensor.layout:
+        return (
+            f"no window of {kind.label} reaches beyond '{name}', and its layout is "
+            f"{layout} already"
+        )
+    return _parts(key, operand, layout, kind.with_graph(made))
 
 
-def _parts(key: SpecKey, operand: int, kind: Kind) -> Padded:
+def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:
     source = key.tensors[operand]
     rank = source.rank
-    room = TensorSpec(source.dtype, source.level, Layout.row_major(rank), True)
-    inside = dataclasses.replace(room, contiguous=False)
-    source = dataclasses.replace(source, contiguous=False)
+    zeros = any(map(has_zeros, key.kind.operands[operand].axes))
+    room = TensorSpec(source.dtype, source.level, layout, True)
+    if zeros:  # it is a part of the buffer; and perhaps of the input
+        source = dataclasses.replace(source, contiguous=False)
+    inside = dataclasses.replace(room, contiguous=not zeros)
     tensors = (*key.tensors[:operand], room, *key.tensors[operand + 1 :])
     return Padded(
         operand,
         room,
-        SpecKey(Fill(rank, "zero"), (room,), key.serial),
+        SpecKey(Fill(rank, "zero"), (room,), key.serial) if zeros else None,
         SpecKey(MoveKind(rank), (source, inside), key.serial),
         SpecKey(kind, tensors, key.serial),
     )

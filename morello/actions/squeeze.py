@@ -70,6 +70,20 @@ class Squeeze(Action):
             yield cls()
 
 
+def _stepping(key: SpecKey, operand: int, dims: tuple[int, ...]) -> str:
+    """Why neighbours of an operand are none of the product's; empty if they are."""
+    own, tensor = key.kind.operands[operand], key.tensors[operand]
+    if own.is_plain or tensor.level is Level.VRF:
+        return ""
+    inner = own.axes[tensor.layout.innermost]
+    if isinstance(inner, int) or all(s == 1 for d, s in inner.terms if d in dims):
+        return ""
+    return (
+        f"'{own.name}' is read in steps along neighbours: bring it to another layout "
+        "first (pad)"
+    )
+
+
 @lru_cache(maxsize=65536)
 def squeezed_key(key: SpecKey) -> Squeezed | str:
     """The product of matrices; or why there is none."""
@@ -80,6 +94,9 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
     tensors = []
     for operand, value in enumerate(found.values):
         place = key.kind.values.index(value)
+        reason = _stepping(key, place, found.dims)
+        if reason:
+            return reason
         form = found.inward(operand, key.tensors[place])
         if form is None:
             return (

@@ -29,7 +29,7 @@ from morello.kernels.predicates import (
 from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.vectors import end_count, tail_of, vectors_of
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
+from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
 
@@ -92,10 +92,13 @@ class GemmRegisters(Kernel):
 
         Narrower floats become f32 there. Those of lhs do in plain rows too; those of
         rhs are cast as they are loaded as well as in a copy that is no better to read.
+        Rows of out, where columns lie side by side in it.
         """
         if not isinstance(key.kind, Matmul):
             return ()
         out = key.tensors[2].dtype
+        if operand == 2:
+            return rows_of(key.tensors[2])
         if out is Dtype.F32:
             forms = wanted_forms(key, operand, self._panels(key), _unpacked_in_k)
             narrow = operand == 1 and key.tensors[1].dtype is not out
@@ -262,6 +265,14 @@ def gemm_forms(
         operand: tuple(Form(dtype, x) for x in (plain, *map(Layout.parse, texts)))
         for operand, texts in panels.items()
     }
+
+
+def rows_of(out: TensorSpec) -> tuple[Form, ...]:
+    """Row-major, for an unpacked out in memory or a cache that is column-major."""
+    in_columns = out.level is not Level.VRF and out.layout.innermost != 2
+    if out.layout.is_packed or not in_columns:
+        return ()
+    return (Form(out.dtype, Layout.row_major(3)),)
 
 
 def _unpacked_in_k(operand: int, tensor: TensorSpec) -> bool:

@@ -16,6 +16,7 @@ _ALIASES = frozenset(
         "memref.cast",
         "memref.collapse_shape",
         "memref.expand_shape",
+        "memref.extract_strided_metadata",
         "memref.memory_space_cast",
         "memref.reinterpret_cast",
         "memref.subview",

@@ -9,6 +9,7 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
@@ -106,15 +107,12 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
             run_region(op, operands, values, rng)
         case "morello.range_check":
             values[op.result] = is_within(op, operands[0])
-        case "memref.subview":
-            values[op.result] = subview(op, operands)
-        case "memref.expand_shape":
-            before, after = (
-                ir.MemRefType(v.type).rank for v in (op.operands[0], op.result)
-            )
-            ones = (1,) * (after - before)
-            values[op.result] = operands[0].reshape((*ones, *operands[0].shape))
+        case name if name in VIEWS:
+            values[op.result] = VIEWS[name](op, operands)
             assert np.shares_memory(values[op.result], operands[0])
+        case "memref.extract_strided_metadata":
+            # The view stands for the whole: it begins at 0 of itself.
+            values[op.results[0]], values[op.results[1]] = operands[0], 0
         case "memref.alloc" | "memref.alloca":
             values[op.result] = allocated(op.result.type, rng)
         case "morello.kernel":
@@ -165,6 +163,40 @@ def subview(op: ir.Operation, operands: list[Any]) -> Array:
     reduced = view.reshape(shape)
     assert np.shares_memory(reduced, array)
     return reduced
+
+
+def reinterpreted(op: ir.Operation, operands: list[Any]) -> Array:
+    """The view that ``memref.reinterpret_cast`` takes of memory without gaps."""
+    array, *start = operands
+    assert array.flags.c_contiguous
+    assert not any(start)
+    sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
+    steps = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
+    last = sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
+    assert last < array.size
+    return as_strided(array, sizes, [step * array.itemsize for step in steps])
+
+
+def expanded(op: ir.Operation, operands: list[Any]) -> Array:
+    """Axes of one element around what there is."""
+    before, after = (ir.MemRefType(v.type).rank for v in (op.operands[0], op.result))
+    array: Array = operands[0]
+    return array.reshape((*(1,) * (after - before), *array.shape))
+
+
+def collapsed(op: ir.Operation, operands: list[Any]) -> Array:
+    """Neighbouring axes as one."""
+    array: Array = operands[0]
+    return array.reshape(ir.MemRefType(op.result.type).shape)
+
+
+VIEWS = {
+    "memref.subview": subview,
+    "memref.expand_shape": expanded,
+    "memref.collapse_shape": collapsed,
+    "memref.reinterpret_cast": reinterpreted,
+}
+"""Ops whose result is memory of the first operand."""
 
 
 def allocated(kind: ir.MemRefType, rng: np.random.Generator) -> Array:

@@ -10,6 +10,7 @@ from morello.actions import (
     Action,
     Cut,
     GridParallel,
+    Merge,
     Move,
     Online,
     Pad,
@@ -50,7 +51,8 @@ EXAMPLES: tuple[Action, ...] = (
     Cut("v0,v1", "v1", Level.L2, Layout.parse("[0,1]")),
     Online("v0"),
     Squeeze(),
-    Pad("x1"),
+    Pad("x1", Layout.parse("[0,1]")),
+    Merge(),
     Select("fill_rows"),
 )
 

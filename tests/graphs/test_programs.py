@@ -38,6 +38,9 @@ GRAPHS = {
     "wider": "compose:3x9x5:f32:graph=out v[r]+=sum(x[r,n]);y[r,e]=exp(z[r,e])/w[r]",
     "gelu_matmul": "gelu_matmul:5x17x6:f32",
     "chain": "chain:3x4x9x5:f32",
+    "images": "conv:1x2x5x6x3x3x2:f32:pad=1",
+    "steps": "conv:2x3x7x8x4x3x3:f32:pad=1:stride=2",
+    "channels last": "conv:2x3x7x8x4x3x3:f32:stride=2:layout=nhwc",
     # What they hold is relative to the maximum that they hold.
     "state": f"compose:3x19:f32:graph={STATE}",
     "twice relative": f"compose:3x19:f32:graph={STATE};out z[r]+=sum(p*p)",

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 
 from morello.actions import ACTIONS, Action, Move, Peel, Select, Split, Tile, ToAccum
 from morello.errors import ScheduleError
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
 from morello.search.impl import Branch, Impl
 from morello.spec import Layout, Level, Spec
+from morello.spec.layout import PhysicalDim
 from tests.quality.specs import LAYOUTS
 from tests.search.goals import PEELS
 
@@ -45,7 +46,9 @@ def random_program(
     has one program for each Spec, which is included wherever the Spec is.
     """
     for _ in range(50):
-        walk = _Walk(rng, {} if known is None else known)
+        # As a schedule has it: what is below a goal is counted in the goal's context.
+        target = AVX2.at(spec) if known is None else AVX2
+        walk = _Walk(rng, {} if known is None else known, target)
         try:
             found = walk.program(spec)
         except DeadEndError:
@@ -73,8 +76,11 @@ def leaf_runs(impl: Impl) -> int:
 class _Walk:
     """One attempt."""
 
-    def __init__(self, rng: random.Random, known: dict[Spec, Impl]) -> None:
+    def __init__(
+        self, rng: random.Random, known: dict[Spec, Impl], target: Target
+    ) -> None:
         self.rng = rng
+        self.target = target
         self.known = known
         self.found: dict[Spec, Impl] = {}
         self.hopeless: set[Spec] = set()
@@ -109,7 +115,7 @@ class _Walk:
 
     def _try(self, spec: Spec, action: Action) -> Impl | None:
         try:
-            rewrite = action.apply(spec, AVX2)
+            rewrite = action.apply(spec, self.target)
         except ScheduleError:
             return None
         self.tries += 1
@@ -141,10 +147,17 @@ def _candidates(kind: type[Action], spec: Spec, rng: random.Random) -> list[Acti
     found = list(kind.candidates(spec.key, axes, PEELS))
     if kind is Move:
         for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
-            layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
+            layout = _some_layout(tensor.rank, rng)
             level = rng.choice((Level.MEM, Level.L2, Level.L1))
             found.append(Move(operand.name, level, layout))
     return found
+
+
+def _some_layout(rank: int, rng: random.Random) -> Layout:
+    """One of `LAYOUTS`; of larger ranks an order of the dimensions."""
+    if rank in LAYOUTS:
+        return Layout.parse(rng.choice(LAYOUTS[rank]))
+    return Layout(tuple(map(PhysicalDim, rng.sample(range(rank), rank))))
 
 
 def _some_sizes(size: int, rng: random.Random) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from morello.actions import Action, candidates
 from morello.machine import Target
 from morello.spec import Limits, Spec, SpecKey
-from morello.spec.embedding import ONE
 from morello.spec.frame import Frame
 
 Axes = tuple[tuple[int, ...], ...]
@@ -145,7 +144,7 @@ class BruteForce:
             times = int(child.times)
             if not int(child.exists):
                 continue
-            axes = tuple((1,) if d == ONE else family.axes[d] for d in child.dims)
+            axes = tuple((-1 - d,) if d < 0 else family.axes[d] for d in child.dims)
             plain = plain_frame(child.frame)
             if any(s not in axis for s, axis in zip(plain.sizes, axes, strict=True)):
                 return None

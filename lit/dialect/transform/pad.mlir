@@ -19,7 +19,7 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:3 = "morello_transform.pad"(%0) {operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[0,1]">, operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
@@ -38,8 +38,8 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{no window of compose reaches beyond 'x0'}}
-  %r:3 = "morello_transform.pad"(%0) {operand = "x0"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  // expected-error@+1 {{no window of compose reaches beyond 'x0', and its layout is [0] already}}
+  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[0]">, operand = "x0"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
@@ -59,8 +59,35 @@ func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error@+1 {{it has no operand 'x7'; those are: x0, x1, v0}}
-  %r:3 = "morello_transform.pad"(%0) {operand = "x7"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[0,1]">, operand = "x7"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.annotate %r#2 "body" : !transform.any_op
   transform.yield
 }
 }
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// Another layout, and nothing around: a copy alone, and no fill.
+// CHECK-LABEL: func.func @f(
+// CHECK: [[B:%.+]] = memref.alloc() : memref<12x4xf32>
+// CHECK-NOT: morello.fill
+// CHECK: "morello.move"(%arg1, [[B]]) {{.*}}sizes = array<i64: 4, 12>
+// CHECK-SAME: #morello.tensor<"f32", "MEM", #morello.layout<"[1,0]">, true, 0
+// CHECK: "morello.compose"(%arg0, [[B]], %arg2) {body
+module attributes {transform.with_named_sequence} {
+func.func @f(%w: memref<3xf32>, %x: memref<4x12xf32>, %y: memref<4x10xf32>) {
+  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1]=sum(x0[d2]*x1[d0,d1+d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x12xf32>, memref<4x10xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:3 = "morello_transform.pad"(%0) {layout = #morello.layout<"[1,0]">, operand = "x1"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#2 "body" : !transform.any_op
+  transform.yield
+}
+}
+

@@ -18,26 +18,50 @@ def squeezed(graph: Graph) -> Embedding | None:
     """The `Matmul` that the one contraction of a graph is where its other dimensions
     are 1; None where there is none, or it is a `Matmul` as it is.
 
-    Columns are the last axis of the output. Rows are the last dimension of the output
-    that the other factor has and the columns' has not; what is summed is the last
-    reduced dimension that both have by itself, not in a sum.
+    Columns are the last axis of the output, so that these lie side by side there; where
+    the factor that has them is read through windows, but not along them one by one,
+    they are the last axis that the other factor has. Rows are the last dimension of the
+    output that the other factor has and the columns' has not; what is summed is the
+    last reduced dimension that both have by itself, not in a sum.
     """
     if len(graph.nodes) != 1 or not graph.contractions or graph.padded_dims:
         return None
+    node = graph.node(len(graph.inputs))
+    lhs, rhs = references(node.expression)
+    axes = [axis for axis in node.axes if isinstance(axis, int)]
+    last = axes[-1]
+    owner = lhs if last in graph.dims_of(lhs) else rhs
+    if _is_read_along(graph, owner, last):
+        return _with_columns(graph, last)
+    other = rhs if owner == lhs else lhs
+    own = [d for d in axes if d in graph.dims_of(other) - graph.dims_of(owner)]
+    if not own or _windows(graph, other):
+        return None
+    return _with_columns(graph, own[-1])
+
+
+def _windows(graph: Graph, value: int) -> list[Window]:
+    return [axis for axis in graph.axes(value) if isinstance(axis, Window)]
+
+
+def _is_read_along(graph: Graph, value: int, dim: int) -> bool:
+    """Whether a factor has no windows, or one that a dimension moves one by one."""
+    windows = _windows(graph, value)
+    return not windows or any((dim, 1) in window.terms for window in windows)
+
+
+def _with_columns(graph: Graph, columns: int) -> Embedding | None:
+    """The `Matmul` with these columns."""
     value = len(graph.inputs)
     node = graph.node(value)
     lhs, rhs = references(node.expression)
-    columns = node.axes[-1]
-    assert isinstance(columns, int)
     if columns in graph.dims_of(lhs):
         lhs, rhs = rhs, lhs
     left, right = graph.dims_of(lhs), graph.dims_of(rhs)
     if columns not in right - left:
         return None
-    windows = [
-        axis for v in (lhs, rhs) for axis in graph.axes(v) if isinstance(axis, Window)
-    ]
-    rows = [d for d in node.axes[:-1] if d in left - right]
+    windows = [*_windows(graph, lhs), *_windows(graph, rhs)]
+    rows = [d for d in node.axes if d in left - right]
     inner = [d for d in node.reduced if d in left & right - axis_dims(windows)]
     many = len(node.axes) > 2 or len(node.reduced) > 1 or windows
     if not inner or not many:

@@ -1,4 +1,4 @@
-"""Windows that reach beyond their array: what is copied to where there is room."""
+"""Inputs in a buffer of their own: what is copied to where there is room."""
 
 import dataclasses
 from functools import lru_cache
@@ -10,8 +10,9 @@ from morello.spec.operand import Axis, Window
 
 @lru_cache(maxsize=4096)
 def padded(graph: Graph, value: int) -> Graph | None:
-    """The graph on an input with zeros around it; None where it needs none."""
-    if graph.is_node(value) or not any(_reaches_beyond(a) for a in graph.axes(value)):
+    """The graph on an input with zeros around it, if windows reach beyond; None for
+    what is no input."""
+    if graph.is_node(value):
         return None
     axes = tuple(
         Window(axis.terms) if isinstance(axis, Window) else axis
@@ -21,8 +22,9 @@ def padded(graph: Graph, value: int) -> Graph | None:
     return dataclasses.replace(graph, inputs=inputs)
 
 
-def _reaches_beyond(axis: Axis) -> bool:
-    return isinstance(axis, Window) and axis.is_padded
+def has_zeros(axis: Axis) -> bool:
+    """Whether a window reaches places that are no elements."""
+    return isinstance(axis, Window) and (axis.before > 0 or axis.after > 0)
 
 
 def offset(axis: Axis) -> int:

@@ -1,0 +1,103 @@
+"""``morello_transform.merge``: taps and channels of a convolution as one dimension.
+
+Before: a ``morello.compose`` op, both of whose factors have the channels after the taps
+in memory. After: the op on views (handle ``body``): of the weights by a
+``memref.collapse_shape``; of the image, which overlaps itself, by a
+``memref.reinterpret_cast``.
+"""
+
+from morello.actions.merge import Merge, Merged, merged_key
+from morello.dialect.build import build_spec_op
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import DYNAMIC
+from morello.mlir import dialect, ir
+from morello.spec import Layout
+from morello.spec.graphs.merging import Taps
+
+
+def apply_merge(site: Site, action: Merge) -> Left:
+    """Build the op on the views."""
+    found, body = merged_key(site.spec.key), site.hole("body")
+    assert isinstance(found, Merged)
+    assert body is not None
+    own, kind = found.taps, site.spec.kind
+    memrefs = dict(zip(kind.values, site.operands, strict=True))
+    layouts = [tensor.layout for tensor in site.spec.tensors]
+    sizes = site.spec.sizes
+    memrefs[own.image] = _pieces(
+        memrefs[own.image], layouts[own.image], own, sizes[own.kept], sizes[own.tap]
+    )
+    graph = kind.as_graph
+    assert graph is not None
+    axis = graph.axes(own.weights).index(own.tap)
+    memrefs[own.weights] = _joined(memrefs[own.weights], layouts[own.weights], axis)
+    values = (found.part.values[v] for v in body.spec.kind.values)
+    return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}
+
+
+def _pieces(
+    image: ir.Value, layout: Layout, own: Taps, count: int, reach: int
+) -> ir.Value:
+    """The image as pieces of as many pixels as there are taps, one for each output."""
+    source = ir.MemRefType(image.type)
+    strides, offset = source.get_strides_and_offset()
+    shape, steps = list(source.shape), list(strides)
+    dims = [d.dim for d in layout.dims]
+    window, channels = dims.index(own.window), dims.index(own.channels)
+    shape[window] = count
+    steps[window] *= own.step
+    shape[channels] *= reach
+    kind = ir.MemRefType.get(
+        shape, source.element_type, ir.StridedLayoutAttr.get(offset, steps)
+    )
+    base, offsets = image, []
+    if offset == DYNAMIC:  # of a tile: a cast counts from the beginning of the whole
+        base, where = _whole(image)
+        offsets = [where]
+    view: ir.Value = (
+        dialect("memref")
+        .ReinterpretCastOp(kind, base, offsets, [], [], [offset], shape, steps)
+        .result
+    )
+    return view
+
+
+def _whole(part: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The memref that a view is of, and where the view begins in it."""
+    source = ir.MemRefType(part.type)
+    index, base = ir.IndexType.get(), ir.MemRefType.get([], source.element_type)
+    found = dialect("memref").ExtractStridedMetadataOp(
+        base, index, [index] * source.rank, [index] * source.rank, part
+    )
+    return found.results[0], found.results[1]
+
+
+def _joined(weights: ir.Value, layout: Layout, axis: int) -> ir.Value:
+    """The weights with the taps' dimension and the next one as one."""
+    source = ir.MemRefType(weights.type)
+    at = [d.dim for d in layout.dims].index(axis)
+    shape = list(source.shape)
+    shape[at : at + 2] = [shape[at] * shape[at + 1]]
+    groups = [[i + (i > at)] for i in range(len(shape))]
+    groups[at] = [at, at + 1]
+    i64 = ir.IntegerType.get_signless(64)
+    reassociation = ir.ArrayAttr.get(
+        [
+            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
+            for group in groups
+        ]
+    )
+    kind = ir.MemRefType.get(shape, source.element_type)
+    strides, offset = source.get_strides_and_offset()
+    if offset:  # of a tile
+        del strides[at]
+        layout_of_it = ir.StridedLayoutAttr.get(offset, strides)
+        kind = ir.MemRefType.get(shape, source.element_type, layout_of_it)
+    joined: ir.Value = (
+        dialect("memref").CollapseShapeOp(kind, weights, reassociation).result
+    )
+    return joined
+
+
+MERGE = ActionOp.define(Merge, ("body",), apply_merge)
+"""The op."""

@@ -1,0 +1,128 @@
+"""Taps of a convolution and channels as one dimension, where these are neighbours.
+
+With channels innermost, what one output reads of a row of the image is a piece of it:
+taps and channels together. So ``y[f,u,v] = sum(w[f,i,j,c] * x[2*u+i,2*v+j,c])`` is
+``y[f,u,v] = sum(w[f,i,k] * z[2*u+i,v,k])``, with k for j and c. Pieces of neighbours
+overlap in memory: z is a view of x, in steps of 2 pixels from v to v.
+"""
+
+import dataclasses
+from functools import lru_cache
+
+from morello.spec.graphs.expression import references
+from morello.spec.graphs.graph import Graph, Node, Part, canonical
+from morello.spec.layout import Layout, PhysicalDim
+from morello.spec.operand import Axis, Window
+
+
+@dataclasses.dataclass(frozen=True)
+class Taps:
+    """A convolution, and what can be merged in it."""
+
+    image: int
+    """The value that is read through windows."""
+    weights: int
+    """The other one."""
+    window: int
+    """The axis of the image that taps move along."""
+    channels: int
+    """The axis of the image that has the channels."""
+    kept: int
+    """The dimension of the window that the output has."""
+    step: int
+    """By which that moves along the axis."""
+    tap: int
+    """The dimension of the taps."""
+    channel: int
+    """The dimension of the channels."""
+
+    def _pair(self, graph: Graph, value: int) -> tuple[int, int] | None:
+        """The axes of taps and channels of a factor; None for another value."""
+        if value == self.image:
+            return self.window, self.channels
+        if value == self.weights:
+            axes = graph.axes(value)
+            return axes.index(self.tap), axes.index(self.channel)
+        return None
+
+    def is_ready(self, graph: Graph, value: int, layout: Layout) -> bool:
+        """Whether in a layout the channels of a factor follow upon the taps, those of
+        the image innermost."""
+        pair = self._pair(graph, value)
+        dims = [d.dim for d in layout.dims]
+        if pair is None or layout.is_packed:
+            return False
+        taps, channels = map(dims.index, pair)
+        last = value != self.image or channels == len(dims) - 1
+        return channels == taps + 1 and last
+
+    def layout(self, graph: Graph, value: int) -> Layout | None:
+        """A layout of a factor that is ready; None for another value.
+
+        The dimensions that the output has of the weights are innermost, as the columns
+        of a product are.
+        """
+        pair = self._pair(graph, value)
+        if pair is None:
+            return None
+        axes = graph.axes(value)
+        node = graph.node(len(graph.inputs))
+        kept = () if value == self.image else node.axes
+        inner = [i for i, dim in enumerate(axes) if dim in kept]
+        outer = [i for i in range(len(axes)) if i not in (*pair, *inner)]
+        return Layout(tuple(map(PhysicalDim, (*outer, *pair, *inner))))
+
+
+@lru_cache(maxsize=65536)
+def taps(graph: Graph) -> Taps | None:
+    """What can be merged, whether the image has padding or not; None for nothing.
+
+    The channels are the last dimension that both factors sum by itself, the taps those
+    of the last window that move one by one.
+    """
+    if len(graph.nodes) != 1 or not graph.contractions:
+        return None
+    node = graph.node(len(graph.inputs))
+    factors = tuple(references(node.expression))
+    images = [v for v in factors if any(map(_is_window, graph.axes(v)))]
+    if len(images) != 1:
+        return None
+    (image,) = images
+    (weights,) = (v for v in factors if v != image)
+    plain = {*graph.axes(image)} & {*graph.axes(weights)} & {*node.reduced}
+    channels = [d for d in plain if isinstance(d, int)]
+    own = graph.axes(weights)
+    for place in reversed(range(len(graph.axes(image)))):
+        axis = graph.axes(image)[place]
+        if not channels or not isinstance(axis, Window) or len(axis.terms) != 2:
+            continue
+        moved = [(d, s) for d, s in axis.terms if d in node.axes]
+        tapped = [d for d, s in axis.terms if d in node.reduced and s == 1 and d in own]
+        if len(moved) == 1 and len(tapped) == 1:
+            channel = max(channels)
+            at = graph.axes(image).index(channel)
+            return Taps(image, weights, place, at, *moved[0], tapped[0], channel)
+    return None
+
+
+def _is_window(axis: Axis) -> bool:
+    return isinstance(axis, Window)
+
+
+@lru_cache(maxsize=65536)
+def merged(graph: Graph, found: Taps) -> Part:
+    """The graph with one dimension, called as the channels were, for both.
+
+    The axis of the image that was a window is the dimension that the output has; the
+    weights lack the axis of the taps.
+    """
+    value = len(graph.inputs)
+    node = graph.node(value)
+    image = list(graph.axes(found.image))
+    image[found.window] = found.kept
+    weights = [axis for axis in graph.axes(found.weights) if axis != found.tap]
+    inputs = list(graph.inputs)
+    inputs[found.image], inputs[found.weights] = tuple(image), tuple(weights)
+    reduced = tuple(d for d in node.reduced if d != found.tap)
+    made = Node(node.axes, node.reduction, node.expression, reduced)
+    return canonical(Graph(tuple(inputs), (made,), graph.outputs))

@@ -1,0 +1,101 @@
+"""Convolutions: taps merged with channels; searched programs beside the definition."""
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+from morello.actions.merge import Merged, merged_key
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.impl import Impl
+from morello.spec import parse_spec
+from morello.spec.graphs.convolution import squeezed, without_padding
+from morello.spec.graphs.evaluate import evaluate
+from tests.quality.execution import RUNS, run
+from tests.quality.programs import build_programs
+
+SEARCHED = {
+    "conv:1x3x9x11x8x5x5:f32:pad=2:stride=2": ("pad", "merge", "squeeze"),
+    "conv:2x2x7x9x9x3x3:f32:stride=2:layout=nhwc": ("merge", "squeeze"),
+    "conv:1x3x6x8x9x3x2:f32:pad=1:layout=nhwc": ("pad", "squeeze"),
+    "conv:1x9x7x9x8x1x1:f32:stride=2": ("pad", "squeeze"),
+    "conv:2x4x6x7x8x3x3:f32:stride=2:groups=2": ("pad", "squeeze"),
+    "conv:1x3x6x9x8x2x2:f32:dilation=2": ("squeeze",),
+}
+"""Specs, and actions that their programs have."""
+
+
+def actions(impl: Impl) -> set[str]:
+    found = {impl.action.name}
+    return found.union(*(actions(branch.impl) for branch in impl.branches))
+
+
+@pytest.mark.parametrize("text", SEARCHED)
+def test_searched_programs_are_within_the_bound(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    impl = Solver(AVX2).solve(spec).impl
+    assert actions(impl) >= {*SEARCHED[text]}
+    (program,) = build_programs([impl], [text])
+    given = spec.random(np.random.default_rng(0))
+    exact = tuple(array.astype(np.float64) for array in given)
+    ((number, error),) = spec.kind.reference(spec.sizes, exact)
+    for side, byte in RUNS:
+        (found,) = run(program, given, side, byte)
+        assert np.all(np.abs(found - number) <= error)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_merged_convolution_computes_the_same(stride: int) -> None:
+    text = f"conv:2x3x9x8x4x3x2:f32:stride={stride}:layout=nhwc"
+    spec = parse_spec(text, AVX2.limits)
+    found = merged_key(spec.key)
+    assert isinstance(found, Merged)
+    weights, images = spec.random(np.random.default_rng(0))
+    (expected,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (weights, images))
+    count = spec.sizes[found.taps.kept]
+    strides = np.array(images.strides) * (1, 1, stride, 1)
+    pieces = as_strided(images, (2, 9, count, 2 * 3), strides)
+    graph = found.key.kind.as_graph
+    assert graph is not None
+    sizes = tuple(
+        2 * 3 if dim == found.taps.channel else spec.sizes[dim]
+        for dim in found.part.dims
+    )
+    arrays = (weights.reshape(4, 3, 2 * 3), pieces)
+    np.testing.assert_allclose(evaluate(graph, sizes, arrays)[0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "rows"),
+    [
+        ("conv:1x3x9x8x4x3x2:f32", 7, 4),
+        ("conv:1x3x9x8x4x3x2:f32:stride=2", 4, 4),
+        ("conv:1x3x9x8x5x3x2:f32:layout=nhwc", 5, 7),
+        ("conv:1x3x9x8x5x1x1:f32:stride=2", 5, 4),
+    ],
+)
+def test_columns_are_filters_where_images_are_read_in_steps(
+    text: str, columns: int, rows: int
+) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    assert spec.kind.as_graph is not None
+    found = squeezed(without_padding(spec.kind.as_graph))
+    assert found is not None
+    _, m, k, n = found.dims
+    assert (spec.sizes[m], spec.sizes[k], spec.sizes[n]) == (rows, 3, columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("matmul:4x4x4:f32", "matmul is no convolution whose taps and channels are"),
+        ("conv:1x3x5x5x4x3x3:f32:pad=1:layout=nhwc", "windows reach beyond the image"),
+        ("conv:1x3x5x5x4x3x3:f32", "channels of 'x1' do not follow upon its taps"),
+        ("conv:1x3x5x5x4x3x3:f32:dilation=2:layout=nhwc", "is no convolution whose"),
+        ("conv:1x3x5x5x3x3x3:f32:groups=3:layout=nhwc", "is no convolution whose"),
+    ],
+)
+def test_what_is_not_merged(text: str, reason: str) -> None:
+    found = merged_key(parse_spec(text, AVX2.limits).key)
+    assert isinstance(found, str)
+    assert reason in found
