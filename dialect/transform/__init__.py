@@ -10,8 +10,10 @@ from typing import Any
 from morello.actions import Action
 from morello.dialect.definition import transform
 from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.collapse import COLLAPSE
 from morello.dialect.transform.cut import CUT
 from morello.dialect.transform.definition import MorelloTransform
+from morello.dialect.transform.drop import DROP
 from morello.dialect.transform.fields import read_action, write_fields
 from morello.dialect.transform.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.merge import MERGE
@@ -44,6 +46,8 @@ ACTION_OPS: dict[str, ActionOp] = {
         ONLINE,
         SQUEEZE,
         MERGE,
+        COLLAPSE,
+        DROP,
         PAD,
         SELECT,
     )

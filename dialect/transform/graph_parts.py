@@ -105,6 +105,54 @@ def narrowed(
     return view
 
 
+def joined(value: ir.Value, layout: Layout, axis: int) -> ir.Value:
+    """A view with one dimension for an axis and its inner neighbour in memory."""
+    source = ir.MemRefType(value.type)
+    at = [d.dim for d in layout.dims].index(axis)
+    shape = list(source.shape)
+    shape[at : at + 2] = [shape[at] * shape[at + 1]]
+    groups = [[i + (i > at)] for i in range(len(shape))]
+    groups[at] = [at, at + 1]
+    i64 = ir.IntegerType.get_signless(64)
+    reassociation = ir.ArrayAttr.get(
+        [
+            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
+            for group in groups
+        ]
+    )
+    kind = ir.MemRefType.get(shape, source.element_type)
+    strides, offset = source.get_strides_and_offset()
+    if offset:  # of a tile
+        del strides[at]
+        layout_of_it = ir.StridedLayoutAttr.get(offset, strides)
+        kind = ir.MemRefType.get(shape, source.element_type, layout_of_it)
+    view: ir.Value = (
+        dialect("memref").CollapseShapeOp(kind, value, reassociation).result
+    )
+    return view
+
+
+def without_axes(value: ir.Value, layout: Layout, gone: frozenset[int]) -> ir.Value:
+    """A view without some axes of one element of an operand."""
+    if not gone:
+        return value
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    kept = [i for i, d in enumerate(layout.dims) if d.dim not in gone]
+    kind = ir.MemRefType.get(
+        [source.shape[i] for i in kept],
+        source.element_type,
+        ir.StridedLayoutAttr.get(offset, [strides[i] for i in kept]),
+    )
+    rank, shape = source.rank, list(source.shape)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(kind, value, [], [], [], [0] * rank, shape, [1] * rank)
+        .result
+    )
+    return view
+
+
 def part_at(
     value: ir.Value, layout: Layout, start: tuple[int, ...], sizes: tuple[int, ...]
 ) -> ir.Value:

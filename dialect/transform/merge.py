@@ -9,7 +9,7 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 from morello.actions.merge import Merge, Merged, merged_key
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import DYNAMIC
+from morello.dialect.transform.graph_parts import DYNAMIC, joined
 from morello.mlir import dialect, ir
 from morello.spec import Layout
 from morello.spec.graphs.merging import Taps
@@ -30,7 +30,7 @@ def apply_merge(site: Site, action: Merge) -> Left:
     graph = kind.as_graph
     assert graph is not None
     axis = graph.axes(own.weights).index(own.tap)
-    memrefs[own.weights] = _joined(memrefs[own.weights], layouts[own.weights], axis)
+    memrefs[own.weights] = joined(memrefs[own.weights], layouts[own.weights], axis)
     values = (found.part.values[v] for v in body.spec.kind.values)
     return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}
 
@@ -70,33 +70,6 @@ def _whole(part: ir.Value) -> tuple[ir.Value, ir.Value]:
         base, index, [index] * source.rank, [index] * source.rank, part
     )
     return found.results[0], found.results[1]
-
-
-def _joined(weights: ir.Value, layout: Layout, axis: int) -> ir.Value:
-    """The weights with the taps' dimension and the next one as one."""
-    source = ir.MemRefType(weights.type)
-    at = [d.dim for d in layout.dims].index(axis)
-    shape = list(source.shape)
-    shape[at : at + 2] = [shape[at] * shape[at + 1]]
-    groups = [[i + (i > at)] for i in range(len(shape))]
-    groups[at] = [at, at + 1]
-    i64 = ir.IntegerType.get_signless(64)
-    reassociation = ir.ArrayAttr.get(
-        [
-            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
-            for group in groups
-        ]
-    )
-    kind = ir.MemRefType.get(shape, source.element_type)
-    strides, offset = source.get_strides_and_offset()
-    if offset:  # of a tile
-        del strides[at]
-        layout_of_it = ir.StridedLayoutAttr.get(offset, strides)
-        kind = ir.MemRefType.get(shape, source.element_type, layout_of_it)
-    joined: ir.Value = (
-        dialect("memref").CollapseShapeOp(kind, weights, reassociation).result
-    )
-    return joined
 
 
 MERGE = ActionOp.define(Merge, ("body",), apply_merge)

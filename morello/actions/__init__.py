@@ -6,7 +6,9 @@ that is in it is tried by the search and has an op in the ``morello_transform`` 
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.actions.candidates import ACTIONS, candidates
+from morello.actions.collapse import Collapse
 from morello.actions.cut import Cut
+from morello.actions.drop import Drop
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.merge import Merge
 from morello.actions.move import Move
@@ -25,7 +27,9 @@ __all__ = [
     "ACTIONS",
     "Action",
     "Child",
+    "Collapse",
     "Cut",
+    "Drop",
     "Expansion",
     "GridParallel",
     "Hole",

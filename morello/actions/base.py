@@ -29,7 +29,7 @@ class Child:
     """How often its cost counts: as often as the busiest thread runs it."""
     dims: tuple[int, ...]
     """For each dimension of the child, the parent's dimension that it is a part of. One
-    that is a part of none has one size, n, and here -1 - n: -2 for 1."""
+    that is a part of none is of one size n, or a tile of that: -1 - n, so -2 for 1."""
     there: Ints | None = None
     """Where it is not 0 there is such a hole; elsewhere sizes mean nothing. None for
     where the hole counts: one that does not is hidden behind the work of others."""

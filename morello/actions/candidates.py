@@ -1,7 +1,12 @@
 """The actions that the search tries on a key."""
 
+import itertools
+from collections.abc import Iterator
+
 from morello.actions.base import Action
+from morello.actions.collapse import Collapse
 from morello.actions.cut import Cut
+from morello.actions.drop import Drop
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.merge import Merge
 from morello.actions.move import Move
@@ -17,6 +22,7 @@ from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
 from morello.machine import Target
 from morello.spec import Level, SpecKey
+from morello.spec.graphs.products import normal
 
 ACTIONS: tuple[type[Action], ...] = (
     Tile,
@@ -32,6 +38,8 @@ ACTIONS: tuple[type[Action], ...] = (
     Squeeze,
     Pad,
     Merge,
+    Collapse,
+    Drop,
     Select,
 )
 
@@ -41,18 +49,38 @@ def candidates(
 ) -> tuple[Action, ...]:
     """Every action that the search tries, in the order in which equal costs decide.
 
-    Where the operands of the goal stay in L2 from call to call, one that is counted in
-    memory is there: it comes to L2 before anything else, in the form that it has.
+    Where a dimension can go, or two can be one, or a graph is but a product of
+    matrices, that is what becomes of it first. Where the operands of the goal stay in
+    L2 from call to call, one that is counted in memory is there: it comes to L2 before
+    anything else, in the form that it has.
 
     Args:
         key: of the Specs.
         axes: the sizes that each dimension takes, ascending.
         target: the machine.
     """
+    simpler = _simpler(key, axes, target)
+    if simpler is not None:
+        return (simpler,)
     arrival = _arrival(key, target)
     if arrival is not None:
         return arrival, *SpecializeRange.candidates(key, axes, target)
     return tuple(a for kind in ACTIONS for a in kind.candidates(key, axes, target))
+
+
+def _simpler(
+    key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+) -> Action | None:
+    """What leaves a Spec of fewer dimensions, or of a simpler kind, at no cost."""
+    graph = key.kind.as_graph
+    if graph is None:
+        return None
+    found: Iterator[Action] = itertools.chain(
+        Drop.candidates(key, axes, target),
+        Collapse.candidates(key, axes, target),
+        Squeeze.candidates(key, axes, target) if normal(graph) is not None else (),
+    )
+    return next(found, None)
 
 
 def _arrival(key: SpecKey, target: Target) -> Move | None:

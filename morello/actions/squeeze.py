@@ -21,6 +21,7 @@ from morello.spec import Level, SpecKey
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.convolution import squeezed
+from morello.spec.graphs.products import normal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +90,7 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
     """The product of matrices; or why there is none."""
     graph = key.kind.as_graph
     found = None if graph is None else squeezed(graph)
-    if found is None:
+    if graph is None or found is None:
         return f"{key.kind.label} is no contraction of more dimensions than a product"
     tensors = []
     for operand, value in enumerate(found.values):
@@ -103,6 +104,9 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
                 f"neighbours of '{key.kind.operands[place].name}' lie along a "
                 "dimension that would vanish: move it to another layout first"
             )
+        if normal(graph) is not None:  # the whole of it, without gaps
+            whole = key.tensors[place].contiguous
+            form = dataclasses.replace(form, contiguous=whole)
         tensors.append(form)
     if not found.kind.has_dtypes(tuple(tensor.dtype for tensor in tensors)):
         return f"{found.kind.label} has no such dtypes"

@@ -330,14 +330,16 @@ def _operands(graph: Graph) -> tuple[Operand, ...]:
 @lru_cache(maxsize=65536)
 def _leaders(graph: Graph) -> tuple[int, ...]:
     """For each operand the first, outputs before inputs, of those of the most
-    dimensions that have all of its own, and more; itself where there is none."""
-    dims = [frozenset(operand.dims) for operand in _operands(graph)]
+    dimensions that have all of its own, and more; itself where there is none. What is
+    read through windows leads none: the filter is to stay while the image moves on."""
+    operands = _operands(graph)
+    dims = [frozenset(operand.dims) for operand in operands]
     count = len(graph.inputs)
     order = [*range(count, len(dims)), *range(count)]
 
     def leader(own: int) -> int:
-        larger = [i for i in order if dims[own] < dims[i]]
-        largest = [i for i in larger if not any(dims[i] < d for d in dims)]
+        larger = [i for i in order if dims[own] < dims[i] and operands[i].is_plain]
+        largest = [i for i in larger if not any(dims[i] < dims[j] for j in larger)]
         return next(iter(largest), own)
 
     return tuple(leader(i) for i in range(len(dims)))

@@ -8,7 +8,9 @@ import pytest
 from morello.actions import (
     ACTIONS,
     Action,
+    Collapse,
     Cut,
+    Drop,
     GridParallel,
     Merge,
     Move,
@@ -53,6 +55,8 @@ EXAMPLES: tuple[Action, ...] = (
     Squeeze(),
     Pad("x1", Layout.parse("[0,1]")),
     Merge(),
+    Collapse("d0", "d1"),
+    Drop("d0"),
     Select("fill_rows"),
 )
 

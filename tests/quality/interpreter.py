@@ -262,6 +262,12 @@ def _expand_shape(op: ir.Operation) -> Callable[..., Any]:
     return lambda array: _reduced(array, (*ones, *array.shape))
 
 
+def _collapse_shape(op: ir.Operation) -> Callable[..., Any]:
+    """Neighbouring axes as one."""
+    shape = tuple(ir.MemRefType(op.results[0].type).shape)
+    return lambda array: _reduced(array, shape)
+
+
 def _reduced(array: Array, shape: tuple[int, ...]) -> Array:
     """A view without some of the axes of one element."""
     found: Array = array.reshape(shape)
@@ -400,6 +406,7 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "math.sqrt": lambda op: np.sqrt,
     "memref.alloc": _allocate,
     "memref.alloca": _allocate,
+    "memref.collapse_shape": _collapse_shape,
     "memref.expand_shape": _expand_shape,
     "memref.load": _load,
     "memref.prefetch": lambda op: lambda *operands: None,

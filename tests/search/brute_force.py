@@ -39,7 +39,7 @@ def goal_sizes(spec: Spec, threads: int) -> Axes:
     return tuple(found)
 
 
-def neighbours(spec: Spec) -> set[int]:
+def neighbours(spec: Spec | SpecKey) -> set[int]:
     """The dimensions that outputs have last in memory."""
     outputs = [i for i, o in enumerate(spec.kind.operands) if o.is_written]
     return {
@@ -114,6 +114,13 @@ class BruteForce:
         axes = axes or goal_sizes(spec, self.target.threads)
         return self._best(self._family(spec.key, axes), Frame.of(spec))
 
+    def _new_axis(self, key: SpecKey, dim: int, size: int) -> tuple[int, ...]:
+        """The sizes of a dimension that a hole has, and its parent has not."""
+        if key.serial or dim in key.kind.reductions:
+            return ladder_sizes(size)
+        even = dim not in neighbours(key)
+        return ladder_sizes(size, shares(size, self.target.threads, even))
+
     def _family(self, key: SpecKey, axes: Axes) -> Family:
         found = self.families.get((key, axes))
         if found is None:
@@ -144,8 +151,11 @@ class BruteForce:
             times = int(child.times)
             if not int(child.exists):
                 continue
-            axes = tuple((-1 - d,) if d < 0 else family.axes[d] for d in child.dims)
             plain = plain_frame(child.frame)
+            axes = tuple(
+                self._new_axis(plain.key, dim, -1 - d) if d < 0 else family.axes[d]
+                for dim, d in enumerate(child.dims)
+            )
             if any(s not in axis for s, axis in zip(plain.sizes, axes, strict=True)):
                 return None
             cost = self._best(self._family(plain.key, axes), plain)

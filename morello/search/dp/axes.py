@@ -51,7 +51,14 @@ def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     return size_axis(size, threads, even, spec.kind.has_several_products)
 
 
-def _innermost(spec: Spec) -> frozenset[int]:
+def new_axis(key: SpecKey, dim: int, size: int, threads: int) -> Axis:
+    """The sizes of a dimension that a hole has, and its parent has not."""
+    if key.serial or dim in key.kind.reductions:
+        return size_axis(size)
+    return size_axis(size, threads, dim not in _innermost(key))
+
+
+def _innermost(spec: Spec | SpecKey) -> frozenset[int]:
     """The dimensions along which elements of an output are neighbours."""
     return frozenset(
         spec.kind.operands[out].dims[spec.tensors[out].layout.innermost]

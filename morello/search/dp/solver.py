@@ -343,7 +343,12 @@ class _Run:
             key: of the hole.
             dims: for each of its dimensions, that of the parent (`Child.dims`).
         """
-        sizes = tuple(parent.sizes[d] if d >= 0 else ax.size_axis(-1 - d) for d in dims)
+        sizes = tuple(
+            parent.sizes[d]
+            if d >= 0
+            else ax.new_axis(key, dim, -1 - d, self.target.threads)
+            for dim, d in enumerate(dims)
+        )
         known = self._known(key)
         return TableId(known.key, sizes, self._free(known, parent))
 

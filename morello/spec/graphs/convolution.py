@@ -9,6 +9,7 @@ from functools import lru_cache
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import Graph, axis_dims
+from morello.spec.graphs.products import normal
 from morello.spec.matmul import Matmul
 from morello.spec.operand import Window
 
@@ -16,7 +17,7 @@ from morello.spec.operand import Window
 @lru_cache(maxsize=65536)
 def squeezed(graph: Graph) -> Embedding | None:
     """The `Matmul` that the one contraction of a graph is where its other dimensions
-    are 1; None where there is none, or it is a `Matmul` as it is.
+    are 1; None where there is none.
 
     Columns are the last axis of the output, so that these lie side by side there; where
     the factor that has them is read through windows, but not along them one by one,
@@ -26,6 +27,9 @@ def squeezed(graph: Graph) -> Embedding | None:
     """
     if len(graph.nodes) != 1 or not graph.contractions or graph.padded_dims:
         return None
+    whole = normal(graph)
+    if whole is not None:
+        return whole
     node = graph.node(len(graph.inputs))
     lhs, rhs = references(node.expression)
     axes = [axis for axis in node.axes if isinstance(axis, int)]

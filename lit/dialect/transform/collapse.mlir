@@ -1,0 +1,45 @@
+// morello_transform.collapse: before and after, and refusals.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
+
+#g4 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// Tokens of all sequences are rows of one matrix.
+// CHECK-LABEL: func.func @f(
+// CHECK: [[X:%.+]] = memref.collapse_shape %arg0 {{.*}} into memref<8x5xf32>
+// CHECK: [[Y:%.+]] = memref.collapse_shape %arg2 {{.*}} into memref<8x7xf32>
+// CHECK: "morello.compose"([[X]], %arg1, [[Y]]) {body, graph = "out v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1])"
+// CHECK-SAME: sizes = array<i64: 8, 7, 5>
+module attributes {transform.with_named_sequence} {
+func.func @f(%x: memref<2x4x5xf32>, %w: memref<5x7xf32>, %y: memref<2x4x7xf32>) {
+  "morello.compose"(%x, %w, %y) {graph = "out v0[d0,d1,d2]=sum(x0[d0,d1,d3]*x1[d3,d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 5>, tensors = [#g4, #g2, #g4]} : (memref<2x4x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r = "morello_transform.collapse"(%0) {outer = "d0", inner = "d1"} : (!transform.any_op) -> !transform.any_op
+  transform.annotate %r "body" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#g4 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+module attributes {transform.with_named_sequence} {
+func.func @f(%x: memref<2x4x5xf32>, %w: memref<5x7xf32>, %y: memref<2x4x7xf32>) {
+  "morello.compose"(%x, %w, %y) {graph = "out v0[d0,d1,d2]=sum(x0[d0,d1,d3]*x1[d3,d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 5>, tensors = [#g4, #g2, #g4]} : (memref<2x4x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error@+1 {{a value has, or reduces, d1 without d2}}
+  %r = "morello_transform.collapse"(%0) {outer = "d1", inner = "d2"} : (!transform.any_op) -> !transform.any_op
+  transform.annotate %r "body" : !transform.any_op
+  transform.yield
+}
+}

@@ -1,0 +1,136 @@
+"""Collapse: two dimensions that are neighbours in memory become one.
+
+Before, where no operand has gaps::
+
+    y[b,t,n] = sum(x[b,t,k] * w[k,n])
+
+After ``Collapse("d0", "d1")``::
+
+    y[r,n] = sum(x[r,k] * w[k,n])        # views: r is b and t
+
+Nothing is copied. The search collapses whatever it can before anything else.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from morello.actions.base import Action, Child, Expansion
+from morello.actions.graph_parts import followed
+from morello.machine import Target
+from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.collapsing import collapsed, come_together
+from morello.spec.graphs.graph import Part
+
+
+@dataclasses.dataclass(frozen=True)
+class Collapsed:
+    """What a key becomes."""
+
+    outer: int
+    inner: int
+    part: Part
+    key: SpecKey
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Collapse(Action):
+    """The dimensions ``outer`` and ``inner`` become one."""
+
+    name: ClassVar[str] = "collapse"
+    outer: str
+    inner: str
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Hole ``body``; no cost of its own."""
+        found = self.collapsed(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        both = frame.sizes[found.outer] * frame.sizes[found.inner]
+        sizes = tuple(
+            both if dim == found.inner else frame.sizes[dim] for dim in found.part.dims
+        )
+        dims = tuple(
+            -1 - int(np.max(both)) if dim == found.inner else dim
+            for dim in found.part.dims
+        )
+        body = Frame(found.key, sizes, frame.limits)
+        return Expansion((), 0, (Child("body", body, 1, dims),))
+
+    def collapsed(self, key: SpecKey) -> Collapsed | str:
+        """The key with one dimension for both; or why there is none."""
+        return _collapsed(self, key)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Collapse"]:
+        """The first pair that can be one dimension."""
+        found = _first(key)
+        if found is not None:
+            yield found
+
+
+@lru_cache(maxsize=65536)
+def _first(key: SpecKey) -> Collapse | None:
+    graph, names = key.kind.as_graph, key.kind.dims
+    if graph is None:
+        return None
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        order = [operand.axes[d.dim] for d in tensor.layout.dims]
+        for outer, inner in itertools.pairwise(order):
+            if isinstance(outer, int) and isinstance(inner, int) and outer != inner:
+                found = Collapse(names[outer], names[inner])
+                if not isinstance(found.collapsed(key), str):
+                    return found
+    return None
+
+
+@lru_cache(maxsize=65536)
+def _collapsed(action: Collapse, key: SpecKey) -> Collapsed | str:
+    kind, graph = key.kind, key.kind.as_graph
+    if graph is None:
+        return f"{kind.label} is no graph"
+    for name in (action.outer, action.inner):
+        if name not in kind.dims:
+            return f"it has no dimension '{name}'; those are: {', '.join(kind.dims)}"
+    outer, inner = map(kind.dims.index, (action.outer, action.inner))
+    if outer == inner or not come_together(graph, outer, inner):
+        return f"a value has, or reduces, {action.outer} without {action.inner}"
+    tensors = []
+    for operand, tensor in zip(kind.operands, key.tensors, strict=True):
+        if outer not in operand.dims:
+            tensors.append(tensor)
+            continue
+        form = _joined(tensor, operand.axis(outer), operand.axis(inner))
+        if form is None:
+            return (
+                f"'{operand.name}' has gaps, or {action.inner} does not follow upon "
+                f"{action.outer} in it"
+            )
+        tensors.append(form)
+    part = collapsed(graph, outer, inner)
+    made = kind.with_graph(part.graph)
+    forms = dict(zip(kind.values, tensors, strict=True))
+    own = followed(made, tuple(forms[part.values[value]] for value in made.values))
+    return Collapsed(outer, inner, part, SpecKey(made, own, key.serial))
+
+
+def _joined(tensor: TensorSpec, outer: int, inner: int) -> TensorSpec | None:
+    """The form with one axis for two neighbours; None where they are none."""
+    order = [d.dim for d in tensor.layout.dims]
+    if tensor.layout.is_packed or not tensor.contiguous or tensor.vector_width:
+        return None
+    if order.index(inner) != order.index(outer) + 1:
+        return None
+    dims = tuple(
+        dataclasses.replace(d, dim=d.dim - (d.dim > outer))
+        for d in tensor.layout.dims
+        if d.dim != outer
+    )
+    return dataclasses.replace(tensor, layout=Layout(dims))

@@ -1,0 +1,109 @@
+"""Drop: a dimension of one element goes.
+
+Before, where d2 has size 1::
+
+    y[f,u] = sum(w[f,c,i] * x[c,2*u+i])
+
+After ``Drop("d3")``, which is i::
+
+    y[f,u] = sum(w[f,c] * x[c,2*u])          # views
+
+Nothing is copied. The search drops whatever it can before anything else.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Child, Expansion
+from morello.actions.graph_parts import followed
+from morello.machine import Target
+from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.collapsing import dropped, dropped_axes
+from morello.spec.graphs.graph import Part
+
+
+@dataclasses.dataclass(frozen=True)
+class Dropped:
+    """What a key becomes."""
+
+    dim: int
+    part: Part
+    key: SpecKey
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Drop(Action):
+    """The dimension ``dim``, of size 1, goes."""
+
+    name: ClassVar[str] = "drop"
+    dim: str
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Hole ``body``; no cost of its own."""
+        found = self.dropped(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        reason = f"{self.dim} is not 1"
+        condition = Condition(frame.sizes[found.dim] == 1, reason)
+        sizes = tuple(frame.sizes[dim] for dim in found.part.dims)
+        body = Frame(found.key, sizes, frame.limits)
+        return Expansion((condition,), 0, (Child("body", body, 1, found.part.dims),))
+
+    def dropped(self, key: SpecKey) -> Dropped | str:
+        """The key without the dimension; or why there is none."""
+        return _dropped(self.dim, key)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Drop"]:
+        """The first dimension that is 1 in every Spec of the key, and can go."""
+        if key.kind.as_graph is None:
+            return
+        for name, sizes in zip(key.kind.dims, axes, strict=True):
+            if sizes == (1,) and not isinstance(cls(name).dropped(key), str):
+                yield cls(name)
+                return
+
+
+@lru_cache(maxsize=65536)
+def _dropped(name: str, key: SpecKey) -> Dropped | str:
+    kind, graph = key.kind, key.kind.as_graph
+    if graph is None:
+        return f"{kind.label} is no graph"
+    if name not in kind.dims:
+        return f"it has no dimension '{name}'; those are: {', '.join(kind.dims)}"
+    dim = kind.dims.index(name)
+    part = dropped(graph, dim)
+    if part is None:
+        return f"a value has no other dimension than {name}, or reduces no other"
+    forms = {}
+    for value, operand, tensor in zip(
+        kind.values, kind.operands, key.tensors, strict=True
+    ):
+        form = _without(tensor, dropped_axes(operand.axes, dim))
+        if form is None:
+            return f"'{operand.name}' is packed along {name}, or in registers"
+        forms[value] = form
+    made = kind.with_graph(part.graph)
+    own = followed(made, tuple(forms[part.values[value]] for value in made.values))
+    return Dropped(dim, part, SpecKey(made, own, key.serial))
+
+
+def _without(tensor: TensorSpec, gone: frozenset[int]) -> TensorSpec | None:
+    """The form without some axes of one element."""
+    if not gone:
+        return tensor
+    packed = any(d.pack for d in tensor.layout.dims if d.dim in gone)
+    if packed or tensor.vector_width:
+        return None
+    place = [axis for axis in range(tensor.rank) if axis not in gone]
+    dims = tuple(
+        dataclasses.replace(d, dim=place.index(d.dim))
+        for d in tensor.layout.dims
+        if d.dim not in gone
+    )
+    return dataclasses.replace(tensor, layout=Layout(dims))

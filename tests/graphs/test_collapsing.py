@@ -1,0 +1,100 @@
+"""Dimensions that go, or that become one: the same numbers, by simpler programs."""
+
+import numpy as np
+import pytest
+
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.impl import Impl
+from morello.spec import Spec, parse_spec
+from morello.spec.graphs import canonical, parse_graph
+from morello.spec.graphs.collapsing import collapsed, come_together, dropped
+from morello.spec.graphs.evaluate import evaluate
+from morello.spec.graphs.text import print_graph
+from tests.quality.execution import RUNS, run
+from tests.quality.programs import build_programs
+
+LINEAR = "y[b,t,n]=sum(x[b,t,k]*w[k,n])"
+
+FIRST = {
+    f"compose:3x5x4x6:f32:graph={LINEAR}": ["collapse", "squeeze"],
+    "compose:5x4x6:f32:graph=y[m,n]=sum(x[m,k]*w[k,n])": ["squeeze"],
+    "compose:2x5x4x6:f32:graph=y[b,m,n]=sum(x[b,m,k]*w[b,k,n])": ["squeeze"],
+    "compose:3x4x5:f32:graph=y[a,b,c]=relu(x[a,b,c])": ["collapse", "collapse"],
+    "compose:1x4x5:f32:graph=t[z]=sum(x[z,m,n]);y[z]=tanh(t)": ["collapse"],
+    "compose:1x4x5:f32:graph=y[z,m]=max(x[z,m,n])": ["drop"],
+}
+"""Specs, and the actions that a program begins with."""
+
+
+def first(impl: Impl, count: int) -> list[str]:
+    names = []
+    for _ in range(count):
+        names.append(impl.action.name)
+        if len(impl.branches) != 1:
+            break
+        impl = impl.branches[0].impl
+    return names
+
+
+def searched(text: str) -> tuple[Spec, Impl]:
+    spec = parse_spec(text, AVX2.limits)
+    return spec, Solver(AVX2).solve(spec).impl
+
+
+@pytest.mark.parametrize("text", FIRST)
+def test_programs_begin_with_what_is_simpler(text: str) -> None:
+    spec, impl = searched(text)
+    assert first(impl, len(FIRST[text])) == FIRST[text]
+    (program,) = build_programs([impl], [text])
+    given = spec.random(np.random.default_rng(0))
+    exact = tuple(array.astype(np.float64) for array in given)
+    ((number, error),) = spec.kind.reference(spec.sizes, exact)
+    for side, byte in RUNS:
+        (found,) = run(program, given, side, byte)
+        assert np.all(np.abs(found - number) <= error)
+
+
+def test_a_graph_that_is_a_product_costs_what_the_product_does() -> None:
+    text = "compose:48x40x32:f32:graph=y[m,n]=sum(a[m,k]*b[k,n])"
+    assert searched(text)[1].cost == searched("matmul:48x32x40:f32")[1].cost
+
+
+def test_which_dimensions_come_together() -> None:
+    graph = canonical(parse_graph(LINEAR)).graph
+    pairs = {(a, b) for a in range(4) for b in range(4) if come_together(graph, a, b)}
+    b, t = 0, 1
+    assert pairs - {(i, i) for i in range(4)} == {(b, t), (t, b)}
+    window = canonical(parse_graph("y[u,v]=max(x[u,2*v+j])")).graph
+    assert not any(come_together(window, 0, d) for d in (1, 2))
+
+
+def test_collapsed_and_dropped_graphs_compute_the_same() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((3, 5, 6)), rng.standard_normal((6, 4))
+    x, w = x.astype(np.float32), w.astype(np.float32)
+    graph = canonical(parse_graph(LINEAR)).graph
+    (expected,) = evaluate(graph, (3, 5, 4, 6), (x, w))
+    part = collapsed(graph, 0, 1)
+    sizes = tuple({1: 15, 2: 4, 3: 6}[dim] for dim in part.dims)
+    (found,) = evaluate(part.graph, sizes, (x.reshape(15, 6), w))
+    assert np.array_equal(found.reshape(3, 5, 4), expected)
+    one = dropped(graph, 0)
+    assert one is not None
+    sizes = tuple({1: 5, 2: 4, 3: 6}[dim] for dim in one.dims)
+    (found,) = evaluate(one.graph, sizes, (x[0], w))
+    assert np.array_equal(found, expected[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "dim", "left"),
+    [
+        ("y[u,v]=max(x[u,2*v+j])", 2, None),  # the only dimension that is reduced
+        ("y[u]=sum(x[2*u+i,j])", 2, "out v0[d0]=sum(x0[2*d0+d1])"),
+        ("y[u,n]=sum(x[u+i,k]*w[i,k,n])", 2, "out v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1])"),
+        ("y[m]=sum(x[m,n])", 0, None),  # the only dimension of y
+    ],
+)
+def test_what_can_go(text: str, dim: int, left: str | None) -> None:
+    found = dropped(canonical(parse_graph(text)).graph, dim)
+    assert (None if found is None else print_graph(found.graph)) == left
