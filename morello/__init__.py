@@ -11,6 +11,7 @@ from morello import forks as _forks  # noqa: F401 (forks wait for imports from h
 from morello._version import __version__
 
 if TYPE_CHECKING:
+    from morello.cluster.solve_all import solve_all
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
@@ -23,6 +24,7 @@ _HOMES = {
     "Spec": "morello.spec",
     "compile": "morello.compiler.compile",
     "jit": "morello.tracing.jit",
+    "solve_all": "morello.cluster.solve_all",
     "trace": "morello.tracing.jit",
 }
 
@@ -34,6 +36,7 @@ __all__ = [
     "compile",
     "jit",
     "nn",
+    "solve_all",
     "trace",
 ]
 

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -31,10 +32,11 @@ def test_the_version_is_one() -> None:
 
 
 def test_requirements_are_installed_and_bounded(project: dict[str, Any]) -> None:
-    extras = project["project"]["optional-dependencies"].values()
-    for text in [*project["project"]["dependencies"], *(t for e in extras for t in e)]:
-        name = re.split(r"[=<>!~]", text)[0]
-        assert importlib.metadata.version(name)
+    extras = project["project"]["optional-dependencies"]
+    for text in (*project["project"]["dependencies"], *extras["test"]):
+        assert importlib.metadata.version(re.split(r"[=<>!~]", text)[0])
+    every = (*project["project"]["dependencies"], *itertools.chain(*extras.values()))
+    for text in every:
         assert "==" in text or "<" in text, f"{text} has no upper bound"
 
 

@@ -13,6 +13,7 @@ from morello.tools.flags import (
     assignment,
     flag,
     gigahertz,
+    part,
     positional,
     seconds,
     target_names,
@@ -290,6 +291,17 @@ class PrecomputeOptions:
         metavar="N",
         parse=whole_number(1),
     )
+    shard: tuple[int, int] | None = flag(
+        "only the I-th of N parts of the Specs: a part a machine, into a file of "
+        "its own; morello db merge puts them together",
+        metavar="I/N",
+        parse=part,
+    )
+    scheduler: str | None = flag(
+        "search on the workers of this Dask scheduler (pip install 'morello[dask]'): "
+        "what they find is merged here, no file is shared",
+        metavar="tcp://HOST:PORT",
+    )
     threads: int | None = _threads()
     target: str | None = _target()
     db: str | None = _db()
@@ -497,6 +509,8 @@ examples:
       six Specs, into the database that 'run' and 'bench' use
   morello precompute 'max:{1..64}x1000:f32' move:512x512:f32:dst=[1,0] --jobs 2
   morello precompute 'matmul:{256..1024..256}x512x512:f32' --db shipped.sqlite
+  morello precompute 'max:{1..64}x1000' --target avx2 --shard 2/8 --db 2.sqlite
+      the second of eight machines; then morello db merge *.sqlite
 """
 
 _CALIBRATE = """\

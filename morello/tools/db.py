@@ -1,6 +1,5 @@
 """``morello db``: look after the database of solved Specs."""
 
-import contextlib
 import dataclasses
 import json
 import math
@@ -15,10 +14,11 @@ from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.codec import CodecError, summary
 from morello.search.storage.connection import DatabaseError
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Row
 from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
+from morello.search.storage.transfer import copy_rows, opened
 from morello.suggestions import did_you_mean
 from morello.tools.commands import DbOptions
 from morello.tools.db_pins import (
@@ -31,9 +31,6 @@ from morello.tools.db_pins import (
 )
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.table import size_text, table, time_text
-
-_BATCH = 64
-"""Rows that are copied in one transaction."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +105,7 @@ def info(path: Path) -> Info:
     if not path.exists():
         return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None)
     tables = current = damaged = points = boxes = cost_boxes = table_bytes = 0
-    with _opened(path) as database:
+    with opened(path) as database:
         for row, is_whole in database.rows():
             tables += 1
             damaged += not is_whole
@@ -211,7 +208,7 @@ def _info(path: Path, options: DbOptions) -> int:
 def _verify(path: Path, options: DbOptions) -> int:
     wrong = []
     rows = 0
-    with _opened(path) as database:
+    with opened(path) as database:
         wrong += [f"file: {text}" for text in database.check()]
         for row, is_whole in database.rows():
             rows += 1
@@ -261,7 +258,7 @@ def _export(path: Path, options: DbOptions) -> int:
     half = target.with_name(f".{secrets.token_hex(8)}.new")
     try:
         new, damaged = _copy(path, half, tables=not options.programs)
-        with _opened(half, is_writable=True) as database:  # its log is closed, too
+        with opened(half, is_writable=True) as database:  # its log is closed, too
             programs = len(database.programs())
         _name(half, target)
     finally:
@@ -299,7 +296,7 @@ def _import(path: Path, options: DbOptions) -> int:
 
 
 def _gc(path: Path, options: DbOptions) -> int:
-    with _opened(path, is_writable=True) as database:
+    with opened(path, is_writable=True) as database:
         kept = digests(database)
 
         def is_used(row: Row | ProgramRow, is_whole: bool) -> bool:
@@ -374,39 +371,9 @@ def _copy(source: Path, target: Path, *, tables: bool = True) -> tuple[int, int]
         target: the file that is written.
         tables: whether to copy solved tables, besides programs and pins.
     """
-    new = damaged = 0
-    with _opened(source) as old, _opened(target, is_writable=True) as database:
-        batch: list[Row] = []
-        try:
-            for row, is_whole in old.rows() if tables else ():
-                damaged += not is_whole
-                if is_whole:
-                    batch.append(row)
-                if len(batch) == _BATCH:
-                    new += database.put_all(tuple(batch))
-                    batch.clear()
-        except MorelloError as error:
-            if not new and not batch:
-                raise
-            write_output("-", f"{source}: what follows cannot be read: {error.what}\n")
-        new += database.put_all(tuple(batch))
-        pins = old.pins()
-        damaged += sum(not is_whole for _, is_whole in pins)
-        whole = tuple(pin for pin, is_whole in pins if is_whole)
-        if whole:
-            database.pin(whole, replace=False)
-        if tables:
-            database.put_all((), old.covers())
-        programs = old.programs()
-        damaged += sum(not is_whole for _, is_whole in programs)
-        database.put_programs(tuple(row for row, is_whole in programs if is_whole))
-    return new, damaged
+    with opened(source) as old, opened(target, is_writable=True) as database:
+        return copy_rows(old, database, tables=tables, tell=_tell)
 
 
-@contextlib.contextmanager
-def _opened(path: Path, *, is_writable: bool = False) -> Iterator[Database]:
-    database = Database(path, is_writable=is_writable)
-    try:
-        yield database
-    finally:
-        database.close()
+def _tell(text: str) -> None:
+    write_output("-", text + "\n")

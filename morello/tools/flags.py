@@ -109,6 +109,19 @@ def whole_number(least: int) -> Callable[[str], int]:
     return parse
 
 
+def part(text: str) -> tuple[int, int]:
+    """A reader of ``I/N``: the I-th of N parts, counted from 1."""
+    which, slash, count = text.partition("/")
+    words = (which, count)
+    if slash and all(word.isascii() and word.isdigit() for word in words):
+        found = int(which[:9]), int(count[:9])
+        if 1 <= found[0] <= found[1]:
+            return found
+    raise argparse.ArgumentTypeError(
+        f"'{text}' is not a part I/N, with I from 1 to N, as 2/8 is"
+    )
+
+
 def seconds(text: str) -> float:
     """A reader of times: more than 0, at most a day."""
     try:

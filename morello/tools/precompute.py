@@ -1,13 +1,18 @@
 """``morello precompute``: fill the database for a family of Specs."""
 
 import contextlib
+import dataclasses
 import os
 import sys
 import time
+from collections.abc import Generator
 
+from morello.cluster.dask import DaskExecutor
+from morello.cluster.solve_all import Solved, solve_all
+from morello.cluster.waves import largest_first
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
-from morello.machine import print_target
+from morello.machine import Target, print_target
 from morello.machine.processors import processors
 from morello.search.storage.overlay import (
     NONE,
@@ -22,7 +27,8 @@ from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
 from morello.tools.table import cost_text, time_text
-from morello.tools.workers import Done, Job, solve_all
+from morello.tools.workers import Job
+from morello.tools.workers import solve_all as solve_jobs
 
 
 def main(options: PrecomputeOptions) -> int:
@@ -33,30 +39,80 @@ def main(options: PrecomputeOptions) -> int:
 
     Raises:
         MorelloError: an argument is refused; nothing was begun.
+        ClusterError: the scheduler's workers cannot be used.
         KeyboardInterrupt: tables that were solved are stored.
     """
-    jobs = _jobs(options)
-    count = options.jobs or processors()
+    plan = _plan(options)
+    total = len(plan.specs)
     start = time.perf_counter()
-    results: list[Done] = []
+    results: list[Solved] = []
     try:
         with (
-            progress(f"solving {len(jobs)} Specs") as show,
-            contextlib.closing(solve_all(jobs, count)) as found,
+            progress(f"solving {total} Specs") as show,
+            contextlib.closing(_searches(plan, options)) as found,
         ):
             for done in found:
                 results.append(done)
-                _tell(done, f"{len(results)} of {len(jobs)}")
-                show(_progress(len(results), len(jobs), time.perf_counter() - start))
+                _tell(done, f"{len(results)} of {total}")
+                show(_progress(len(results), total, time.perf_counter() - start))
     except KeyboardInterrupt:
         sys.stderr.write(
-            f"morello: interrupted after {len(results)} of {len(jobs)} Specs; what was "
+            f"morello: interrupted after {len(results)} of {total} Specs; what was "
             "solved is stored, and the same command goes on from there\n"
         )
         raise
-    threads = jobs[0].threads
-    write_output("-", _summary(results, threads, time.perf_counter() - start))
+    write_output("-", _summary(results, plan.threads, time.perf_counter() - start))
     return 1 if any(done.error for done in results) else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """What a command line asks for."""
+
+    specs: tuple[str, ...]
+    """In their shortest form, the largest first, so that none is left for the end."""
+    target: Target
+    target_name: str
+    threads: int
+    db: str
+    """The databases, as ``--db`` gives them."""
+
+
+def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None, None]:
+    """The results as they come, from processes here or from a scheduler's workers."""
+    if options.scheduler is None:
+        return _here(plan, options.jobs or processors())
+    return _there(plan, options.scheduler)
+
+
+def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
+    jobs = [Job(s, plan.target_name, plan.threads, plan.db) for s in plan.specs]
+    with contextlib.closing(solve_jobs(jobs, processes)) as found:
+        for done in found:
+            yield Solved(
+                done.job.spec,
+                done.seconds,
+                tables=done.tables,
+                specs=done.solved,
+                cost=done.cost,
+                error=done.error,
+            )
+
+
+def _there(plan: _Plan, scheduler: str) -> Generator[Solved, None, None]:
+    with (
+        DaskExecutor(scheduler) as executor,
+        contextlib.closing(
+            solve_all(
+                plan.specs,
+                executor=executor,
+                db=plan.db,
+                target=plan.target,
+                threads=plan.threads,
+            )
+        ) as found,
+    ):
+        yield from found
 
 
 def _progress(done: int, total: int, seconds: float) -> str:
@@ -69,8 +125,8 @@ def _progress(done: int, total: int, seconds: float) -> str:
     )
 
 
-def _jobs(options: PrecomputeOptions) -> list[Job]:
-    """The searches to be made, the largest first, so that none is left for the end.
+def _plan(options: PrecomputeOptions) -> _Plan:
+    """The searches to be made.
 
     Raises:
         UsageError: no Spec, no such target, or no database.
@@ -79,23 +135,21 @@ def _jobs(options: PrecomputeOptions) -> list[Job]:
     """
     if not options.specs:
         raise UsageError("no SPEC is given", "see morello precompute --help")
+    if options.jobs is not None and options.scheduler is not None:
+        raise UsageError(
+            "--jobs is for processes of this machine, --scheduler for other workers",
+            "say how many workers there are where they are started",
+        )
     target = tool_target(options.target)
     name = options.target or print_target(target)
     database = _database(options.db)
     texts = [text for family in options.specs for text in expand_braces(family)]
     goals = [parse_open_spec(text, target.limits) for text in texts]
-    specs = {print_open_spec(goal, target.limits): goal.spec for goal in goals}
-    largest = sorted(specs, key=lambda text: -_volume(specs[text].sizes))
-    return [
-        Job(text, name, thread_count(options.threads), database) for text in largest
-    ]
-
-
-def _volume(sizes: tuple[int, ...]) -> int:
-    volume = 1
-    for size in sizes:
-        volume *= size
-    return volume
+    specs = largest_first({print_open_spec(g, target.limits): g for g in goals})
+    if options.shard is not None:
+        which, count = options.shard
+        specs = specs[which - 1 :: count]  # each part has large ones and small ones
+    return _Plan(tuple(specs), target, name, thread_count(options.threads), database)
 
 
 def _database(wanted: str | None) -> str:
@@ -119,22 +173,22 @@ def _database(wanted: str | None) -> str:
     return text
 
 
-def _tell(done: Done, count: str) -> None:
+def _tell(done: Solved, count: str) -> None:
     """A line for a Spec that is finished."""
     if done.error:
-        sys.stderr.write(f"morello: error: {done.job.spec}: {done.error} ({count})\n")
+        sys.stderr.write(f"morello: error: {done.spec}: {done.error} ({count})\n")
         return
     took = time_text(done.seconds)
-    how = f"solved in {took}" if done.solved else f"was there, read in {took}"
+    how = f"solved in {took}" if done.specs else f"was there, read in {took}"
     cost = cost_text(done.cost)
-    write_output("-", f"{done.job.spec}  {how}, {cost} ({count})\n")
+    write_output("-", f"{done.spec}  {how}, {cost} ({count})\n")
 
 
-def _summary(results: list[Done], threads: int, seconds: float) -> str:
+def _summary(results: list[Solved], threads: int, seconds: float) -> str:
     failed = sum(bool(done.error) for done in results)
-    new = sum(done.solved > 0 for done in results)
+    new = sum(done.specs > 0 for done in results)
     there = len(results) - failed - new
-    points = sum(done.solved for done in results)
+    points = sum(done.specs for done in results)
     return (
         f"{len(results)} Specs for {threads} thread{'s' if threads > 1 else ''} in "
         f"{time_text(seconds)}: {new} solved ({points:,} Specs below them), {there} "

@@ -17,13 +17,10 @@ from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
+from morello.cluster.job import search
 from morello.errors import MorelloError
-from morello.machine import find_target
 from morello.parent_death import end_with_parent
-from morello.search import Solver, best_settled
-from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import open_database
-from morello.spec import OpenSpec, parse_open_spec
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,14 +161,8 @@ def solve(job: Job) -> Done:
     """Do a job in this process."""
     start = time.perf_counter()
     try:
-        target = find_target(job.target)
-        goal = parse_open_spec(job.spec, target.limits)
-        spec, machine = parallel_goal(goal.spec, target, job.threads)
         database = open_database(job.db)
-        if goal.is_settled:
-            found = Solver(machine.at(spec), database).solve(spec)
-        else:  # each choice of layouts is stored: the next search compares them again
-            _, found = best_settled(OpenSpec(spec, goal.open), machine, database)
+        found = search(job.spec, job.target, job.threads, database)
     except MorelloError as error:
         return Done(job, time.perf_counter() - start, error=str(error))
     except MemoryError:

@@ -33,6 +33,9 @@ from morello.tools.verify import BF16_ROUNDOFF
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)
+TWIN = (1, 2, 7, 8, 9, 15, 16, 17, 33, 64, 129)
+"""The sizes of a kernel whose loops another test takes through all of `EDGE`: the same
+with another op in them, as without accumulation or of another dtype of that width."""
 PADDING = 3
 FILLER = 0xA5
 

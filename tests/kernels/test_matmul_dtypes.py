@@ -11,6 +11,7 @@ from morello.spec.frame import Frame
 from tests.guarded import check_in_child
 from tests.kernels.harness import (
     EDGE,
+    TWIN,
     Case,
     check,
     check_random,
@@ -40,17 +41,18 @@ def product(
     return spec(kind, sizes, *forms, f"{dtypes[2]}@VRF[0,1,2]v{width}")
 
 
-def edges() -> list[tuple[int, ...]]:
+def edges(edge: tuple[int, ...] = EDGE) -> list[tuple[int, ...]]:
     """Every size on one axis at a time, beside those of a full tile and a small one."""
-    sizes = [(1, m, 5, n) for m in EDGE for n in (3, 8, 16)]
-    sizes += [(1, m, 5, n) for m in (1, 3, 6) for n in EDGE]
-    sizes += [(1, m, k, n) for k in EDGE for m, n in ((3, 11), (6, 16), (4, 32))]
+    sizes = [(1, m, 5, n) for m in edge for n in (3, 8, 16)]
+    sizes += [(1, m, 5, n) for m in (1, 3, 6) for n in edge]
+    sizes += [(1, m, k, n) for k in edge for m, n in ((3, 11), (6, 16), (4, 32))]
     return list(dict.fromkeys(sizes))
 
 
 @pytest.mark.parametrize("dtypes", PRODUCTS, ids=",".join)
 def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> None:
-    given = [product(s, dtypes, "[0,1,2]", "[0,1,2]") for s in edges()]
+    edge = EDGE if dtypes in (PRODUCTS[0], PRODUCTS[2]) else TWIN
+    given = [product(s, dtypes, "[0,1,2]", "[0,1,2]") for s in edges(edge)]
     check_random(legal_cases("gemm_registers", tuple(given)))
     few = [(1, 6, 7, 16), (1, 3, 5, 9), (1, 1, 4, 1)]
     panels = ("[0,2,1]", "[0,1,2,1p6]"), ("[0,2,1,2p16]", "[0,1,2]")
@@ -67,17 +69,19 @@ def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> No
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_pairs_at_every_edge_size(lhs: str) -> None:
     rhs = "[0,2,1,2p16,1p2]"
-    given = [product(s, ("s16", "s16", "s32"), lhs, rhs) for s in edges()]
+    edge = EDGE if lhs == PAIR_LHS[0] else TWIN
+    given = [product(s, ("s16", "s16", "s32"), lhs, rhs) for s in edges(edge)]
     cases = legal_cases("int_dot2", tuple(given))
-    assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
+    assert {c.spec.sizes[2] for c in cases} == {5, *edge} - {1}
     check_random(cases)
 
 
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_saturating_pairs_at_every_edge_size(lhs: str) -> None:
-    given = [product(s, ("u8", "s8", "s16"), lhs, "[0,2,1,2p32,1p2]") for s in edges()]
+    edge, rhs = EDGE if lhs == PAIR_LHS[0] else TWIN, "[0,2,1,2p32,1p2]"
+    given = [product(s, ("u8", "s8", "s16"), lhs, rhs) for s in edges(edge)]
     cases = legal_cases("int_dot2_saturating", tuple(given))
-    assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
+    assert {c.spec.sizes[2] for c in cases} == {5, *edge} - {1}
     check_random(cases)
 
 
@@ -155,7 +159,8 @@ def test_bytes_by_float_at_every_edge_size() -> None:
 
 @pytest.mark.parametrize("accum", [True, False])
 def test_bytes_by_float_of_panels_in_l2_are_exact(accum: bool) -> None:
-    sizes = [(1, m, 5, n) for m in (1, 5, 6) for n in (*EDGE, 112, 113, 130)]
+    edge = EDGE if accum else TWIN
+    sizes = [(1, m, 5, n) for m in (1, 5, 6) for n in (*edge, 112, 113, 130)]
     sizes += [(1, 6, k, n) for k in (2, 9, 256, 257, 511, 512) for n in (17, 48, 60)]
     cases = [Case("int_dot2_float", spec(Matmul(accum), s, *FAR_BYTES)) for s in sizes]
     check_random(cases)

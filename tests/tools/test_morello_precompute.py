@@ -103,6 +103,24 @@ def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) 
     assert "0 solved (0 Specs below them), 6 were there, 0 failed" in out
 
 
+def test_parts_make_the_whole(tmp_path: Path, capsys: Capture) -> None:
+    whole = str(tmp_path / "whole.sqlite")
+    words = ["--threads", "1", "--jobs", "1", "--db"]
+    solved = []
+    for part in ("1/3", "2/3", "3/3"):
+        path = str(tmp_path / f"{part[0]}.sqlite")
+        assert main(["precompute", "fill:{4,5}x8", "--shard", part, *words, path]) == 0
+        out = capsys.readouterr().out
+        found = re.findall(r"^(\S+)  solved", out, re.M)
+        assert f"{len(found)} Specs for 1 thread" in out
+        solved += found
+        assert main(["db", "merge", path, "--db", whole]) == 0
+    assert solved == ["fill:5x8:f32", "fill:4x8:f32"]
+    capsys.readouterr()
+    assert main(["precompute", "fill:{4,5}x8", *words, whole]) == 0
+    assert "2 were there, 0 failed" in capsys.readouterr().out
+
+
 def test_lines_say_how_many_of_how_many_and_what_it_costs(
     tmp_path: Path, capsys: Capture
 ) -> None:
@@ -185,6 +203,22 @@ def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -
         (["fill:{4,0}"], 1, "size 0"),
         (["fill:4", "--jobs", "0"], 2, "'0' is not an integer from 1 up"),
         (["fill:4", "--target", "vax"], 2, "unknown target 'vax'"),
+        (
+            ["fill:4", "--shard", "0/2"],
+            2,
+            "'0/2' is not a part I/N",
+        ),
+        (
+            ["fill:4", "--shard", "3/2"],
+            2,
+            "'3/2' is not a part I/N",
+        ),
+        (["fill:4", "--shard", "1"], 2, "'1' is not a part I/N"),
+        (
+            ["fill:4", "--jobs", "1", "--scheduler", "tcp://a:1"],
+            2,
+            "--jobs is for processes of this machine, --scheduler for other workers",
+        ),
     ],
 )
 def test_refusals(

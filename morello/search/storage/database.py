@@ -304,6 +304,15 @@ class Database:
             found = self._connected().execute("PRAGMA integrity_check").fetchall()
         return tuple(text for (text,) in found if text != "ok")
 
+    def to_bytes(self) -> bytes:
+        """The file as bytes, with what is still in its log.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return self._connected().serialize()
+
     def close(self) -> None:
         """Close the file; a later use opens it again."""
         with defer_sigint(), self._lock:

@@ -1,0 +1,117 @@
+"""The workers of a Dask scheduler, as an executor.
+
+Dask is an extra (``pip install 'morello[dask]'``) and is imported where it is used. A
+worker that dies is the scheduler's concern: it runs the jobs again that were there.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from morello.cluster.fingerprint import source_fingerprint
+from morello.cluster.solve_all import ClusterError
+from morello.errors import shortened
+
+CONNECT_SECONDS = 30
+"""How long the scheduler and a first worker are waited for."""
+
+
+class DaskExecutor(Executor):
+    """An executor of jobs on the workers of a scheduler.
+
+    Args:
+        address: of the scheduler, as ``tcp://HOST:PORT``.
+
+    Raises:
+        ClusterError: Dask is not installed, nobody answers, there is no worker, or one
+            has another Morello than this process.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._client = _client(address)
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            refuse_others(self._client.run(source_fingerprint, on_error="return"))
+        except TimeoutError as error:
+            self._client.close()
+            raise ClusterError(
+                f"the scheduler {address} has no workers",
+                f"start one on each machine: dask worker {address}",
+            ) from error
+        except BaseException:
+            self._client.close()
+            raise
+        self._pool = self._client.get_executor(pure=False, retries=2)
+        self._shipped: dict[int, tuple[bytes, Any]] = {}
+
+    @property
+    def _max_workers(self) -> int:
+        """How many jobs run at once, which changes as workers come and go."""
+        threads: dict[str, int] = self._client.nthreads()
+        return max(1, sum(threads.values()))
+
+    def submit(
+        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        """Hand out a call; bytes among the arguments go to each worker once."""
+        ready = [self._sent(a) if isinstance(a, bytes) else a for a in args]
+        found: Future[Any] = self._pool.submit(fn, *ready, **kwargs)
+        return found
+
+    def _sent(self, data: bytes) -> Any:
+        """Bytes on every worker, so that none is lost with the one that has them."""
+        if not data:
+            return data
+        kept = self._shipped.get(id(data))
+        if kept is None or kept[1].status != "finished":
+            sent = self._client.scatter(data, broadcast=True, hash=False)
+            kept = (data, sent)
+            self._shipped = {id(data): kept}  # Dask keeps it for jobs that need it
+        return kept[1]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the scheduler; its workers go on."""
+        self._pool.shutdown(wait=wait and not cancel_futures)
+        self._client.close()
+
+
+def refuse_others(found: dict[str, object]) -> None:
+    """Refuse workers with another Morello before they take a job.
+
+    Args:
+        found: by worker its `source_fingerprint`, or why it has none.
+
+    Raises:
+        ClusterError: at least one is to be refused.
+    """
+    mine = source_fingerprint()
+    others = {name: has for name, has in found.items() if has != mine}
+    for name, has in others.items():
+        what = (
+            f"has Morello {has}, and this process has {mine}"
+            if isinstance(has, str)
+            else f"has no such Morello ({shortened(str(has))})"
+        )
+        raise ClusterError(
+            f"{len(others)} of {len(found)} workers are refused: {name} {what}",
+            "install the same Morello there, or stop these workers",
+        )
+
+
+def _client(address: str) -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ClusterError(
+            f"Dask cannot be imported ({error})", "pip install 'morello[dask]'"
+        ) from error
+    try:
+        return distributed.Client(
+            address, timeout=CONNECT_SECONDS, set_as_default=False
+        )
+    except (OSError, ValueError) as error:
+        reason = shortened(str(error).partition("\n")[0])
+        raise ClusterError(
+            f"the scheduler {address} does not answer: {reason}",
+            "give the address that 'dask scheduler' prints, as tcp://HOST:8786",
+        ) from error

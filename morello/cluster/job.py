@@ -1,0 +1,165 @@
+"""A search as a value, and doing it: `Job`, `perform`, `Answer`.
+
+A job holds all that it depends on, and its answer all that was found, so both can go to
+another machine and back. `search` is what it does there; processes of one machine,
+which share a file, call that alone.
+"""
+
+import dataclasses
+import os
+import platform
+import tempfile
+import time
+from pathlib import Path
+
+from morello.cluster.fingerprint import source_fingerprint
+from morello.errors import MorelloError
+from morello.machine import Target, find_target, print_target
+from morello.search import Solution, Solver, best_settled
+from morello.search.queries.best_program import parallel_goal
+from morello.search.storage.cache_key import family
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.transfer import bytes_file
+from morello.spec import OpenSpec, parse_open_spec
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A search to be made, on any machine."""
+
+    spec: str
+    """Its text, which may leave layouts open."""
+    target: str
+    """Its text with every number: it names no file, and not ``native``, which another
+    machine would read otherwise."""
+    threads: int
+    family: str
+    """What the target and the version of the search make of a row's key."""
+    source: str
+    """The `source_fingerprint` of whoever made the job."""
+
+    @classmethod
+    def of(cls, spec: str, target: Target, threads: int) -> "Job":
+        """A job for workers that have the same Morello as this process.
+
+        Raises:
+            TargetError: the target cannot be written as text.
+        """
+        text = print_target(target, whole=True)
+        return cls(spec, text, threads, family(target), source_fingerprint())
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """A job that has ended."""
+
+    job: Job
+    worker: str
+    """The machine and process that did it."""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    """Of that process while it did it."""
+    tables: int = 0
+    solved: int = 0
+    """Specs that were solved; 0 if everything was there."""
+    cost: int = 0
+    """Millicycles of the best program."""
+    error: str = ""
+    """What went wrong; empty if nothing did."""
+    refusal: str = ""
+    """Why the worker may not do jobs of this client; empty if it may."""
+    database: bytes = dataclasses.field(default=b"", repr=False)
+    """A database file with all that was solved."""
+
+
+def perform(job: Job, layer: bytes = b"") -> Answer:
+    """Do a job in this process, with files of its own that are gone at the end.
+
+    Args:
+        job: the search.
+        layer: a database file with what is known already: tables, programs, pins.
+    """
+    worker = f"{platform.node()}, process {os.getpid()}"
+    refusal = refusal_of(job)
+    if refusal:
+        return Answer(job, worker, refusal=f"{worker}, {refusal}")
+    start, cpu = time.perf_counter(), time.process_time()
+    found: Solution | None = None
+    error, data = "", b""
+    with tempfile.TemporaryDirectory(prefix="morello-") as name:
+        try:
+            folder = Path(name)
+            top = Database(folder / "new.sqlite")
+            overlay = Overlay(top, _below(layer, folder / "layer.sqlite"))
+            try:
+                found = search(job.spec, job.target, job.threads, overlay)
+                data = top.to_bytes()
+                if overlay.top is None:
+                    error = "solved, but its disk took no database"
+            finally:
+                overlay.close()
+        except MorelloError as caught:
+            error = str(caught)
+        except MemoryError:
+            error = "out of memory"
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    if found is None:
+        return Answer(job, worker, seconds, cpu, error=error)
+    count = found.statistics
+    return Answer(
+        job,
+        worker,
+        seconds,
+        cpu,
+        count.tables,
+        count.specs,
+        found.impl.cost,
+        error,
+        database=data,
+    )
+
+
+def _below(layer: bytes, path: Path) -> tuple[Database, ...]:
+    return (Database(bytes_file(layer, path), is_writable=False),) if layer else ()
+
+
+def refusal_of(job: Job) -> str:
+    """Why this process may not do a job; empty if it may."""
+    mine = source_fingerprint()
+    if mine != job.source:
+        return (
+            f"has Morello {mine}, and the client has {job.source}: what it solved "
+            "would never be read"
+        )
+    try:
+        known = family(find_target(job.target))
+    except MorelloError as error:
+        return f"cannot read the client's target: {error}"
+    if known != job.family:
+        return (
+            f"makes of the client's target {known!r}, and the client {job.family!r}: "
+            "what it solved would never be read"
+        )
+    return ""
+
+
+def search(spec: str, target: str, threads: int, database: Overlay | None) -> Solution:
+    """The best program of a Spec that is given as text, as `morello.compile` finds it.
+
+    Args:
+        spec: may leave layouts open.
+        target: as `find_target` reads it.
+        threads: the most that a call of the kernel may use.
+        database: where tables are looked for and stored.
+
+    Raises:
+        MorelloError: what is refused, and why.
+    """
+    machine = find_target(target)
+    goal = parse_open_spec(spec, machine.limits)
+    wanted, machine = parallel_goal(goal.spec, machine, threads)
+    if goal.is_settled:
+        return Solver(machine.at(wanted), database).solve(wanted)
+    # Each choice of layouts is stored: the next search compares them again.
+    return best_settled(OpenSpec(wanted, goal.open), machine, database)[1]

@@ -1,0 +1,114 @@
+"""`morello precompute --scheduler`: two workers, one of which is killed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from morello.cluster.dask import DaskExecutor, refuse_others
+from morello.cluster.fingerprint import source_fingerprint
+from morello.cluster.solve_all import ClusterError
+from morello.tools.morello import main
+
+pytestmark = pytest.mark.quick
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_without_dask_there_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    arguments = ["precompute", "fill:4", "--db", str(tmp_path / "x.sqlite")]
+    assert main([*arguments, "--scheduler", "tcp://127.0.0.1:1"]) == 1
+    err = capsys.readouterr().err
+    assert "Dask cannot be imported" in err
+    assert "pip install 'morello[dask]'" in err
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (
+            {"tcp://a": source_fingerprint(), "tcp://b": "0.1 abc"},
+            r"1 of 2 workers are refused: tcp://b has Morello 0\.1 abc, and this",
+        ),
+        (
+            {"tcp://a": ModuleNotFoundError("No module named 'morello'")},
+            r"1 of 1 workers are refused: tcp://a has no such Morello \(No module",
+        ),
+    ],
+)
+def test_workers_with_another_morello_are_refused(
+    found: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ClusterError, match=message):
+        refuse_others(found)
+
+
+def test_workers_with_the_same_morello_are_not() -> None:
+    refuse_others({"tcp://a": source_fingerprint()})
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None
+    ) as cluster:
+        pids = [worker.pid for worker in cluster.workers.values()]
+        print(cluster.scheduler_address, *pids, flush=True)
+        sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> "subprocess.Popen[str]":
+    """Two workers in processes of a process; its first line says where."""
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+
+def test_a_killed_worker_loses_nothing(
+    tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
+) -> None:
+    pytest.importorskip(
+        "distributed", reason="Dask is not installed: pip install -e '.[test-dask]'"
+    )
+    path = tmp_path / "x.sqlite"
+    arguments = ["precompute", "matmul:{8,12}x{8,16}x16:f32", "--db", str(path)]
+    assert cluster.stdin is not None
+    assert cluster.stdout is not None
+    try:
+        address, victim, _ = cluster.stdout.readline().split()
+        killer = threading.Timer(0.7, os.kill, (int(victim), signal.SIGKILL))
+        killer.start()
+        code = main([*arguments, "--threads", "1", "--scheduler", address])
+        killer.join()
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        assert len(re.findall(r"solved in", out)) == 4
+        assert "4 solved" in out
+        assert "0 failed" in out
+        with DaskExecutor(address) as executor:
+            assert executor.submit(len, b"12").result(60) == 2
+    finally:
+        cluster.communicate("\n", timeout=60)
+    assert main(["db", "verify", "--db", str(path)]) == 0
+    assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
+    assert "4 were there, 0 failed" in capsys.readouterr().out

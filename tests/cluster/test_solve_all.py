@@ -1,0 +1,186 @@
+"""`morello.solve_all`: what is found, in which order, and what survives a worker."""
+
+import dataclasses
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morello
+from morello.cluster.job import Answer, Job, perform
+from morello.cluster.solve_all import TRIES, ClusterError
+from morello.errors import MorelloError
+from morello.machine import AVX2
+from morello.tools.morello import main
+
+pytestmark = pytest.mark.quick
+
+SPECS = ("max:12x9:f32", "max:7x5:f32", "max:12x8:f32", "fill:8:f32")
+
+
+class Scripted(Executor):
+    """One worker in this thread, whose answers a test may spoil."""
+
+    def __init__(self, spoil: Callable[[Job], Exception | None]) -> None:
+        self.spoil = spoil
+        self.given: list[tuple[str, int]] = []
+        """Specs, and bytes of what was known then."""
+
+    def submit(
+        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        job, layer = args
+        self.given.append((job.spec, len(layer)))
+        future: Future[Any] = Future()
+        error = self.spoil(job)
+        if error is None:
+            future.set_result(fn(*args, **kwargs))
+        else:
+            future.set_exception(error)
+        return future
+
+
+def solve(path: Path, executor: Any, *specs: str) -> dict[str, Any]:
+    found = morello.solve_all(
+        specs or SPECS, executor=executor, db=path, target="avx2", threads=1, workers=1
+    )
+    return {solved.spec: solved for solved in found}
+
+
+def test_what_is_found_is_what_compile_finds(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    specs = (*SPECS, "matmul:1x8x16:f32:rhs=any", SPECS[0])
+    with ThreadPoolExecutor(1) as pool:
+        found = solve(path, pool, *specs)
+        assert set(found) == set(specs)
+        for text, solved in found.items():
+            assert not solved.error
+            assert solved.specs > 0
+            kernel = morello.compile(text, target="avx2", threads=1, db=path)
+            assert kernel.solution is not None
+            assert kernel.solution.statistics.specs == 0
+            assert kernel.cost() == solved.cost
+        again = solve(path, pool, *specs)
+    assert {text: s.cost for text, s in again.items()} == {
+        text: s.cost for text, s in found.items()
+    }
+    assert not any(solved.specs for solved in again.values())
+    assert main(["db", "verify", "--db", str(path)]) == 0
+
+
+def test_the_rest_of_a_family_starts_from_the_tables_of_its_largest(
+    tmp_path: Path,
+) -> None:
+    executor = Scripted(lambda job: None)
+    found = solve(tmp_path / "x.sqlite", executor)
+    assert [spec for spec, _ in executor.given] == [
+        "max:12x9:f32",
+        "fill:8:f32",
+        "max:12x8:f32",
+        "max:7x5:f32",
+    ]
+    known = [size for _, size in executor.given]
+    assert known[0] == known[1] < known[2] == known[3]
+    alone = perform(Job.of("max:12x8:f32", AVX2, 1))
+    assert 0 < found["max:12x8:f32"].specs < alone.solved
+
+
+def test_a_lost_job_runs_again_and_others_stay(tmp_path: Path) -> None:
+    lost = iter([CancelledError(), CancelledError()])
+
+    def spoil(job: Job) -> Exception | None:
+        return next(lost, None) if job.spec == "max:12x8:f32" else None
+
+    executor = Scripted(spoil)
+    found = solve(tmp_path / "x.sqlite", executor)
+    assert not any(solved.error for solved in found.values())
+    assert [spec for spec, _ in executor.given].count("max:12x8:f32") == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [(CancelledError(), TRIES), (BrokenExecutor("dead"), 1), (ValueError("odd"), 1)],
+)
+def test_a_job_that_is_lost_for_good_fails_alone(
+    tmp_path: Path, error: Exception, tries: int
+) -> None:
+    executor = Scripted(lambda job: error if job.spec == "max:12x8:f32" else None)
+    found = solve(tmp_path / "x.sqlite", executor)
+    assert [spec for spec, _ in executor.given].count("max:12x8:f32") == tries
+    assert found.pop("max:12x8:f32").error.startswith(
+        f"its worker failed: {type(error).__name__}"
+    )
+    assert len(found) == 3
+    assert not any(solved.error for solved in found.values())
+
+
+def test_a_worker_with_another_morello_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(job: Job, layer: bytes) -> Answer:
+        done = dataclasses.replace(job, source="0.1 abc")
+        return perform(done if job.spec.startswith("fill") else job, layer)
+
+    monkeypatch.setattr("morello.cluster.solve_all.perform", other)
+    with pytest.raises(ClusterError, match=r"a worker is refused: .*0\.1 abc"):
+        solve(tmp_path / "x.sqlite", Scripted(lambda job: None))
+    kernel = morello.compile(
+        SPECS[0], target="avx2", threads=1, db=tmp_path / "x.sqlite"
+    )
+    assert kernel.solution is not None
+    assert kernel.solution.statistics.specs == 0  # what came is stored
+
+
+def test_a_process_that_dies_loses_nothing(tmp_path: Path) -> None:
+    pools: list[ProcessPoolExecutor] = []
+
+    def make() -> ProcessPoolExecutor:
+        spawn = multiprocessing.get_context("spawn")
+        pools.append(ProcessPoolExecutor(1, mp_context=spawn))
+        if len(pools) == 1:
+            threading.Thread(target=_kill_its_process, args=(pools[0],)).start()
+        return pools[-1]
+
+    found = solve(tmp_path / "x.sqlite", make, "max:12x8:f32", "max:7x5:f32")
+    assert len(pools) == 2
+    assert set(found) == {"max:7x5:f32", "max:12x8:f32"}
+    assert not any(solved.error for solved in found.values())
+
+
+def _kill_its_process(pool: ProcessPoolExecutor) -> None:
+    """Kill the process of a pool as soon as it has one: it imports Morello then."""
+    while not pool._processes:
+        time.sleep(0.01)
+    for number in list(pool._processes):
+        os.kill(number, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"db": "none"}, "no database that can be written"),
+        ({"specs": ["matmul:0x1x1:f32"]}, "size 0"),
+        ({"target": "vax"}, "unknown target 'vax'"),
+        ({"threads": 0}, "0"),
+    ],
+)
+def test_refusals(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    arguments = {"specs": SPECS, "db": tmp_path / "x.sqlite", **changes}
+    executor = Scripted(lambda job: None)
+    with pytest.raises(MorelloError, match=message):
+        morello.solve_all(executor=executor, **arguments)
+    assert not executor.given
