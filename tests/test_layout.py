@@ -93,6 +93,7 @@ IMPORTS = {
         "compiler",
     },
     "tracing": {"spec", "machine", "compiler"},
+    "jax": {"runtime", "compiler"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
