@@ -172,6 +172,12 @@ class SaveOptions:
     name: str | None = flag(
         "the function's name in C (default: one made of the Spec)", metavar="NAME"
     )
+    also: tuple[tuple[str, str], ...] = flag(
+        "another kernel for the same files, under a name of its own; may be repeated",
+        metavar="NAME=SPEC",
+        parse=assignment,
+        repeats=True,
+    )
     pack: tuple[tuple[str, str], ...] = flag(
         "a .npy file for an input, in the order of its logical dimensions; its "
         "elements are written in the kernel's layout next to the first FILE: "
