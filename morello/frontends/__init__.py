@@ -7,6 +7,6 @@
                   -> parts.py      each group as a Spec
                   -> emission.py   one function of all Specs, one workspace
 
-`program.py` has what a user gets. What has no Spec is a `Refusal` (`refusals.py`); all of
-a program are reported at once.
+`model.py` has what a user gets. What has no Spec is a `Refusal` (`refusals.py`); all of
+a model are reported at once.
 """

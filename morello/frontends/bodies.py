@@ -4,20 +4,23 @@ Numbers are computed while the body is read. Casts between floats are left out: 
 computes in f32 what the program computes in f32 or f64, and reads bf16 as it is.
 """
 
-import dataclasses
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from morello.frontends.refusals import Refused
+import numpy as np
+
+from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import Call, Constant, Expression
 
 Number = float | int | bool
 
-_UNARY = {
+_UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
+    "math.absf": ("abs", abs),
+    "math.log": ("log", lambda x: math.log(x) if x > 0 else math.nan),
     "arith.negf": ("neg", operator.neg),
     "math.erf": ("erf", math.erf),
     "math.exp": ("exp", lambda x: math.exp(min(x, 709.0))),
@@ -63,36 +66,28 @@ _CASTS = frozenset(
     }
 )
 
-_FLOAT_CASTS = frozenset({"arith.extf", "arith.truncf"})
-
-_ORDER = ("oeq", "ogt", "oge", "olt", "ole", "one")
-_FLOAT_PREDICATES = {
+_FLOATS = {
     1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 6: "ne",
     8: "eq", 9: "gt", 10: "ge", 11: "lt", 12: "le", 13: "ne",
 }  # fmt: skip
+_UNORDERED = 8
+"""From this number on predicates of floats hold where one is NaN."""
+
+_OPPOSITE = {"eq": "ne", "ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
+
 _INTEGER_PREDICATES = {
     0: "eq", 1: "ne", 2: "lt", 3: "le", 4: "gt", 5: "ge", 6: "lt", 7: "le", 8: "gt",
     9: "ge",
 }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """What a `select` chooses by."""
-
-    predicate: str
-    """``eq``, ``ne``, ``lt``, ``le``, ``gt``, ``ge``."""
-    lhs: Expression
-    rhs: Expression
+Element = Number | Expression
 
 
-Element = Number | Expression | Comparison
-
-
-def constant(element: Number | Expression) -> Expression:
-    """A number as an expression."""
+def constant(element: Element) -> Expression:
+    """A number as an expression: the shortest that is the same in f32."""
     if isinstance(element, bool | int | float):
-        return Constant(float(element))
+        return Constant(float(str(np.float32(element))))
     return element
 
 
@@ -102,80 +97,92 @@ def is_number(element: Any) -> bool:
 
 
 def body_elements(
-    block: ir.Block, arguments: list[Element], outside: Callable[[ir.Value], Element]
+    block: ir.Block,
+    arguments: list[Element],
+    outside: Callable[[ir.Value], Element],
+    index: Callable[[int], Element],
+    wanted: Sequence[int],
 ) -> list[Element]:
     """What a body yields.
 
     Args:
         arguments: what its arguments are.
         outside: what a value that is defined around it is.
+        index: what `linalg.index` of a dimension is.
+        wanted: which of the yielded values; what only others need is not read.
 
     Raises:
-        Refused: an op that no function of a graph is.
+        OpError: an op that no function of a graph is.
     """
     known: dict[ir.Value, Element] = dict(zip(block.arguments, arguments, strict=True))
+    inside = {r: op.operation for op in block.operations for r in op.results}
 
     def element(value: ir.Value) -> Element:
-        return known[value] if value in known else outside(value)
+        if value in known:
+            return known[value]
+        op = inside.get(value)
+        if op is None:
+            found = outside(value)
+        elif op.name == "linalg.index":
+            found = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
+        else:
+            found = computed_element(op, [element(v) for v in op.operands])
+        known[value] = found
+        return found
 
-    for op in block.operations:
-        op = op.operation
-        operands = [element(value) for value in op.operands]
-        if op.name == "linalg.yield":
-            return operands
-        if op.name == "cf.assert":
-            continue
-        known[op.results[0]] = computed_element(op, operands)
-    raise Refused("its body yields nothing", "write linalg.yield")
+    last = block.operations[len(block.operations) - 1].operation
+    return [element(last.operands[place]) for place in wanted]
 
 
 def computed_element(op: ir.Operation, operands: list[Element]) -> Element:
     """What a scalar op computes.
 
     Raises:
-        Refused: no function of a graph does so.
+        OpError: no function of a graph does so.
     """
     name = op.name
     if name == "arith.constant":
         return number_of(op.attributes["value"])
     if name in _CASTS:
         return _cast(op, operands[0])
-    if name == "arith.cmpf" or name == "arith.cmpi":
-        return _comparison(op, operands)
+    if name in ("arith.cmpf", "arith.cmpi"):
+        return _comparison(op, *operands)
     if name == "arith.select":
-        return _select(op, operands)
-    if any(isinstance(o, Comparison) for o in operands):
-        raise _refusal(op)
-    if name in _UNARY:
-        function, known = _UNARY[name]
-        return _call(op, function, known, operands)
-    if name in _BINARY:
-        function, both = _BINARY[name]
-        return _call(op, function, both, operands)
-    if name in _INTEGERS and all(map(is_number, operands)):
-        found: Number = _INTEGERS[name](*operands)
-        return found
+        return _select(*operands)
+    if name in _UNARY or name in _BINARY:
+        function, known = _UNARY.get(name) or _BINARY[name]
+        if all(map(is_number, operands)):
+            found: Number = known(*operands)
+            return found
+        return Call(function, tuple(map(constant, operands)))
+    if name in _INTEGERS:
+        return _integer(op, operands)
     return _composed(op, operands)
 
 
 def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     """Ops that are several functions."""
-    given = [constant(o) for o in operands if not isinstance(o, Comparison)]
+    given = list(map(constant, operands))
     match op.name:
-        case "math.absf":
-            return Call("maximum", (given[0], Call("neg", (given[0],))))
         case "math.fma":
             return Call("add", (Call("mul", (given[0], given[1])), given[2]))
         case "math.powf" | "math.fpowi":
             return _power(op, operands)
+        case "math.log1p":
+            return Call("log", (Call("add", (given[0], Constant(1.0))),))
+        case "math.exp2":
+            return Call("exp", (Call("mul", (given[0], Constant(math.log(2)))),))
+        case "arith.negi":
+            return Call("neg", (given[0],))
     raise _refusal(op)
 
 
 def _power(op: ir.Operation, operands: list[Element]) -> Element:
-    base, exponent = operands
-    if is_number(exponent) and not is_number(base):
-        assert not isinstance(base, Comparison | bool | int | float)
+    base, exponent = constant(operands[0]), operands[1]
+    if is_number(exponent):
         match float(exponent):  # type: ignore[arg-type]
+            case 1.0:
+                return base
             case 2.0:
                 return Call("square", (base,))
             case 3.0:
@@ -186,87 +193,134 @@ def _power(op: ir.Operation, operands: list[Element]) -> Element:
                 return Call("rsqrt", (base,))
             case -1.0:
                 return Call("div", (Constant(1.0), base))
-    raise Refused(
+    raise OpError(
         f"'{op.name}' has another exponent than 2, 3, 0.5, -0.5 and -1",
         "write it as exp, or compute it outside of the program",
         op.location,
     )
 
 
-def _refusal(op: ir.Operation) -> Refused:
-    known = ", ".join(sorted({*UNARY, *BINARY}))
-    return Refused(
+def _refusal(op: ir.Operation) -> OpError:
+    return OpError(
         f"no function of a graph is '{op.name}'",
-        f"those are {known}; compute it outside of the program",
+        f"those are {', '.join(sorted(FUNCTIONS))}; compute it outside of the program",
         op.location,
     )
 
 
-def _call(
-    op: ir.Operation,
-    function: str,
-    known: Callable[..., Any],
-    operands: list[Element],
-) -> Element:
+def _integer(op: ir.Operation, operands: list[Element]) -> Element:
+    """Places and truth values, which a graph has as numbers in f32.
+
+    Raises:
+        OpError: other integers.
+    """
     if all(map(is_number, operands)):
-        found: Number = known(*operands)
+        found: Number = _INTEGERS[op.name](*operands)
         return found
-    if function not in UNARY and function not in BINARY:
-        raise _refusal(op)
-    given = [constant(o) for o in operands if not isinstance(o, Comparison)]
-    return Call(function, tuple(given))
-
-
-def _cast(op: ir.Operation, operand: Element) -> Element:
-    if op.name in _FLOAT_CASTS:
-        return operand
-    if is_number(operand):
-        to_float = op.name in ("arith.sitofp", "arith.uitofp")
-        to_int = op.name in ("arith.fptosi", "arith.fptoui")
-        if to_float:
-            return float(operand)  # type: ignore[arg-type]
-        return int(operand) if to_int else operand  # type: ignore[arg-type]
+    a, b = map(constant, operands)
+    is_truth = _is_truth(op)
+    match op.name:
+        case "arith.andi" | "arith.muli" if is_truth:
+            return Call("mul", (a, b))
+        case "arith.ori" if is_truth:
+            return Call("maximum", (a, b))
+        case "arith.xori" if is_truth:
+            return Call("abs", (Call("sub", (a, b)),))
+        case "arith.addi" if not is_truth:
+            return Call("add", (a, b))
+        case "arith.subi" if not is_truth:
+            return Call("sub", (a, b))
     raise _refusal(op)
 
 
-def _comparison(op: ir.Operation, operands: list[Element]) -> Element:
-    number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
-    table = _FLOAT_PREDICATES if op.name == "arith.cmpf" else _INTEGER_PREDICATES
-    if number not in table or any(isinstance(o, Comparison) for o in operands):
+def _is_truth(op: ir.Operation) -> bool:
+    found = op.results[0].type.maybe_downcast()
+    return isinstance(found, ir.IntegerType) and found.width == 1
+
+
+def _cast(op: ir.Operation, operand: Element) -> Element:
+    if not is_number(operand):
+        if op.name in ("arith.bitcast", "arith.fptosi", "arith.fptoui"):
+            raise _refusal(op)
+        return operand
+    if op.name in ("arith.sitofp", "arith.uitofp"):
+        return float(operand)  # type: ignore[arg-type]
+    if op.name in ("arith.fptosi", "arith.fptoui"):
+        return int(operand)  # type: ignore[arg-type]
+    if op.name == "arith.bitcast":
         raise _refusal(op)
-    predicate = table[number]
-    a, b = operands
+    return operand
+
+
+def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
+    number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
+    is_float = op.name == "arith.cmpf"
+    predicate = (_FLOATS if is_float else _INTEGER_PREDICATES).get(number)
+    if predicate is None:
+        raise _refusal(op)
     if is_number(a) and is_number(b):
         found: bool = getattr(operator, predicate)(a, b)
         return found
-    return Comparison(predicate, constant(a), constant(b))  # type: ignore[arg-type]
+    left, right = constant(a), constant(b)
+    made = {
+        "eq": Call("equal", (left, right)),
+        "ge": Call("less_equal", (right, left)),
+        "gt": Call("less", (right, left)),
+        "le": Call("less_equal", (left, right)),
+        "lt": Call("less", (left, right)),
+        "ne": _not(Call("equal", (left, right))),
+    }
+    # An unordered comparison holds where one is NaN: as its opposite does not.
+    if is_float and number >= _UNORDERED and predicate != "ne":
+        return _not(made[_OPPOSITE[predicate]])
+    return made[predicate]
 
 
-def _select(op: ir.Operation, operands: list[Element]) -> Element:
-    condition, yes, no = operands
+def _not(truth: Expression) -> Call:
+    return Call("sub", (Constant(1.0), truth))
+
+
+def _select(condition: Element, yes: Element, no: Element) -> Element:
     if is_number(condition):
         return yes if condition else no
-    if isinstance(yes, Comparison) or isinstance(no, Comparison):
-        raise _refusal(op)
-    if isinstance(condition, Comparison):
-        chosen = constant(yes), constant(no)
-        pair = condition.lhs, condition.rhs
-        if chosen in (pair, pair[::-1]):
-            greater = condition.predicate in ("gt", "ge")
-            if condition.predicate in ("gt", "ge", "lt", "le"):
-                largest = greater == (chosen == pair)
-                return Call("maximum" if largest else "minimum", chosen)
-    raise Refused(
-        "'arith.select' by a comparison is a maximum or a minimum of the two that are "
-        "compared, or nothing that a graph has",
-        "compute it outside of the program",
-        op.location,
-    )
+    chosen = constant(yes), constant(no)
+    extreme = _extreme(constant(condition), chosen)
+    if extreme is not None:
+        return Call(extreme, chosen)
+    match constant(condition):
+        case Call(
+            "sub", (Constant(1.0), Call("less" | "less_equal" | "equal") as other)
+        ):
+            return Call("where", (other, *chosen[::-1]))
+        case truth:
+            return Call("where", (truth, *chosen))
+
+
+def _extreme(
+    condition: Expression, chosen: tuple[Expression, Expression]
+) -> str | None:
+    """``maximum`` or ``minimum`` where a choice is one; NaN stays NaN there."""
+    turned = False
+    match condition:
+        case Call("sub", (Constant(1.0), Call() as inner)):
+            condition, turned = inner, True
+    if not isinstance(condition, Call):
+        return None
+    if condition.function not in ("less", "less_equal"):
+        return None
+    if chosen not in (condition.arguments, condition.arguments[::-1]):
+        return None
+    takes_lesser = (chosen == condition.arguments) != turned
+    return "minimum" if takes_lesser else "maximum"
 
 
 def number_of(attribute: ir.Attribute) -> Number:
-    """The number of an attribute."""
+    """The number of an attribute.
+
+    Raises:
+        OpError: it is none.
+    """
     attribute = attribute.maybe_downcast()
     if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr | ir.BoolAttr):
         return attribute.value  # type: ignore[no-any-return]
-    raise Refused(f"the constant {attribute} is no number", "write a float")
+    raise OpError(f"the constant {attribute} is no number", "write a float")

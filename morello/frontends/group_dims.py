@@ -6,13 +6,14 @@ an outer and an inner one. In the end neighbours that are never apart become one
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
 from morello.spec.operand import Axis, Window
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """These nodes are no graph together."""
 
 
@@ -48,7 +49,7 @@ class Dims:
         """Make the dimensions of two lists, as row-major indices, one.
 
         Raises:
-            Unfit: they do not divide each other.
+            UnfitError: they do not divide each other.
         """
         a = [leaf for dim in left for leaf in self.leaves(dim)]
         b = [leaf for dim in right for leaf in self.leaves(dim)]
@@ -58,7 +59,7 @@ class Dims:
                 continue
             small, large = sorted((one, other), key=lambda d: self.sizes[d])
             if self.sizes[large] % self.sizes[small]:
-                raise Unfit
+                raise UnfitError
             if self.sizes[large] == self.sizes[small]:
                 self._same[other] = one
                 a, b = self._again(a), self._again(b)
@@ -73,7 +74,7 @@ class Dims:
             rest.append(outer)
             a, b = self._again(a), self._again(b)
         if a or b:
-            raise Unfit
+            raise UnfitError
 
     def _again(self, dims: list[int]) -> list[int]:
         return [leaf for dim in dims for leaf in self.leaves(dim)]
@@ -82,7 +83,7 @@ class Dims:
         """Axes by what their dimensions consist of; those of one element are left out.
 
         Raises:
-            Unfit: a dimension is in two of them.
+            UnfitError: a dimension is in two of them.
         """
         found: list[Axis] = []
         for axis in axes:
@@ -92,7 +93,7 @@ class Dims:
                 found.append(self._window(axis))
         dims = [d for axis in found for d in dims_of(axis)]
         if len(set(dims)) < len(dims):
-            raise Unfit
+            raise UnfitError
         return tuple(found)
 
     def _window(self, window: Window) -> Window:
@@ -129,7 +130,7 @@ def merged(
         pairs = {
             (a, b)
             for axes in every
-            for a, b in zip(axes, axes[1:])
+            for a, b in itertools.pairwise(axes)
             if isinstance(a, int) and isinstance(b, int)
         }
         for outer, inner in sorted(pairs):

@@ -8,7 +8,7 @@ between them is stored.
 
 import dataclasses
 
-from morello.frontends.group_dims import Unfit
+from morello.frontends.group_dims import UnfitError
 from morello.frontends.parts import Part, part_of_nodes
 from morello.frontends.tensors import Node, Tensors
 from morello.spec.graphs.expression import Call, Reference
@@ -98,7 +98,7 @@ class _Grouping:
             return False
         try:
             self._part(nodes)
-        except Unfit:
+        except UnfitError:
             return False
         return True
 
@@ -136,9 +136,7 @@ class _Grouping:
     def _are_rows(self, nodes: frozenset[int]) -> bool:
         """Whether every reduction takes the same dimensions of the same rows."""
         reducing = [self.nodes[i] for i in nodes if self.nodes[i].reduction != MAP]
-        whole = {
-            _size([n.extents[d] for d in n.kept | n.reduced]) for n in reducing
-        }
+        whole = {_size([n.extents[d] for d in n.kept | n.reduced]) for n in reducing}
         rows = {_size(n.shape) for n in reducing}
         if len(whole) > 1 or len(rows) > 1:
             return False
@@ -150,9 +148,7 @@ class _Grouping:
 
     def _outputs(self, nodes: frozenset[int]) -> tuple[int, ...]:
         return tuple(
-            i
-            for i in sorted(nodes)
-            if i in self.results or self.readers[i] - nodes
+            i for i in sorted(nodes) if i in self.results or self.readers[i] - nodes
         )
 
     def _is_cyclic(self, nodes: frozenset[int]) -> bool:
@@ -173,9 +169,7 @@ class _Grouping:
         return bool(reads & outside) or bool(seen & nodes)
 
     def _part(self, nodes: frozenset[int]) -> Part:
-        return part_of_nodes(
-            self.tensors, tuple(sorted(nodes)), self._outputs(nodes)
-        )
+        return part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
 
     def _attention(self, last: int) -> None:
         """Make one group of a product, what is computed of its rows, and the product
@@ -186,8 +180,7 @@ class _Grouping:
         first = next(
             i
             for i in sorted(self._below(last))
-            if is_product(self.nodes[i])
-            and any(i in self.reads[b] for b in between)
+            if is_product(self.nodes[i]) and any(i in self.reads[b] for b in between)
         )
         nodes = frozenset({first, *between, last})
         if any(len(self.group[i].nodes) > 1 for i in nodes):
@@ -196,7 +189,7 @@ class _Grouping:
             return
         try:
             self._part(nodes)
-        except Unfit:
+        except UnfitError:
             return
         merged = _Group(set(nodes))
         for i in nodes:
@@ -235,8 +228,9 @@ class _Grouping:
         found: list[set[int]] = []
         while rest:
             ready = next(
-                g for g in rest if all(r in done or r in g for i in g
-                                       for r in self.reads[i])
+                g
+                for g in rest
+                if all(r in done or r in g for i in g for r in self.reads[i])
             )
             rest.remove(ready)
             done |= ready

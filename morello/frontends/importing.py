@@ -14,7 +14,8 @@ import numpy as np
 from morello.frontends import bodies
 from morello.frontends.bodies import Element, body_elements, constant, is_number
 from morello.frontends.reading import dynamic
-from morello.frontends.refusals import ModelError, Refusal, Refused, place_of
+from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
+from morello.frontends.simplify import simplified
 from morello.frontends.tensors import (
     ONE,
     Access,
@@ -96,13 +97,11 @@ class _Importer:
         """Do a step; note what it refuses, unless an operand was refused before."""
         try:
             step()
-        except _Missing:
+        except _MissingError:
             self._lose(op)
-        except Refused as error:
+        except OpError as error:
             place = place_of(error.location or op.location, self.source)
-            self.refusals.append(
-                Refusal(op.name, place, error.reason, error.remedy)
-            )
+            self.refusals.append(Refusal(op.name, place, error.reason, error.remedy))
             self._lose(op)
 
     def _lose(self, op: ir.Operation) -> None:
@@ -121,16 +120,14 @@ class _Importer:
         given = Given(name, shape, dtype, number)
         self._define(argument, self.tensors.add(given), shape)
 
-    def _define(
-        self, value: ir.Value, tensor: int, shape: tuple[int, ...]
-    ) -> None:
+    def _define(self, value: ir.Value, tensor: int, shape: tuple[int, ...]) -> None:
         axes = tuple(i if n > 1 else ONE for i, n in enumerate(shape))
         self.known[value] = _Read(tensor, axes, shape)
 
     def _get(self, value: ir.Value) -> _Read | _Same:
         found = self.known.get(value)
         if found is None:
-            raise _Missing
+            raise _MissingError
         return found
 
     def _op(self, op: ir.Operation) -> None:
@@ -169,12 +166,12 @@ class _Importer:
             if is_number(found):
                 self.known[op.results[0]] = _Same(found, ())  # type: ignore[arg-type]
                 return
-        raise Refused(*_why(op))
+        raise OpError(*_why(op))
 
     def _number(self, value: ir.Value) -> Element:
         found = self._get(value)
         if isinstance(found, _Read):
-            raise Refused(
+            raise OpError(
                 "its operand is known only when the program runs, and it is no "
                 "function of elements",
                 "compute it outside of the program",
@@ -192,7 +189,10 @@ class _Importer:
             number = bodies.number_of(value.get_splat_value())
             self.known[result] = _Same(number, shape)
             return
-        shape, dtype = _type(result.type, "the constant")
+        if isinstance(value, ir.DenseIntElementsAttr):
+            shape, dtype = _shape(result), Dtype.F32
+        else:
+            shape, dtype = _type(result.type, "the constant")
         name = f"constant{sum(isinstance(t, Given) for t in self.tensors.all)}"
         array = _array(value, shape, dtype)
         given = Given(name, shape, dtype, -1, array)
@@ -209,9 +209,7 @@ class _Importer:
         if wide == [n for n in source.shape if n > 1]:
             # Axes of one element come and go: the same access with other names.
             places = iter(i for i, n in enumerate(shape) if n > 1)
-            rename = {
-                i: next(places) for i, n in enumerate(source.shape) if n > 1
-            }
+            rename = {i: next(places) for i, n in enumerate(source.shape) if n > 1}
             axes = tuple(_renamed(axis, rename) for axis in source.axes)
             self.known[result] = _Read(source.tensor, axes, shape)
             return
@@ -251,11 +249,11 @@ class _Importer:
         last = block.operations[len(block.operations) - 1].operation
         value = self.known.get(last.operands[0])
         if not isinstance(value, _Same):
-            raise Refused("it pads with what is no number", "pad with a constant")
+            raise OpError("it pads with what is no number", "pad with a constant")
         if isinstance(source, _Same):
-            raise Refused("it pads a constant", "write the padded constant")
+            raise OpError("it pads a constant", "write the padded constant")
         if float(value.number) != 0:
-            raise Refused(
+            raise OpError(
                 f"it pads with {value.number}, and a graph pads with 0",
                 "pad with 0, or outside of the program",
             )
@@ -278,7 +276,7 @@ class _Importer:
         own = self._shape_of(source.tensor)
         axes = substituted(source.axes, inner, shape, own)
         if axes is None:
-            raise Refused(
+            raise OpError(
                 "it reads from within a tensor on", "take the part outside of it"
             )
         self.known[op.results[0]] = _Read(source.tensor, axes, shape)
@@ -290,7 +288,7 @@ class _Importer:
         elif all(n == 1 for n in source.shape):
             self.known[op.results[0]] = _Read(source.tensor, source.axes, ())
         else:
-            raise Refused(
+            raise OpError(
                 "elements are read at places that are data",
                 "compute it outside of the program",
             )
@@ -298,7 +296,7 @@ class _Importer:
     def _from_elements(self, op: ir.Operation) -> None:
         result = op.results[0]
         if len(op.operands) != 1:
-            raise Refused("it makes a tensor of scalars", "give it as an argument")
+            raise OpError("it makes a tensor of scalars", "give it as an argument")
         source = self._get(op.operands[0])
         self.known[result] = dataclasses.replace(source, shape=_shape(result))
 
@@ -329,7 +327,7 @@ class _Importer:
             self.tensors.results.append(tensor)
 
 
-class _Missing(Exception):
+class _MissingError(Exception):
     """An operand was refused before."""
 
 
@@ -351,21 +349,26 @@ class _GenericOp:
 
     def run(self) -> None:
         refused = next(
-            (r for v in (*self.op.operands, *self.op.results) if (r := dynamic(v.type))),
+            (
+                r
+                for v in (*self.op.operands, *self.op.results)
+                if (r := dynamic(v.type))
+            ),
             None,
         )
         if refused is not None:
             raise refused
         block = self.op.regions[0].blocks[0]
         arguments = [self._argument(i) for i in range(self.count)]
-        outs: list[Element] = [
-            Reference(_OUT - i) for i in range(len(self.op.results))
-        ]
+        outs: list[Element] = [Reference(_OUT - i) for i in range(len(self.op.results))]
         if self._is_move(block):
             self._move()
             return
-        found = body_elements(block, arguments + outs, self._outside)
-        for i, element in enumerate(found):
+        wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
+        found = body_elements(
+            block, arguments + outs, self._outside, self._place_along, wanted
+        )
+        for i, element in zip(wanted, found, strict=True):
             self._result(i, element)
 
     def _extents(self) -> tuple[int, ...]:
@@ -379,7 +382,7 @@ class _GenericOp:
                     found[expr.position] = extent
         count = self.maps[0].n_dims
         if any(d not in found for d in range(count)):
-            raise Refused(
+            raise OpError(
                 "the size of a dimension is the size of no tensor",
                 "write it as a generic whose operands have every dimension",
             )
@@ -387,6 +390,23 @@ class _GenericOp:
 
     def _outside(self, value: ir.Value) -> Element:
         return self._element(self.importer._get(value), ())
+
+    def _place_along(self, dim: int) -> Element:
+        """The place along a dimension, as a constant that is read."""
+        extent = self.extents[dim]
+        name = f"places{extent}"
+        known = (
+            i
+            for i, t in enumerate(self.tensors.all)
+            if isinstance(t, Given) and t.name == name
+        )
+        tensor = next(known, None)
+        if tensor is None:
+            array = np.arange(extent, dtype=np.float32)
+            given = Given(name, (extent,), Dtype.F32, -1, array)
+            tensor = self.tensors.add(given)
+        read = _Read(tensor, (0 if extent > 1 else ONE,), (extent,))
+        return self._element(read, (dim if extent > 1 else ONE,))
 
     def _argument(self, place: int) -> Element:
         found = self.importer._get(self.op.operands[place])
@@ -402,7 +422,7 @@ class _GenericOp:
             terms, start = _linear(expr)
             axis = None if start else window_of(terms, 0, self.extents, extent)
             if axis is None:
-                raise Refused(
+                raise OpError(
                     f"an operand is read at {expr}", "write sums of dimensions"
                 )
             found.append(axis)
@@ -414,7 +434,7 @@ class _GenericOp:
         own = self.tensors.all[found.tensor].shape
         axes = substituted(found.axes, inner, self.extents, own)
         if axes is None:
-            raise Refused(
+            raise OpError(
                 "it reads from within a tensor on", "take the part outside of it"
             )
         access = Access(found.tensor, axes)
@@ -427,9 +447,9 @@ class _GenericOp:
         if self.count != 1 or len(self.op.results) != 1 or len(block.operations) != 1:
             return False
         last = block.operations[0].operation
-        return bool(last.operands[0] == block.arguments[0]) and self.maps[
-            1
-        ].is_permutation
+        return (
+            bool(last.operands[0] == block.arguments[0]) and self.maps[1].is_permutation
+        )
 
     def _move(self) -> None:
         result = self.op.results[0]
@@ -449,17 +469,13 @@ class _GenericOp:
     def _result(self, number: int, element: Element) -> None:
         result = self.op.results[number]
         shape = _shape(result)
-        if isinstance(element, bodies.Comparison):
-            raise Refused(
-                "it makes a tensor of truth values", "compare where it is used"
-            )
         if is_number(element):
             self.importer.known[result] = _Same(element, shape)  # type: ignore[arg-type]
             return
-        expression = constant(element)
+        expression = simplified(constant(element))
         axes = self._index(self.count + number, shape)
         if not all(isinstance(a, int) or a == ONE for a in axes):
-            raise Refused(
+            raise OpError(
                 "its result is written at sums of dimensions", "write plain dimensions"
             )
         kept = {a for a in axes if isinstance(a, int)}
@@ -496,11 +512,9 @@ class _GenericOp:
         if out not in _leaves(expression):
             return expression
         if init is None:
-            raise _Missing
-        held = self._element(
-            init, self._index(self.count + number, init.shape)
-        )
-        return _replaced(expression, out, constant(held))  # type: ignore[arg-type]
+            raise _MissingError
+        held = self._element(init, self._index(self.count + number, init.shape))
+        return _replaced(expression, out, constant(held))
 
     def _reduction(
         self,
@@ -511,7 +525,7 @@ class _GenericOp:
         out: int,
     ) -> int:
         if init is None:
-            raise _Missing
+            raise _MissingError
         reduction, term = _split(expression, out)
         start = init.number if isinstance(init, _Same) else None
         is_neutral = start == _NEUTRAL[reduction]
@@ -532,11 +546,15 @@ class _GenericOp:
         else:
             reads.append(Access(init.tensor, init.axes))
             held = Reference(1)
-        expression: Expression = Call(_MERGE[reduction], (Reference(0), held))
+        expression = simplified(Call(_MERGE[reduction], (Reference(0), held)))
         if isinstance(init, _Same) and init.number == _NEUTRAL[reduction]:
             expression = Call("copy", (Reference(0),))
         node = Node(shape, own, MAP, expression, tuple(reads), dtype, self.place)
         return self.tensors.add(node)
+
+
+def _is_used(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
 
 
 def _compact(node: Node) -> Node:
@@ -581,7 +599,7 @@ def _split(expression: Expression, out: int) -> tuple[str, Expression]:
     """The reduction that a body is, and its term.
 
     Raises:
-        Refused: it is none.
+        OpError: it is none.
     """
     if isinstance(expression, Call) and expression.function in _REDUCTIONS:
         a, b = expression.arguments
@@ -595,7 +613,7 @@ def _split(expression: Expression, out: int) -> tuple[str, Expression]:
                 again, term = _split(inner, out)
                 if again == name:
                     return name, Call(expression.function, (term, other))
-    raise Refused(
+    raise OpError(
         "it reduces by what is no sum, maximum or minimum",
         "compute it outside of the program",
     )
@@ -605,7 +623,7 @@ def _linear(expr: ir.AffineExpr) -> tuple[dict[int, int], int]:
     """The coefficients of the dimensions of an index, and what is added.
 
     Raises:
-        Refused: it is no such sum.
+        OpError: it is no such sum.
     """
     expr = expr.maybe_downcast()
     if isinstance(expr, ir.AffineDimExpr):
@@ -622,7 +640,7 @@ def _linear(expr: ir.AffineExpr) -> tuple[dict[int, int], int]:
             return {d: s * b for d, s in left.items()}, a * b
         if not left:
             return {d: s * a for d, s in right.items()}, a * b
-    raise Refused(f"an operand is read at {expr}", "write sums of dimensions")
+    raise OpError(f"an operand is read at {expr}", "write sums of dimensions")
 
 
 def _renamed(axis: Axis, place: dict[int, int]) -> Axis:
@@ -647,18 +665,19 @@ def _shape(value: ir.Value) -> tuple[int, ...]:
 
 
 def _dtype(found: ir.Type) -> Dtype:
-    """The dtype that a tensor has in memory: what is not f32 or bf16 is computed in f32.
+    """The dtype that a tensor has in memory: bf16, or f32. Truth values and places are
+    numbers, too.
 
     Raises:
-        Refused: elements that are no floats.
+        OpError: elements that are no floats.
     """
     found = found.maybe_downcast()
     element = found.element_type if isinstance(found, ir.RankedTensorType) else found
     if isinstance(element, ir.BF16Type):
         return Dtype.BF16
-    if isinstance(element, ir.F32Type | ir.F64Type):
+    if isinstance(element, ir.F32Type | ir.F64Type | ir.IntegerType | ir.IndexType):
         return Dtype.F32
-    raise Refused(
+    raise OpError(
         f"it has elements of {element}, and a graph has f32 and bf16",
         "export the model in float32 or bfloat16",
     )
@@ -668,19 +687,19 @@ def _type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
     """The shape and dtype of an argument, a constant or a result.
 
     Raises:
-        Refused: no kernel takes such an array.
+        OpError: no kernel takes such an array.
     """
     found = found.maybe_downcast()
     if not isinstance(found, ir.RankedTensorType):
-        raise Refused(f"{what} is {found}, not a tensor", "pass tensors")
+        raise OpError(f"{what} is {found}, not a tensor", "pass tensors")
     refused = dynamic(found)
     if refused is not None:
         raise refused
     if any(n < 1 for n in found.shape):
-        raise Refused(f"{what} is {found}, which has no elements", "leave it out")
+        raise OpError(f"{what} is {found}, which has no elements", "leave it out")
     element = found.element_type
     if not isinstance(element, ir.F32Type | ir.BF16Type):
-        raise Refused(
+        raise OpError(
             f"{what} is {found}, and kernels take f32 and bf16",
             "export the model in float32 or bfloat16",
         )
@@ -692,12 +711,12 @@ def _array(value: ir.Attribute, shape: tuple[int, ...], dtype: Dtype) -> Any:
     if isinstance(value, ir.DenseElementsAttr):
         if dtype is Dtype.F32:
             return np.array(value, np.float32).reshape(shape)
-        numbers = [element for element in value]
+        numbers = list(value)
         return np.array(numbers, np.float32).astype(ml_dtypes.bfloat16).reshape(shape)
     if isinstance(value, ir.DenseResourceElementsAttr):
         raw = memoryview(value)
         return np.frombuffer(raw, dtype.numpy).reshape(shape).copy()
-    raise Refused(f"the constant is {type(value).__name__}", "write dense<…>")
+    raise OpError(f"the constant is {type(value).__name__}", "write dense<…>")
 
 
 _ELSEWHERE = "compute it outside of the program"

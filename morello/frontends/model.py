@@ -250,7 +250,7 @@ class CompiledModel:
 
     def cost(self) -> int:
         """The predicted cost of one call, in 1/1000 cycles: the sum of its parts."""
-        return sum(int(solution.cost) for solution in self.solutions)
+        return sum(solution.impl.cost for solution in self.solutions)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; see the class.

@@ -3,8 +3,8 @@
 import dataclasses
 
 from morello.errors import SpecError
-from morello.frontends.group_dims import Dims, Unfit, merged
-from morello.frontends.tensors import Node, Tensors, View
+from morello.frontends.group_dims import Dims, UnfitError, merged
+from morello.frontends.tensors import ONE, Node, Tensors
 from morello.spec import Compose, Layout, Spec, argument_tensor
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
@@ -48,7 +48,7 @@ class _Input:
 class _Draft:
     """A group while its dimensions are found."""
 
-    def __init__(self, tensors: Tensors, nodes: tuple[int, ...]) -> None:
+    def __init__(self, tensors: Tensors, nodes: tuple[int, ...], shares: bool) -> None:
         self.tensors = tensors
         self.nodes = nodes
         self.dims = Dims()
@@ -62,6 +62,27 @@ class _Draft:
         for tensor in nodes:
             for access in self._node(tensor).reads:
                 self._unify(tensor, access.tensor, access.axes)
+        if shares:
+            self._share()
+
+    def _share(self) -> None:
+        """Read what is read twice along the same dimensions.
+
+        Raises:
+            UnfitError: then it is read along others.
+        """
+        first: dict[tuple[int, int], list[int]] = {}
+        for tensor in self.nodes:
+            for access in self._node(tensor).reads:
+                axes = self._renamed(tensor, access.axes)
+                plain = [a for a in axes if isinstance(a, int)]
+                if all(isinstance(a, int) or a == ONE for a in axes):
+                    key = self.tensors.root(access.tensor), len(plain)
+                    self.dims.join(first.setdefault(key, plain), plain)
+        for tensor in self.nodes:
+            self.axes(tensor, self._node(tensor).axes)
+            for access in self._node(tensor).reads:
+                self.axes(tensor, access.axes)
 
     def _node(self, tensor: int) -> Node:
         found = self.tensors.all[tensor]
@@ -88,9 +109,10 @@ class _Draft:
             if isinstance(axis, int):
                 left.append(axis)
             elif axis.terms or axis.before or axis.after:
-                raise Unfit  # a window over what is computed here
-        right = [a for a in self._renamed(root, self._node(root).axes) if
-                 isinstance(a, int)]
+                raise UnfitError  # a window over what is computed here
+        right = [
+            a for a in self._renamed(root, self._node(root).axes) if isinstance(a, int)
+        ]
         self.dims.join(left, right)
 
     def axes(self, tensor: int, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
@@ -114,9 +136,17 @@ def part_of_nodes(
         outputs: those that are read outside, or are results.
 
     Raises:
-        Unfit: they are no graph that a Spec op has.
+        UnfitError: they are no graph that a Spec op has.
     """
-    draft = _Draft(tensors, nodes)
+    try:
+        return _part(tensors, nodes, outputs, _Draft(tensors, nodes, shares=True))
+    except UnfitError:
+        return _part(tensors, nodes, outputs, _Draft(tensors, nodes, shares=False))
+
+
+def _part(
+    tensors: Tensors, nodes: tuple[int, ...], outputs: tuple[int, ...], draft: _Draft
+) -> Part:
     inputs: dict[_Input, int] = {}
     drafted: list[tuple[tuple[Axis, ...], str, Expression, frozenset[int]]] = []
     value: dict[int, int] = {}
@@ -144,9 +174,7 @@ def part_of_nodes(
     return _finished(tensors, draft, inputs, drafted, value, nodes, outputs)
 
 
-def _with_leaves(
-    expression: Expression, leaves: dict[int, Expression]
-) -> Expression:
+def _with_leaves(expression: Expression, leaves: dict[int, Expression]) -> Expression:
     if isinstance(expression, Reference):
         return leaves[expression.value]
     if isinstance(expression, Call):
@@ -180,9 +208,7 @@ def _finished(
     ):
         numbered = _numbered(expression, count)
         made.append(
-            GraphNode(
-                axes, reduction if gone else MAP, numbered, tuple(sorted(gone))
-            )
+            GraphNode(axes, reduction if gone else MAP, numbered, tuple(sorted(gone)))
         )
     wanted = [Output(count + value[out]) for out in outputs]
     graph = Graph(tuple(every[:count]), tuple(made), tuple(sorted(wanted)))
@@ -213,9 +239,11 @@ def _checked(
         or found.rank > MOST_RANK
         or len(found.inputs) + len(found.outputs) > MOST_OPERANDS
     ):
-        raise Unfit
-    if not found.inputs and any(isinstance(n.expression, Constant) for n in found.nodes):
-        raise Unfit
+        raise UnfitError
+    if not found.inputs and any(
+        isinstance(n.expression, Constant) for n in found.nodes
+    ):
+        raise UnfitError
     by_value = {len(given) + number: tensor for tensor, number in value.items()}
     tensor_of = [*(i.tensor for i in given)]
     reads = tuple(tensor_of[v] for v in part.values[: len(found.inputs)])
@@ -229,13 +257,11 @@ def _checked(
         )
         kind.check_dtypes(tuple(dtypes))
     except SpecError as error:
-        raise Unfit from error
+        raise UnfitError from error
     places = tuple(
         dict.fromkeys(
-            found.place for n in nodes if isinstance(found := tensors.all[n], Node)
+            node.place for n in nodes if isinstance(node := tensors.all[n], Node)
         )
     )
     own = tuple(sizes[dim] for dim in part.dims)
     return Part(nodes, kind, own, reads, writes, forms, places)
-
-

@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from morello.errors import CompileError
-from morello.frontends.refusals import ModelError, Refusal, Refused, place_of
+from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
 from morello.mlir import BACKEND, PassManager, ir
 
 Text = str | bytes
@@ -208,8 +208,10 @@ _CONTROL = "control flow depends on data", "export the branch or the unrolled lo
 
 _FOREIGN = {
     "stablehlo.case": _CONTROL,
-    "stablehlo.custom_call": ("it calls a function that only its framework has",
-                              _OUTSIDE),
+    "stablehlo.custom_call": (
+        "it calls a function that only its framework has",
+        _OUTSIDE,
+    ),
     "stablehlo.dynamic_gather": _INDICES,
     "stablehlo.dynamic_slice": _INDICES,
     "stablehlo.dynamic_update_slice": _INDICES,
@@ -222,21 +224,21 @@ _FOREIGN = {
 }
 
 
-def _foreign(op: ir.Operation) -> Refused | None:
+def _foreign(op: ir.Operation) -> OpError | None:
     """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
     if op.name in _FOREIGN:
-        return Refused(*_FOREIGN[op.name])
+        return OpError(*_FOREIGN[op.name])
     values = [*op.operands, *op.results]
     return next((r for r in (dynamic(v.type) for v in values) if r is not None), None)
 
 
-def dynamic(found: ir.Type) -> Refused | None:
+def dynamic(found: ir.Type) -> OpError | None:
     """Why a type has no Spec: its shape is dynamic; None where it is not."""
     found = found.maybe_downcast()
     if isinstance(found, ir.UnrankedTensorType) or (
         isinstance(found, ir.RankedTensorType) and not found.has_static_shape
     ):
-        return Refused(
+        return OpError(
             f"{found} has a dynamic shape, and a Spec has sizes",
             "export it with static shapes, once for each",
         )

@@ -45,7 +45,7 @@ def place_of(location: ir.Location, source: str) -> str:
     return inner.replace('"-":', f"{source}:").replace('"', "")
 
 
-class Refused(Exception):
+class OpError(Exception):
     """One op is refused; whoever walks the program notes it and goes on.
 
     Args:
