@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
+    from morello.frontends.model import from_mlir
     from morello.spec import Spec
     from morello.tracing.jit import jit, trace
 
@@ -22,6 +23,7 @@ _HOMES = {
     "MorelloError": "morello.errors",
     "Spec": "morello.spec",
     "compile": "morello.compiler.compile",
+    "from_mlir": "morello.frontends.model",
     "jit": "morello.tracing.jit",
     "trace": "morello.tracing.jit",
 }
@@ -32,6 +34,7 @@ __all__ = [
     "Spec",
     "__version__",
     "compile",
+    "from_mlir",
     "jit",
     "nn",
     "trace",

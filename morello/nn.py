@@ -7,7 +7,7 @@ import numpy as np
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.operand import Window
-from morello.tracing.tracer import ONE, Tracer, einsum, pointwise, refusal
+from morello.tracing.tracer import ONE, Tracer, einsum, pointwise, refusal, traced
 
 
 def _tracer(array: Any, name: str) -> Tracer:
@@ -38,9 +38,18 @@ def relu(x: Any) -> Tracer:
     return _function("relu", x)
 
 
-def gelu(x: Any) -> Tracer:
-    """x/2 · (1 + tanh(sqrt(2/π) · (x + 0.044715·x³)))."""
-    return _function("gelu", x)
+def gelu(x: Any, approximate: bool = True) -> Tracer:
+    """x/2 · (1 + tanh(sqrt(2/π) · (x + 0.044715·x³))); x/2 · (1 + erf(x/sqrt(2))) where
+    it is not approximate."""
+    if approximate:
+        return _function("gelu", x)
+    x = _tracer(x, "gelu")
+    return _times(x, _times(erf(_times(x, 0.5**0.5)) + 1.0, 0.5))
+
+
+def erf(x: Any) -> Tracer:
+    """The error function."""
+    return _function("erf", x)
 
 
 def silu(x: Any) -> Tracer:
@@ -85,17 +94,31 @@ def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
     return found if weight is None else found * weight
 
 
-def attention(q: Any, k: Any, v: Any, scale: float | None = None) -> Tracer:
+def attention(
+    q: Any, k: Any, v: Any, scale: float | None = None, causal: bool = False
+) -> Tracer:
     """softmax(q·kᵀ·scale)·v of arrays [..., rows, columns]; scale is 1/sqrt(columns of
-    q) if it is left out."""
+    q) if it is left out. Where it is causal, query i sees keys 0 to i."""
     q = _tracer(q, "attention")
     if scale is None:
         scale = 1.0 / q.shape[-1] ** 0.5
     scores = _times(q @ k.swapaxes(-1, -2), scale)
+    if causal:
+        queries, keys = (np.arange(n, dtype=np.float32) for n in scores.shape[-2:])
+        seen = pointwise(q._builder, "less_equal", *_places(q, keys, queries))
+        scores = pointwise(q._builder, "where", seen, scores, LOWEST)
     greatest = _maximum(scores.max(-1, keepdims=True), LOWEST)
     powers = _function("exp", scores - greatest)
     total = powers.sum(-1, keepdims=True)
     return pointwise(q._builder, "div", powers @ v, total)
+
+
+def _places(like: Tracer, keys: Any, queries: Any) -> tuple[Tracer, Tracer]:
+    """The places of keys, as a row, and those of queries, as a column."""
+    row, column = (traced(like._builder, array) for array in (keys, queries))
+    assert row is not None
+    assert column is not None
+    return row, column[:, None]
 
 
 def conv2d(
@@ -156,6 +179,7 @@ __all__ = [
     "attention",
     "conv2d",
     "einsum",
+    "erf",
     "gelu",
     "layer_norm",
     "relu",

@@ -66,6 +66,14 @@ class EmittedElements:
         """`Elements.lesser`."""
         return self.emitter.lesser(a, b)
 
+    def where_less(self, a: Value, b: Value, x: Value, y: Value) -> Value:
+        """`Elements.where_less`."""
+        return self.emitter.where_less(a, b, x, y)
+
+    def where_equal(self, a: Value, b: Value, x: Value, y: Value) -> Value:
+        """`Elements.where_equal`."""
+        return self.emitter.where_equal(a, b, x, y)
+
     def reinterpret(self, value: Value, dtype: Dtype) -> Value:
         """`Elements.reinterpret`."""
         return self.emitter.reinterpret(value, dtype)
@@ -152,6 +160,14 @@ class CountedElements:
     def lesser(self, a: Any, b: Any) -> Any:
         """`Elements.lesser`."""
         self._operation({"vector_op": 1}, {"vector_op": 1})
+
+    def where_less(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """`Elements.where_less`: a comparison and a choice."""
+        self._operation({"vector_op": 2}, {"vector_op": 2})
+
+    def where_equal(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """`Elements.where_equal`: a comparison and a choice."""
+        self.where_less(a, b, x, y)
 
     def reinterpret(self, value: Any, dtype: Dtype) -> Any:
         """`Elements.reinterpret`: no instruction."""

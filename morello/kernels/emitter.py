@@ -188,6 +188,14 @@ class Emitter(ABC):
         """``a`` where a < b, else ``b``, of floats: one instruction."""
 
     @abstractmethod
+    def where_less(self, a: Value, b: Value, x: Value, y: Value) -> Value:
+        """``x`` where a < b, else ``y``, of floats: two instructions."""
+
+    @abstractmethod
+    def where_equal(self, a: Value, b: Value, x: Value, y: Value) -> Value:
+        """``x`` where a = b, else ``y``, of floats: two instructions."""
+
+    @abstractmethod
     def shift_left(self, value: Value, count: int) -> Value:
         """Integers whose bits are moved up."""
 

@@ -36,7 +36,7 @@ from morello.spec import (
     SpecKey,
 )
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -296,10 +296,9 @@ def _counted(graph: Graph, value: int, inner: int) -> CountedElements:
             )
         parts = [is_wide(argument) for argument in expression.arguments]
         wide = any(parts)  # all of them are visited
-        if wide and len(expression.arguments) == 1:
-            UNARY[expression.function](counted, None)
-        elif wide:
-            BINARY[expression.function](counted, None, None)
+        if wide:
+            count, function = FUNCTIONS[expression.function]
+            function(counted, *[None] * count)
         return wide
 
     is_wide(node.expression)

@@ -88,6 +88,14 @@ class ArrayElements:
         """`Elements.lesser`."""
         return np.where(_silent(np.less, a, b), a, b).astype(np.result_type(a, b))
 
+    def where_less(self, a: Array, b: Array, x: Array, y: Array) -> Array:
+        """`Elements.where_less`."""
+        return np.where(_silent(np.less, a, b), x, y).astype(np.result_type(x, y))
+
+    def where_equal(self, a: Array, b: Array, x: Array, y: Array) -> Array:
+        """`Elements.where_equal`."""
+        return np.where(_silent(np.equal, a, b), x, y).astype(np.result_type(x, y))
+
     def reinterpret(self, value: Array, dtype: Dtype) -> Array:
         """`Elements.reinterpret`."""
         return np.asarray(value).view(dtype.numpy)

@@ -20,6 +20,7 @@ from morello.spec.graphs.expression import Call, Expression
 from morello.spec.graphs.graph import NEUTRAL, Graph, canonical
 from morello.spec.graphs.names import SHORT_NAMES, expanded, short_text
 from morello.spec.graphs.products import product
+from morello.spec.graphs.reductions import REDUCTIONS, of_any_rank
 from morello.spec.graphs.text import (
     parse_graph,
     parse_named,
@@ -67,8 +68,8 @@ class Compose(Kind):
 
     @classmethod
     def labels(cls) -> tuple[str, ...]:
-        """Its own name, which takes any graph, and the short names."""
-        return (cls.name, *SHORT_NAMES)
+        """Its own name, which takes any graph, the short names, and what reduces."""
+        return (cls.name, *SHORT_NAMES, "mean")
 
     @classmethod
     def from_text(cls, label: str, rank: int, options: dict[str, str]) -> Self:
@@ -87,6 +88,9 @@ class Compose(Kind):
         """The kind of a label, and the sizes in the order of its dimensions."""
         if label in SHORT_NAMES:
             found = expanded(label, sizes, options)
+            return cls(found.text), found.sizes
+        if label in REDUCTIONS:
+            found = of_any_rank(label, sizes, options)
             return cls(found.text), found.sizes
         if "graph" not in options:
             return cls.from_text(label, len(sizes), options), sizes

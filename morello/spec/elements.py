@@ -55,6 +55,12 @@ class Elements(Protocol):
     def lesser(self, a: Any, b: Any) -> Any:
         """``a`` where a < b, else ``b``: also where one is NaN, or both are zeros."""
 
+    def where_less(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """``x`` where a < b, else ``y``: also where one is NaN. All are floats."""
+
+    def where_equal(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """``x`` where a = b, else ``y``: also where one is NaN. All are floats."""
+
     def reinterpret(self, value: Any, dtype: Dtype) -> Any:
         """The same bits as another dtype of as many."""
 

@@ -6,6 +6,7 @@ each, in units of the last place (ULP), and tested for numbers of every exponent
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,109 @@ def _one_and_exp(e: Elements, x: Any) -> Any:
     return e.add(exp(e, negative), e.constant(_F32, 1.0))
 
 
+def _sign(e: Elements, x: Any) -> Any:
+    """The sign bit of x alone, as an integer."""
+    return e.shift_left(e.shift_right(e.reinterpret(x, _S32), 31), 31)
+
+
+def absolute(e: Elements, x: Any) -> Any:
+    """|x|: x without its sign bit."""
+    return e.reinterpret(e.subtract(e.reinterpret(x, _S32), _sign(e, x)), _F32)
+
+
+_ERF = (
+    1.1936729151784675e-06,
+    -2.1358511730795726e-05,
+    0.00016749776841606945,
+    -0.0007407242082990706,
+    0.0017994041554629803,
+    -0.0002530995989218354,
+    -0.019117677584290504,
+    0.10277127474546432,
+    0.6366198062896729,
+    1.128379225730896,
+)
+"""-ln(1 - erf(a)) / a, the greatest power first, for 0 < a ≤ 4: by weighted least
+squares, so that the greatest relative error of erf is least."""
+
+
+def erf(e: Elements, x: Any) -> Any:
+    """The error function, within 3 ULP: 1 - exp(-a·P(a)) of a = |x|, with x's sign.
+
+    erf(±inf) = ±1; NaN stays NaN; -0 stays -0.
+    """
+    size = absolute(e, x)
+    size = e.lesser(e.constant(_F32, 4.0), size)
+    polynomial = e.constant(_F32, _ERF[0])
+    for coefficient in _ERF[1:]:
+        polynomial = e.multiply_add(polynomial, size, e.constant(_F32, coefficient))
+    reduced = _reduced(e, e.multiply(polynomial, e.multiply(size, _minus_one(e))))
+    power = _power_of_two(e, reduced.exponent)
+    less_one = e.multiply_add(
+        reduced.less_one, power, e.subtract(power, e.constant(_F32, 1.0))
+    )
+    value = e.multiply(less_one, _minus_one(e))
+    bits = e.reinterpret(absolute(e, value), _S32)
+    return e.reinterpret(e.add(bits, _sign(e, x)), _F32)
+
+
+def _minus_one(e: Elements) -> Any:
+    return e.constant(_F32, -1.0)
+
+
+_LOG = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+"""(ln(1 + r) - r + r²/2) / r³, the greatest power first, for 1 + r between sqrt(1/2)
+and sqrt(2) (Cephes)."""
+
+_ROOT_HALF_BITS = 0x3F3504F3
+"""sqrt(1/2)."""
+
+_LEAST_NORMAL = 2.0**-126
+
+
+def log(e: Elements, x: Any) -> Any:
+    """The natural logarithm, within 2 ULP.
+
+    log(0) = -inf, log(inf) = inf; of numbers below 0, and of NaN, NaN.
+    """
+
+    def number(value: float) -> Any:
+        return e.constant(_F32, value)
+
+    least, zero = number(_LEAST_NORMAL), number(0.0)
+    scaled = e.where_less(x, least, e.multiply(x, number(2.0**23)), x)
+    lost = e.where_less(x, least, number(-23.0), zero)
+    bits = e.reinterpret(scaled, _S32)
+    over = e.subtract(bits, e.constant(_S32, _ROOT_HALF_BITS))
+    exponent = e.shift_right(over, 23)
+    mantissa = e.reinterpret(e.subtract(bits, e.shift_left(exponent, 23)), _F32)
+    shifted = e.reinterpret(e.add(exponent, e.constant(_S32, _MAGIC_BITS)), _F32)
+    count = e.add(e.subtract(shifted, number(_MAGIC)), lost)
+    rest = e.subtract(mantissa, number(1.0))
+    polynomial = number(_LOG[0])
+    for coefficient in _LOG[1:]:
+        polynomial = e.multiply_add(polynomial, rest, number(coefficient))
+    squared = e.multiply(rest, rest)
+    tail = e.multiply(polynomial, e.multiply(squared, rest))
+    tail = e.multiply_add(count, number(_LN2_LOW), tail)
+    tail = e.multiply_add(squared, number(-0.5), tail)
+    value = e.multiply_add(count, number(_LN2_HIGH), e.add(rest, tail))
+    value = e.where_equal(x, zero, number(-math.inf), value)
+    value = e.where_less(x, zero, number(math.nan), value)
+    # inf stays, and so does NaN, which no comparison holds for.
+    return e.where_less(x, number(math.inf), value, x)
+
+
 def relu(e: Elements, x: Any) -> Any:
     """The greater of x and 0: -0 stays -0, NaN stays NaN."""
     return e.greater(e.constant(_F32, 0.0), x)
@@ -177,6 +281,26 @@ def maximum(e: Elements, a: Any, b: Any) -> Any:
     return e.maximum(_F32, a, b)
 
 
+def less(e: Elements, a: Any, b: Any) -> Any:
+    """1 where a < b, else 0: also where one is NaN."""
+    return e.where_less(a, b, e.constant(_F32, 1.0), e.constant(_F32, 0.0))
+
+
+def equal(e: Elements, a: Any, b: Any) -> Any:
+    """1 where a = b, else 0: also where one is NaN."""
+    return e.where_equal(a, b, e.constant(_F32, 1.0), e.constant(_F32, 0.0))
+
+
+def less_equal(e: Elements, a: Any, b: Any) -> Any:
+    """1 where a ≤ b, else 0: also where one is NaN."""
+    return e.where_less(a, b, e.constant(_F32, 1.0), equal(e, a, b))
+
+
+def where(e: Elements, condition: Any, a: Any, b: Any) -> Any:
+    """b where the condition is 0, else a."""
+    return e.where_equal(condition, e.constant(_F32, 0.0), b, a)
+
+
 def _method(name: str) -> Callable[[Elements, Any, Any], Any]:
     """An operation of `Elements` as a function of two values."""
 
@@ -187,9 +311,12 @@ def _method(name: str) -> Callable[[Elements, Any, Any], Any]:
 
 
 UNARY: dict[str, Callable[[Elements, Any], Any]] = {
+    "abs": absolute,
     "copy": copy,
+    "erf": erf,
     "exp": exp,
     "gelu": gelu,
+    "log": log,
     "neg": neg,
     "relu": relu,
     "rsqrt": rsqrt,
@@ -210,3 +337,14 @@ BINARY: dict[str, Callable[[Elements, Any, Any], Any]] = {
     "sub": _method("subtract"),
 }
 """The functions of two numbers, by the name of the kind."""
+
+FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    **{name: (1, function) for name, function in UNARY.items()},
+    **{name: (2, function) for name, function in BINARY.items()},
+    "equal": (2, equal),
+    "less": (2, less),
+    "less_equal": (2, less_equal),
+    "where": (3, where),
+}
+"""All that an expression of a graph may call: how many numbers each takes. Conditions
+are numbers, too: 0 is false."""

@@ -2,6 +2,7 @@
 
 from morello.spec.compose import Compose
 from morello.spec.fill import Fill
+from morello.spec.graphs.reductions import REDUCTIONS
 from morello.spec.kind import Kind
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
@@ -33,3 +34,19 @@ def labels() -> dict[str, type[Kind]]:
 def instances() -> tuple[Kind, ...]:
     """Every kind with each of its options."""
     return tuple(instance for kind in KINDS for instance in kind.instances())
+
+
+def kind_of(
+    label: str, sizes: tuple[int, ...], options: dict[str, str]
+) -> tuple[Kind, tuple[int, ...]]:
+    """The kind of a label, and sizes in the order of its dimensions.
+
+    Reductions of rows are kinds of their own, all others are graphs.
+
+    Raises:
+        SpecError: as `Kind.with_sizes`.
+    """
+    kind = labels()[label]
+    if label in REDUCTIONS and (len(sizes) != 2 or "axis" in options):
+        kind = Compose
+    return kind.with_sizes(label, sizes, options)

@@ -94,6 +94,10 @@ class Builder:
         number = {value: i for i, value in enumerate(order)}
         axes = {v: self.settled(found.axes) for v, found in self.inputs.items()}
         axes |= {v: self.settled(node.axes) for v, node in self.nodes.items()}
+        if not all(axes.values()):
+            # A value of a graph has a dimension: here one of size 1, which all have.
+            one = self.dimension(1)
+            axes = {value: (one, *own) for value, own in axes.items()}
         nodes = []
         for value, node in self.nodes.items():
             used: frozenset[int] = frozenset()

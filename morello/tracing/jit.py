@@ -132,14 +132,14 @@ class _Compiled:
         limits = chosen_target(options.get("target")).limits
         spec = self.traced.spec(limits)
         self.kernel = compile(spec, **options)
-        self._out = [spec.shape(out) for out in spec.kind.written]
+        self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
+        self._out = [self._shapes[out] for out in spec.kind.written]
 
     def __call__(self, arrays: list[np.ndarray[Any, Any]]) -> Any:
         given = []
-        for found in self.traced.inputs:
+        for found, shape in zip(self.traced.inputs, self._shapes, strict=False):
             array = found.array if found.argument < 0 else arrays[found.argument]
             assert array is not None
-            shape = tuple(array.shape[place] for place in found.kept)
             given.append(np.ascontiguousarray(array).reshape(shape))
         made = [np.empty(shape, np.float32) for shape in self._out]
         self.kernel(*given, *made)

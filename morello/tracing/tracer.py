@@ -27,7 +27,9 @@ Dims = tuple[Any, ...]
 """The dimension of each axis, `ONE`, or a `Window`."""
 
 _UNARY = {
+    np.abs: "abs",
     np.exp: "exp",
+    np.log: "log",
     np.negative: "neg",
     np.sqrt: "sqrt",
     np.square: "square",
@@ -36,11 +38,16 @@ _UNARY = {
 _BINARY = {
     np.add: "add",
     np.divide: "div",
+    np.equal: "equal",
+    np.less: "less",
+    np.less_equal: "less_equal",
     np.maximum: "maximum",
     np.minimum: "minimum",
     np.multiply: "mul",
     np.subtract: "sub",
 }
+_SWAPPED = {np.greater: "less", np.greater_equal: "less_equal"}
+"""With the arguments the other way round."""
 
 
 def refusal(what: str, remedy: str = "") -> MorelloError:
@@ -124,11 +131,14 @@ class Tracer(NDArrayOperatorsMixin):
             )
         if ufunc is np.matmul:
             return matmul(self._builder, *inputs)
+        if ufunc in _SWAPPED:
+            return pointwise(self._builder, _SWAPPED[ufunc], *inputs[::-1])
         if ufunc is np.power and isinstance(inputs[1], int | float):
             return self._power(inputs[1])
         name = _UNARY.get(ufunc) or _BINARY.get(ufunc)
         if name is None:
-            known = sorted(f.__name__ for f in (*_UNARY, *_BINARY, np.matmul))
+            every = (*_UNARY, *_BINARY, *_SWAPPED, np.matmul)
+            known = sorted(f.__name__ for f in every)
             raise refusal(
                 f"np.{ufunc.__name__} is not traced", f"use {', '.join(known)}"
             )
@@ -255,7 +265,7 @@ def traced(builder: Builder, given: Any) -> Tracer | None:
     if isinstance(given, int | float | np.integer | np.floating):
         return None
     array = np.asarray(given)
-    if array.dtype.kind not in "fiu":
+    if array.dtype.kind not in "fiub":
         raise refusal(f"an array of dtype {array.dtype} is not traced")
     if array.ndim == 0:
         return None
@@ -340,10 +350,6 @@ def reduced(array: Tracer, reduction: str, axis: Any, keepdims: bool) -> Tracer:
     """A reduction along some axes."""
     places = _axes(array, axis)
     kept = [ONE if place in places else dim for place, dim in enumerate(array._dims)]
-    if all(d == ONE for d in kept):
-        raise refusal(
-            f"the {reduction} of all elements is not traced", "keep one axis of them"
-        )
     gone = [array._dims[p] for p in places if array._dims[p] != ONE]
     if not gone:
         found = array
@@ -359,8 +365,6 @@ def matmul(builder: Builder, lhs: Any, rhs: Any) -> Tracer:
     a, b = traced(builder, lhs), traced(builder, rhs)
     if a is None or b is None:
         raise refusal("a matrix product of a number")
-    if a.ndim == 1 and b.ndim == 1:
-        raise refusal("the inner product of two vectors has no axis", "use matrices")
     left = a if a.ndim > 1 else a[None, :]
     right = b if b.ndim > 1 else b[:, None]
     batch = max(left.ndim, right.ndim) - 2
@@ -370,11 +374,9 @@ def matmul(builder: Builder, lhs: Any, rhs: Any) -> Tracer:
         f"->{letters}ij"
     )
     found = einsum(text, left, right)
-    if a.ndim == 1:
-        found = Tracer(builder, found._value, (*found._dims[:-2], found._dims[-1]))
-    if b.ndim == 1:
-        found = Tracer(builder, found._value, found._dims[:-1])
-    return found
+    rows, columns = found._dims[-2:]
+    dims = (*found._dims[:-2], *[rows] * (a.ndim > 1), *[columns] * (b.ndim > 1))
+    return Tracer(builder, found._value, dims)
 
 
 def einsum(text: str, *given: Any) -> Tracer:
@@ -406,8 +408,6 @@ def einsum(text: str, *given: Any) -> Tracer:
     for array in arrays[1:]:
         expression = Call("mul", (expression, Reference(array._value)))
     gone = [d for letter, d in dims.items() if letter not in wanted and d != ONE]
-    if all(d == ONE for d in out):
-        raise refusal(f"einsum('{text}') has no axis left", "keep one")
     return _node(builder, out, "sum" if gone else MAP, expression)
 
 
@@ -447,6 +447,13 @@ def _apart(
     return Tracer(builder, value, own)
 
 
+def where(condition: Any, a: Any, b: Any) -> Tracer:
+    """As `numpy.where`: a condition is an array of numbers, of which 0 is false."""
+    given = (condition, a, b)
+    builder = next(one._builder for one in given if isinstance(one, Tracer))
+    return pointwise(builder, "where", *given)
+
+
 def _method(name: str) -> Callable[..., Tracer]:
     def call(array: Tracer, *args: Any, **kwargs: Any) -> Tracer:
         found: Tracer = getattr(array, name)(*args, **kwargs)
@@ -468,5 +475,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _method("sum"),
     np.swapaxes: _method("swapaxes"),
     np.transpose: _method("transpose"),
+    np.where: where,
 }
 """NumPy's functions that are traced, beside operators and functions of elements."""

@@ -315,6 +315,16 @@ class MlirEmitter(Emitter):
         is_less = arith.CmpFOp(arith.CmpFPredicate.OLT, a, b).result
         return arith.SelectOp(is_less, a, b).result
 
+    def where_less(self, a: Value, b: Value, x: Value, y: Value) -> Value:
+        """`Emitter.where_less`."""
+        is_less = arith.CmpFOp(arith.CmpFPredicate.OLT, a, b).result
+        return arith.SelectOp(is_less, x, y).result
+
+    def where_equal(self, a: Value, b: Value, x: Value, y: Value) -> Value:
+        """`Emitter.where_equal`."""
+        is_equal = arith.CmpFOp(arith.CmpFPredicate.OEQ, a, b).result
+        return arith.SelectOp(is_equal, x, y).result
+
     def shift_left(self, value: Value, count: int) -> Value:
         """`Emitter.shift_left`."""
         return arith.ShLIOp(value, splat(value.type, count)).result

@@ -83,8 +83,34 @@ def _channels_last(v: By, pad: int) -> Array:
     return np.moveaxis(_conv({"w": w, "x": x}, pad)[0], 0, -1)
 
 
-MEANING: dict[str, Callable[[By], Array]] = {
+def _state(x: Array) -> tuple[Array, Array, Array]:
+    """The maximum of each row, exp(x - maximum), and its sum."""
+    m = x.max(axis=1)
+    p = np.exp(x - m[:, None])
+    return m, p, p.sum(axis=1)
+
+
+def _gelu_by_erf(x: Array) -> Array:
+    erf = np.asarray(np.vectorize(math.erf)(x * math.sqrt(0.5)))
+    return np.asarray(x / 2 * (1 + erf))
+
+
+def _causal(v: By) -> Array:
+    scores = v["Q"] @ np.swapaxes(v["K"], -1, -2) / math.sqrt(v["Q"].shape[-1])
+    seen = v["key_place"][None, :] <= v["query_place"][:, None]
+    lowest = np.finfo(np.float32).min
+    found: Array = _softmax(np.where(seen, scores, lowest)) @ v["V"]
+    return found
+
+
+MEANING: dict[str, Callable[[By], Array | tuple[Array, ...]]] = {
     "softmax:5x9:f32": lambda v: _softmax(v["x"]),
+    "log_softmax:5x9:f32": lambda v: np.log(_softmax(v["x"])),
+    "softmax_max_and_sum:5x9:f32": lambda v: _state(v["x"])[::2],
+    "softmax_unscaled:5x9:f32": lambda v: _state(v["x"])[1:],
+    "softmax_complete:5x9:f32": lambda v: (
+        np.exp(v["x"] - v["m"][:, None]) / v["l"][:, None]
+    ),
     "layer_norm:5x9:f32": lambda v: _layer_norm(v["x"], 1e-5) * v["g"] + v["b"],
     "layer_norm:5x9:f32:eps=0.25": lambda v: (
         _layer_norm(v["x"], 0.25) * v["g"] + v["b"]
@@ -92,10 +118,13 @@ MEANING: dict[str, Callable[[By], Array]] = {
     "rms_norm:5x9:f32": lambda v: _rms_norm(v["x"], 1e-5) * v["g"],
     "rms_norm:5x9:f32:eps=0": lambda v: _rms_norm(v["x"], 0) * v["g"],
     "gelu_matmul:5x6x7:f32": lambda v: _gelu(v["a"] @ v["w"] + v["c"]),
+    "gelu_matmul:5x6x7:f32:gelu=erf": lambda v: _gelu_by_erf(v["a"] @ v["w"] + v["c"]),
     "residual_matmul:5x7x6:f32": lambda v: v["a"] @ v["w"] + v["c"],
     "chain:5x7x6x4:f32": lambda v: v["a"] @ v["b"] @ v["c"],
     "attention:5x9x4x6:f32": _attention,
     "attention:3x5x9x4x6:f32": _attention,
+    "attention:5x9x4x6:f32:causal=true": _causal,
+    "attention:3x5x9x4x6:f32:causal=true": _causal,
     "conv:2x3x6x7x4x3x2:f32": _conv,
     "conv:1x3x6x7x4x3x3:f32:pad=1": lambda v: _conv(v, pad=1)[0],
     "conv:1x3x9x8x4x3x3:f32:pad=2:stride=2": lambda v: _conv(v, 2, 2)[0],
@@ -137,30 +166,34 @@ def _inputs(text: str) -> tuple[Spec, tuple[Array, ...], By]:
 @pytest.mark.parametrize("text", MEANING)
 def test_what_a_short_name_computes(text: str) -> None:
     spec, arrays, by_name = _inputs(text)
-    expected = MEANING[text](by_name)
-    (found,) = spec.kind.evaluate(spec.sizes, spec.dtypes, arrays)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-6)
+    wanted = MEANING[text](by_name)
+    outputs = spec.kind.evaluate(spec.sizes, spec.dtypes, arrays)
     exact = tuple(array.astype(np.float64) for array in arrays)
-    ((number, error),) = spec.kind.reference(spec.sizes, exact)
-    # Constants are of f32, such as 1/n.
-    np.testing.assert_allclose(number, expected, rtol=1e-7, atol=1e-7)
-    assert np.all(np.abs(found - number) <= error)
-    assert np.all(error <= 2e-3)
+    bounds = spec.kind.reference(spec.sizes, exact)
+    several = wanted if isinstance(wanted, tuple) else (wanted,)
+    for found, expected, (number, error) in zip(outputs, several, bounds, strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-6)
+        # Constants are of f32, such as 1/n.
+        np.testing.assert_allclose(number, expected, rtol=1e-7, atol=1e-7)
+        assert np.all(np.abs(found - number) <= error)
+        # Within 1e-3 of the numbers, but where exp(x - m) / l is given any m and l.
+        assert np.all(error <= 2e-3 * np.maximum(1, np.abs(number)))
 
 
 @pytest.mark.parametrize("text", MEANING)
 def test_the_bound_holds_whatever_the_order_of_sums(text: str) -> None:
     spec, arrays, _ = _inputs(text)
     exact = tuple(array.astype(np.float64) for array in arrays)
-    ((number, error),) = spec.kind.reference(spec.sizes, exact)
+    bounds = spec.kind.reference(spec.sizes, exact)
     graph = spec.kind.as_graph
     assert graph is not None
     for seed in range(5):
-        (found,) = in_any_order(graph, spec.sizes, arrays, seed)
-        assert np.all(np.abs(found - number) <= error)
-        wrong = found * np.float32(1.01)
-        assert np.any(np.abs(wrong - number) > error)
+        outputs = in_any_order(graph, spec.sizes, arrays, seed)
+        for found, (number, error) in zip(outputs, bounds, strict=True):
+            assert np.all(np.abs(found - number) <= error)
+            wrong = found * np.float32(1.01)
+            assert np.any(np.abs(wrong - number) > error)
 
 
 @pytest.mark.parametrize("name", SHORT_NAMES)
@@ -169,7 +202,7 @@ def test_every_name_has_its_meaning_here(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [t for t in MEANING if "eps" not in t and "conv" not in t]
+    "text", [t for t in MEANING if "=" not in t and "conv" not in t]
 )
 def test_names_are_printed_as_they_are_read(text: str) -> None:
     assert print_spec(parse_spec(text, HAVE), HAVE) == text
@@ -225,6 +258,16 @@ def test_one_head_needs_no_dimension_of_its_own() -> None:
         ("rms_norm:8x9:f32:eps=2", "option eps=2; write a small number, as eps=1e-5"),
         ("rms_norm:8x9:f32:eps=nan", "option eps=nan; write a small number"),
         ("softmax:8x9:f32:eps=1e-5", "eps"),
+        ("gelu_matmul:8x9x4:f32:gelu=x", "option gelu=x; write gelu=tanh or gelu=erf"),
+        (
+            "attention:8x9x4x4:f32:causal=1",
+            "option causal=1; write causal=true or causal=false",
+        ),
+        (
+            "sum:8x9:f32:axis=2",
+            "axis=2 of an array of 2 axes; write numbers from -2 to 1, joined by "
+            "commas, or axis=all",
+        ),
         (
             "conv:1x3x6x7x4x3x3:f32:layout=hwcn",
             "option layout=hwcn; write layout=nchw or layout=nhwc",
@@ -261,6 +304,28 @@ def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(SpecError) as refused:
         parse_spec(text, HAVE)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "axis"),
+    [
+        ("sum:3x4x5:f32", -1),
+        ("max:7:f32", -1),
+        ("min:3x4x5:f32:axis=0,-1", (0, -1)),
+        ("mean:3x4:f32", -1),
+        ("mean:3x4x5:f32:axis=all", None),
+        ("sum:3x4:f32:axis=0", 0),
+    ],
+)
+def test_reductions_of_any_rank(text: str, axis: Any) -> None:
+    spec = parse_spec(text, HAVE)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(spec.shape(0), np.float32)
+    (found,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (x,))
+    # Where all is reduced there is an axis of size 1 before the others.
+    array = x[0] if axis in (None, -1) and found.shape == (1,) else x
+    wanted = getattr(array, text[: text.index(":")])(axis=axis)
+    np.testing.assert_allclose(found, np.reshape(wanted, found.shape), rtol=1e-5)
 
 
 def test_a_kind_is_in_canonical_form() -> None:

@@ -186,6 +186,8 @@ def _number(value: ir.Attribute, kind: ir.Type) -> Any:
 
 def _compare(op: ir.Operation) -> Callable[..., Any]:
     match int(ir.IntegerAttr(op.attributes["predicate"]).value):
+        case 1:
+            return lambda a, b: np.equal(a, b)
         case 2:
             return lambda a, b: np.greater(a, b)
         case 4:

@@ -1,5 +1,6 @@
 """Elementary functions: how far from the function itself, and special values."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from morello.spec.array_elements import ArrayElements, fused
-from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions import BINARY, FUNCTIONS, UNARY
 
 pytestmark = pytest.mark.quick
 
@@ -35,6 +36,9 @@ def _sigmoid(x: Floats) -> Floats:
     return 1 / (1 + np.exp(-x))
 
 
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
 def _gelu(x: Floats) -> Floats:
     return x * _sigmoid(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
 
@@ -42,7 +46,10 @@ def _gelu(x: Floats) -> Floats:
 @pytest.mark.parametrize(
     ("name", "function", "least", "ulps"),
     [
+        ("abs", np.abs, -INF, 0),
+        ("erf", lambda x: _erf(x).astype(np.float64), -INF, 3),
         ("exp", np.exp, -INF, 1),
+        ("log", np.log, 0, 2),
         ("tanh", np.tanh, -INF, 3),
         ("sigmoid", _sigmoid, -88.7, 3),
         ("silu", lambda x: x * _sigmoid(x), -88.7, 3),
@@ -73,6 +80,12 @@ def test_special_values() -> None:
     assert unary("silu", INF, 0) == [INF, 0]
     assert unary("gelu", INF, 0) == [INF, 0]
     assert unary("relu", INF, -INF, 2, -2) == [INF, 0, 2, 0]
+    assert unary("erf", INF, -INF, 0) == [1, -1, 0]
+    assert unary("log", INF, 0, -0.0, 1) == [INF, -INF, -INF, 0]
+    assert np.isnan(unary("log", -1, -INF)).all()
+    assert unary("abs", -INF, -0.0, 3) == [INF, 0, 3]
+    assert not np.signbit(unary("abs", -0.0)[0])
+    assert np.signbit(unary("erf", -0.0)[0])
     assert all(np.isnan(unary(name, NAN)[0]) for name in UNARY)
     assert not np.signbit(unary("tanh", -0.0)[0])
     assert np.signbit(unary("relu", -0.0)[0])
@@ -87,6 +100,23 @@ def test_maximum_and_minimum_tell_zeros_and_pass_nan_on() -> None:
     assert np.signbit(low[:2]).all()
     assert np.isnan([*high[2:4], *low[2:4]]).all()
     assert (high[4], low[4]) == (3, 2)
+
+
+def test_comparisons_are_0_or_1_and_false_for_nan() -> None:
+    e = ArrayElements(())
+    a = np.asarray([1, 2, 2, NAN, 1, -0.0], np.float32)
+    b = np.asarray([2, 2, 1, 1, NAN, 0.0], np.float32)
+
+    def found(name: str, *given: Any) -> list[float]:
+        return [float(value) for value in FUNCTIONS[name][1](e, *given)]
+
+    assert found("less", a, b) == [1, 0, 0, 0, 0, 0]
+    assert found("equal", a, b) == [0, 1, 0, 0, 0, 1]
+    assert found("less_equal", a, b) == [1, 1, 0, 0, 0, 1]
+    assert found("where", np.asarray([0, -0.0, 2, NAN], np.float32), a[:4], b[:4])[
+        :3
+    ] == [2, 2, 2]
+    assert np.isnan(found("where", a[3:4], a[3:4], b[3:4]))
 
 
 def test_a_fused_product_is_rounded_once() -> None:

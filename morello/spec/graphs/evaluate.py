@@ -343,6 +343,8 @@ def _bounded_mesh(
         arguments = [visit(argument) for argument in tree.arguments]
         if len(arguments) == 1:
             return _unary(tree.function, arguments[0])
+        if tree.function == "where":
+            return _chosen(*arguments)
         return _binary(tree.function, *arguments)
 
     found = visit(expression)
@@ -352,10 +354,15 @@ def _bounded_mesh(
     )
 
 
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
 _IN_F64: dict[str, Callable[[Array], Array]] = {
+    "abs": np.abs,
     "copy": np.positive,
+    "erf": lambda x: np.asarray(_ERF(x), np.float64),
     "exp": np.exp,
     "gelu": lambda x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x**3))),
+    "log": np.log,
     "neg": np.negative,
     "relu": lambda x: np.maximum(x, 0),
     "rsqrt": lambda x: 1 / np.sqrt(x),
@@ -367,7 +374,7 @@ _IN_F64: dict[str, Callable[[Array], Array]] = {
 }
 """The functions themselves, which those of f32 come near."""
 
-_EXACT = {"copy", "neg", "relu"}
+_EXACT = {"abs", "copy", "neg", "relu"}
 """Functions that round nothing."""
 
 _CANCELS = {"gelu": 2.0**-15, "tanh": 0.0, "silu": 2.0**-17}
@@ -407,7 +414,33 @@ def _binary(name: str, a: Bounded, b: Bounded) -> Bounded:
             pair = np.maximum if name == "maximum" else np.minimum
             error = np.maximum(a.error, b.error)
             return Bounded(pair(a.number, b.number), error)
+        case "less" | "less_equal" | "equal":
+            return _compared(name, a, b)
     raise KeyError(name)
+
+
+_COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "equal": np.equal,
+}
+
+
+def _compared(name: str, a: Bounded, b: Bounded) -> Bounded:
+    """1 or 0; either where the two may be as near as their errors."""
+    number = _COMPARISONS[name](a.number, b.number).astype(np.float64)
+    error = a.error + b.error
+    near = (error > 0) & (np.abs(a.number - b.number) <= error)
+    return Bounded(number, near.astype(np.float64))
+
+
+def _chosen(condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
+    """One of two; either where the condition is not known."""
+    holds = condition.number != 0
+    number = np.where(holds, a.number, b.number)
+    error = np.where(holds, a.error, b.error)
+    other = np.abs(a.number - b.number) + a.error + b.error
+    return Bounded(number, np.where(condition.error > 0, other, error))
 
 
 def _rounded(number: Array, error: Array) -> Bounded:

@@ -6,7 +6,7 @@ from typing import Any
 
 from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
-from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions import FUNCTIONS
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -79,6 +79,5 @@ def computed(
     if isinstance(expression, Constant):
         return elements.constant(Dtype.F32, expression.number)
     arguments = [computed(a, elements, read) for a in expression.arguments]
-    if len(arguments) == 1:
-        return UNARY[expression.function](elements, arguments[0])
-    return BINARY[expression.function](elements, *arguments)
+    _count, function = FUNCTIONS[expression.function]
+    return function(elements, *arguments)

@@ -34,6 +34,25 @@ def _softmax(dims: dict[str, int], options: Options) -> str:
     )
 
 
+def _log_softmax(dims: dict[str, int], options: Options) -> str:
+    return (
+        f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
+        "y[r,n]=x-(m+log(l))"
+    )
+
+
+def _softmax_state(dims: dict[str, int], options: Options) -> str:
+    return f"out m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));out l[r]=sum(p)"
+
+
+def _softmax_unscaled(dims: dict[str, int], options: Options) -> str:
+    return f"m[r]=max(x[r,n]);out p[r,n]=exp(x-maximum(m,{LOWEST!r}));out l[r]=sum(p)"
+
+
+def _softmax_complete(dims: dict[str, int], options: Options) -> str:
+    return f"i[r]=1.0/l[r];y[r,n]=exp(x[r,n]-maximum(m[r],{LOWEST!r}))*i"
+
+
 def _layer_norm(dims: dict[str, int], options: Options) -> str:
     share, eps = 1.0 / dims["n"], _eps(options)
     return (
@@ -48,7 +67,15 @@ def _rms_norm(dims: dict[str, int], options: Options) -> str:
 
 
 def _gelu_matmul(dims: dict[str, int], options: Options) -> str:
-    return "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=gelu(t+c[n])"
+    form = options.pop("gelu", "tanh")
+    if form not in ("tanh", "erf"):
+        raise SpecError(f"option gelu={form}", "write gelu=tanh or gelu=erf")
+    if form == "tanh":
+        return "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=gelu(t+c[n])"
+    return (
+        "t[m,n]=sum(a[m,k]*w[k,n]);u[m,n]=t+c[n];"
+        f"y[m,n]=u*((erf(u*{math.sqrt(0.5)!r})+1.0)*0.5)"
+    )
 
 
 def _residual_matmul(dims: dict[str, int], options: Options) -> str:
@@ -62,10 +89,21 @@ def _chain(dims: dict[str, int], options: Options) -> str:
 def _attention(dims: dict[str, int], options: Options) -> str:
     scale = 1.0 / math.sqrt(dims["d"])
     b = "b," if dims["b"] > 1 else ""
+    scores = f"{scale!r}*s"
+    causal = options.pop("causal", "false")
+    if causal not in ("true", "false"):
+        raise SpecError(f"option causal={causal}", "write causal=true or causal=false")
+    mask = ""
+    if causal == "true":
+        mask = (
+            f"z[{b}q,k]=where(less_equal(key_place[k],query_place[q]),{scores},"
+            f"{LOWEST!r});"
+        )
+        scores = "z"
     return (
-        f"s[{b}q,k]=sum(Q[{b}q,d]*K[{b}k,d]);m[{b}q]=max({scale!r}*s);"
-        f"p[{b}q,k]=exp({scale!r}*s-maximum(m,{LOWEST!r}));l[{b}q]=sum(p);o[{b}q,e]=sum(p*V[{b}k,e]);"
-        f"y[{b}q,e]=o/l"
+        f"s[{b}q,k]=sum(Q[{b}q,d]*K[{b}k,d]);{mask}m[{b}q]=max({scores});"
+        f"p[{b}q,k]=exp({scores}-maximum(m,{LOWEST!r}));l[{b}q]=sum(p);"
+        f"o[{b}q,e]=sum(p*V[{b}k,e]);y[{b}q,e]=o/l"
     )
 
 
@@ -156,6 +194,25 @@ SHORT_NAMES = {
     for name in (
         ShortName(
             "softmax", ("r", "n"), "exp(x - max) of each row over its sum.", _softmax
+        ),
+        ShortName("log_softmax", ("r", "n"), "The logarithm of softmax.", _log_softmax),
+        ShortName(
+            "softmax_max_and_sum",
+            ("r", "n"),
+            "The maximum m of each row, and the sum of exp(x - m).",
+            _softmax_state,
+        ),
+        ShortName(
+            "softmax_unscaled",
+            ("r", "n"),
+            "exp(x - m) of each row, and its sum.",
+            _softmax_unscaled,
+        ),
+        ShortName(
+            "softmax_complete",
+            ("r", "n"),
+            "exp(x - m) / l of rows whose maximum m and sum l are known.",
+            _softmax_complete,
         ),
         ShortName(
             "layer_norm",

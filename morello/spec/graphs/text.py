@@ -16,7 +16,7 @@ import re
 from functools import lru_cache
 
 from morello.errors import SpecError, shortened
-from morello.spec.functions import BINARY, UNARY
+from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import (
     MOST_DEPTH,
     Call,
@@ -194,7 +194,7 @@ class _Reader:
                 f"'{name}' is defined already, or read before",
                 "define each value once, before what reads it",
             )
-        if name in UNARY or name in BINARY or name in NEUTRAL:
+        if name in FUNCTIONS or name in NEUTRAL:
             raise self._error(
                 f"'{name}' is the name of a function", "call the value something else"
             )
@@ -384,8 +384,7 @@ class _Reader:
 
     def _call(self, name: str, arguments: list[ast.expr]) -> Expression:
         name = {"max": "maximum", "min": "minimum"}.get(name, name)
-        tables: dict[int, frozenset[str]] = {1: frozenset(UNARY), 2: frozenset(BINARY)}
-        if name not in tables.get(len(arguments), ()):
+        if name not in FUNCTIONS or FUNCTIONS[name][0] != len(arguments):
             raise self._no_call(name, len(arguments))
         return Call(name, tuple(map(self._expression, arguments)))
 
@@ -395,10 +394,12 @@ class _Reader:
                 "a reduction stands outermost in a node of its own",
                 "define a node by it, as t[m]=sum(x[m,n]), and read that",
             )
-        known = [*UNARY, *BINARY]
-        if name in known:
-            takes = 1 if name in UNARY else 2
-            return self._error(f"'{name}' takes {takes} values, not {count}")
+        if name in FUNCTIONS:
+            takes = FUNCTIONS[name][0]
+            return self._error(
+                f"'{name}' takes {takes} value{'s' * (takes > 1)}, not {count}"
+            )
+        known = [*FUNCTIONS]
         return self._error(
             f"there is no function '{name}'",
             f"use one of {', '.join(known)}{did_you_mean(name, known)}",
@@ -412,7 +413,7 @@ class _Reader:
                     f"'{name}' has no axes",
                     f"give them where it is first read, as {name}[m,n]",
                 )
-            if name in UNARY or name in BINARY or name in NEUTRAL:
+            if name in FUNCTIONS or name in NEUTRAL:
                 raise self._error(
                     f"'{name}' is the name of a function",
                     f"call it, as {name}(…), or call the value something else",
