@@ -209,6 +209,11 @@ class CompiledModel:
         return self._function.parameters
 
     @property
+    def constants(self) -> tuple[Any, ...]:
+        """The arrays of the model's constants, in the order of `parameters`."""
+        return self._held
+
+    @property
     def symbol(self) -> str:
         """The name of the function in `llvm`, `asm` and `object`."""
         return self._function.name

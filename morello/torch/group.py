@@ -1,0 +1,169 @@
+"""A group of nodes: eager until its program is found, then one call of machine code."""
+
+import concurrent.futures
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from morello.errors import MorelloError
+from morello.frontends.model import CompiledModel, from_mlir
+from morello.runtime.call_table import CallTable
+from morello.runtime.machine_call import call_code
+from morello.torch.lowering import linalg_text, lowered
+from morello.torch.options import Options
+from morello.torch.slices import Argument
+
+log = logging.getLogger("morello.torch")
+
+_worker = concurrent.futures.ThreadPoolExecutor(1, "morello-torch")
+_pending: set["concurrent.futures.Future[None]"] = set()
+_lock = threading.Lock()
+
+
+def wait(timeout: float | None = None) -> bool:
+    """Wait until every group that is being compiled is compiled or left to eager.
+
+    Args:
+        timeout: seconds; None for as long as it takes.
+
+    Returns:
+        Whether all are done.
+    """
+    with _lock:
+        pending = list(_pending)
+    return not concurrent.futures.wait(pending, timeout).not_done
+
+
+class Group:
+    """Some nodes of a graph as a function of tensors.
+
+    Args:
+        graph: the nodes as a graph of their own, which is what eager runs.
+        inputs: tensors of the shapes and strides of its arguments, without memory.
+        options: of the user.
+    """
+
+    def __init__(
+        self, graph: GraphModule, inputs: Sequence[Any], options: Options
+    ) -> None:
+        self._graph = graph
+        self._inputs = tuple(inputs)
+        self._options = options
+        self._run: Callable[..., Any] = graph.forward
+        self.is_compiled = False
+        """Whether calls run Morello's program."""
+        self.__name__ = "group"
+        """As the graph around it prints it."""
+
+    def __call__(self, *tensors: Any) -> Any:
+        """A tensor, or a tuple of them, as the nodes give it."""
+        return self._run(*tensors)
+
+    def start(self) -> None:
+        """Compile it in the background, or now if the user waits."""
+        with self._or_eager():
+            simple, arguments = lowered(self._graph, self._inputs)
+            future = _worker.submit(self._compile, simple, arguments)
+            with _lock:
+                _pending.add(future)
+            future.add_done_callback(_forget)
+            if self._options.wait:
+                future.result()
+
+    def _compile(self, simple: GraphModule, arguments: list[Argument]) -> None:
+        with self._or_eager():
+            model = from_mlir(linalg_text(simple))
+            compiled = model.compile(
+                target=self._options.target,
+                threads=self._options.threads or torch.get_num_threads(),
+                db=self._options.database,
+                time_limit=self._options.time_limit,
+            )
+            self._run = _native(compiled, arguments, _results(self._graph))
+            self.is_compiled = True
+            log.info("compiled a group of %s:\n%s", _names(self._graph), model)
+
+    @contextmanager
+    def _or_eager(self) -> Iterator[None]:
+        """Tell of what is refused; the group then stays as it is."""
+        try:
+            yield
+        except MorelloError as error:
+            log.warning("a group of %s stays eager: %s", _names(self._graph), error)
+        except Exception as error:  # noqa: BLE001 (tracing and importing raise anything)
+            log.warning(
+                "a group of %s stays eager, for PyTorch or torch-mlir says: %s",
+                _names(self._graph),
+                error,
+            )
+
+
+def _forget(future: "concurrent.futures.Future[None]") -> None:
+    with _lock:
+        _pending.discard(future)
+
+
+def _names(graph: GraphModule) -> str:
+    names = [str(n.target) for n in graph.graph.nodes if n.op == "call_function"]
+    return ", ".join(dict.fromkeys(names))
+
+
+def _results(graph: GraphModule) -> tuple[Any, bool]:
+    """The tensors that a graph returns, without memory, and whether in a tuple."""
+    (output,) = (node for node in graph.graph.nodes if node.op == "output")
+    (given,) = output.args
+    if isinstance(given, (tuple, list)):
+        return [node.meta["val"] for node in given], True
+    return [given.meta["val"]], False
+
+
+def _native(
+    compiled: CompiledModel, arguments: Sequence[Argument], results: tuple[Any, bool]
+) -> Callable[..., Any]:
+    """A function of a group's tensors that calls its program.
+
+    Args:
+        arguments: of the program.
+        results: tensors like its results, and whether they come in a tuple.
+    """
+    outputs, several = results
+    table = CallTable(
+        compiled.address,
+        compiled.parameters,
+        compiled.workspace_bytes,
+        compiled.threads,
+    )
+    code = call_code(
+        len(compiled.parameters), compiled.workspace_bytes > 0, compiled.threads > 1
+    )
+    constants = [int(array.ctypes.data) for array in compiled.constants]
+    shapes = [tuple(output.shape) for output in outputs]
+    strides = [
+        None if output.is_contiguous() else output.stride() for output in outputs
+    ]
+    places = [(argument.place, argument.offset) for argument in arguments]
+    run, empty = code.run, torch.empty
+
+    def call(*tensors: Any) -> Any:
+        # Kept until the end: a copy is freed with its last reference.
+        own = [t if t.is_contiguous() else t.contiguous() for t in tensors]
+        made = [empty(shape) for shape in shapes]
+        addresses = [own[place].data_ptr() + offset for place, offset in places]
+        addresses += constants
+        addresses += [t.data_ptr() for t in made]
+        run(table, addresses)
+        for place, wanted in enumerate(strides):
+            if wanted is not None:
+                whole = torch.empty_strided(shapes[place], wanted)
+                made[place] = whole.copy_(made[place])
+        return tuple(made) if several else made[0]
+
+    call.compiled = compiled  # type: ignore[attr-defined]
+    count = len(arguments) + len(constants) + len(outputs)
+    assert count == len(compiled.parameters)
+    return call
