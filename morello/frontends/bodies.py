@@ -87,7 +87,8 @@ Element = Number | Expression
 def constant(element: Element) -> Expression:
     """A number as an expression: the shortest that is the same in f32."""
     if isinstance(element, bool | int | float):
-        return Constant(float(str(np.float32(element))))
+        narrow = np.float32(element)
+        return Constant(float(str(narrow)))
     return element
 
 
@@ -123,6 +124,8 @@ def body_elements(
         op = inside.get(value)
         if op is None:
             found = outside(value)
+        elif op.name == "tensor.extract":
+            found = outside(op.operands[0])
         elif op.name == "linalg.index":
             found = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
         else:
@@ -221,7 +224,7 @@ def _integer(op: ir.Operation, operands: list[Element]) -> Element:
     is_truth = _is_truth(op)
     match op.name:
         case "arith.andi" | "arith.muli" if is_truth:
-            return Call("mul", (a, b))
+            return Call("minimum", (a, b))
         case "arith.ori" if is_truth:
             return Call("maximum", (a, b))
         case "arith.xori" if is_truth:

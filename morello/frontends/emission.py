@@ -7,10 +7,10 @@ memref. Values between parts are allocations; tensors in other shapes are views.
 from collections.abc import Sequence
 
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import argument_type
 from morello.dialect.target import TARGET_ATTRIBUTE
-from morello.frontends.parts import Part
-from morello.frontends.tensors import Given, Node, Tensors
+from morello.frontends.group_dims import row_major
+from morello.frontends.parts import Operand, Part
+from morello.frontends.tensors import Given, Tensors
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Spec
@@ -79,17 +79,13 @@ def given_tensors(tensors: Tensors) -> list[int]:
 def _add_part(
     tensors: Tensors, part: Part, spec: Spec, known: dict[int, ir.Value]
 ) -> None:
-    for output in part.outputs:
-        if output not in known:
-            node = tensors.all[output]
-            assert isinstance(node, Node)
-            memref = dialect("memref")
-            kind = _memref(node.shape, node.dtype)
-            known[output] = memref.AllocOp(kind, [], []).result
-    operands = [
-        _seen_as(known[tensor], argument_type(spec, place))
-        for place, tensor in enumerate((*part.inputs, *part.outputs))
-    ]
+    operands = []
+    for operand in part.operands:
+        if operand.tensor not in known:
+            shape = tensors.all[operand.tensor].shape
+            kind = _memref(shape, tensors.dtype(operand.tensor))
+            known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
+        operands.append(_seen_as(known[operand.tensor], operand))
     build_spec_op(spec, operands)
 
 
@@ -97,16 +93,21 @@ def _memref(shape: Sequence[int], dtype: Dtype) -> ir.MemRefType:
     return ir.MemRefType.get(list(shape), ir.Type.parse(dtype.mlir))
 
 
-def _seen_as(value: ir.Value, wanted: ir.MemRefType) -> ir.Value:
-    """A row-major memref in another shape."""
-    if value.type == wanted:
-        return value
+def _seen_as(value: ir.Value, operand: Operand) -> ir.Value:
+    """The part of a row-major memref that an operand is, in its shape."""
+    held = ir.MemRefType(value.type)
+    shape, strides = list(operand.shape), list(operand.strides)
+    if operand.is_gapless:
+        strides = row_major(shape)
+    if operand.is_gapless and not operand.offset:
+        wanted = ir.MemRefType.get(shape, held.element_type)
+        if held == wanted:
+            return value
+    else:
+        layout = ir.StridedLayoutAttr.get(operand.offset, strides)
+        wanted = ir.MemRefType.get(shape, held.element_type, layout)
     memref = dialect("memref")
-    shape = list(wanted.shape)
-    strides = [1] * len(shape)
-    for place in reversed(range(len(shape) - 1)):
-        strides[place] = strides[place + 1] * shape[place + 1]
     found: ir.Value = memref.ReinterpretCastOp(
-        wanted, value, [], [], [], [0], shape, strides
+        wanted, value, [], [], [], [operand.offset], shape, strides
     ).result
     return found

@@ -7,8 +7,7 @@ an outer and an inner one. In the end neighbours that are never apart become one
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from morello.spec.operand import Axis, Window
 
@@ -51,50 +50,66 @@ class Dims:
         Raises:
             UnfitError: they do not divide each other.
         """
-        a = [leaf for dim in left for leaf in self.leaves(dim)]
-        b = [leaf for dim in right for leaf in self.leaves(dim)]
+        a, b = self._again(left), self._again(right)
         while a and b:
             one, other = a.pop(), b.pop()
             if one == other:
                 continue
-            small, large = sorted((one, other), key=lambda d: self.sizes[d])
-            if self.sizes[large] % self.sizes[small]:
-                raise UnfitError
-            if self.sizes[large] == self.sizes[small]:
+            if self.sizes[one] < self.sizes[other]:
+                b.append(self._split(other, one))
+            elif self.sizes[one] > self.sizes[other]:
+                a.append(self._split(one, other))
+            else:
                 self._same[other] = one
-                a, b = self._again(a), self._again(b)
-                continue
-            outer, inner = (
-                self.new(self.sizes[large] // self.sizes[small]),
-                self.new(self.sizes[small]),
-            )
-            self._parts[large] = outer, inner
-            self._same[inner] = small
-            rest = a if one == large else b
-            rest.append(outer)
             a, b = self._again(a), self._again(b)
         if a or b:
             raise UnfitError
 
-    def _again(self, dims: list[int]) -> list[int]:
+    def _split(self, large: int, inner: int) -> int:
+        """Split a dimension, whose inner part is another one; the outer part.
+
+        Raises:
+            UnfitError: the other does not divide it.
+        """
+        if self.sizes[large] % self.sizes[inner]:
+            raise UnfitError
+        outer = self.new(self.sizes[large] // self.sizes[inner])
+        self._parts[large] = outer, inner
+        return outer
+
+    def _again(self, dims: Sequence[int]) -> list[int]:
         return [leaf for dim in dims for leaf in self.leaves(dim)]
 
-    def axes(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
-        """Axes by what their dimensions consist of; those of one element are left out.
+    def placed(
+        self, axes: Sequence[Axis], strides: Sequence[int]
+    ) -> tuple[list[Axis], list[int]]:
+        """Axes by what their dimensions consist of, and the stride of each.
+
+        Axes of one element are left out.
 
         Raises:
             UnfitError: a dimension is in two of them.
         """
         found: list[Axis] = []
-        for axis in axes:
-            if isinstance(axis, int):
-                found += self.leaves(axis)
-            elif axis.terms or axis.before or axis.after:
-                found.append(self._window(axis))
+        steps: list[int] = []
+        for axis, stride in zip(axes, strides, strict=True):
+            if not isinstance(axis, int):
+                if axis.terms or axis.before or axis.after:
+                    found.append(self._window(axis))
+                    steps.append(stride)
+                continue
+            for leaf in self.leaves(axis):
+                found.append(leaf)
+                steps.append(stride)
+            place = len(found) - 1
+            for leaf in reversed(self.leaves(axis)):
+                steps[place] = stride
+                stride *= self.sizes[leaf]
+                place -= 1
         dims = [d for axis in found for d in dims_of(axis)]
         if len(set(dims)) < len(dims):
             raise UnfitError
-        return tuple(found)
+        return found, steps
 
     def _window(self, window: Window) -> Window:
         terms: list[tuple[int, int]] = []
@@ -110,57 +125,75 @@ def dims_of(axis: Axis) -> tuple[int, ...]:
     return (axis,) if isinstance(axis, int) else tuple(d for d, _ in axis.terms)
 
 
-def merged(
-    every: list[tuple[Axis, ...]], reduced: list[frozenset[int]], sizes: dict[int, int]
-) -> dict[int, int]:
-    """Neighbours that are never apart, as one.
+@dataclasses.dataclass
+class Placed:
+    """A value of a group: its axes, and the strides of those that are in memory."""
+
+    axes: list[Axis]
+    strides: list[int]
+
+
+def merge(values: list[Placed], reduced: list[set[int]], sizes: dict[int, int]) -> None:
+    """Make neighbours that are never apart one, in place.
 
     Args:
-        every: the axes of all values.
+        values: all of a group.
         reduced: the dimensions that each node reduces.
         sizes: of the dimensions; that of the outer one of a pair becomes that of both.
-
-    Returns:
-        For each dimension that vanishes the one that it is a part of.
     """
-    gone: dict[int, int] = {}
-    found = True
-    while found:
-        found = False
-        pairs = {
-            (a, b)
-            for axes in every
-            for a, b in itertools.pairwise(axes)
-            if isinstance(a, int) and isinstance(b, int)
-        }
-        for outer, inner in sorted(pairs):
-            if not _inseparable(outer, inner, every, reduced):
-                continue
-            sizes[outer] *= sizes[inner]
-            gone[inner] = outer
-            every[:] = [tuple(x for x in axes if x != inner) for axes in every]
-            reduced[:] = [dims - {inner} for dims in reduced]
-            found = True
-            break
-    return gone
+    while True:
+        pair = next(
+            (p for p in _neighbours(values) if _is_one(p, values, reduced, sizes)),
+            None,
+        )
+        if pair is None:
+            return
+        outer, inner = pair
+        sizes[outer] *= sizes[inner]
+        for value in values:
+            if inner in value.axes:
+                place = value.axes.index(inner)
+                value.strides[place - 1] = value.strides[place]
+                del value.axes[place], value.strides[place]
+        for dims in reduced:
+            dims.discard(inner)
 
 
-def _inseparable(
-    outer: int,
-    inner: int,
-    every: list[tuple[Axis, ...]],
-    reduced: list[frozenset[int]],
+def _neighbours(values: list[Placed]) -> list[tuple[int, int]]:
+    found = {
+        (a, b)
+        for value in values
+        for a, b in itertools.pairwise(value.axes)
+        if isinstance(a, int) and isinstance(b, int)
+    }
+    return sorted(found)
+
+
+def _is_one(
+    pair: tuple[int, int],
+    values: list[Placed],
+    reduced: list[set[int]],
+    sizes: dict[int, int],
 ) -> bool:
-    for axes in every:
-        has = [d for axis in axes for d in dims_of(axis) if d in (outer, inner)]
+    outer, inner = pair
+    for value in values:
+        has = [d for axis in value.axes for d in dims_of(axis) if d in pair]
         if not has:
             continue
-        places = [i for i, axis in enumerate(axes) if axis in (outer, inner)]
-        if len(places) != 2 or axes[places[0]] != outer or places[1] != places[0] + 1:
+        places = [i for i, axis in enumerate(value.axes) if axis in pair]
+        if len(places) != 2 or value.axes[places[0]] != outer:
+            return False
+        if places[1] != places[0] + 1:
+            return False
+        first, second = (value.strides[place] for place in places)
+        if first != second * sizes[inner]:
             return False
     return all((outer in dims) == (inner in dims) for dims in reduced)
 
 
-def size_of(shape: Sequence[int]) -> int:
-    """The elements of a shape."""
-    return math.prod(shape)
+def row_major(shape: Sequence[int]) -> list[int]:
+    """The stride of each axis of an array without gaps."""
+    found = [1] * len(shape)
+    for place in reversed(range(len(shape) - 1)):
+        found[place] = found[place + 1] * shape[place + 1]
+    return found

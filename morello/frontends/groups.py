@@ -9,8 +9,8 @@ between them is stored.
 import dataclasses
 
 from morello.frontends.group_dims import UnfitError
-from morello.frontends.parts import Part, part_of_nodes
-from morello.frontends.tensors import Node, Tensors
+from morello.frontends.parts import Part, fill_part, part_of_nodes
+from morello.frontends.tensors import Joined, Node, Tensors
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
 
@@ -50,17 +50,28 @@ class _Grouping:
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
         self.nodes = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Node)}
-        self.reads = {
-            i: [r for a in node.reads if (r := tensors.root(a.tensor)) in self.nodes]
-            for i, node in self.nodes.items()
-        }
-        self.results = {tensors.root(r) for r in tensors.results}
+        self.reads = {i: self._read(node) for i, node in self.nodes.items()}
+        self.results = {w for r in tensors.results for w in tensors.writers(r)}
         self._drop_unread()
         self.readers: dict[int, set[int]] = {i: set() for i in self.nodes}
         for i, read in self.reads.items():
             for r in read:
                 self.readers[r].add(i)
         self.group = {i: _Group({i}) for i in self.nodes}
+
+    def _read(self, node: Node) -> list[int]:
+        """The nodes that a node waits for."""
+        found = [w for a in node.reads for w in self.tensors.writers(a.tensor)]
+        return list(dict.fromkeys([*found, *node.after]))
+
+    def _joins(self, nodes: frozenset[int]) -> bool:
+        """Whether one of some nodes reads a joined tensor that another writes, or two
+        write one."""
+        written = [
+            into.tensor for i in nodes if (into := self.nodes[i].into) is not None
+        ]
+        read = {self.tensors.root(a.tensor) for i in nodes for a in self.nodes[i].reads}
+        return bool(read & {*written}) or len(set(written)) < len(written)
 
     def _drop_unread(self) -> None:
         needed = set(self.results)
@@ -78,7 +89,18 @@ class _Grouping:
                 self._try_join(read, i)
         distinct = {id(g): g for g in self.group.values()}
         order = self._ordered([g.nodes for g in distinct.values()])
-        return tuple(self._part(frozenset(nodes)) for nodes in order)
+        found: list[Part] = []
+        filled: set[int] = set()
+        for nodes in order:
+            for i in sorted(nodes):
+                into = self.nodes[i].into
+                if into is not None and into.tensor not in filled:
+                    filled.add(into.tensor)
+                    joined = self.tensors.all[into.tensor]
+                    if isinstance(joined, Joined) and joined.fill:
+                        found.append(fill_part(self.tensors, into.tensor))
+            found.append(self._part(frozenset(nodes)))
+        return tuple(found)
 
     def _try_join(self, producer: int, consumer: int) -> None:
         first, second = self.group[producer], self.group[consumer]
@@ -93,6 +115,8 @@ class _Grouping:
 
     def _fits(self, nodes: frozenset[int]) -> bool:
         if self._is_cyclic(nodes) or len(self._outputs(nodes)) > MOST_OUTPUTS:
+            return False
+        if self._joins(nodes):
             return False
         if not self._is_known(nodes):
             return False

@@ -4,61 +4,44 @@
 depends on it is left out, so that one try finds all of them.
 """
 
-import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from morello.frontends import bodies
-from morello.frontends.bodies import Element, body_elements, constant, is_number
-from morello.frontends.reading import dynamic
+from morello.frontends.bodies import Element, is_number
+from morello.frontends.generic import GenericOp
 from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
-from morello.frontends.simplify import simplified
 from morello.frontends.tensors import (
     ONE,
     Access,
     Given,
+    Joined,
     Node,
     Tensors,
     View,
+    Within,
+    own_axes,
     substituted,
-    window_of,
 )
+from morello.frontends.types import (
+    array_type,
+    constant_array,
+    dtype_of,
+    refuse_dynamic,
+    shape_of,
+)
+from morello.frontends.values import Known, MissingError, Read, Same, renamed
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.operand import Axis, Window
 
-_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
-_NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
-_MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}
-
-_OUT = -1
-"""The reference to what a reduction holds so far."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Read:
-    """A tensor of the program: another one through axes."""
-
-    tensor: int
-    axes: tuple[Axis, ...]
-    shape: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Same:
-    """A tensor of one number, or one whose elements nobody has written."""
-
-    number: bodies.Number
-    shape: tuple[int, ...]
-
-
-_Known = _Read | _Same | None
-"""What a value is; None where it was refused."""
+_FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}
+"""What `Fill` writes, and its name for it."""
 
 
 def imported(function: ir.Operation, source: str) -> Tensors:
@@ -71,655 +54,456 @@ def imported(function: ir.Operation, source: str) -> Tensors:
     Raises:
         ModelError: ops that have no place in a graph, all of them.
     """
-    return _Importer(function, source).run()
+    return Importer(function, source).run()
 
 
-class _Importer:
+class Importer:
+    """Walks a function; `known` has what each of its values is."""
+
     def __init__(self, function: ir.Operation, source: str) -> None:
         self.function = function
         self.source = source
         name = ir.StringAttr(function.attributes["sym_name"]).value
         self.tensors = Tensors(name)
-        self.known: dict[ir.Value, _Known] = {}
+        self.known: dict[ir.Value, Known] = {}
         self.refusals: list[Refusal] = []
+        self._steps: dict[str, Callable[[ir.Operation], None]] = {
+            "arith.constant": self._constant,
+            "func.return": self._return,
+            "linalg.generic": lambda op: GenericOp(self, op).run(),
+            "tensor.cast": self._cast,
+            "tensor.collapse_shape": self._view,
+            "tensor.concat": self._concat,
+            "tensor.empty": self._empty,
+            "tensor.expand_shape": self._view,
+            "tensor.extract": self._extract,
+            "tensor.extract_slice": self._slice,
+            "tensor.from_elements": self._from_elements,
+            "tensor.insert_slice": self._insert,
+            "tensor.pad": self._pad,
+            "tensor.reshape": self._view,
+        }
 
     def run(self) -> Tensors:
+        """The tensors; see `imported`."""
         block = self.function.regions[0].blocks[0]
         for argument in block.arguments:
-            self._guarded(self.function, lambda a=argument: self._argument(a))
+            self._argument(argument)
         for op in block.operations:
-            self._guarded(op.operation, lambda o=op.operation: self._op(o))
+            self._guarded(op.operation)
         if self.refusals:
             raise ModelError(tuple(self.refusals))
         return self.tensors
 
-    def _guarded(self, op: ir.Operation, step: Any) -> None:
-        """Do a step; note what it refuses, unless an operand was refused before."""
-        try:
-            step()
-        except _MissingError:
-            self._lose(op)
-        except OpError as error:
-            place = place_of(error.location or op.location, self.source)
-            self.refusals.append(Refusal(op.name, place, error.reason, error.remedy))
-            self._lose(op)
-
-    def _lose(self, op: ir.Operation) -> None:
-        if op.name != "func.func":
-            self.known |= dict.fromkeys(op.results)
-
-    def _place(self, op: ir.Operation) -> str:
+    def place(self, op: ir.Operation) -> str:
+        """Where the program has an op."""
         return place_of(op.location, self.source)
 
+    def _guarded(self, op: ir.Operation) -> None:
+        """Read an op, or note why not, unless an operand was refused before."""
+        try:
+            self._steps.get(op.name, self._scalar)(op)
+        except MissingError:
+            self.known |= dict.fromkeys(op.results)
+        except OpError as error:
+            self._refuse(op, error)
+            self.known |= dict.fromkeys(op.results)
+
+    def _refuse(self, op: ir.Operation, error: OpError) -> None:
+        place = place_of(error.location or op.location, self.source)
+        self.refusals.append(Refusal(op.name, place, error.reason, error.remedy))
+
     def _argument(self, argument: ir.BlockArgument) -> None:
-        self.known[argument] = None
         number = argument.arg_number
         name = f"arg{number}"
         self.tensors.names.append(name)
-        shape, dtype = _type(argument.type, name)
-        given = Given(name, shape, dtype, number)
-        self._define(argument, self.tensors.add(given), shape)
+        try:
+            shape, dtype = array_type(argument.type, name)
+        except OpError as error:
+            self.known[argument] = None
+            if next(iter(argument.uses), None) is not None or number == 0:
+                self._refuse(self.function, error)
+            return
+        self.define(argument, self.tensors.add(Given(name, shape, dtype, number)))
 
-    def _define(self, value: ir.Value, tensor: int, shape: tuple[int, ...]) -> None:
-        axes = tuple(i if n > 1 else ONE for i, n in enumerate(shape))
-        self.known[value] = _Read(tensor, axes, shape)
+    def define(self, value: ir.Value, tensor: int) -> None:
+        """A value is a tensor as it is."""
+        shape = self.tensors.all[tensor].shape
+        self.known[value] = Read(tensor, own_axes(shape), shape)
 
-    def _get(self, value: ir.Value) -> _Read | _Same:
+    def get(self, value: ir.Value) -> Read | Same:
+        """What a value is.
+
+        Raises:
+            MissingError: it was refused.
+        """
         found = self.known.get(value)
         if found is None:
-            raise _MissingError
+            raise MissingError
         return found
 
-    def _op(self, op: ir.Operation) -> None:
-        match op.name:
-            case "arith.constant":
-                self._constant(op)
-            case "tensor.empty":
-                self.known[op.results[0]] = _Same(0, _shape(op.results[0]))
-            case "linalg.generic":
-                self._generic(op)
-            case "tensor.collapse_shape" | "tensor.expand_shape" | "tensor.reshape":
-                self._view(op)
-            case "tensor.cast":
-                self.known[op.results[0]] = self._get(op.operands[0])
-            case "tensor.pad":
-                self._pad(op)
-            case "tensor.extract":
-                self._extract(op)
-            case "tensor.from_elements":
-                self._from_elements(op)
-            case "func.return":
-                self._return(op)
-            case _:
-                self._scalar(op)
+    def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
+        """A constant of f32, each array once."""
+        for i, tensor in enumerate(self.tensors.all):
+            if isinstance(tensor, Given) and tensor.name == name:
+                return i
+        return self.tensors.add(Given(name, array.shape, Dtype.F32, -1, array))
 
     def _scalar(self, op: ir.Operation) -> None:
         """An op on numbers outside of any body."""
-        refused = next(
-            (r for v in (*op.operands, *op.results) if (r := dynamic(v.type))), None
-        )
-        if refused is not None:
-            raise refused
+        refuse_dynamic(op)
         if op.name.startswith(("arith.", "math.")) and len(op.results) == 1:
-            operands = [self._number(value) for value in op.operands]
-            found = bodies.computed_element(op, operands)
-            if is_number(found):
-                self.known[op.results[0]] = _Same(found, ())  # type: ignore[arg-type]
+            operands: list[Element] = []
+            for value in op.operands:
+                found = self.get(value)
+                if isinstance(found, Read):
+                    raise OpError(
+                        "it computes a scalar that is known only when the model runs",
+                        "compute it with tensors, or outside of the program",
+                    )
+                operands.append(found.number)
+            element = bodies.computed_element(op, operands)
+            if is_number(element):
+                self.known[op.results[0]] = Same(element, ())  # type: ignore[arg-type]
                 return
         raise OpError(*_why(op))
-
-    def _number(self, value: ir.Value) -> Element:
-        found = self._get(value)
-        if isinstance(found, _Read):
-            raise OpError(
-                "its operand is known only when the program runs, and it is no "
-                "function of elements",
-                "compute it outside of the program",
-            )
-        return found.number
 
     def _constant(self, op: ir.Operation) -> None:
         value = op.attributes["value"].maybe_downcast()
         result = op.results[0]
+        shape = shape_of(result)
         if not isinstance(result.type.maybe_downcast(), ir.RankedTensorType):
-            self.known[result] = _Same(bodies.number_of(value), ())
-            return
-        shape = _shape(result)
-        if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+            self.known[result] = Same(bodies.number_of(value), ())
+        elif isinstance(value, ir.DenseElementsAttr) and value.is_splat:
             number = bodies.number_of(value.get_splat_value())
-            self.known[result] = _Same(number, shape)
-            return
-        if isinstance(value, ir.DenseIntElementsAttr):
-            shape, dtype = _shape(result), Dtype.F32
-        else:
-            shape, dtype = _type(result.type, "the constant")
-        name = f"constant{sum(isinstance(t, Given) for t in self.tensors.all)}"
-        array = _array(value, shape, dtype)
-        given = Given(name, shape, dtype, -1, array)
-        self._define(result, self.tensors.add(given), shape)
+            self.known[result] = Same(number, shape)
+        elif next(iter(result.uses), None) is not None:
+            array = constant_array(value, result.type)
+            count = sum(isinstance(t, Given) for t in self.tensors.all)
+            dtype = dtype_of(result.type)
+            given = Given(f"constant{count}", shape, dtype, -1, array)
+            self.define(result, self.tensors.add(given))
+
+    def _empty(self, op: ir.Operation) -> None:
+        self.known[op.results[0]] = Same(0, shape_of(op.results[0]))
+
+    def _cast(self, op: ir.Operation) -> None:
+        refuse_dynamic(op)
+        self.known[op.results[0]] = self.get(op.operands[0])
 
     def _view(self, op: ir.Operation) -> None:
-        source = self._get(op.operands[0])
+        source = self.get(op.operands[0])
         result = op.results[0]
-        shape = _shape(result)
-        if isinstance(source, _Same):
-            self.known[result] = _Same(source.number, shape)
+        shape = shape_of(result)
+        if isinstance(source, Same):
+            self.known[result] = Same(source.number, shape)
             return
-        wide = [n for n in shape if n > 1]
-        if wide == [n for n in source.shape if n > 1]:
-            # Axes of one element come and go: the same access with other names.
-            places = iter(i for i, n in enumerate(shape) if n > 1)
-            rename = {i: next(places) for i, n in enumerate(source.shape) if n > 1}
-            axes = tuple(_renamed(axis, rename) for axis in source.axes)
-            self.known[result] = _Read(source.tensor, axes, shape)
+        inner = _regrouped(source, shape)
+        if inner is not None:
+            axes = tuple(renamed(axis, inner) for axis in source.axes)
+            self.known[result] = Read(source.tensor, axes, shape)
             return
-        whole = self._materialized(source, self._place(op))
-        view = self.tensors.add(View(whole, shape))
-        self._define(result, view, shape)
+        whole = self.materialized(source, self.place(op))
+        self.define(result, self.tensors.add(View(whole, shape)))
 
-    def _materialized(self, read: _Read, place: str) -> int:
+    def materialized(self, read: Read, place: str) -> int:
         """The tensor whose elements, in order, are those of a read."""
-        own = tuple(i if n > 1 else ONE for i, n in enumerate(read.shape))
-        if read.axes == own and self._shape_of(read.tensor) == read.shape:
+        own = self.tensors.all[read.tensor].shape
+        if read.axes == own_axes(read.shape) and own == read.shape:
             return read.tensor
-        if _plain(read.axes, read.shape) and math.prod(read.shape) == math.prod(
-            self._shape_of(read.tensor)
-        ):
+        if _is_plain(read) and math.prod(read.shape) == math.prod(own):
             return self.tensors.add(View(read.tensor, read.shape))
-        node = Node(
+        return self.tensors.add(self._copy(read, place))
+
+    def _copy(self, read: Read, place: str) -> Node:
+        """A node that is another tensor as it is read."""
+        reads = [Access(read.tensor, read.axes)]
+        expression: Expression = Call("copy", (Reference(0),))
+        for axis in sorted(_unread(read)):
+            # A map has no dimension that nothing has which it reads.
+            extent = read.shape[axis]
+            zeros = self.constant(f"zeros{extent}", np.zeros(extent, np.float32))
+            reads.append(Access(zeros, (axis,)))
+            expression = Call("add", (expression, Reference(len(reads) - 1)))
+        dtype = self.tensors.dtype(read.tensor)
+        return Node(
             read.shape,
-            own,
+            own_axes(read.shape),
             MAP,
-            Call("copy", (Reference(0),)),
-            (Access(read.tensor, read.axes),),
-            self.tensors.dtype(read.tensor),
+            expression,
+            tuple(reads),
+            dtype,
             place,
         )
-        return self.tensors.add(node)
 
-    def _shape_of(self, tensor: int) -> tuple[int, ...]:
-        return self.tensors.all[tensor].shape
+    def through(
+        self, source: Read, inner: tuple[Axis, ...], shape: tuple[int, ...], place: str
+    ) -> Read:
+        """A tensor that is read by other axes, over dimensions of a shape."""
+        own = self.tensors.all[source.tensor].shape
+        axes = substituted(source.axes, inner, shape, own)
+        if axes is None:
+            copied = self.tensors.add(self._copy(source, place))
+            return Read(copied, inner, shape)
+        return Read(source.tensor, axes, shape)
 
     def _pad(self, op: ir.Operation) -> None:
-        source = self._get(op.operands[0])
+        source = self.get(op.operands[0])
         result = op.results[0]
-        shape = _shape(result)
+        shape = shape_of(result)
         low = list(ir.DenseI64ArrayAttr(op.attributes["static_low"]))
         block = op.regions[0].blocks[0]
         last = block.operations[len(block.operations) - 1].operation
         value = self.known.get(last.operands[0])
-        if not isinstance(value, _Same):
+        if not isinstance(value, Same):
             raise OpError("it pads with what is no number", "pad with a constant")
-        if isinstance(source, _Same):
-            raise OpError("it pads a constant", "write the padded constant")
+        if isinstance(source, Same) or any(n < 0 for n in low):
+            raise OpError("it pads a constant, or cuts off", "write the result itself")
         if float(value.number) != 0:
-            raise OpError(
-                f"it pads with {value.number}, and a graph pads with 0",
-                "pad with 0, or outside of the program",
-            )
+            self._join(op, [(source, tuple(low))], float(value.number))
+            return
         moved = tuple(
-            Window(((i, 1),), before, n - before - own) if n > 1 else ONE
+            Window(((i, 1),) if n > 1 else (), before, n - before - own)
+            if n > 1
+            else ONE
             for i, (before, n, own) in enumerate(
                 zip(low, shape, source.shape, strict=True)
             )
         )
-        self._through(op, source, moved, shape)
+        self.known[result] = self.through(source, moved, shape, self.place(op))
 
-    def _through(
+    def _slice(self, op: ir.Operation) -> None:
+        source = self.get(op.operands[0])
+        result = op.results[0]
+        shape = shape_of(result)
+        if isinstance(source, Same):
+            self.known[result] = Same(source.number, shape)
+            return
+        starts, sizes, steps = _static(op)
+        inner: list[Axis] = []
+        rest = [i for i, extent in enumerate(shape)]
+        for start, size, step, own in zip(
+            starts, sizes, steps, source.shape, strict=True
+        ):
+            place = _next_of(rest, shape, size)
+            if size == own and step == 1:
+                inner.append(place if size > 1 else ONE)
+                continue
+            reach = 1 + step * (size - 1)
+            terms = ((place, step),) if size > 1 else ()
+            inner.append(Window(terms, -start, reach + start - own))
+        self.known[result] = self.through(source, tuple(inner), shape, self.place(op))
+
+    def _concat(self, op: ir.Operation) -> None:
+        axis = int(ir.IntegerAttr(op.attributes["dim"]).value)
+        pieces, start = [], 0
+        rank = len(shape_of(op.results[0]))
+        for value in op.operands:
+            source = self.get(value)
+            pieces.append(
+                (source, tuple(start if i == axis else 0 for i in range(rank)))
+            )
+            start += source.shape[axis]
+        self._join(op, pieces, None)
+
+    def _insert(self, op: ir.Operation) -> None:
+        source, around = self.get(op.operands[0]), self.get(op.operands[1])
+        starts, sizes, steps = _static(op)
+        source = self._with_shape(source, sizes, self.place(op))
+        if isinstance(around, Same):
+            fill = float(around.number)
+            self._join(op, [(source, starts)], fill, steps)
+            return
+        zero = (0,) * len(starts)
+        self._join(op, [(around, zero), (source, starts)], None, steps)
+
+    def _with_shape(
+        self, source: Read | Same, shape: tuple[int, ...], place: str
+    ) -> Read | Same:
+        if source.shape == shape:
+            return source
+        if isinstance(source, Same):
+            return Same(source.number, shape)
+        view = self.tensors.add(View(self.materialized(source, place), shape))
+        return Read(view, own_axes(shape), shape)
+
+    def _join(
         self,
         op: ir.Operation,
-        source: _Read,
-        inner: tuple[Axis, ...],
-        shape: tuple[int, ...],
+        pieces: list[tuple[Read | Same, tuple[int, ...]]],
+        fill: float | None,
+        steps: tuple[int, ...] = (),
     ) -> None:
-        """A result that is an access of another tensor."""
-        own = self._shape_of(source.tensor)
-        axes = substituted(source.axes, inner, shape, own)
-        if axes is None:
+        """A tensor of pieces, each at its place; the last one with steps.
+
+        Raises:
+            OpError: no Spec writes it so.
+        """
+        result = op.results[0]
+        shape, dtype = shape_of(result), dtype_of(result.type)
+        if fill is not None and fill not in _FILLS:
             raise OpError(
-                "it reads from within a tensor on", "take the part outside of it"
+                f"it pads with {fill}, and a Fill writes 0, -inf or inf",
+                "pad with one of them, or outside of the program",
             )
-        self.known[op.results[0]] = _Read(source.tensor, axes, shape)
+        if steps and steps[-1] != 1:
+            raise OpError(
+                "it writes with gaps between neighbours", "write them side by side"
+            )
+        name = "" if fill is None else _FILLS[fill]
+        joined = self.tensors.add(Joined(shape, dtype, name))
+        made: list[int] = []
+        for number, (source, starts) in enumerate(pieces):
+            if isinstance(source, Same):
+                source = self._spread(source)
+            last = number == len(pieces) - 1
+            own = steps if steps and last else (1,) * len(shape)
+            node = self._copy(source, self.place(op))
+            within = Within(joined, shape, starts, own)
+            before = (
+                tuple(made) if len(pieces) == 2 and op.name.endswith("slice") else ()
+            )
+            node = Node(
+                node.extents,
+                node.axes,
+                MAP,
+                node.expression,
+                node.reads,
+                dtype,
+                node.place,
+                within,
+                before,
+            )
+            made.append(self.tensors.add(node))
+        self.tensors.all[joined] = Joined(shape, dtype, name, tuple(made))
+        self.define(result, joined)
+
+    def _spread(self, same: Same) -> Read:
+        """A tensor of one number, as one that is read."""
+        number = float(same.number)
+        given = self.constant(f"number{number}", np.full((1,), number, np.float32))
+        return Read(given, (ONE,), same.shape)
 
     def _extract(self, op: ir.Operation) -> None:
-        source = self._get(op.operands[0])
-        if isinstance(source, _Same):
-            self.known[op.results[0]] = _Same(source.number, ())
-        elif all(n == 1 for n in source.shape):
-            self.known[op.results[0]] = _Read(source.tensor, source.axes, ())
+        source = self.get(op.operands[0])
+        if isinstance(source, Same):
+            self.known[op.results[0]] = Same(source.number, ())
+        elif all(extent == 1 for extent in source.shape):
+            self.known[op.results[0]] = Read(source.tensor, source.axes, ())
         else:
-            raise OpError(
-                "elements are read at places that are data",
-                "compute it outside of the program",
-            )
+            raise OpError(*_DATA_PLACES)
 
     def _from_elements(self, op: ir.Operation) -> None:
         result = op.results[0]
         if len(op.operands) != 1:
             raise OpError("it makes a tensor of scalars", "give it as an argument")
-        source = self._get(op.operands[0])
-        self.known[result] = dataclasses.replace(source, shape=_shape(result))
-
-    def _generic(self, op: ir.Operation) -> None:
-        _GenericOp(self, op).run()
+        source = self.get(op.operands[0])
+        if isinstance(source, Same):
+            self.known[result] = Same(source.number, shape_of(result))
+        else:
+            self.known[result] = Read(source.tensor, source.axes, shape_of(result))
 
     def _return(self, op: ir.Operation) -> None:
-        for value in op.operands:
-            shape, dtype = _type(value.type, "a result")
-            found = self._get(value)
-            place = self._place(op)
-            if isinstance(found, _Same):
-                axes = tuple(i if n > 1 else ONE for i, n in enumerate(shape))
-                number = Constant(float(found.number))
-                node = Node(shape, axes, MAP, number, (), dtype, place)
-                self.tensors.results.append(self.tensors.add(node))
-                continue
-            tensor = self._materialized(found, place)
-            taken = {self.tensors.root(t) for t in self.tensors.results}
+        for number, value in enumerate(op.operands):
+            shape, dtype = array_type(value.type, f"result {number}")
+            found = self.get(value)
+            if isinstance(found, Same):
+                found = self._spread(found)
+            tensor = self.materialized(found, self.place(op))
             root = self.tensors.root(tensor)
-            given = not isinstance(self.tensors.all[root], Node)
-            if given or root in taken:
-                own = tuple(i if n > 1 else ONE for i, n in enumerate(shape))
-                copied = Call("copy", (Reference(0),))
-                access = (Access(tensor, own),)
-                node = Node(shape, own, MAP, copied, access, dtype, place)
+            taken = {self.tensors.root(t) for t in self.tensors.results}
+            is_given = isinstance(self.tensors.all[root], Given)
+            if is_given or root in taken or self.tensors.dtype(root) is not dtype:
+                copied = self._copy(
+                    Read(tensor, own_axes(shape), shape), self.place(op)
+                )
+                node = Node(
+                    copied.extents,
+                    copied.axes,
+                    MAP,
+                    copied.expression,
+                    copied.reads,
+                    dtype,
+                    copied.place,
+                )
                 tensor = self.tensors.add(node)
             self.tensors.results.append(tensor)
 
 
-class _MissingError(Exception):
-    """An operand was refused before."""
-
-
-class _GenericOp:
-    """One `linalg.generic`, as nodes."""
-
-    def __init__(self, importer: _Importer, op: ir.Operation) -> None:
-        self.importer = importer
-        self.op = op
-        self.tensors = importer.tensors
-        self.maps = [
-            ir.AffineMapAttr(attribute).value
-            for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])
-        ]
-        self.count = len(op.operands) - len(op.results)
-        self.extents = self._extents()
-        self.reads: list[Access] = []
-        self.place = importer._place(op)
-
-    def run(self) -> None:
-        refused = next(
-            (
-                r
-                for v in (*self.op.operands, *self.op.results)
-                if (r := dynamic(v.type))
-            ),
-            None,
-        )
-        if refused is not None:
-            raise refused
-        block = self.op.regions[0].blocks[0]
-        arguments = [self._argument(i) for i in range(self.count)]
-        outs: list[Element] = [Reference(_OUT - i) for i in range(len(self.op.results))]
-        if self._is_move(block):
-            self._move()
-            return
-        wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
-        found = body_elements(
-            block, arguments + outs, self._outside, self._place_along, wanted
-        )
-        for i, element in zip(wanted, found, strict=True):
-            self._result(i, element)
-
-    def _extents(self) -> tuple[int, ...]:
-        found: dict[int, int] = {}
-        for operand, index_map in zip(self.op.operands, self.maps, strict=True):
-            if not isinstance(operand.type.maybe_downcast(), ir.RankedTensorType):
-                continue
-            for extent, expr in zip(_shape(operand), index_map.results, strict=True):
-                expr = expr.maybe_downcast()
-                if isinstance(expr, ir.AffineDimExpr):
-                    found[expr.position] = extent
-        count = self.maps[0].n_dims
-        if any(d not in found for d in range(count)):
-            raise OpError(
-                "the size of a dimension is the size of no tensor",
-                "write it as a generic whose operands have every dimension",
-            )
-        return tuple(found[d] for d in range(count))
-
-    def _outside(self, value: ir.Value) -> Element:
-        return self._element(self.importer._get(value), ())
-
-    def _place_along(self, dim: int) -> Element:
-        """The place along a dimension, as a constant that is read."""
-        extent = self.extents[dim]
-        name = f"places{extent}"
-        known = (
-            i
-            for i, t in enumerate(self.tensors.all)
-            if isinstance(t, Given) and t.name == name
-        )
-        tensor = next(known, None)
-        if tensor is None:
-            array = np.arange(extent, dtype=np.float32)
-            given = Given(name, (extent,), Dtype.F32, -1, array)
-            tensor = self.tensors.add(given)
-        read = _Read(tensor, (0 if extent > 1 else ONE,), (extent,))
-        return self._element(read, (dim if extent > 1 else ONE,))
-
-    def _argument(self, place: int) -> Element:
-        found = self.importer._get(self.op.operands[place])
-        if isinstance(found, _Same):
-            return found.number
-        inner = self._index(place, found.shape)
-        return self._element(found, inner)
-
-    def _index(self, place: int, shape: tuple[int, ...]) -> tuple[Axis, ...]:
-        """The axes of an operand, by the dimensions of the op."""
-        found = []
-        for expr, extent in zip(self.maps[place].results, shape, strict=True):
-            terms, start = _linear(expr)
-            axis = None if start else window_of(terms, 0, self.extents, extent)
-            if axis is None:
-                raise OpError(
-                    f"an operand is read at {expr}", "write sums of dimensions"
-                )
-            found.append(axis)
-        return tuple(found)
-
-    def _element(self, found: _Read | _Same, inner: tuple[Axis, ...]) -> Element:
-        if isinstance(found, _Same):
-            return found.number
-        own = self.tensors.all[found.tensor].shape
-        axes = substituted(found.axes, inner, self.extents, own)
-        if axes is None:
-            raise OpError(
-                "it reads from within a tensor on", "take the part outside of it"
-            )
-        access = Access(found.tensor, axes)
-        if access not in self.reads:
-            self.reads.append(access)
-        return Reference(self.reads.index(access))
-
-    def _is_move(self, block: ir.Block) -> bool:
-        """Whether it only reads a tensor by other axes."""
-        if self.count != 1 or len(self.op.results) != 1 or len(block.operations) != 1:
-            return False
-        last = block.operations[0].operation
-        return (
-            bool(last.operands[0] == block.arguments[0]) and self.maps[1].is_permutation
-        )
-
-    def _move(self) -> None:
-        result = self.op.results[0]
-        shape = _shape(result)
-        source = self.importer._get(self.op.operands[0])
-        if isinstance(source, _Same):
-            self.importer.known[result] = _Same(source.number, shape)
-            return
-        inner = self._index(0, source.shape)
-        place = {
-            expr.maybe_downcast().position: i
-            for i, expr in enumerate(self.maps[1].results)
-        }
-        moved = tuple(_renamed(axis, place) for axis in inner)
-        self.importer._through(self.op, source, moved, shape)
-
-    def _result(self, number: int, element: Element) -> None:
-        result = self.op.results[number]
-        shape = _shape(result)
-        if is_number(element):
-            self.importer.known[result] = _Same(element, shape)  # type: ignore[arg-type]
-            return
-        expression = simplified(constant(element))
-        axes = self._index(self.count + number, shape)
-        if not all(isinstance(a, int) or a == ONE for a in axes):
-            raise OpError(
-                "its result is written at sums of dimensions", "write plain dimensions"
-            )
-        kept = {a for a in axes if isinstance(a, int)}
-        reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
-        dtype = _dtype(result.type)
-        init = self.importer.known.get(self.op.operands[self.count + number])
-        out = _OUT - number
-        if reduces:
-            tensor = self._reduction(expression, axes, dtype, init, out)
-        else:
-            expression = self._with_init(expression, init, number)
-            tensor = self._node(MAP, expression, axes, dtype)
-        self.importer._define(result, tensor, shape)
-
-    def _node(
-        self, reduction: str, expression: Expression, axes: tuple[Axis, ...], dtype: Any
-    ) -> int:
-        node = Node(
-            self.extents,
-            axes,
-            reduction,
-            expression,
-            tuple(self.reads),
-            dtype,
-            self.place,
-        )
-        return self.tensors.add(_compact(node))
-
-    def _with_init(
-        self, expression: Expression, init: _Known, number: int
-    ) -> Expression:
-        """A map that reads what its output held."""
-        out = _OUT - number
-        if out not in _leaves(expression):
-            return expression
-        if init is None:
-            raise _MissingError
-        held = self._element(init, self._index(self.count + number, init.shape))
-        return _replaced(expression, out, constant(held))
-
-    def _reduction(
-        self,
-        expression: Expression,
-        axes: tuple[Axis, ...],
-        dtype: Any,
-        init: _Known,
-        out: int,
-    ) -> int:
-        if init is None:
-            raise _MissingError
-        reduction, term = _split(expression, out)
-        start = init.number if isinstance(init, _Same) else None
-        is_neutral = start == _NEUTRAL[reduction]
-        if is_neutral and dtype is not Dtype.BF16:
-            return self._node(reduction, term, axes, dtype)
-        found = self._node(reduction, term, axes, Dtype.F32)
-        return self._merged(found, reduction, init, dtype)
-
-    def _merged(self, found: int, reduction: str, init: _Known, dtype: Any) -> int:
-        """A reduction, with what its output held before."""
-        assert init is not None
-        shape = self.tensors.all[found].shape
-        own = tuple(i if n > 1 else ONE for i, n in enumerate(shape))
-        reads = [Access(found, own)]
-        held: Expression
-        if isinstance(init, _Same):
-            held = Constant(float(init.number))
-        else:
-            reads.append(Access(init.tensor, init.axes))
-            held = Reference(1)
-        expression = simplified(Call(_MERGE[reduction], (Reference(0), held)))
-        if isinstance(init, _Same) and init.number == _NEUTRAL[reduction]:
-            expression = Call("copy", (Reference(0),))
-        node = Node(shape, own, MAP, expression, tuple(reads), dtype, self.place)
-        return self.tensors.add(node)
-
-
-def _is_used(value: ir.Value) -> bool:
-    return next(iter(value.uses), None) is not None
-
-
-def _compact(node: Node) -> Node:
-    """A node without reads that its expression lacks."""
-    used = sorted(set(_leaves(node.expression)))
-    number = {old: new for new, old in enumerate(used)}
-    expression = node.expression
-    return dataclasses.replace(
-        node,
-        expression=_renumbered(expression, number),
-        reads=tuple(node.reads[old] for old in used),
-    )
-
-
-def _renumbered(expression: Expression, number: dict[int, int]) -> Expression:
-    if isinstance(expression, Reference):
-        return Reference(number[expression.value])
-    if isinstance(expression, Call):
-        arguments = tuple(_renumbered(a, number) for a in expression.arguments)
-        return Call(expression.function, arguments)
-    return expression
-
-
-def _leaves(expression: Expression) -> list[int]:
-    if isinstance(expression, Reference):
-        return [expression.value]
-    if isinstance(expression, Call):
-        return [leaf for a in expression.arguments for leaf in _leaves(a)]
-    return []
-
-
-def _replaced(expression: Expression, value: int, by: Expression) -> Expression:
-    if expression == Reference(value):
-        return by
-    if isinstance(expression, Call):
-        arguments = tuple(_replaced(a, value, by) for a in expression.arguments)
-        return Call(expression.function, arguments)
-    return expression
-
-
-def _split(expression: Expression, out: int) -> tuple[str, Expression]:
-    """The reduction that a body is, and its term.
-
-    Raises:
-        OpError: it is none.
-    """
-    if isinstance(expression, Call) and expression.function in _REDUCTIONS:
-        a, b = expression.arguments
-        name = _REDUCTIONS[expression.function]
-        if out not in _leaves(a) and b == Reference(out):
-            return name, a
-        if out not in _leaves(b) and a == Reference(out):
-            return name, b
-        for inner, other in ((a, b), (b, a)):
-            if out in _leaves(inner) and out not in _leaves(other):
-                again, term = _split(inner, out)
-                if again == name:
-                    return name, Call(expression.function, (term, other))
-    raise OpError(
-        "it reduces by what is no sum, maximum or minimum",
-        "compute it outside of the program",
-    )
-
-
-def _linear(expr: ir.AffineExpr) -> tuple[dict[int, int], int]:
-    """The coefficients of the dimensions of an index, and what is added.
-
-    Raises:
-        OpError: it is no such sum.
-    """
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineDimExpr):
-        return {expr.position: 1}, 0
-    if isinstance(expr, ir.AffineConstantExpr):
-        return {}, expr.value
-    if isinstance(expr, ir.AffineAddExpr):
-        (left, a), (right, b) = _linear(expr.lhs), _linear(expr.rhs)
-        dims = {*left, *right}
-        return {d: left.get(d, 0) + right.get(d, 0) for d in dims}, a + b
-    if isinstance(expr, ir.AffineMulExpr):
-        (left, a), (right, b) = _linear(expr.lhs), _linear(expr.rhs)
-        if not right:
-            return {d: s * b for d, s in left.items()}, a * b
-        if not left:
-            return {d: s * a for d, s in right.items()}, a * b
-    raise OpError(f"an operand is read at {expr}", "write sums of dimensions")
-
-
-def _renamed(axis: Axis, place: dict[int, int]) -> Axis:
-    if isinstance(axis, int):
-        return place[axis]
-    terms = tuple(sorted((place[d], step) for d, step in axis.terms))
-    return dataclasses.replace(axis, terms=terms)
-
-
-def _plain(axes: tuple[Axis, ...], shape: tuple[int, ...]) -> bool:
+def _is_plain(read: Read) -> bool:
     """Whether axes are those of a tensor in order, but for axes of one element."""
-    named = [axis for axis in axes if axis != ONE]
-    return named == [i for i, n in enumerate(shape) if n > 1]
+    named = [axis for axis in read.axes if axis != ONE]
+    return named == [i for i, extent in enumerate(read.shape) if extent > 1]
 
 
-def _shape(value: ir.Value) -> tuple[int, ...]:
-    found = value.type.maybe_downcast()
-    refused = dynamic(found)
-    if refused is not None:
-        raise refused
-    return tuple(found.shape) if isinstance(found, ir.RankedTensorType) else ()
+def _unread(read: Read) -> set[int]:
+    """The axes that nothing is read along."""
+    used: set[int] = set()
+    for axis in read.axes:
+        used |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
+    return {i for i, extent in enumerate(read.shape) if extent > 1} - used
 
 
-def _dtype(found: ir.Type) -> Dtype:
-    """The dtype that a tensor has in memory: bf16, or f32. Truth values and places are
-    numbers, too.
+def _regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
+    """The new axis for each axis that is read along, in another shape; None where one
+    becomes several, or several one."""
+    unread = _unread(source)
+    found: dict[int, int] = {}
+    old, new = 0, 0
+    while old < len(source.shape) or new < len(shape):
+        olds: list[int] = []
+        news: list[int] = []
+        one, other = 1, 1
+        while not (olds and news and one == other):
+            if old < len(source.shape) and (one <= other or new == len(shape)):
+                olds.append(old)
+                one *= source.shape[old]
+                old += 1
+            elif new < len(shape):
+                news.append(new)
+                other *= shape[new]
+                new += 1
+            else:
+                break
+        wide = [i for i in olds if source.shape[i] > 1]
+        wide_new = [i for i in news if shape[i] > 1]
+        if all(i in unread for i in wide):
+            continue
+        if len(wide) != 1 or len(wide_new) != 1:
+            return None
+        found[wide[0]] = wide_new[0]
+    return found
+
+
+def _static(
+    op: ir.Operation,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Where a slice starts, its sizes, and its steps.
 
     Raises:
-        OpError: elements that are no floats.
+        OpError: they are data.
     """
-    found = found.maybe_downcast()
-    element = found.element_type if isinstance(found, ir.RankedTensorType) else found
-    if isinstance(element, ir.BF16Type):
-        return Dtype.BF16
-    if isinstance(element, ir.F32Type | ir.F64Type | ir.IntegerType | ir.IndexType):
-        return Dtype.F32
-    raise OpError(
-        f"it has elements of {element}, and a graph has f32 and bf16",
-        "export the model in float32 or bfloat16",
+    names = "static_offsets", "static_sizes", "static_strides"
+    starts, sizes, steps = (
+        tuple(ir.DenseI64ArrayAttr(op.attributes[name])) for name in names
     )
+    dynamic = ir.ShapedType.get_dynamic_size()
+    if dynamic in (*starts, *sizes, *steps):
+        raise OpError(*_DATA_PLACES)
+    return starts, sizes, steps
 
 
-def _type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
-    """The shape and dtype of an argument, a constant or a result.
-
-    Raises:
-        OpError: no kernel takes such an array.
-    """
-    found = found.maybe_downcast()
-    if not isinstance(found, ir.RankedTensorType):
-        raise OpError(f"{what} is {found}, not a tensor", "pass tensors")
-    refused = dynamic(found)
-    if refused is not None:
-        raise refused
-    if any(n < 1 for n in found.shape):
-        raise OpError(f"{what} is {found}, which has no elements", "leave it out")
-    element = found.element_type
-    if not isinstance(element, ir.F32Type | ir.BF16Type):
-        raise OpError(
-            f"{what} is {found}, and kernels take f32 and bf16",
-            "export the model in float32 or bfloat16",
-        )
-    return tuple(found.shape), _dtype(found)
-
-
-def _array(value: ir.Attribute, shape: tuple[int, ...], dtype: Dtype) -> Any:
-    """The elements of a constant."""
-    if isinstance(value, ir.DenseElementsAttr):
-        if dtype is Dtype.F32:
-            return np.array(value, np.float32).reshape(shape)
-        numbers = list(value)
-        return np.array(numbers, np.float32).astype(ml_dtypes.bfloat16).reshape(shape)
-    if isinstance(value, ir.DenseResourceElementsAttr):
-        raw = memoryview(value)
-        return np.frombuffer(raw, dtype.numpy).reshape(shape).copy()
-    raise OpError(f"the constant is {type(value).__name__}", "write dense<…>")
+def _next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:
+    """The next axis of a result that may have dropped axes of one element."""
+    while rest and shape[rest[0]] != size and shape[rest[0]] == 1:
+        rest.pop(0)
+    if rest and shape[rest[0]] == size:
+        return rest.pop(0)
+    return 0
 
 
 _ELSEWHERE = "compute it outside of the program"
+_DATA_PLACES = "elements are read at places that are data", _ELSEWHERE
 
 
 def _why(op: ir.Operation) -> tuple[str, str]:
@@ -727,8 +511,8 @@ def _why(op: ir.Operation) -> tuple[str, str]:
     dialect = op.name.partition(".")[0]
     if dialect in ("scf", "cf"):
         return "control flow depends on data", "export the branch or the unrolled loop"
-    if op.name in ("tensor.gather", "tensor.extract", "tensor.scatter"):
-        return "elements are read at places that are data", _ELSEWHERE
-    if op.name.startswith("func.call"):
-        return "the function that it calls is not here", "inline it"
+    if op.name in ("tensor.gather", "tensor.scatter"):
+        return _DATA_PLACES
+    if op.name == "func.call":
+        return "the function that it calls is not in the module", "inline it"
     return "no graph of reductions and maps computes it", _ELSEWHERE

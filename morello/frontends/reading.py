@@ -11,6 +11,7 @@ from typing import Any
 
 from morello.errors import CompileError
 from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
+from morello.frontends.types import dynamic
 from morello.mlir import BACKEND, PassManager, ir
 
 Text = str | bytes
@@ -230,19 +231,6 @@ def _foreign(op: ir.Operation) -> OpError | None:
         return OpError(*_FOREIGN[op.name])
     values = [*op.operands, *op.results]
     return next((r for r in (dynamic(v.type) for v in values) if r is not None), None)
-
-
-def dynamic(found: ir.Type) -> OpError | None:
-    """Why a type has no Spec: its shape is dynamic; None where it is not."""
-    found = found.maybe_downcast()
-    if isinstance(found, ir.UnrankedTensorType) or (
-        isinstance(found, ir.RankedTensorType) and not found.has_static_shape
-    ):
-        return OpError(
-            f"{found} has a dynamic shape, and a Spec has sizes",
-            "export it with static shapes, once for each",
-        )
-    return None
 
 
 def chosen_function(module: ir.Operation, name: str | None) -> ir.Operation:

@@ -9,7 +9,6 @@ number is a product, rounded once more. A model so gets the Specs that a short n
 import math
 
 from morello.spec.graphs.expression import Call, Constant, Expression
-from morello.spec.graphs.loops import LOWEST
 
 _TANH_FACTOR = math.sqrt(2 / math.pi)
 _CUBE_FACTOR = 0.044715
@@ -73,8 +72,6 @@ def _known(call: Call) -> Expression | None:
             return Call("silu", (x,))
         case Call("mul", (x, y)):
             return _product(x, y)
-        case Call("where", (truth, x, y)):
-            return Call("where", (truth, _finite(x), _finite(y)))
     return None
 
 
@@ -170,11 +167,3 @@ def erf_gelu(x: Expression) -> Expression:
     inner = Call("mul", (x, Constant(math.sqrt(0.5))))
     one_more = Call("add", (Call("erf", (inner,)), Constant(1.0)))
     return Call("mul", (x, Call("mul", (one_more, Constant(0.5)))))
-
-
-def _finite(expression: Expression) -> Expression:
-    """A mask's number: graphs have no infinity, and exp makes either one 0."""
-    match expression:
-        case Constant(number) if math.isinf(number):
-            return Constant(math.copysign(-LOWEST, number))
-    return expression

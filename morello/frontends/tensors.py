@@ -58,6 +58,10 @@ class Node:
     """Of its elements in memory."""
     place: str
     """Where the program has it."""
+    into: "Within | None" = None
+    """Where in a `Joined` tensor it is written, if it is a piece of one."""
+    after: tuple[int, ...] = ()
+    """Nodes that write first, since this one writes over what they wrote."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,6 +81,30 @@ class Node:
 
 
 @dataclasses.dataclass(frozen=True)
+class Within:
+    """A part of a `Joined` tensor."""
+
+    tensor: int
+    shape: tuple[int, ...]
+    """Of the whole tensor."""
+    starts: tuple[int, ...]
+    """Where the part begins along each axis."""
+    steps: tuple[int, ...]
+    """From one element of the part to the next along each axis."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Joined:
+    """A tensor that several nodes write: its pieces."""
+
+    shape: tuple[int, ...]
+    dtype: Dtype
+    fill: str = ""
+    """What is where no piece is, as `Fill` names it; empty where pieces are all."""
+    pieces: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class View:
     """A tensor in another shape: the same elements in the same order."""
 
@@ -84,7 +112,7 @@ class View:
     shape: tuple[int, ...]
 
 
-Tensor = Given | Node | View
+Tensor = Given | Node | View | Joined
 
 
 @dataclasses.dataclass
@@ -116,10 +144,13 @@ class Tensors:
         assert not isinstance(found, View)
         return found.dtype
 
-    def node(self, tensor: int) -> Node | None:
-        """The node whose elements a tensor has; None for what is given."""
-        found = self.all[self.root(tensor)]
-        return found if isinstance(found, Node) else None
+    def writers(self, tensor: int) -> tuple[int, ...]:
+        """The nodes that have to be computed before a tensor is read."""
+        root = self.root(tensor)
+        found = self.all[root]
+        if isinstance(found, Joined):
+            return found.pieces
+        return (root,) if isinstance(found, Node) else ()
 
 
 def substituted(
@@ -137,48 +168,48 @@ def substituted(
         shape: of the tensor.
 
     Returns:
-        The axes by these dimensions; None where an index is none that a Spec has.
+        The axes by these dimensions; None where padding of the second is not padding
+        of the first.
     """
     found = []
     for axis, extent in zip(axes, shape, strict=True):
         if isinstance(axis, int):
-            made: Axis | None = inner[axis]
-        else:
-            made = _through(axis, inner, extents, extent)
-        if made is None:
-            return None
-        found.append(made)
-    return tuple(found)
-
-
-def _through(
-    window: Window, inner: tuple[Axis, ...], extents: tuple[int, ...], extent: int
-) -> Axis | None:
-    """A window over axes that are themselves indexed by dimensions."""
-    terms: dict[int, int] = {}
-    before = window.before
-    for axis, step in window.terms:
-        within = inner[axis]
-        if isinstance(within, int):
-            parts: tuple[tuple[int, int], ...] = ((within, 1),)
-        else:
-            parts = within.terms
+            found.append(inner[axis])
+            continue
+        terms: dict[int, int] = {}
+        before = axis.before
+        for place, step in axis.terms:
+            within = inner[place]
+            if isinstance(within, int):
+                terms[within] = terms.get(within, 0) + step
+                continue
+            is_whole = len(axis.terms) == 1 and step == 1
+            may_pad = is_whole and axis.before >= 0 and axis.after >= 0
+            if (within.before > 0 or within.after > 0) and not may_pad:
+                return None
             before += step * within.before
-        for dim, own in parts:
-            terms[dim] = terms.get(dim, 0) + step * own
-    return window_of(terms, before, extents, extent)
+            for dim, own in within.terms:
+                terms[dim] = terms.get(dim, 0) + step * own
+        found.append(window_of(terms, before, extents, extent))
+    return tuple(found)
 
 
 def window_of(
     terms: dict[int, int], before: int, extents: tuple[int, ...], extent: int
-) -> Axis | None:
-    """The axis that is indexed by a sum, less ``before``; None where it has to be
-    read from a place inside of it on."""
+) -> Axis:
+    """The axis of so many elements that is indexed by a sum, less ``before``.
+
+    Places that it does not reach count as negative in `Window.before` and
+    `Window.after`.
+    """
     terms = {dim: step for dim, step in terms.items() if extents[dim] > 1 and step}
-    if before < 0 or any(step < 0 for step in terms.values()):
-        return None
     reach = 1 + sum(step * (extents[dim] - 1) for dim, step in terms.items())
     after = reach - before - extent
     if len(terms) == 1 and not before and not after and 1 in terms.values():
         return next(iter(terms))
     return Window(tuple(sorted(terms.items())), before, after)
+
+
+def own_axes(shape: tuple[int, ...]) -> tuple[Axis, ...]:
+    """The axes of a tensor that is read as it is."""
+    return tuple(i if extent > 1 else ONE for i, extent in enumerate(shape))
