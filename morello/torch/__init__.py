@@ -18,6 +18,7 @@ except ImportError as error:
         "morello.torch needs the package torch: pip install 'morello[torch]'"
     ) from error
 
-from morello.torch.dynamo_backend import backend, wait
+from morello.torch.dynamo_backend import backend
+from morello.torch.worker import wait
 
 __all__ = ["backend", "wait"]

@@ -9,11 +9,9 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
-from morello.torch.group import Group, wait
+from morello.torch.group import Group
 from morello.torch.options import Options
 from morello.torch.partition import groups_of
-
-__all__ = ["backend", "wait"]
 
 Function = Callable[..., Any]
 

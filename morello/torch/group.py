@@ -1,8 +1,6 @@
 """A group of nodes: eager until its program is found, then one call of machine code."""
 
-import concurrent.futures
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,27 +14,9 @@ from morello.runtime.call_table import CallTable
 from morello.runtime.machine_call import call_code
 from morello.torch.lowering import linalg_text, lowered
 from morello.torch.options import Options
-from morello.torch.slices import Argument
+from morello.torch.worker import patience, submit
 
 log = logging.getLogger("morello.torch")
-
-_worker = concurrent.futures.ThreadPoolExecutor(1, "morello-torch")
-_pending: set["concurrent.futures.Future[None]"] = set()
-_lock = threading.Lock()
-
-
-def wait(timeout: float | None = None) -> bool:
-    """Wait until every group that is being compiled is compiled or left to eager.
-
-    Args:
-        timeout: seconds; None for as long as it takes.
-
-    Returns:
-        Whether all are done.
-    """
-    with _lock:
-        pending = list(_pending)
-    return not concurrent.futures.wait(pending, timeout).not_done
 
 
 class Group:
@@ -67,24 +47,21 @@ class Group:
     def start(self) -> None:
         """Compile it in the background, or now if the user waits."""
         with self._or_eager():
-            simple, arguments = lowered(self._graph, self._inputs)
-            future = _worker.submit(self._compile, simple, arguments)
-            with _lock:
-                _pending.add(future)
-            future.add_done_callback(_forget)
+            simple = lowered(self._graph, self._inputs)
+            future = submit(lambda: self._compile(simple))
             if self._options.wait:
                 future.result()
 
-    def _compile(self, simple: GraphModule, arguments: list[Argument]) -> None:
+    def _compile(self, simple: GraphModule) -> None:
         with self._or_eager():
             model = from_mlir(linalg_text(simple))
             compiled = model.compile(
                 target=self._options.target,
                 threads=self._options.threads or torch.get_num_threads(),
                 db=self._options.database,
-                time_limit=self._options.time_limit,
+                time_limit=patience(self._options.time_limit),
             )
-            self._run = _native(compiled, arguments, _results(self._graph))
+            self._run = _native(compiled, _results(self._graph))
             self.is_compiled = True
             log.info("compiled a group of %s:\n%s", _names(self._graph), model)
 
@@ -103,11 +80,6 @@ class Group:
             )
 
 
-def _forget(future: "concurrent.futures.Future[None]") -> None:
-    with _lock:
-        _pending.discard(future)
-
-
 def _names(graph: GraphModule) -> str:
     names = [str(n.target) for n in graph.graph.nodes if n.op == "call_function"]
     return ", ".join(dict.fromkeys(names))
@@ -122,13 +94,10 @@ def _results(graph: GraphModule) -> tuple[Any, bool]:
     return [given.meta["val"]], False
 
 
-def _native(
-    compiled: CompiledModel, arguments: Sequence[Argument], results: tuple[Any, bool]
-) -> Callable[..., Any]:
+def _native(compiled: CompiledModel, results: tuple[Any, bool]) -> Callable[..., Any]:
     """A function of a group's tensors that calls its program.
 
     Args:
-        arguments: of the program.
         results: tensors like its results, and whether they come in a tuple.
     """
     outputs, several = results
@@ -146,14 +115,13 @@ def _native(
     strides = [
         None if output.is_contiguous() else output.stride() for output in outputs
     ]
-    places = [(argument.place, argument.offset) for argument in arguments]
     run, empty = code.run, torch.empty
 
     def call(*tensors: Any) -> Any:
         # Kept until the end: a copy is freed with its last reference.
         own = [t if t.is_contiguous() else t.contiguous() for t in tensors]
         made = [empty(shape) for shape in shapes]
-        addresses = [own[place].data_ptr() + offset for place, offset in places]
+        addresses = [t.data_ptr() for t in own]
         addresses += constants
         addresses += [t.data_ptr() for t in made]
         run(table, addresses)
@@ -164,6 +132,4 @@ def _native(
         return tuple(made) if several else made[0]
 
     call.compiled = compiled  # type: ignore[attr-defined]
-    count = len(arguments) + len(constants) + len(outputs)
-    assert count == len(compiled.parameters)
     return call

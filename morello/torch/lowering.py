@@ -14,9 +14,6 @@ import torch
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from morello.torch.partition import VIEWS
-from morello.torch.slices import Argument, settled_slices, split_products
-
 _LOCK = threading.Lock()
 """Tracing sets states of the process."""
 
@@ -77,24 +74,21 @@ def _reshape(graph: GraphModule) -> None:
     graph.recompile()
 
 
-def lowered(
-    graph: GraphModule, inputs: Sequence[Any]
-) -> tuple[GraphModule, list[Argument]]:
-    """The graph in the ops that the importer knows, and what its arguments are.
+def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
+    """The graph in the ops that the importer knows.
 
     Args:
         graph: of a group; it is left as it is.
         inputs: tensors of the shapes of its arguments, without memory.
     """
     whole = copy.deepcopy(graph)
-    split_products(whole, VIEWS)
     _reshape(whole)
     plain = [torch.empty(tensor.shape) for tensor in inputs]  # never touched
     with _LOCK, torch.no_grad():
         trace = make_fx(whole, decomposition_table=_rules(), tracing_mode="fake")
         found: GraphModule = trace(*plain)
     found.graph.eliminate_dead_code()
-    return found, settled_slices(found, plain)
+    return found
 
 
 def linalg_text(graph: GraphModule) -> str:

@@ -14,8 +14,6 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from morello.torch.slices import PARTS, is_part
-
 aten: Any = torch.ops.aten
 
 VIEWS = frozenset(
@@ -29,9 +27,16 @@ VIEWS = frozenset(
         aten.squeeze.dim,
         aten.squeeze.dims,
         aten.expand.default,
+        aten.select.int,
+        aten.slice.Tensor,
+        aten.split.Tensor,
+        aten.split_with_sizes.default,
     )
 )
 """Ops that compute nothing."""
+
+_SPLITS = (aten.split.Tensor, aten.split_with_sizes.default)
+"""Those with a list of results."""
 
 COMPUTED = frozenset(
     (
@@ -91,19 +96,23 @@ class _Support(OperatorSupportBase):
         del submodules  # of graphs with other graphs in them
         if node.op != "call_function":
             return False
-        if node.target in PARTS and is_part(node, VIEWS):
-            return True
         if is_take(node):
-            return node.args[1] == 0 and node.args[0] in _supported_multiples(node)
-        if node.target not in VIEWS | COMPUTED:
-            return False
-        if node.target in MULTIPLE and not _reads_first_alone(node):
-            return False
-        if node.target is _ATTENTION and (len(node.args) > 3 and node.args[3] != 0.0):
-            return False
-        if node.target is _ATTENTION and node.kwargs.get("attn_mask") is not None:
-            return False
-        return all(is_plain(value) for value in _tensors(node))
+            return _is_supported(node.args[0])
+        return _is_supported(node)
+
+
+def _is_supported(node: Any) -> bool:
+    """Whether an op, and all that is taken of its results, may be in a group."""
+    if not isinstance(node, Node) or node.target not in VIEWS | COMPUTED:
+        return False
+    if node.target in MULTIPLE and not _reads_first_alone(node):
+        return False
+    if node.target is _ATTENTION and (
+        (len(node.args) > 3 and node.args[3] != 0.0)
+        or node.kwargs.get("attn_mask") is not None
+    ):
+        return False
+    return all(is_plain(value) for value in _tensors(node))
 
 
 def is_take(node: Node) -> bool:
@@ -111,28 +120,20 @@ def is_take(node: Node) -> bool:
     return node.target is operator.getitem
 
 
-def _supported_multiples(node: Node) -> list[Any]:
-    producer = node.args[0]
-    fits = (
-        isinstance(producer, Node)
-        and producer.target in MULTIPLE
-        and _reads_first_alone(producer)
-        and all(is_plain(value) for value in _tensors(producer))
-    )
-    return [producer] if fits else []
-
-
 def _reads_first_alone(node: Node) -> bool:
     return all(is_take(user) and user.args[1] == 0 for user in node.users)
 
 
 def _tensors(node: Node) -> Iterator[Any]:
-    """The values of a node's arguments, and of its result if it is one tensor."""
-    for argument in node.all_input_nodes:
-        if argument.target not in MULTIPLE:
-            yield argument.meta.get("val")
-    if node.target not in MULTIPLE:
-        yield node.meta.get("val")
+    """The values of a node's arguments and results."""
+    for other in (*node.all_input_nodes, node):
+        value = other.meta.get("val")
+        if other.target in MULTIPLE:
+            yield value[0]
+        elif isinstance(value, (tuple, list)):
+            yield from value
+        else:
+            yield value
 
 
 def is_plain(value: Any) -> bool:
@@ -192,7 +193,6 @@ def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
 
 
 def _is_view(node: Node) -> bool:
-    of_views = node.target is operator.getitem and (
-        isinstance(node.args[0], Node) and node.args[0].target not in MULTIPLE
-    )
-    return node.target in VIEWS | (PARTS - {operator.getitem}) or of_views
+    if is_take(node):
+        return isinstance(node.args[0], Node) and node.args[0].target in _SPLITS
+    return node.target in VIEWS

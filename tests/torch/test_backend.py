@@ -261,3 +261,24 @@ def test_without_torch_it_says_what_to_install() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert "ImportError: morello.torch needs the package torch: pip i" in run.stderr
+
+
+def test_a_search_does_not_keep_a_process(tmp_path: Any) -> None:
+    """It ends with a search of minutes on the way."""
+    code = """
+import torch, time, morello.torch
+model = torch.nn.MultiheadAttention(768, 12, batch_first=True).eval()
+fast = torch.compile(lambda x: model(x, x, x)[0], backend="morello")
+with torch.no_grad():
+    fast(torch.randn(1, 197, 768))
+print("was compiled before the end:", morello.torch.wait(0))
+"""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (run.returncode, run.stdout) == (0, "was compiled before the end: False\n")
+    assert "Traceback" not in run.stderr
