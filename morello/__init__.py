@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
     from morello.frontends.model import from_mlir
+    from morello.frontends.onnx import from_onnx
     from morello.spec import Spec
     from morello.tracing.jit import jit, trace
 
@@ -24,6 +25,7 @@ _HOMES = {
     "Spec": "morello.spec",
     "compile": "morello.compiler.compile",
     "from_mlir": "morello.frontends.model",
+    "from_onnx": "morello.frontends.onnx",
     "jit": "morello.tracing.jit",
     "trace": "morello.tracing.jit",
 }
@@ -35,6 +37,7 @@ __all__ = [
     "__version__",
     "compile",
     "from_mlir",
+    "from_onnx",
     "jit",
     "nn",
     "trace",

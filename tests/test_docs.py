@@ -28,7 +28,7 @@ PAGES = sorted(path for path in MARKDOWN if path.is_relative_to(ROOT / "docs"))
 MAX_LINES = 160
 LONGER = {"worked-example.md": 220}
 """A page whose blocks are generated."""
-NEEDED = {"jax.md": "jax", "torch.md": "torch"}
+NEEDED = {"jax.md": "jax", "torch.md": "torch", "onnx.md": "onnx"}
 """The package that the examples of a page need, and the tests do not."""
 
 Environment = dict[str, str]

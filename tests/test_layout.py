@@ -94,7 +94,7 @@ IMPORTS = {
     },
     "tracing": {"spec", "machine", "compiler"},
     "jax": {"runtime", "compiler"},
-    "torch": {"runtime", "frontends"},
+    "torch": {"search", "runtime", "frontends"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
