@@ -93,7 +93,7 @@ IMPORTS = {
         "compiler",
     },
     "tracing": {"spec", "machine", "compiler"},
-    "jax": {"runtime", "compiler"},
+    "jax": {"runtime", "compiler", "frontends"},
     "torch": {"search", "runtime", "frontends"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""

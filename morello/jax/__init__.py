@@ -1,4 +1,5 @@
-"""Kernels in JAX programs: `call` makes a function of JAX arrays of a kernel.
+"""Kernels in JAX programs: `call` makes a function of JAX arrays of a kernel, and
+`compile` one of a function of JAX.
 
 `call.py` is the entry point: it checks shapes while a program is traced, and registers
 the kernel with XLA. `handler_code.py` writes what XLA calls, as LLVM IR, in the binary
@@ -15,6 +16,6 @@ except ImportError as error:
         "morello.jax needs the package jax: pip install 'morello[jax]'"
     ) from error
 
-from morello.jax.call import call, target_name
+from morello.jax.call import call, compile, target_name
 
-__all__ = ["call", "target_name"]
+__all__ = ["call", "compile", "target_name"]

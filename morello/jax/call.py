@@ -1,4 +1,4 @@
-"""`call`: a kernel as a function of JAX arrays."""
+"""`call`: a kernel as a function of JAX arrays; `compile`: one of a function of JAX."""
 
 import ctypes
 import dataclasses
@@ -11,10 +11,14 @@ import jax
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
+from morello.frontends.model import CompiledModel, from_mlir
 from morello.jax.handler_code import handler_module, wanted
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.parameter import Parameter
+
+Code = Kernel | CompiledModel
+"""What XLA can call."""
 
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
@@ -23,7 +27,7 @@ _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 class _Registered:
     """What XLA's registry points to; kept until the process ends."""
 
-    kernel: Kernel
+    kernel: Code
     table: CallTable
     engine: Engine
     handler: Any
@@ -33,7 +37,7 @@ _registered: dict[str, _Registered] = {}
 _lock = threading.Lock()
 
 
-def target_name(kernel: Kernel) -> str:
+def target_name(kernel: Code) -> str:
     """The name under which `call` registers a kernel with XLA.
 
     It is made of the Spec and of the machine code: the same in every process for the
@@ -43,9 +47,34 @@ def target_name(kernel: Kernel) -> str:
     return f"morello.{kernel.symbol}.{code[:16]}"
 
 
-def call(
-    kernel: Kernel, *, vmap_method: str | None = "sequential"
-) -> Callable[..., Any]:
+def compile(function: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
+    """A function of JAX, compiled by Morello for arguments of some shapes.
+
+    It is traced by ``jax.jit``, and what that makes of it is taken by
+    `morello.from_mlir`; the result is as of `call`, and has the gradient that JAX
+    computes for the function itself.
+
+    Args:
+        function: of arrays; it returns an array or a tuple of them.
+        arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes.
+        options: of `morello.frontends.model.Model.compile`: ``threads``, ``target``,
+            ``db``, ``time_limit``, ``progress``.
+
+    Raises:
+        MorelloError: ops that have no Spec, all of them; or no program is found.
+    """
+    text = jax.jit(function).lower(*arrays).as_text()
+    name = getattr(function, "__name__", "function")
+    run = call(from_mlir(text, source=name).compile(**options))
+    found = jax.custom_vjp(run)
+    found.defvjp(
+        lambda *given: (run(*given), given),
+        lambda given, gradient: jax.vjp(function, *given)[1](gradient),
+    )
+    return found
+
+
+def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..., Any]:
     """A function of JAX arrays that runs a kernel on the CPU.
 
     It takes the inputs in the order of ``kernel.parameters``, in their physical
@@ -55,8 +84,9 @@ def call(
     ``jax.custom_vjp``.
 
     Args:
-        kernel: any compiled kernel whose operands have no gaps between rows. It is
-            kept until the process ends, since XLA may call it until then.
+        kernel: any compiled kernel whose operands have no gaps between rows, or a
+            compiled model. It is kept until the process ends, since XLA may call it
+            until then.
         vmap_method: what ``jax.vmap`` does, as ``jax.ffi.ffi_call`` takes it.
 
     Raises:
@@ -64,7 +94,7 @@ def call(
             that XLA does not have.
         ArgumentError: of the function, while it is traced: an argument does not fit.
     """
-    if not isinstance(kernel, Kernel):
+    if not isinstance(kernel, Code):
         raise ArgumentError(
             f"'kernel' is {type(kernel).__name__}, not a kernel",
             "give what morello.compile returns",
@@ -72,48 +102,56 @@ def call(
     for parameter in kernel.parameters:
         if parameter.strides:
             raise CompileError(
-                f"{parameter.role} of {kernel.text} has gaps between its rows, which "
-                "arrays of JAX do not have",
+                f"{parameter.role} of {_label(kernel)} has gaps between its rows, "
+                "which arrays of JAX do not have",
                 "compile a Spec without a leading dimension (ld)",
             )
     name = _register(kernel)
     inputs = [p for p in kernel.parameters if not p.is_output]
     outputs = [p for p in kernel.parameters if p.is_output]
     held = [p for p in outputs if p.accumulates]
+    constants = kernel.constants if isinstance(kernel, CompiledModel) else ()
+    given = inputs[: len(inputs) - len(constants)]
+    label = _label(kernel)
     aliases = {
         len(inputs) + number: outputs.index(parameter)
         for number, parameter in enumerate(held)
     }
 
     def run(*arrays: Any) -> Any:
-        shapes = _result_shapes(kernel.text, (*inputs, *held), outputs, arrays)
+        shapes = _result_shapes(label, (*given, *held), outputs, arrays)
         results = [
             jax.ShapeDtypeStruct(shape, output.dtype)
             for shape, output in zip(shapes, outputs, strict=True)
         ]
-        given = jax.ffi.ffi_call(
+        found = jax.ffi.ffi_call(
             name,
             results,
             vmap_method=vmap_method,
             input_output_aliases=aliases,
-        )(*arrays)
-        return given[0] if len(given) == 1 else tuple(given)
+        )(*arrays[: len(given)], *constants, *arrays[len(given) :])
+        return found[0] if len(found) == 1 else tuple(found)
 
     run.__name__ = run.__qualname__ = kernel.symbol
-    run.__doc__ = f"Run {kernel.text}, compiled by Morello."
+    run.__doc__ = f"Run {label}, compiled by Morello."
     # Outside of a program of its own each call would be traced and looked up anew.
     compiled: Callable[..., Any] = jax.jit(run)
     return compiled
 
 
-def _register(kernel: Kernel) -> str:
+def _label(kernel: Code) -> str:
+    """What errors call it."""
+    return kernel.text if isinstance(kernel, Kernel) else kernel.symbol
+
+
+def _register(kernel: Code) -> str:
     """Make the kernel known to XLA, once; its name there."""
     name = target_name(kernel)
     with _lock:
         if name not in _registered:
             has_workspace = kernel.workspace_bytes > 0
             text = handler_module(
-                kernel.text, kernel.parameters, has_workspace, kernel.threads > 1
+                _label(kernel), kernel.parameters, has_workspace, kernel.threads > 1
             )
             engine = compile_llvm(text, cpu="x86-64", opt=1)
             table = CallTable(

@@ -267,3 +267,50 @@ def test_without_jax_it_says_what_to_install() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert "ImportError: morello.jax needs the package jax: pip install" in run.stderr
+
+
+def attend(q: Any, k: Any, v: Any) -> Any:
+    scores = jnp.einsum("qhd,khd->hqk", q, k) / 2.0
+    return jnp.einsum("hqk,khd->qhd", jax.nn.softmax(scores, axis=-1), v)
+
+
+HELD = np.arange(12, dtype=np.float32).reshape(3, 4) % 5 - 2
+
+
+def several(x: Any) -> Any:
+    y = jnp.tanh(x @ HELD)
+    return y, y.sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [(attend, [(6, 2, 4)] * 3), (several, [(5, 3)])],
+    ids=["attention", "several"],
+)
+def test_a_function_of_jax_is_compiled(function: Any, shapes: list[Any]) -> None:
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    run = morello.jax.compile(function, *given, threads=1, time_limit=0.5)
+    for found in (run(*given), jax.jit(lambda *x: run(*x))(*given)):
+        wanted = function(*given)
+        for one, other in zip(results(found), results(wanted), strict=True):
+            assert np.allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_compiled_function_has_the_gradient_of_jax() -> None:
+    def function(x: Any, w: Any) -> Any:
+        return jnp.tanh(x @ w)
+
+    x, w = np.random.default_rng(0).standard_normal((2, 4, 4)).astype(np.float32)
+    run = morello.jax.compile(function, x, w, threads=1)
+    for which in (0, 1):
+        found, wanted = (
+            jax.grad(lambda x, w, f=f: (f(x, w) ** 2).sum(), which)(x, w)
+            for f in (run, function)
+        )
+        assert np.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_function_that_has_no_spec_is_refused() -> None:
+    with pytest.raises(morello.MorelloError, match=r"stablehlo\.sort: sorting is"):
+        morello.jax.compile(lambda x: jnp.sort(x), jnp.ones((3, 4)))
