@@ -5,6 +5,7 @@ memref. Values between parts are allocations; tensors in other shapes are views.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from morello.dialect.build import build_spec_op
 from morello.dialect.target import TARGET_ATTRIBUTE
@@ -45,7 +46,10 @@ def model_module(
 def add_model_function(
     tensors: Tensors, parts: Sequence[tuple[Part, Spec]], name: str
 ) -> ir.Operation:
-    """The function, at the current insertion point and location."""
+    """The functions of the parts, and the one that calls them, which is returned.
+
+    They are added at the current insertion point and location.
+    """
     func = dialect("func")
     given = given_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
@@ -54,14 +58,53 @@ def add_model_function(
         _memref(tensors.all[result].shape, tensors.dtype(result))
         for result in tensors.results
     ]
+    callees = [
+        _part_function(tensors, part, spec, f"{name}_part{number}")
+        for number, (part, spec) in enumerate(parts)
+    ]
     function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
     known = dict(zip([*given, *roots], block.arguments, strict=True))
     with ir.InsertionPoint(block):
-        for part, spec in parts:
-            _add_part(tensors, part, spec, known)
+        for (part, _), callee in zip(parts, callees, strict=True):
+            func.CallOp(callee, _operands(tensors, part, known))
         func.ReturnOp([])
     return function.operation
+
+
+def _part_function(tensors: Tensors, part: Part, spec: Spec, name: str) -> Any:
+    """A function of one Spec op, so that the op is the goal of its schedule."""
+    func = dialect("func")
+    types = [_operand_type(tensors, operand) for operand in part.operands]
+    function = func.FuncOp(name, (types, []), visibility="private")
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        build_spec_op(spec, list(block.arguments))
+        func.ReturnOp([])
+    return function
+
+
+def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
+    """Put the bodies of the parts where they are called; the function they are in."""
+    functions = {
+        str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func"
+    }
+    main = functions[name]
+    for op in list(main.regions[0].blocks[0].operations):
+        call = op.operation
+        if call.name != "func.call":
+            continue
+        callee = str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        block = functions[callee].regions[0].blocks[0]
+        for argument, operand in zip(block.arguments, call.operands, strict=True):
+            argument.replace_all_uses_with(operand)
+        for inner in list(block.operations)[:-1]:
+            inner.operation.move_before(call)
+        call.erase()
+        functions[callee].erase()
+    return main
 
 
 def given_tensors(tensors: Tensors) -> list[int]:
@@ -76,38 +119,45 @@ def given_tensors(tensors: Tensors) -> list[int]:
     return sorted(found, key=place)
 
 
-def _add_part(
-    tensors: Tensors, part: Part, spec: Spec, known: dict[int, ir.Value]
-) -> None:
-    operands = []
+def _operands(
+    tensors: Tensors, part: Part, known: dict[int, ir.Value]
+) -> list[ir.Value]:
+    """The memrefs of a part; those that nothing wrote before are allocated."""
+    found = []
     for operand in part.operands:
         if operand.tensor not in known:
             shape = tensors.all[operand.tensor].shape
             kind = _memref(shape, tensors.dtype(operand.tensor))
             known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
-        operands.append(_seen_as(known[operand.tensor], operand))
-    build_spec_op(spec, operands)
+        wanted = _operand_type(tensors, operand)
+        found.append(_seen_as(known[operand.tensor], operand, wanted))
+    return found
 
 
 def _memref(shape: Sequence[int], dtype: Dtype) -> ir.MemRefType:
     return ir.MemRefType.get(list(shape), ir.Type.parse(dtype.mlir))
 
 
-def _seen_as(value: ir.Value, operand: Operand) -> ir.Value:
-    """The part of a row-major memref that an operand is, in its shape."""
-    held = ir.MemRefType(value.type)
-    shape, strides = list(operand.shape), list(operand.strides)
-    if operand.is_gapless:
-        strides = row_major(shape)
+def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
+    whole = _memref(operand.shape, tensors.dtype(operand.tensor))
     if operand.is_gapless and not operand.offset:
-        wanted = ir.MemRefType.get(shape, held.element_type)
-        if held == wanted:
-            return value
-    else:
-        layout = ir.StridedLayoutAttr.get(operand.offset, strides)
-        wanted = ir.MemRefType.get(shape, held.element_type, layout)
-    memref = dialect("memref")
-    found: ir.Value = memref.ReinterpretCastOp(
-        wanted, value, [], [], [], [operand.offset], shape, strides
-    ).result
+        return whole
+    layout = ir.StridedLayoutAttr.get(operand.offset, _strides(operand))
+    return ir.MemRefType.get(list(operand.shape), whole.element_type, layout)
+
+
+def _strides(operand: Operand) -> list[int]:
+    return row_major(operand.shape) if operand.is_gapless else list(operand.strides)
+
+
+def _seen_as(value: ir.Value, operand: Operand, wanted: ir.MemRefType) -> ir.Value:
+    """The part of a row-major memref that an operand is, in its shape."""
+    if value.type == wanted:
+        return value
+    shape, strides = list(operand.shape), _strides(operand)
+    found: ir.Value = (
+        dialect("memref")
+        .ReinterpretCastOp(wanted, value, [], [], [], [operand.offset], shape, strides)
+        .result
+    )
     return found

@@ -170,6 +170,8 @@ class GenericOp:
             same = Same(element, shape_of(result))  # type: ignore[arg-type]
             self.importer.known[result] = same
             return
+        if self._is_cast(element, number):
+            return
         expression = simplified(constant(element))
         axes = self._index(self.count + number, shape_of(result))
         if not all(isinstance(a, int) or a == ONE for a in axes):
@@ -183,6 +185,26 @@ class GenericOp:
             expression = self._with_init(expression, init, number)
             tensor = self._node(MAP, expression, axes, dtype_of(result.type))
         self.importer.define(result, tensor)
+
+    def _is_cast(self, element: Element, number: int) -> bool:
+        """Whether a result is a tensor that is read, in f32; it is made known so."""
+        result = self.op.results[number]
+        index_map = self.maps[self.count + number]
+        if (
+            not isinstance(element, Reference)
+            or element.value < 0
+            or not index_map.is_permutation
+            or dtype_of(result.type) is not Dtype.F32
+        ):
+            return False
+        access = self.reads[element.value]
+        place = {
+            expr.maybe_downcast().position: i
+            for i, expr in enumerate(index_map.results)
+        }
+        axes = tuple(renamed(axis, place) for axis in access.axes)
+        self.importer.known[result] = Read(access.tensor, axes, shape_of(result))
+        return True
 
     def _node(
         self, reduction: str, expression: Expression, axes: tuple[Axis, ...], dtype: Any

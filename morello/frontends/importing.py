@@ -31,9 +31,11 @@ from morello.frontends.types import (
     constant_array,
     dtype_of,
     refuse_dynamic,
+    resources_of,
     shape_of,
 )
 from morello.frontends.values import Known, MissingError, Read, Same, renamed
+from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Expression, Reference
@@ -83,6 +85,14 @@ class Importer:
             "tensor.pad": self._pad,
             "tensor.reshape": self._view,
         }
+
+    @cached_property
+    def _resources(self) -> dict[str, str]:
+        """The bytes of constants; the bindings give them as text alone."""
+        module = self.function
+        while module.parent is not None:
+            module = module.parent.operation
+        return resources_of(str(module))
 
     def run(self) -> Tensors:
         """The tensors; see `imported`."""
@@ -178,7 +188,7 @@ class Importer:
             number = bodies.number_of(value.get_splat_value())
             self.known[result] = Same(number, shape)
         elif next(iter(result.uses), None) is not None:
-            array = constant_array(value, result.type)
+            array = constant_array(value, result.type, self._resources)
             count = sum(isinstance(t, Given) for t in self.tensors.all)
             dtype = dtype_of(result.type)
             given = Given(f"constant{count}", shape, dtype, -1, array)

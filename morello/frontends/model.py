@@ -13,13 +13,13 @@ from typing import Any
 from morello.compiler.compile import Searches
 from morello.compiler.kernel import Times
 from morello.compiler.schedule_text import schedule_text
-from morello.compiler.stages import LOWER, name_module
+from morello.compiler.stages import name_module
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.errors import CompileError, SearchError
-from morello.frontends.emission import given_tensors, model_module
+from morello.frontends.emission import given_tensors, inline_parts, model_module
 from morello.frontends.groups import split
 from morello.frontends.parts import Part
 from morello.frontends.tensors import Given, Tensors
@@ -39,6 +39,10 @@ from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, PathLike
 from morello.spec import Spec, print_spec
 from morello.subinterpreters import in_any_interpreter
+
+_SCHEDULED = "builtin.module(morello-apply-schedule,morello-lower-kernels)"
+_PLANNED = "builtin.module(morello-plan-memory,morello-parallelize)"
+"""`morello.compiler.stages.LOWER`, around the inlining of the parts."""
 
 Progress = Callable[[str], None]
 """Told what is searched, each time that another search begins."""
@@ -383,10 +387,11 @@ def _compiled(
         add_schedule(module.operation, lambda op: impls[spec_of(op)])
         schedule = schedule_text(module)
         try:
-            Pipeline.parse(LOWER).run(module.operation)
+            Pipeline.parse(_SCHEDULED).run(module.operation)
+            function = inline_parts(module.operation, name)
+            Pipeline.parse(_PLANNED).run(module.operation)
         except ir.MLIRError as error:
             raise CompileError(f"the model cannot be lowered: {error}") from error
-        function = module.body.operations[0].operation
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         mlir = str(module)
         llvm = name_module(lower_to_llvm_text(module), name)

@@ -1,5 +1,6 @@
 """Types and constants of MLIR as shapes, dtypes and arrays."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,13 @@ def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
     return tuple(found.shape), dtype_of(found)
 
 
-def constant_array(value: ir.Attribute, found: ir.Type) -> np.ndarray[Any, Any]:
+def constant_array(
+    value: ir.Attribute, found: ir.Type, resources: dict[str, str]
+) -> np.ndarray[Any, Any]:
     """The elements of a constant, as f32 or bf16.
+
+    Args:
+        resources: of the module (`resources_of`).
 
     Raises:
         OpError: they are not in the module.
@@ -100,15 +106,27 @@ def constant_array(value: ir.Attribute, found: ir.Type) -> np.ndarray[Any, Any]:
         except (TypeError, ValueError, RuntimeError):  # bf16 has no buffer
             array = np.array(list(value), np.float64)
         return array.astype(dtype.numpy).reshape(shape)
-    try:
-        raw = memoryview(ir.DenseResourceElementsAttr(value))
-    except (TypeError, ValueError) as error:
+    name = str(value).partition("<")[2].partition(">")[0]
+    raw = resources.get(name)
+    if raw is None:
         raise OpError(
             "its elements are not in the module",
             "export it with its resources, or make the constant an argument",
-        ) from error
-    array = np.frombuffer(raw, _stored(found.element_type))
+        )
+    array = np.frombuffer(bytes.fromhex(raw)[_HEADER:], _stored(found.element_type))
     return array.astype(dtype.numpy).reshape(shape)
+
+
+_HEADER = 4
+"""Bytes of a resource before its elements: their alignment."""
+
+_RESOURCE = re.compile(r'([\w.$-]+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
+
+
+def resources_of(text: str) -> dict[str, str]:
+    """The bytes of `dense_resource` constants of a module as text, in hexadecimal."""
+    _, _, section = text.rpartition("{-#")
+    return {name.strip('"'): data for name, data in _RESOURCE.findall(section)}
 
 
 def _stored(element: ir.Type) -> np.dtype[Any]:
