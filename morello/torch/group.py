@@ -10,8 +10,8 @@ from torch.fx import GraphModule
 
 from morello.errors import MorelloError
 from morello.frontends.model import CompiledModel, from_mlir
+from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
-from morello.runtime.machine_call import call_code
 from morello.torch.lowering import linalg_text, lowered
 from morello.torch.options import Options
 from morello.torch.worker import patience, submit
@@ -107,24 +107,19 @@ def _native(compiled: CompiledModel, results: tuple[Any, bool]) -> Callable[...,
         compiled.workspace_bytes,
         compiled.threads,
     )
-    code = call_code(
-        len(compiled.parameters), compiled.workspace_bytes > 0, compiled.threads > 1
-    )
+    run = address_call(table, compiled.workspace_bytes > 0, compiled.threads > 1)
     constants = [int(array.ctypes.data) for array in compiled.constants]
     shapes = [tuple(output.shape) for output in outputs]
     strides = [
         None if output.is_contiguous() else output.stride() for output in outputs
     ]
-    run, empty = code.run, torch.empty
+    empty, address = torch.empty, torch.Tensor.data_ptr
 
     def call(*tensors: Any) -> Any:
         # Kept until the end: a copy is freed with its last reference.
         own = [t if t.is_contiguous() else t.contiguous() for t in tensors]
         made = [empty(shape) for shape in shapes]
-        addresses = [t.data_ptr() for t in own]
-        addresses += constants
-        addresses += [t.data_ptr() for t in made]
-        run(table, addresses)
+        run(*map(address, own), *constants, *map(address, made))
         for place, wanted in enumerate(strides):
             if wanted is not None:
                 whole = torch.empty_strided(shapes[place], wanted)
