@@ -22,6 +22,10 @@ from morello.errors import CompileError, SearchError
 from morello.frontends.emission import given_tensors, inline_parts, model_module
 from morello.frontends.groups import split
 from morello.frontends.parts import Part
+from morello.frontends.pointwise import absorbed, shared
+from morello.frontends.products import hoisted
+from morello.frontends.reshapes import without_reshapes
+from morello.frontends.softmax import guarded
 from morello.frontends.tensors import Given, Tensors
 from morello.machine import Target
 from morello.mlir import ir
@@ -429,4 +433,12 @@ def from_mlir(
     with ir.Context(), ir.Location.unknown():
         module = read_program(text, source)
         tensors = imported(chosen_function(module, name), source)
+    tensors = improved(tensors)
     return Model(tensors, grouped(tensors))
+
+
+def improved(tensors: Tensors) -> Tensors:
+    """The tensors of a model as graphs compute them best."""
+    for step in (without_reshapes, absorbed, guarded, hoisted, absorbed, shared):
+        tensors = step(tensors)
+    return tensors
