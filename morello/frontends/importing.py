@@ -13,7 +13,13 @@ import numpy as np
 from morello.frontends import bodies
 from morello.frontends.bodies import Element, is_number
 from morello.frontends.generic import GenericOp
-from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
+from morello.frontends.refusals import (
+    ModelError,
+    OpError,
+    Refusal,
+    place_of,
+    refusal_of,
+)
 from morello.frontends.tensors import (
     ONE,
     Access,
@@ -120,8 +126,7 @@ class Importer:
             self.known |= dict.fromkeys(op.results)
 
     def _refuse(self, op: ir.Operation, error: OpError) -> None:
-        place = place_of(error.location or op.location, self.source)
-        self.refusals.append(Refusal(op.name, place, error.reason, error.remedy))
+        self.refusals.append(refusal_of(op, error, self.source))
 
     def _argument(self, argument: ir.BlockArgument) -> None:
         number = argument.arg_number

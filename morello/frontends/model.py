@@ -23,13 +23,10 @@ from morello.frontends.compiling import (
 )
 from morello.frontends.groups import grouped
 from morello.frontends.importing import imported
+from morello.frontends.improving import improved
 from morello.frontends.model_parameters import parameters, result_name
 from morello.frontends.parts import Part
-from morello.frontends.pointwise import absorbed, shared
-from morello.frontends.products import hoisted
 from morello.frontends.reading import chosen_function, read_program
-from morello.frontends.reshapes import without_reshapes
-from morello.frontends.softmax import guarded
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
 from morello.mlir import ir
@@ -230,10 +227,3 @@ def from_mlir(
         tensors = imported(chosen_function(module, name), source)
     tensors = improved(tensors)
     return Model(tensors, grouped(tensors))
-
-
-def improved(tensors: Tensors) -> Tensors:
-    """The tensors of a model as graphs compute them best."""
-    for step in (without_reshapes, absorbed, guarded, hoisted, absorbed, shared):
-        tensors = step(tensors)
-    return tensors
