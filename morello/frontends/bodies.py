@@ -9,9 +9,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from morello.frontends.refusals import OpError
+from morello.frontends.simplify import nice
 from morello.mlir import ir
 from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import Call, Constant, Expression
@@ -85,10 +84,9 @@ Element = Number | Expression
 
 
 def constant(element: Element) -> Expression:
-    """A number as an expression: the shortest that is the same in f32."""
+    """A number as an expression."""
     if isinstance(element, bool | int | float):
-        narrow = np.float32(element)
-        return Constant(float(str(narrow)))
+        return Constant(nice(element))
     return element
 
 

@@ -170,9 +170,9 @@ class GenericOp:
             same = Same(element, shape_of(result))  # type: ignore[arg-type]
             self.importer.known[result] = same
             return
-        if self._is_cast(element, number):
-            return
         expression = simplified(constant(element))
+        if self._is_cast(expression, number):
+            return
         axes = self._index(self.count + number, shape_of(result))
         if not all(isinstance(a, int) or a == ONE for a in axes):
             raise OpError("its result is written at sums of dimensions", _DIMENSIONS)
@@ -186,7 +186,7 @@ class GenericOp:
             tensor = self._node(MAP, expression, axes, dtype_of(result.type))
         self.importer.define(result, tensor)
 
-    def _is_cast(self, element: Element, number: int) -> bool:
+    def _is_cast(self, element: Expression, number: int) -> bool:
         """Whether a result is a tensor that is read, in f32; it is made known so."""
         result = self.op.results[number]
         index_map = self.maps[self.count + number]

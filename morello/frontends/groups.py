@@ -18,6 +18,10 @@ MOST_OUTPUTS = 2
 """Of a group: a value that is read elsewhere too is an output."""
 
 
+MOST_OF_MAPS = 5
+"""Operands of a group without a product: more have no program."""
+
+
 @dataclasses.dataclass
 class _Group:
     nodes: set[int]
@@ -121,10 +125,11 @@ class _Grouping:
         if not self._is_known(nodes):
             return False
         try:
-            self._part(nodes)
+            part = self._part(nodes)
         except UnfitError:
             return False
-        return True
+        has_product = any(is_product(self.nodes[i]) for i in nodes)
+        return has_product or len(part.operands) <= MOST_OF_MAPS
 
     def _is_known(self, nodes: frozenset[int]) -> bool:
         """Whether the search is good at such a graph."""
@@ -132,12 +137,15 @@ class _Grouping:
         if not products:
             return self._are_rows(nodes)
         last = products[-1]
-        if len(products) == 2 and self._between(last) is None:
-            return False
+        between: frozenset[int] = frozenset()
+        if len(products) == 2:
+            found = self._between(last)
+            if found is None or found[0] != products[0]:
+                return False
+            between = found[1]
         if len(products) > 2:
             return False
-        between = self._between(last) if len(products) == 2 else frozenset()
-        after = nodes - {*products} - (between or frozenset())
+        after = nodes - {*products} - between
         return all(
             self.nodes[i].reduction == MAP and self._depends(i, last) for i in after
         )
@@ -198,18 +206,18 @@ class _Grouping:
     def _attention(self, last: int) -> None:
         """Make one group of a product, what is computed of its rows, and the product
         that these are summed in."""
-        between = self._between(last)
-        if between is None:
+        found = self._between(last)
+        if found is None:
             return
-        first = next(
-            i
-            for i in sorted(self._below(last))
-            if is_product(self.nodes[i]) and any(i in self.reads[b] for b in between)
-        )
+        first, between = found
         nodes = frozenset({first, *between, last})
         if any(len(self.group[i].nodes) > 1 for i in nodes):
             return
-        if self._is_cyclic(nodes) or self._outputs(nodes) != (last,):
+        if self._is_cyclic(nodes) or self._joins(nodes):
+            return
+        if any(
+            i != last and self.nodes[i].reduction == MAP for i in self._outputs(nodes)
+        ):
             return
         try:
             self._part(nodes)
@@ -219,16 +227,25 @@ class _Grouping:
         for i in nodes:
             self.group[i] = merged
 
-    def _between(self, last: int) -> frozenset[int] | None:
-        """The nodes between a product and an earlier one: maps, and at least one
-        reduction along what the later product sums."""
+    def _between(self, last: int) -> tuple[int, frozenset[int]] | None:
+        """An earlier product, and the nodes between it and a later one: maps, at least
+        one reduction along what the later product sums, and others of the same rows."""
         if not is_product(self.nodes[last]):
             return None
         for factor in self.reads[last]:
             found, products = self._backwards(factor)
             reductions = [i for i in found if self.nodes[i].reduction != MAP]
-            if len(products) == 1 and reductions:
-                return frozenset(found)
+            if len(products) != 1 or not reductions:
+                continue
+            beside = {
+                user
+                for i in found
+                for user in self.readers[i]
+                if self.nodes[user].reduction != MAP
+                and user not in found
+                and not is_product(self.nodes[user])
+            }
+            return next(iter(products)), frozenset(found | beside)
         return None
 
     def _backwards(self, start: int) -> tuple[set[int], set[int]]:

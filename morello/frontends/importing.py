@@ -13,7 +13,13 @@ import numpy as np
 from morello.frontends import bodies
 from morello.frontends.bodies import Element, is_number
 from morello.frontends.generic import GenericOp
-from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
+from morello.frontends.refusals import (
+    ModelError,
+    OpError,
+    Refusal,
+    place_of,
+    refusal_of,
+)
 from morello.frontends.tensors import (
     ONE,
     Access,
@@ -120,8 +126,7 @@ class Importer:
             self.known |= dict.fromkeys(op.results)
 
     def _refuse(self, op: ir.Operation, error: OpError) -> None:
-        place = place_of(error.location or op.location, self.source)
-        self.refusals.append(Refusal(op.name, place, error.reason, error.remedy))
+        self.refusals.append(refusal_of(op, error, self.source))
 
     def _argument(self, argument: ir.BlockArgument) -> None:
         number = argument.arg_number
@@ -213,8 +218,37 @@ class Importer:
             axes = tuple(renamed(axis, inner) for axis in source.axes)
             self.known[result] = Read(source.tensor, axes, shape)
             return
+        split = self._split(source, shape)
+        if split is not None:
+            self.known[result] = split
+            return
         whole = self.materialized(source, self.place(op))
         self.define(result, self.tensors.add(View(whole, shape)))
+
+    def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
+        """A read whose axes are divided, as one of a tensor whose axes are; None where
+        axes become one, or where nothing is gained."""
+        groups = _groups(source.shape, shape)
+        whole = self.tensors.all[source.tensor].shape
+        if not _unread(source):
+            return None
+        extents: list[int] = []
+        axes: list[Axis] = []
+        for axis, extent in zip(source.axes, whole, strict=True):
+            if not isinstance(axis, int):
+                if axis != ONE:
+                    return None
+                extents.append(extent)
+                axes.append(ONE)
+                continue
+            olds, news = next(g for g in groups if axis in g[0])
+            if [i for i in olds if source.shape[i] > 1] != [axis]:
+                return None
+            wide = [i for i in news if shape[i] > 1]
+            extents += [shape[i] for i in wide]
+            axes += wide
+        view = self.tensors.add(View(source.tensor, tuple(extents)))
+        return Read(view, tuple(axes), shape)
 
     def materialized(self, read: Read, place: str) -> int:
         """The tensor whose elements, in order, are those of a read."""
@@ -454,27 +488,37 @@ def _unread(read: Read) -> set[int]:
     return {i for i, extent in enumerate(read.shape) if extent > 1} - used
 
 
+def _groups(
+    old_shape: tuple[int, ...], new_shape: tuple[int, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """The axes of two shapes that hold the same elements, as few together as may be."""
+    found: list[tuple[list[int], list[int]]] = []
+    old, new = 0, 0
+    while old < len(old_shape) or new < len(new_shape):
+        olds: list[int] = []
+        news: list[int] = []
+        one, other = 1, 1
+        while not (olds and news and one == other):
+            if old < len(old_shape) and (one <= other or new == len(new_shape)):
+                olds.append(old)
+                one *= old_shape[old]
+                old += 1
+            elif new < len(new_shape):
+                news.append(new)
+                other *= new_shape[new]
+                new += 1
+            else:
+                break
+        found.append((olds, news))
+    return found
+
+
 def _regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
     """The new axis for each axis that is read along, in another shape; None where one
     becomes several, or several one."""
     unread = _unread(source)
     found: dict[int, int] = {}
-    old, new = 0, 0
-    while old < len(source.shape) or new < len(shape):
-        olds: list[int] = []
-        news: list[int] = []
-        one, other = 1, 1
-        while not (olds and news and one == other):
-            if old < len(source.shape) and (one <= other or new == len(shape)):
-                olds.append(old)
-                one *= source.shape[old]
-                old += 1
-            elif new < len(shape):
-                news.append(new)
-                other *= shape[new]
-                new += 1
-            else:
-                break
+    for olds, news in _groups(source.shape, shape):
         wide = [i for i in olds if source.shape[i] > 1]
         wide_new = [i for i in news if shape[i] > 1]
         if all(i in unread for i in wide):

@@ -1,6 +1,6 @@
 """Text or bytes of a program to one function of linalg on tensors.
 
-StableHLO is in the wheel of torch-mlir, but is registered by hand: `_load`. Private
+StableHLO is in the wheel of torch-mlir, but is registered by hand: `load_stablehlo`. Private
 functions are inlined, named ops become `linalg.generic`, so that what reads the module
 knows one op.
 """
@@ -10,7 +10,13 @@ import threading
 from typing import Any
 
 from morello.errors import CompileError
-from morello.frontends.refusals import ModelError, OpError, Refusal, place_of
+from morello.frontends.refusals import (
+    ModelError,
+    OpError,
+    Refusal,
+    place_of,
+    refusal_of,
+)
 from morello.frontends.types import dynamic
 from morello.mlir import BACKEND, PassManager, ir
 
@@ -31,7 +37,7 @@ _LOCK = threading.Lock()
 _DIALECTS = ("stablehlo", "chlo", "vhlo")
 
 
-def _load(context: ir.Context) -> None:
+def load_stablehlo(context: ir.Context) -> None:
     """Make StableHLO, CHLO and VHLO known to a context, and their passes.
 
     Raises:
@@ -69,7 +75,7 @@ def read_program(given: Text, source: str) -> ir.Operation:
         ModelError: ops that have no counterpart in linalg.
     """
     context = ir.Context.current
-    _load(context)
+    load_stablehlo(context)
     module = _parsed(given, source)
     to_linalg(module, source)
     return module
@@ -166,6 +172,7 @@ def _run(pipeline: str, module: ir.Operation, source: str) -> None:
                 place_of(diagnostic.location, source),
                 diagnostic.message,
                 "compute it outside of the program",
+                diagnostic.location,
             )
             for diagnostic in error.error_diagnostics
         )
@@ -193,8 +200,7 @@ def _refuse_foreign(module: ir.Operation, source: str) -> None:
     def visit(op: ir.Operation) -> ir.WalkResult:
         refused = _foreign(op)
         if refused is not None:
-            place = place_of(op.location, source)
-            found.append(Refusal(op.name, place, refused.reason, refused.remedy))
+            found.append(refusal_of(op, refused, source))
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 

@@ -18,6 +18,10 @@ class Refusal:
     """Why, without a full stop."""
     remedy: str
     """What the user can do."""
+    location: ir.Location | None = dataclasses.field(
+        default=None, compare=False, repr=False
+    )
+    """The same for diagnostics of MLIR, while its context lives."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.op}: {self.reason}; {self.remedy}"
@@ -36,6 +40,13 @@ class ModelError(MorelloError):
         what = "1 op has" if count == 1 else f"{count} ops have"
         listed = "".join(f"\n  {refusal}" for refusal in refusals)
         super().__init__(f"{what} no Spec:{listed}")
+
+
+def refusal_of(op: ir.Operation, error: "OpError", source: str) -> Refusal:
+    """What is said of an op."""
+    location = error.location or op.location
+    place = place_of(location, source)
+    return Refusal(op.name, place, error.reason, error.remedy, location)
 
 
 def place_of(location: ir.Location, source: str) -> str:

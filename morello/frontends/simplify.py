@@ -8,6 +8,8 @@ number is a product, rounded once more. A model so gets the Specs that a short n
 
 import math
 
+import numpy as np
+
 from morello.spec.graphs.expression import Call, Constant, Expression
 
 _TANH_FACTOR = math.sqrt(2 / math.pi)
@@ -25,6 +27,28 @@ def simplified(expression: Expression) -> Expression:
         if found is not None:
             return found
     return made
+
+
+_MOST_NICE = 1 << 16
+
+
+def nice(number: float) -> float:
+    """The number that a person would write: 1/n or 1/sqrt(n) where that is the same in
+    f32, else the shortest that is."""
+    narrow = np.float32(number)
+    if not np.isfinite(narrow):
+        return float(narrow)
+    size = abs(float(narrow))
+    if 0 < size < 1:
+        for power in (1, 2):
+            count = round(size**-power)
+            if count < _MOST_NICE:
+                found = math.copysign(count ** (-1 / power), number)
+                if np.float32(found) == narrow or (
+                    power == 2 and math.isclose(found, number, rel_tol=1e-7)
+                ):
+                    return found
+    return float(str(narrow))
 
 
 _COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
@@ -58,10 +82,12 @@ def _neutral(call: Call) -> Expression | None:
 def _known(call: Call) -> Expression | None:
     """A function that has a name, or a better form."""
     match call:
+        case Call("mul", (Call("mul", (x, Constant(a))), Constant(b))):
+            return Call("mul", (x, Constant(nice(a * b))))
         case Call("maximum", (x, Constant(0.0))):
             return Call("relu", (x,))
         case Call("div", (x, Constant(number))) if number and math.isfinite(number):
-            return simplified(Call("mul", (x, Constant(1.0 / number))))
+            return simplified(Call("mul", (x, Constant(nice(1.0 / number)))))
         case Call("div", (Constant(1.0), Call("sqrt", (x,)))):
             return Call("rsqrt", (x,))
         case Call("div", (Constant(1.0), bottom)) if _one_and_exp(bottom) is not None:

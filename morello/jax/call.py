@@ -11,7 +11,8 @@ import jax
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
-from morello.frontends.model import CompiledModel, from_mlir
+from morello.frontends.compiled_model import CompiledModel
+from morello.frontends.model import from_mlir
 from morello.jax.handler_code import handler_module, wanted
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
@@ -110,7 +111,7 @@ def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..
     inputs = [p for p in kernel.parameters if not p.is_output]
     outputs = [p for p in kernel.parameters if p.is_output]
     held = [p for p in outputs if p.accumulates]
-    constants = kernel.constants if isinstance(kernel, CompiledModel) else ()
+    constants = _constants(kernel)
     given = inputs[: len(inputs) - len(constants)]
     label = _label(kernel)
     aliases = {
@@ -137,6 +138,11 @@ def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..
     # Outside of a program of its own each call would be traced and looked up anew.
     compiled: Callable[..., Any] = jax.jit(run)
     return compiled
+
+
+def _constants(kernel: Code) -> list[Any]:
+    """What a model holds, which its code takes after the arguments."""
+    return list(kernel.constants.values()) if isinstance(kernel, CompiledModel) else []
 
 
 def _label(kernel: Code) -> str:

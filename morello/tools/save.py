@@ -12,6 +12,7 @@ from morello.spec import Spec
 from morello.tools.array_files import read_operand
 from morello.tools.commands import SaveOptions
 from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.models import is_model, save_model
 from morello.tools.request import Request
 
 
@@ -22,6 +23,8 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
+    if is_model(options.spec):
+        return save_model(options)
     requests = _requests(options, options.spec, options.schedule)
     others = {name: _requests(options, text) for name, text in options.also}
     spec = requests[0].goal.spec

@@ -9,7 +9,8 @@ import torch
 from torch.fx import GraphModule
 
 from morello.errors import MorelloError
-from morello.frontends.model import CompiledModel, from_mlir
+from morello.frontends.compiled_model import CompiledModel
+from morello.frontends.model import from_mlir
 from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
 from morello.torch.lowering import linalg_text, lowered
@@ -108,7 +109,7 @@ def _native(compiled: CompiledModel, results: tuple[Any, bool]) -> Callable[...,
         compiled.threads,
     )
     run = address_call(table, compiled.workspace_bytes > 0, compiled.threads > 1)
-    constants = [int(array.ctypes.data) for array in compiled.constants]
+    constants = [int(array.ctypes.data) for array in compiled.constants.values()]
     shapes = [tuple(output.shape) for output in outputs]
     strides = [
         None if output.is_contiguous() else output.stride() for output in outputs
