@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
+    from morello.frontends.model import from_mlir
+    from morello.frontends.onnx import from_onnx
     from morello.spec import Spec
     from morello.tracing.jit import jit, trace
 
@@ -23,6 +25,8 @@ _HOMES = {
     "MorelloError": "morello.errors",
     "Spec": "morello.spec",
     "compile": "morello.compiler.compile",
+    "from_mlir": "morello.frontends.model",
+    "from_onnx": "morello.frontends.onnx",
     "jit": "morello.tracing.jit",
     "solve_all": "morello.cluster.solve_all",
     "trace": "morello.tracing.jit",
@@ -34,6 +38,8 @@ __all__ = [
     "Spec",
     "__version__",
     "compile",
+    "from_mlir",
+    "from_onnx",
     "jit",
     "nn",
     "solve_all",

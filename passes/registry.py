@@ -90,6 +90,16 @@ class Registry:
 
 
 _ROWS: tuple[Row, ...] = (
+    Row(
+        "convert-linalg-to-morello",
+        "morello.passes.convert_linalg_to_morello",
+        "ConvertLinalgToMorello",
+    ),
+    Row(
+        "convert-stablehlo-to-morello",
+        "morello.passes.convert_stablehlo_to_morello",
+        "ConvertStablehloToMorello",
+    ),
     Row("morello-apply-schedule", "morello.passes.apply_schedule", "ApplySchedule"),
     Row("morello-check-lowered", "morello.passes.check_lowered", "CheckLowered"),
     Row("morello-entry-points", "morello.passes.entry_points", "EntryPoints"),

@@ -94,6 +94,8 @@ IMPORTS = {
     },
     "tracing": {"spec", "machine", "compiler"},
     "cluster": {"spec", "machine", "search", "compiler"},
+    "jax": {"runtime", "compiler", "frontends"},
+    "torch": {"search", "runtime", "frontends"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 

@@ -126,6 +126,12 @@ def entry_points(
     return f"{checked}\n{cpu_check(supported_name(name), features)}"
 
 
+def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
+    """LLVM IR that declares a kernel of another module."""
+    types = ", ".join(["ptr"] * (len(parameters) + workspace))
+    return f"declare void @{name}({types})"
+
+
 def variant_name(name: str, number: int) -> str:
     """The name of one of several kernels."""
     return f"{name}.variant{number}"
@@ -160,8 +166,7 @@ def dispatching_entry_points(
             f"{f'%some{number - 1}' if number else '0'}, %has{number}"
         )
         given = _given(parameters, takes_workspace)
-        types = ", ".join(["ptr"] * (len(parameters) + takes_workspace))
-        declared.append(f"declare void @{kernel}({types})")
+        declared.append(declaration(kernel, parameters, takes_workspace))
         run = f"  call void @{kernel}({given})\n  ret void"
         if number + 1 < len(variants):
             run = (

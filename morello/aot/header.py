@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from morello._version import __version__
 from morello.aot.entry_points import Status, supported_name, unchecked_name
+from morello.aot.pack_code import pack_name
 from morello.errors import CompileError
 from morello.runtime.call_table import ALIGNMENT
 from morello.runtime.parameter import Parameter
@@ -50,6 +51,7 @@ class Interface:
         variants: of each kernel the target and the features that it needs, the first
             choice first.
         threads: the most that a call uses.
+        packable: the names of the inputs that a function packs.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Interface:
     workspace_bytes: int
     variants: tuple[tuple[str, tuple[str, ...]], ...]
     threads: int
+    packable: tuple[str, ...] = ()
 
 
 def _c_type(parameter: Parameter) -> str:
@@ -245,6 +248,30 @@ static inline int {name}_malloc(
 }}"""
 
 
+def _packing(interface: Interface) -> str:
+    """The functions that bring inputs into their layouts."""
+    found = []
+    for operand, shape in zip(interface.parameters, interface.shapes, strict=True):
+        if operand.name not in interface.packable:
+            continue
+        kind = f"{interface.name}_{operand.name}_t"
+        mark = f"{interface.name}_RESTRICT "
+        text = (
+            f"Fills 'to', {interface.name}_{operand.name.upper()}_ELEMENTS long, with "
+            f"{operand.name} in its layout, from an array of {_product(shape)} "
+            f"elements: 'strides' has the elements from one index to the next along "
+            f"each of its {len(shape)} dimensions, or is NULL where it is row-major."
+        )
+        found.append(f"""
+{_remark(text)}
+void {pack_name(interface.name, operand.name)}(
+    const {kind} *{mark}from,
+    const ptrdiff_t *strides,
+    {kind} *{mark}to);
+""")
+    return "".join(found)
+
+
 def header(interface: Interface) -> str:
     """The header, for C99 and C++.
 
@@ -291,7 +318,7 @@ int {name}(
 {_remark(f"Runs at once: all that {name} checks must hold.")}
 void {unchecked_name(name)}(
     {arguments});
-
+{_packing(interface)}
 {_remark(f"Runs {name} with a workspace from malloc, if it needs one.")}
 {_with_malloc(interface)}
 

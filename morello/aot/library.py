@@ -1,11 +1,18 @@
 """A kernel as files: an object, assembly, LLVM IR, and the header."""
 
+import abc
 import dataclasses
 from pathlib import Path
 
 from morello.aot.c_names import check_c_name
-from morello.aot.entry_points import entry_points, rename, unchecked_name
+from morello.aot.entry_points import (
+    declaration,
+    entry_points,
+    rename,
+    unchecked_name,
+)
 from morello.aot.header import Interface, header
+from morello.aot.pack_code import Packable, pack_function
 from morello.compiler.stages import Stages, name_module
 from morello.docstrings import summary
 from morello.errors import CompileError
@@ -20,8 +27,70 @@ SUFFIXES = (".o", ".s", ".ll", ".h")
 """Of the files that can be written: object, assembly, LLVM IR, header."""
 
 
+Module = tuple[str, str, str]
+"""LLVM IR of a kernel, the CPU that it is for, and changes to the CPU's features."""
+
+
+class Files(abc.ABC):
+    """What can be written as an object, assembly, LLVM IR, and a header."""
+
+    _compiled: Compiled
+
+    @property
+    def object(self) -> bytes:
+        """An ELF object, position independent; the same bytes for the same kernel."""
+        return self._compiled.object
+
+    @property
+    def assembly(self) -> str:
+        """Assembly, as GNU's assembler and LLVM's take it."""
+        return self._compiled.assembly()
+
+    @property
+    def llvm(self) -> str:
+        """LLVM IR, optimised, in the syntax of llvmlite's LLVM."""
+        return self._compiled.llvm
+
+    @property
+    @abc.abstractmethod
+    def header(self) -> str:
+        """The header, for C99 and C++."""
+
+    def content(self, path: str | Path) -> bytes:
+        """The contents of a file, by its suffix.
+
+        Raises:
+            CompileError: a suffix that means nothing here.
+        """
+        if not isinstance(path, (str, Path)):
+            raise CompileError(
+                f"'path' is {type(path).__name__}, not a path", "give text or a Path"
+            )
+        match Path(path).suffix:
+            case ".o":
+                return self.object
+            case ".s":
+                return self.assembly.encode()
+            case ".ll":
+                return self.llvm.encode()
+            case ".h":
+                return self.header.encode()
+            case _:
+                raise unknown_suffix(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file, whole or not at all.
+
+        Raises:
+            CompileError: a suffix that means nothing here.
+            OSError: it cannot be written; what was there is there.
+        """
+        data = self.content(path)
+        write_whole(Path(path), data)
+
+
 @dataclasses.dataclass(frozen=True)
-class Library:
+class Library(Files):
     """A kernel to be linked into C and C++ programs.
 
     Args:
@@ -61,32 +130,58 @@ class Library:
         """The kernels that it holds."""
         return (self,)
 
+    @property
+    def packable(self) -> tuple[Packable, ...]:
+        """The inputs that lie otherwise than row-major: each has a pack function."""
+        spec = self.stages.spec
+        return tuple(
+            Packable(
+                operand.name,
+                spec.shape(index),
+                tensor.layout,
+                spec.strides(index),
+                tensor.dtype.itemsize,
+            )
+            for index, (operand, tensor) in enumerate(
+                zip(spec.kind.operands, spec.tensors, strict=True)
+            )
+            if not operand.is_written and not tensor.layout.is_row_major
+        )
+
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """The kernels, under the names that `around` calls them by."""
+        kernel = rename(self.stages.llvm, self.stages.name, unchecked_name(self.name))
+        text = name_module(kernel, self.name)
+        return ((text, self.stages.target.cpu, self.features),)
+
+    @property
+    def around(self) -> str:
+        """LLVM IR of the functions around the kernel."""
+        points = entry_points(
+            self.name, self.parameters, self.stages.workspace_bytes, self.required
+        )
+        return "\n".join([points, *self._pack_functions()])
+
+    @property
+    def exported(self) -> tuple[str, ...]:
+        """The functions of `modules` that programs call."""
+        return (unchecked_name(self.name),)
+
+    @property
+    def declarations(self) -> str:
+        """LLVM IR that `around` needs where the kernels are modules of their own."""
+        return declaration(
+            unchecked_name(self.name), self.parameters, self.workspace_bytes > 0
+        )
+
+    def _pack_functions(self) -> list[str]:
+        return [pack_function(self.name, operand) for operand in self.packable]
+
     @cached_property
     def _compiled(self) -> Compiled:
-        stages = self.stages
-        kernel = rename(stages.llvm, stages.name, unchecked_name(self.name))
-        kernel = name_module(kernel, self.name)
-        around = entry_points(
-            self.name, self.parameters, stages.workspace_bytes, self.required
-        )
-        return compile_for_linker(
-            kernel, around, cpu=stages.target.cpu, features=self.features
-        )
-
-    @property
-    def object(self) -> bytes:
-        """An ELF object, position independent; the same bytes for the same kernel."""
-        return self._compiled.object
-
-    @property
-    def assembly(self) -> str:
-        """Assembly, as GNU's assembler and LLVM's take it."""
-        return self._compiled.assembly()
-
-    @property
-    def llvm(self) -> str:
-        """LLVM IR, optimised, in the syntax of llvmlite's LLVM."""
-        return self._compiled.llvm
+        ((kernel, cpu, features),) = self.modules
+        return compile_for_linker(kernel, self.around, cpu=cpu, features=features)
 
     @property
     def header(self) -> str:
@@ -107,40 +202,9 @@ class Library:
                     for one in self.variants
                 ),
                 max(one.stages.threads for one in self.variants),
+                tuple(operand.name for operand in self.packable),
             )
         )
-
-    def content(self, path: str | Path) -> bytes:
-        """The contents of a file, by its suffix.
-
-        Raises:
-            CompileError: a suffix that means nothing here.
-        """
-        if not isinstance(path, (str, Path)):
-            raise CompileError(
-                f"'path' is {type(path).__name__}, not a path", "give text or a Path"
-            )
-        match Path(path).suffix:
-            case ".o":
-                return self.object
-            case ".s":
-                return self.assembly.encode()
-            case ".ll":
-                return self.llvm.encode()
-            case ".h":
-                return self.header.encode()
-            case _:
-                raise unknown_suffix(path)
-
-    def save(self, path: str | Path) -> None:
-        """Write a file, whole or not at all.
-
-        Raises:
-            CompileError: a suffix that means nothing here.
-            OSError: it cannot be written; what was there is there.
-        """
-        data = self.content(path)
-        write_whole(Path(path), data)
 
 
 def unknown_suffix(path: str | Path) -> CompileError:

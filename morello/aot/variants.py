@@ -8,11 +8,11 @@ from morello.aot.entry_points import (
     rename,
     variant_name,
 )
-from morello.aot.library import Library
+from morello.aot.library import Library, Module
 from morello.compiler.stages import name_module
 from morello.errors import CompileError
 from morello.lazy import cached_property
-from morello.runtime.engine import Compiled, compile_variants_for_linker
+from morello.runtime.engine import Compiled, compile_modules_for_linker
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,18 +65,37 @@ class Variants(Library):
         """The first choice first."""
         return (Library(self.stages, self.parameters, self.name), *self.others)
 
-    @cached_property
-    def _compiled(self) -> Compiled:
-        modules = []
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """The kernels, under the names that `around` calls them by."""
+        found = []
         for number, one in enumerate(self.variants):
             target, stages = one.stages.target, one.stages
             text = rename(stages.llvm, stages.name, variant_name(self.name, number))
-            text = name_module(text, self.name)
-            modules.append((text, target.cpu, one.features))
-        around = dispatching_entry_points(
+            found.append((name_module(text, self.name), target.cpu, one.features))
+        return tuple(found)
+
+    @property
+    def around(self) -> str:
+        """LLVM IR of the functions that choose a kernel, and declarations of all."""
+        points = dispatching_entry_points(
             self.name,
             self.parameters,
             self.workspace_bytes,
             [(one.required, one.stages.workspace_bytes > 0) for one in self.variants],
         )
-        return compile_variants_for_linker(modules, around)
+        return "\n".join([points, *self._pack_functions()])
+
+    @property
+    def exported(self) -> tuple[str, ...]:
+        """None: programs call the functions of `around`."""
+        return ()
+
+    @property
+    def declarations(self) -> str:
+        """None: `around` has them."""
+        return ""
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return compile_modules_for_linker(self.modules, self.around)

@@ -225,6 +225,11 @@ _TAKE = """\
 enough:"""
 
 
+def declarations() -> str:
+    """LLVM IR of what calls from Python need of Python and of the C library."""
+    return fill(_DECLARATIONS, data=array_layout.DATA)
+
+
 def _checks(arrays: int) -> str:
     """Blocks that let only arrays pass that fit their parameter."""
     return "".join(
@@ -284,7 +289,7 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
             "failed:\n  %error = call ptr @PyErr_NoMemory()\n  ret ptr %error"
         )
     shared["call"] = f"  call void %native({', '.join(pointers)})"
-    text = fill(_DECLARATIONS, data=array_layout.DATA)
+    text = declarations()
     if has_threads:
         shared["call"] = call_in_team(shared["call"])
         text += teams()

@@ -233,24 +233,27 @@ def compile_for_linker(
     return _compile(f"{text}\n{around}", cpu, features, 3, for_linker=True)
 
 
-def compile_variants_for_linker(
-    variants: Sequence[tuple[str, str, str]], around: str
+def compile_modules_for_linker(
+    modules: Sequence[tuple[str, str, str]], around: str, exported: Sequence[str] = ()
 ) -> Compiled:
     """The same of several modules, each for a CPU of its own, in one object.
 
     Args:
-        variants: a module as for `compile_object`, its CPU and its features.
+        modules: a module as for `compile_object`, its CPU and its features.
         around: as for `compile_for_linker`: it calls the functions of the modules.
+        exported: the functions of the modules that other objects may call.
 
     Raises:
         CompileError: a module that is not valid, or that holds what no kernel may.
         TargetError: a CPU or a feature that LLVM does not have.
     """
-    for text, cpu, features in variants:
+    for text, cpu, features in modules:
         refuse_hazards(text)
         required_features(cpu, features)
-    texts = [_for_cpu(*variant) for variant in variants]
-    return _compile(around, _BASE_CPU, "", 3, for_linker=True, more=texts)
+    texts = [_for_cpu(*module) for module in modules]
+    return _compile(
+        around, _BASE_CPU, "", 3, for_linker=True, more=texts, exported=exported
+    )
 
 
 _BASE_CPU = "x86-64"
@@ -269,6 +272,7 @@ def _compile(
     opt: int,
     for_linker: bool,
     more: Sequence[str] = (),
+    exported: Sequence[str] = (),
 ) -> Compiled:
     """Compile a module, and ``more`` modules with it that it may call."""
     required_features(cpu, features)
@@ -276,7 +280,7 @@ def _compile(
         raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
     machine = _target_machine(cpu, features, opt, _reach(for_linker, ()))
     with _parse(_tuned(text), machine) as module:
-        _link(module, more, machine)
+        _link(module, more, exported)
         functions = tuple(f.name for f in module.functions if not f.is_declaration)
         _optimise(module, machine, opt)
         # Code generation changes the module, so its text is taken before. It can be
@@ -294,8 +298,11 @@ def _compile(
     return Compiled(llvm, data, functions, cpu, features, for_linker, calls)
 
 
-def _link(module: Any, texts: Sequence[str], machine: Any) -> None:
-    """Add modules to one, which calls their functions."""
+def _link(module: Any, texts: Sequence[str], exported: Sequence[str]) -> None:
+    """Add modules to one, which calls their functions.
+
+    Only those that are exported are seen by other objects.
+    """
     for text in texts:
         # Linked modules have one context.
         other = lb.parse_assembly(text, context=module._context)
@@ -303,7 +310,8 @@ def _link(module: Any, texts: Sequence[str], machine: Any) -> None:
         names = [f.name for f in other.functions if not f.is_declaration]
         module.link_in(other)
         for name in names:
-            module.get_function(name).linkage = "internal"
+            if name not in exported:
+                module.get_function(name).linkage = "internal"
 
 
 def _tuned(text: str) -> str:

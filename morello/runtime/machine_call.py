@@ -21,7 +21,7 @@ _FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
 """How a built-in function is called (METH_…), part of Python's C interface."""
 
 
-class _MethodDef(ctypes.Structure):
+class Method(ctypes.Structure):
     """Python's ``PyMethodDef``."""
 
     _fields_ = (
@@ -36,9 +36,9 @@ _new_builtin = ctypes.pythonapi.PyCFunction_NewEx
 _new_builtin.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 _new_builtin.restype = ctypes.py_object
 
-_keep = ctypes.pythonapi.Py_IncRef
-_keep.argtypes = [ctypes.py_object]
-_keep.restype = None
+keep = ctypes.pythonapi.Py_IncRef
+keep.argtypes = [ctypes.py_object]
+keep.restype = None
 
 
 class CallCode:
@@ -55,11 +55,11 @@ class CallCode:
         text = call_module(arrays, has_workspace, has_threads)
         engine = compile_llvm(text, cpu="x86-64", opt=0)
         # Built-in functions may be called and freed until the process ends.
-        _keep(engine)
+        keep(engine)
         kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._run = kind(engine.address("run"))
-        self._call = _method(b"kernel", engine.address("call"), _FASTCALL_WITH_KEYWORDS)
-        self._bound = _method(b"bound_kernel", engine.address("bound"), _NOARGS)
+        self._call = method(b"kernel", engine.address("call"), _FASTCALL_WITH_KEYWORDS)
+        self._bound = method(b"bound_kernel", engine.address("bound"), _NOARGS)
 
     def checked(self, table: CallTable, slow: Callable[..., Any]) -> Callable[..., Any]:
         """A function that checks its arguments by machine code.
@@ -68,7 +68,7 @@ class CallCode:
             table: of the native function, all of whose parameters it describes.
             slow: is called with the same arguments where they do not fit at once.
         """
-        return self._builtin(self._call, (table.words, slow, table))
+        return builtin(self._call, (table.words, slow, table))
 
     def bound(
         self, table: CallTable, addresses: list[int], result: Any, kept: object
@@ -82,7 +82,7 @@ class CallCode:
             kept: is kept alive as long as the function, as the arrays must be.
         """
         words = np.array(addresses, np.int64)
-        return self._builtin(self._bound, (table.words, words, result, table, kept))
+        return builtin(self._bound, (table.words, words, result, table, kept))
 
     def run(self, table: CallTable, addresses: list[int]) -> None:
         """Run a native function on arrays at these addresses, without Python's lock.
@@ -94,16 +94,18 @@ class CallCode:
         if self._run(table.address, ctypes.addressof(words)):
             raise MemoryError("no memory for the workspace of a kernel")
 
-    def _builtin(self, method: _MethodDef, held: tuple[Any, ...]) -> Callable[..., Any]:
-        made: Callable[..., Any] = _new_builtin(ctypes.addressof(method), held, None)
-        return made
+
+def builtin(method: Method, held: tuple[Any, ...]) -> Callable[..., Any]:
+    """A built-in function, whose code finds ``held`` in its first argument."""
+    made: Callable[..., Any] = _new_builtin(ctypes.addressof(method), held, None)
+    return made
 
 
-def _method(name: bytes, address: int, flags: int) -> _MethodDef:
+def method(name: bytes, address: int, flags: int) -> Method:
     """A description of a built-in function that is never freed."""
-    method = _MethodDef(name, address, flags, None)
-    _keep(method)
-    return method
+    made = Method(name, address, flags, None)
+    keep(made)
+    return made
 
 
 @functools.cache

@@ -15,18 +15,35 @@ from morello.tools.input_output import InputError, UsageError, write_output
 def read_operand(path: str, spec: Spec, operand: int) -> Array:
     """The array in a file, in one of the `logical_shapes` of an operand.
 
+    Raises:
+        UsageError, InputError: as `read_array`.
+    """
+    name = f"input '{spec.kind.operands[operand].name}'"
+    dtype = spec.dtypes[operand].numpy
+    return read_array(path, name, dtype, logical_shapes(spec, operand))
+
+
+def read_array(
+    path: str,
+    name: str,
+    dtype: "np.dtype[np.generic]",
+    shapes: tuple[tuple[int, ...], ...],
+) -> Array:
+    """The array in a file, of a dtype and one of some shapes.
+
     bf16 is what `numpy.save` makes of it: untyped elements of 2 bytes.
+
+    Args:
+        name: what it is for, as errors begin.
 
     Raises:
         UsageError: the file cannot be read.
         InputError: it holds no array, or one of another dtype or shape.
     """
-    name = f"input '{spec.kind.operands[operand].name}'"
-    dtype = spec.dtypes[operand].numpy
     try:
         with open(path, "rb") as file:  # noqa: PTH123 (a pipe has no size to map)
             found = _header(file, name, path)
-            _check(found, dtype, logical_shapes(spec, operand), name, path)
+            _check(found, dtype, shapes, name, path)
             return _data(file, found, name, path).view(dtype)
     except OSError as error:
         raise UsageError(

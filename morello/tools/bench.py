@@ -23,6 +23,7 @@ from morello.spec import Array, Dtype, Spec
 from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output
+from morello.tools.models import bench_model, is_model
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request
 from morello.tools.table import (
@@ -94,6 +95,8 @@ def main(options: BenchOptions) -> int:
         MorelloError: a refused argument, or a wrong kernel. ``--json`` prints an
             object in the second case too, without times.
     """
+    if is_model(options.spec):
+        return bench_model(options)
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )

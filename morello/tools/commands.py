@@ -23,6 +23,10 @@ from morello.tools.flags import (
 STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
 
 _SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
+_SPEC_OR_MODEL = (
+    f"{_SPEC}; or a file that ends in .mlir or .mlirbc, a program of linalg on tensors "
+    "or StableHLO"
+)
 
 
 def _target() -> Any:
@@ -84,7 +88,7 @@ def _seed() -> Any:
 class RunOptions:
     """The command line of ``morello run``."""
 
-    spec: str = positional(_SPEC, "SPEC")
+    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     input: tuple[tuple[str, str], ...] = flag(
         "a .npy file for an operand, in the order of its logical dimensions; it is "
         "brought into the operand's layout. May be repeated; the others are random",
@@ -109,7 +113,7 @@ class RunOptions:
 class BenchOptions:
     """The command line of ``morello bench``."""
 
-    spec: str = positional(_SPEC, "SPEC")
+    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     threads: int | None = _threads()
     seconds: float = flag(
         "how long to time (default: 2); three samples are always taken",
@@ -162,7 +166,7 @@ class EmitOptions:
 class SaveOptions:
     """The command line of ``morello save``."""
 
-    spec: str = positional(_SPEC, "SPEC")
+    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     output: tuple[str, ...] = flag(
         "a file to write: .o (object), .s (assembly), .ll (LLVM IR), .h (header); may "
         "be repeated",
@@ -172,6 +176,12 @@ class SaveOptions:
     )
     name: str | None = flag(
         "the function's name in C (default: one made of the Spec)", metavar="NAME"
+    )
+    also: tuple[tuple[str, str], ...] = flag(
+        "another kernel for the same files, under a name of its own; may be repeated",
+        metavar="NAME=SPEC",
+        parse=assignment,
+        repeats=True,
     )
     pack: tuple[tuple[str, str], ...] = flag(
         "a .npy file for an input, in the order of its logical dimensions; its "
@@ -203,7 +213,7 @@ class SaveOptions:
 class ExplainOptions:
     """The command line of ``morello explain``."""
 
-    spec: str = positional(_SPEC, "SPEC")
+    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     top: int = flag(
         "how many rejected alternatives to show at a node (default: 8)",
         default=8,
@@ -388,6 +398,9 @@ examples:
       a transpose
   morello run matmul:8x8x8:f32 --schedule my.mlir
       run a schedule written by hand; the search fills its holes
+  morello run model.mlir --input arg0=x.npy
+      a program of linalg or StableHLO: its parts, compiled as one function, compared
+      with what the Specs of the parts define
 """
 
 _BENCH = """\

@@ -22,6 +22,7 @@ from morello.search.queries.partial_program import HOLE
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.models import explain_model, is_model
 from morello.tools.progress import progress
 from morello.tools.request import Request
 
@@ -35,6 +36,8 @@ def main(options: ExplainOptions) -> int:
     Raises:
         MorelloError: an argument is refused; nothing is written.
     """
+    if is_model(options.spec):
+        return explain_model(options)
     if options.json and options.html == "-":
         raise UsageError(
             "--json and --html - both write to the standard output",

@@ -152,7 +152,7 @@ def assignment(text: str) -> tuple[str, str]:
     """A reader of ``name=value``."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise argparse.ArgumentTypeError(f"'{text}' is not written OPERAND=FILE")
+        raise argparse.ArgumentTypeError(f"'{text}' is not written NAME=VALUE")
     return name, value
 
 

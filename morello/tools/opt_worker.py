@@ -157,6 +157,7 @@ class _Run:
             handler = context.attach_diagnostic_handler(self.heard)
             try:
                 dialect.load(context)
+                _load_for(chunk.source, context)
                 return self.transformed(chunk)
             except ir.MLIRError as error:
                 if not self.errors:
@@ -362,6 +363,16 @@ def _whole_text(op: ir.Operation) -> str:
 
 def _stage(text: str) -> str:
     return f"pass '{text}'" if text else RUNNING
+
+
+def _load_for(text: str | bytes, context: ir.Context) -> None:
+    """Make StableHLO known for a text that names it: it takes longer than the rest."""
+    names = "stablehlo", "chlo", "vhlo"
+    data = text.encode() if isinstance(text, str) else text
+    if any(f"{name}".encode() in data for name in names):
+        from morello.frontends.reading import load_stablehlo
+
+        load_stablehlo(context)
 
 
 def dialects() -> list[str]:

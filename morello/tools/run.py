@@ -9,6 +9,7 @@ from morello.spec import Array, Spec
 from morello.tools.array_files import logical_shapes, read_operand, write_operands
 from morello.tools.commands import RunOptions
 from morello.tools.input_output import check_output, write_output
+from morello.tools.models import is_model, run_model
 from morello.tools.request import Request
 from morello.tools.table import (
     cost_text,
@@ -31,6 +32,8 @@ def main(options: RunOptions) -> int:
         MorelloError: a refused argument; or an output unlike the definition's, which
             is written nowhere.
     """
+    if is_model(options.spec):
+        return run_model(options)
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit
     )

@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+from morello.aot.bundle import Bundle
 from morello.aot.c_names import check_c_name
-from morello.aot.library import SUFFIXES, unknown_suffix
+from morello.aot.library import SUFFIXES, Library, unknown_suffix
 from morello.aot.variants import Variants
+from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
 from morello.spec import Spec
 from morello.tools.array_files import read_operand
 from morello.tools.commands import SaveOptions
 from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.models import is_model, save_model
 from morello.tools.request import Request
 
 
@@ -20,27 +23,44 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
-    requests = [
-        Request.read(
-            options.spec, target, options.schedule, options.db, options.time_limit
-        )
-        for target in options.targets or (options.target,)
-    ]
+    if is_model(options.spec):
+        return save_model(options)
+    requests = _requests(options, options.spec, options.schedule)
+    others = {name: _requests(options, text) for name, text in options.also}
     spec = requests[0].goal.spec
     arrays = {
         name: read_operand(path, spec, _input(spec, name))
         for name, path in options.pack
     }
     kernels = [request.compile(options.threads) for request in requests]
-    libraries = [kernel.library(options.name) for kernel in kernels]
-    library = Variants.of(libraries) if options.targets else libraries[0]
-    contents = [(file, library.content(file)) for file in options.output]
+    libraries = [_library(options, kernels, options.name)]
+    for name, wanted in others.items():
+        compiled = [request.compile(options.threads) for request in wanted]
+        libraries.append(_library(options, compiled, name))
+    files = Bundle.of(libraries)
+    contents = [(file, files.content(file)) for file in options.output]
     for name, array in arrays.items():
         file = packed_file(options.output[0], name)
         contents.append((file, kernels[0].pack(array, name).tobytes()))
     for file, content in contents:
         write_output(file, content)
     return 0
+
+
+def _requests(
+    options: SaveOptions, spec: str, schedule: str | None = None
+) -> list[Request]:
+    """A kernel for each target."""
+    return [
+        Request.read(spec, target, schedule, options.db, options.time_limit)
+        for target in options.targets or (options.target,)
+    ]
+
+
+def _library(options: SaveOptions, kernels: list[Kernel], name: str | None) -> Library:
+    """The kernels of one Spec under one name."""
+    libraries = [kernel.library(name) for kernel in kernels]
+    return Variants.of(libraries) if options.targets else libraries[0]
 
 
 def packed_file(file: str, operand: str) -> str:
@@ -89,8 +109,25 @@ def _check(options: SaveOptions) -> None:
         if names.count(name) > 1:
             raise UsageError(f"--pack {name}=… is given twice", "give each input once")
         check_output(packed_file(options.output[0], name))
-    if options.name is not None:
+    _check_names(options)
+
+
+def _check_names(options: SaveOptions) -> None:
+    """Refuse names that C does not have, and a name of two kernels.
+
+    Raises:
+        UsageError: names the flag.
+    """
+    others = [name for name, _ in options.also]
+    flags = [("--name", options.name)] if options.name is not None else []
+    flags += [("--also", name) for name in others]
+    for flag, name in flags:
         try:
-            check_c_name(options.name)
+            check_c_name(name or "")
         except CompileError as error:
-            raise UsageError(f"argument --name: {error.what}", error.remedy) from None
+            raise UsageError(f"argument {flag}: {error.what}", error.remedy) from None
+        if [*others, options.name].count(name) > 1:
+            raise UsageError(
+                f"argument {flag}: two kernels have the name {name!r}",
+                "give each a name of its own",
+            )

@@ -354,6 +354,8 @@ class _Reader:
                 return self._number(number)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
                 return self._number(-number)
+            case ast.Name("inf") | ast.UnaryOp(ast.USub(), ast.Name("inf")):
+                return Constant(math.copysign(math.inf, -isinstance(tree, ast.UnaryOp)))
             case ast.UnaryOp(ast.USub(), inner):
                 return Call("neg", (self._expression(inner),))
             case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:

@@ -1,0 +1,327 @@
+"""What a `linalg.generic` computes of an element: its body as an expression.
+
+Numbers are computed while the body is read. Casts between floats are left out: a graph
+computes in f32 what the program computes in f32 or f64, and reads bf16 as it is.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from morello.frontends.refusals import OpError
+from morello.frontends.simplify import nice
+from morello.mlir import ir
+from morello.spec.functions import FUNCTIONS
+from morello.spec.graphs.expression import Call, Constant, Expression
+
+Number = float | int | bool
+
+_UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
+    "math.absf": ("abs", abs),
+    "math.log": ("log", lambda x: math.log(x) if x > 0 else math.nan),
+    "arith.negf": ("neg", operator.neg),
+    "math.erf": ("erf", math.erf),
+    "math.exp": ("exp", lambda x: math.exp(min(x, 709.0))),
+    "math.rsqrt": ("rsqrt", lambda x: 1 / math.sqrt(x) if x > 0 else math.nan),
+    "math.sqrt": ("sqrt", lambda x: math.sqrt(x) if x >= 0 else math.nan),
+    "math.tanh": ("tanh", math.tanh),
+}
+
+_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "arith.addf": ("add", operator.add),
+    "arith.divf": ("div", lambda a, b: a / b if b else math.nan),
+    "arith.maximumf": ("maximum", max),
+    "arith.maxnumf": ("maximum", max),
+    "arith.minimumf": ("minimum", min),
+    "arith.minnumf": ("minimum", min),
+    "arith.mulf": ("mul", operator.mul),
+    "arith.subf": ("sub", operator.sub),
+}
+
+_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
+    "arith.addi": operator.add,
+    "arith.andi": operator.and_,
+    "arith.muli": operator.mul,
+    "arith.ori": operator.or_,
+    "arith.subi": operator.sub,
+    "arith.xori": operator.xor,
+}
+"""Operations that are known of numbers alone."""
+
+_CASTS = frozenset(
+    {
+        "arith.bitcast",
+        "arith.extf",
+        "arith.extsi",
+        "arith.extui",
+        "arith.fptosi",
+        "arith.fptoui",
+        "arith.index_cast",
+        "arith.sitofp",
+        "arith.truncf",
+        "arith.trunci",
+        "arith.uitofp",
+    }
+)
+
+_FLOATS = {
+    1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 6: "ne",
+    8: "eq", 9: "gt", 10: "ge", 11: "lt", 12: "le", 13: "ne",
+}  # fmt: skip
+_UNORDERED = 8
+"""From this number on predicates of floats hold where one is NaN."""
+
+_OPPOSITE = {"eq": "ne", "ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
+
+_INTEGER_PREDICATES = {
+    0: "eq", 1: "ne", 2: "lt", 3: "le", 4: "gt", 5: "ge", 6: "lt", 7: "le", 8: "gt",
+    9: "ge",
+}  # fmt: skip
+
+
+Element = Number | Expression
+
+
+def constant(element: Element) -> Expression:
+    """A number as an expression."""
+    if isinstance(element, bool | int | float):
+        return Constant(nice(element))
+    return element
+
+
+def is_number(element: Any) -> bool:
+    """Whether an element is known."""
+    return isinstance(element, bool | int | float)
+
+
+def body_elements(
+    block: ir.Block,
+    arguments: list[Element],
+    outside: Callable[[ir.Value], Element],
+    index: Callable[[int], Element],
+    wanted: Sequence[int],
+) -> list[Element]:
+    """What a body yields.
+
+    Args:
+        arguments: what its arguments are.
+        outside: what a value that is defined around it is.
+        index: what `linalg.index` of a dimension is.
+        wanted: which of the yielded values; what only others need is not read.
+
+    Raises:
+        OpError: an op that no function of a graph is.
+    """
+    known: dict[ir.Value, Element] = dict(zip(block.arguments, arguments, strict=True))
+    inside = {r: op.operation for op in block.operations for r in op.results}
+
+    def element(value: ir.Value) -> Element:
+        if value in known:
+            return known[value]
+        op = inside.get(value)
+        if op is None:
+            found = outside(value)
+        elif op.name == "tensor.extract":
+            found = outside(op.operands[0])
+        elif op.name == "linalg.index":
+            found = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
+        else:
+            found = computed_element(op, [element(v) for v in op.operands])
+        known[value] = found
+        return found
+
+    last = block.operations[len(block.operations) - 1].operation
+    return [element(last.operands[place]) for place in wanted]
+
+
+def computed_element(op: ir.Operation, operands: list[Element]) -> Element:
+    """What a scalar op computes.
+
+    Raises:
+        OpError: no function of a graph does so.
+    """
+    name = op.name
+    if name == "arith.constant":
+        return number_of(op.attributes["value"])
+    if name in _CASTS:
+        return _cast(op, operands[0])
+    if name in ("arith.cmpf", "arith.cmpi"):
+        return _comparison(op, *operands)
+    if name == "arith.select":
+        return _select(*operands)
+    if name in _UNARY or name in _BINARY:
+        function, known = _UNARY.get(name) or _BINARY[name]
+        if all(map(is_number, operands)):
+            found: Number = known(*operands)
+            return found
+        return Call(function, tuple(map(constant, operands)))
+    if name in _INTEGERS:
+        return _integer(op, operands)
+    return _composed(op, operands)
+
+
+def _composed(op: ir.Operation, operands: list[Element]) -> Element:
+    """Ops that are several functions."""
+    given = list(map(constant, operands))
+    match op.name:
+        case "math.fma":
+            return Call("add", (Call("mul", (given[0], given[1])), given[2]))
+        case "math.powf" | "math.fpowi":
+            return _power(op, operands)
+        case "math.log1p":
+            return Call("log", (Call("add", (given[0], Constant(1.0))),))
+        case "math.exp2":
+            return Call("exp", (Call("mul", (given[0], Constant(math.log(2)))),))
+        case "arith.negi":
+            return Call("neg", (given[0],))
+    raise _refusal(op)
+
+
+def _power(op: ir.Operation, operands: list[Element]) -> Element:
+    base, exponent = constant(operands[0]), operands[1]
+    if is_number(exponent):
+        match float(exponent):  # type: ignore[arg-type]
+            case 1.0:
+                return base
+            case 2.0:
+                return Call("square", (base,))
+            case 3.0:
+                return Call("mul", (Call("square", (base,)), base))
+            case 0.5:
+                return Call("sqrt", (base,))
+            case -0.5:
+                return Call("rsqrt", (base,))
+            case -1.0:
+                return Call("div", (Constant(1.0), base))
+    raise OpError(
+        f"'{op.name}' has another exponent than 2, 3, 0.5, -0.5 and -1",
+        "write it as exp, or compute it outside of the program",
+        op.location,
+    )
+
+
+def _refusal(op: ir.Operation) -> OpError:
+    return OpError(
+        f"no function of a graph is '{op.name}'",
+        f"those are {', '.join(sorted(FUNCTIONS))}; compute it outside of the program",
+        op.location,
+    )
+
+
+def _integer(op: ir.Operation, operands: list[Element]) -> Element:
+    """Places and truth values, which a graph has as numbers in f32.
+
+    Raises:
+        OpError: other integers.
+    """
+    if all(map(is_number, operands)):
+        found: Number = _INTEGERS[op.name](*operands)
+        return found
+    a, b = map(constant, operands)
+    is_truth = _is_truth(op)
+    match op.name:
+        case "arith.andi" | "arith.muli" if is_truth:
+            return Call("minimum", (a, b))
+        case "arith.ori" if is_truth:
+            return Call("maximum", (a, b))
+        case "arith.xori" if is_truth:
+            return Call("abs", (Call("sub", (a, b)),))
+        case "arith.addi" if not is_truth:
+            return Call("add", (a, b))
+        case "arith.subi" if not is_truth:
+            return Call("sub", (a, b))
+    raise _refusal(op)
+
+
+def _is_truth(op: ir.Operation) -> bool:
+    found = op.results[0].type.maybe_downcast()
+    return isinstance(found, ir.IntegerType) and found.width == 1
+
+
+def _cast(op: ir.Operation, operand: Element) -> Element:
+    if not is_number(operand):
+        if op.name in ("arith.bitcast", "arith.fptosi", "arith.fptoui"):
+            raise _refusal(op)
+        return operand
+    if op.name in ("arith.sitofp", "arith.uitofp"):
+        return float(operand)  # type: ignore[arg-type]
+    if op.name in ("arith.fptosi", "arith.fptoui"):
+        return int(operand)  # type: ignore[arg-type]
+    if op.name == "arith.bitcast":
+        raise _refusal(op)
+    return operand
+
+
+def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
+    number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
+    is_float = op.name == "arith.cmpf"
+    predicate = (_FLOATS if is_float else _INTEGER_PREDICATES).get(number)
+    if predicate is None:
+        raise _refusal(op)
+    if is_number(a) and is_number(b):
+        found: bool = getattr(operator, predicate)(a, b)
+        return found
+    left, right = constant(a), constant(b)
+    made = {
+        "eq": Call("equal", (left, right)),
+        "ge": Call("less_equal", (right, left)),
+        "gt": Call("less", (right, left)),
+        "le": Call("less_equal", (left, right)),
+        "lt": Call("less", (left, right)),
+        "ne": _not(Call("equal", (left, right))),
+    }
+    # An unordered comparison holds where one is NaN: as its opposite does not.
+    if is_float and number >= _UNORDERED and predicate != "ne":
+        return _not(made[_OPPOSITE[predicate]])
+    return made[predicate]
+
+
+def _not(truth: Expression) -> Call:
+    return Call("sub", (Constant(1.0), truth))
+
+
+def _select(condition: Element, yes: Element, no: Element) -> Element:
+    if is_number(condition):
+        return yes if condition else no
+    chosen = constant(yes), constant(no)
+    extreme = _extreme(constant(condition), chosen)
+    if extreme is not None:
+        return Call(extreme, chosen)
+    match constant(condition):
+        case Call(
+            "sub", (Constant(1.0), Call("less" | "less_equal" | "equal") as other)
+        ):
+            return Call("where", (other, *chosen[::-1]))
+        case truth:
+            return Call("where", (truth, *chosen))
+
+
+def _extreme(
+    condition: Expression, chosen: tuple[Expression, Expression]
+) -> str | None:
+    """``maximum`` or ``minimum`` where a choice is one; NaN stays NaN there."""
+    turned = False
+    match condition:
+        case Call("sub", (Constant(1.0), Call() as inner)):
+            condition, turned = inner, True
+    if not isinstance(condition, Call):
+        return None
+    if condition.function not in ("less", "less_equal"):
+        return None
+    if chosen not in (condition.arguments, condition.arguments[::-1]):
+        return None
+    takes_lesser = (chosen == condition.arguments) != turned
+    return "minimum" if takes_lesser else "maximum"
+
+
+def number_of(attribute: ir.Attribute) -> Number:
+    """The number of an attribute.
+
+    Raises:
+        OpError: it is none.
+    """
+    attribute = attribute.maybe_downcast()
+    if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr | ir.BoolAttr):
+        return attribute.value  # type: ignore[no-any-return]
+    raise OpError(f"the constant {attribute} is no number", "write a float")

@@ -1,0 +1,184 @@
+"""A model as machine code: `CompiledModel`, a function of NumPy arrays."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from morello.compiler.kernel import Times
+from morello.frontends.compiling import Found, Texts
+from morello.frontends.emission import given_tensors
+from morello.frontends.model_library import ModelLibrary
+from morello.frontends.model_parameters import parameters
+from morello.frontends.parts import Part
+from morello.frontends.tensors import Array, Given, Tensors
+from morello.machine import Target
+from morello.runtime.engine import Engine
+from morello.runtime.function import NativeFunction
+from morello.runtime.parameter import Parameter
+from morello.search import Solution
+from morello.spec import Spec
+
+
+class CompiledModel:
+    """A model as machine code: a function of NumPy arrays.
+
+    ``compiled(x, w)`` returns a new array, or a tuple of several results;
+    ``out=`` takes the array, or a tuple of them, to be filled. Arguments are
+    C-contiguous arrays, or arrays of other libraries on the same memory, in the order
+    of the model's. Constants of the model are held here. A call releases the GIL.
+    """
+
+    def __init__(
+        self,
+        tensors: Tensors,
+        found: Sequence[Found],
+        texts: Texts,
+        engine: Engine,
+        times: Times,
+    ) -> None:
+        self._tensors = tensors
+        self._found = tuple(found)
+        self._texts = texts
+        self._engine = engine
+        self.times = times
+        """Seconds of the searches and of everything after them."""
+        every = parameters(tensors)
+        self._function = NativeFunction(
+            engine, texts.name, every, texts.workspace_bytes, self.threads
+        )
+        self._held = tuple(
+            given.array
+            for i in given_tensors(tensors)
+            if isinstance(given := tensors.all[i], Given) and given.argument < 0
+        )
+        self._call = self._function.checked()
+
+    @property
+    def target(self) -> Target:
+        """The target that it was compiled for."""
+        return self._texts.target
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is computed, in order: more parts than the model's where one had no
+        program as a whole."""
+        return tuple(part for part, _, _ in self._found)
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """The Spec of each part."""
+        return tuple(spec for _, spec, _ in self._found)
+
+    @property
+    def solutions(self) -> tuple[Solution, ...]:
+        """What the search found for each part."""
+        return tuple(solution for _, _, solution in self._found)
+
+    @property
+    def threads(self) -> int:
+        """The most threads that a call uses."""
+        return self._texts.threads
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The arguments of the native function: those of the model, its constants, its
+        results."""
+        return self._function.parameters
+
+    @property
+    def symbol(self) -> str:
+        """The name of the function in `llvm`, `asm` and `object`."""
+        return self._function.name
+
+    @property
+    def address(self) -> int:
+        """Where the function starts, as `Kernel.address`."""
+        return self._engine.address(self.symbol)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory that a call uses besides its arguments, for each calling thread."""
+        return self._function.workspace_bytes
+
+    @property
+    def schedule(self) -> str:
+        """The module of all Specs with their schedule."""
+        return self._texts.schedule
+
+    @property
+    def mlir(self) -> str:
+        """The module of loops and vectors that the schedule makes."""
+        return self._texts.mlir
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR, optimised."""
+        return self._engine.llvm
+
+    @property
+    def asm(self) -> str:
+        """The assembly."""
+        return self._engine.asm
+
+    @property
+    def object(self) -> bytes:
+        """The ELF object."""
+        return self._engine.object
+
+    def cost(self) -> int:
+        """The predicted cost of one call, in 1/1000 cycles: the sum of its parts."""
+        return sum(solution.impl.cost for solution in self.solutions)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it; see the class.
+
+        Raises:
+            ArgumentError: an argument does not fit; the message names it.
+        """
+        return self._call(*self._all(args), **kwargs)
+
+    def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
+        """A function without arguments that runs it on these arrays each time, as
+        `Kernel.bind`."""
+        return self._function.bind(*self._all(args), **kwargs)
+
+    @property
+    def constants(self) -> dict[str, Array]:
+        """The arrays that the model holds, by the name of the parameter."""
+        given = [self._tensors.all[i] for i in given_tensors(self._tensors)]
+        return {
+            g.name: g.array
+            for g in given
+            if isinstance(g, Given) and g.array is not None
+        }
+
+    def library(self, name: str | None = None) -> ModelLibrary:
+        """The model as C and C++ programs link it; `constants` are arguments there.
+
+        Args:
+            name: of the function in C; if it is left out, that of `symbol`.
+
+        Raises:
+            CompileError: C has no such name.
+        """
+        count = len(self._found)
+        title = f"{self._tensors.name}, a model of {count} part{'s' * (count > 1)}"
+        own = self.symbol if name is None else name
+        return ModelLibrary.of(self._texts, self.parameters, own, title)
+
+    def save(self, path: str | Path, name: str | None = None) -> None:
+        """Write it for C and C++ programs, as `Kernel.save`."""
+        self.library(name).save(path)
+
+    def _all(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not self._held:
+            return args
+        count = len(self._tensors.names)
+        return (*args[:count], *self._held, *args[count:])
+
+    def __repr__(self) -> str:
+        count = len(self._found)
+        return (
+            f"<compiled model {self._tensors.name}, {count} "
+            f"part{'s' if count > 1 else ''}, for {self.target.name}>"
+        )

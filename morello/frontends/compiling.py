@@ -1,0 +1,148 @@
+"""The parts of a model, searched one by one and compiled as one function."""
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Callable, Sequence
+
+from morello.compiler.compile import Searches
+from morello.compiler.kernel import Times
+from morello.compiler.schedule_text import schedule_text
+from morello.compiler.stages import name_module
+from morello.dialect import load
+from morello.dialect.build import spec_of
+from morello.errors import CompileError, SearchError
+from morello.frontends.emission import inline_parts, model_module
+from morello.frontends.groups import split
+from morello.frontends.parts import Part
+from morello.frontends.tensors import Tensors
+from morello.machine import Target
+from morello.mlir import ir
+from morello.passes.pipelines.pipeline import Pipeline
+from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
+from morello.passes.synthesize import add_schedule
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.openmp import load_openmp
+from morello.runtime.runtime_calls import check_calls
+from morello.runtime.translate import lower_to_llvm_text
+from morello.search import Solution
+from morello.search.queries.best_program import parallel_goal
+from morello.spec import Spec, print_spec
+
+_SCHEDULED = "builtin.module(morello-apply-schedule,morello-lower-kernels)"
+_PLANNED = "builtin.module(morello-plan-memory,morello-parallelize)"
+"""`morello.compiler.stages.LOWER`, around the inlining of the parts."""
+
+Progress = Callable[[str], None]
+"""Told what is searched, each time that another search begins."""
+
+Found = tuple[Part, Spec, Solution]
+"""A part, its Spec, and its program."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """The stages of a compiled model."""
+
+    name: str
+    """Of the function."""
+    target: Target
+    schedule: str
+    mlir: str
+    llvm: str = dataclasses.field(repr=False)
+    workspace_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """The most threads that a call uses."""
+        return self.target.threads if "omp.parallel" in self.mlir else 1
+
+
+def available_threads(threads: int) -> int:
+    """``threads``, or 1 with a warning where there is no OpenMP runtime."""
+    if threads > 1 and not load_openmp():
+        warnings.warn(
+            "no OpenMP runtime was found, so the model has one thread; install the "
+            "package intel-openmp",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return 1
+    return threads
+
+
+def searched_parts(
+    tensors: Tensors,
+    parts: Sequence[Part],
+    machine: Target,
+    threads: int,
+    search: Searches,
+    progress: Progress | None,
+) -> list[Found]:
+    """The best program of each part; a part without one becomes several.
+
+    Raises:
+        SearchError: a part of one node has none.
+    """
+    known: dict[Spec, Solution] = {}
+    found: list[Found] = []
+    rest = list(parts)
+    while rest:
+        part = rest.pop(0)
+        spec, _ = parallel_goal(part.spec(machine.limits), machine, threads)
+        if spec not in known:
+            if progress is not None:
+                progress(f"part {len(found)}: {print_spec(spec, machine.limits)}")
+            try:
+                known[spec] = search(spec, machine)
+            except SearchError:
+                smaller = split(tensors, part)
+                if len(smaller) == 1:
+                    raise
+                rest[:0] = smaller
+                continue
+        found.append((part, spec, known[spec]))
+    return found
+
+
+def compiled_parts(
+    tensors: Tensors,
+    found: Sequence[Found],
+    machine: Target,
+    search: Searches,
+    start: float,
+) -> tuple[Texts, Engine, Times]:
+    """One function of all parts, loaded.
+
+    Raises:
+        CompileError: it cannot be lowered.
+    """
+    impls = {spec: solution.impl for _, spec, solution in found}
+    name = _symbol(tensors.name)
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        pairs = [(part, spec) for part, spec, _ in found]
+        module = model_module(tensors, pairs, name, machine)
+        add_schedule(module.operation, lambda op: impls[spec_of(op)])
+        schedule = schedule_text(module)
+        try:
+            Pipeline.parse(_SCHEDULED).run(module.operation)
+            function = inline_parts(module.operation, name)
+            Pipeline.parse(_PLANNED).run(module.operation)
+        except ir.MLIRError as error:
+            raise CompileError(f"the model cannot be lowered: {error}") from error
+        workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
+        mlir = str(module)
+        llvm = name_module(lower_to_llvm_text(module), name)
+        check_calls(llvm)
+    features = ",".join(f"+{feature}" for feature in machine.features)
+    engine = compile_llvm(llvm, cpu=machine.cpu, features=features)
+    elapsed = time.perf_counter() - start
+    times = Times(search.seconds, elapsed - search.seconds)
+    return Texts(name, machine, schedule, mlir, llvm, workspace), engine, times
+
+
+def _symbol(name: str) -> str:
+    """A name that C takes."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return f"model_{plain}"

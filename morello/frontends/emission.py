@@ -1,0 +1,163 @@
+"""The parts of a model as one function: `model_module`.
+
+Its arguments are those of the model, its constants, and its results, each a row-major
+memref. Values between parts are allocations; tensors in other shapes are views.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from morello.dialect.build import build_spec_op
+from morello.dialect.target import TARGET_ATTRIBUTE
+from morello.frontends.group_dims import row_major
+from morello.frontends.parts import Operand, Part
+from morello.frontends.tensors import Given, Tensors
+from morello.machine import Target, print_target
+from morello.mlir import dialect, ir
+from morello.spec import Spec
+from morello.spec.dtypes import Dtype
+
+
+def model_module(
+    tensors: Tensors,
+    parts: Sequence[tuple[Part, Spec]],
+    name: str,
+    target: Target | None,
+) -> ir.Module:
+    """A module with one function of Spec ops, in the current context.
+
+    The dialects must be loaded.
+
+    Args:
+        parts: in order, each with its Spec.
+        name: of the function.
+        target: recorded in the module; None leaves the passes their default.
+    """
+    with ir.Location.current or ir.Location.unknown():
+        module = ir.Module.create()
+        if target is not None:
+            text = ir.StringAttr.get(print_target(target))
+            module.operation.attributes[TARGET_ATTRIBUTE] = text
+        with ir.InsertionPoint(module.body):
+            add_model_function(tensors, parts, name)
+    return module
+
+
+def add_model_function(
+    tensors: Tensors, parts: Sequence[tuple[Part, Spec]], name: str
+) -> ir.Operation:
+    """The functions of the parts, and the one that calls them, which is returned.
+
+    They are added at the current insertion point and location.
+    """
+    func = dialect("func")
+    given = given_tensors(tensors)
+    roots = [tensors.root(result) for result in tensors.results]
+    types = [_memref(tensors.all[i].shape, tensors.dtype(i)) for i in given]
+    types += [
+        _memref(tensors.all[result].shape, tensors.dtype(result))
+        for result in tensors.results
+    ]
+    callees = [
+        _part_function(tensors, part, spec, f"{name}_part{number}")
+        for number, (part, spec) in enumerate(parts)
+    ]
+    function = func.FuncOp(name, (types, []))
+    block = function.add_entry_block()
+    known = dict(zip([*given, *roots], block.arguments, strict=True))
+    with ir.InsertionPoint(block):
+        for (part, _), callee in zip(parts, callees, strict=True):
+            func.CallOp(callee, _operands(tensors, part, known))
+        func.ReturnOp([])
+    return function.operation
+
+
+def _part_function(tensors: Tensors, part: Part, spec: Spec, name: str) -> Any:
+    """A function of one Spec op, so that the op is the goal of its schedule."""
+    func = dialect("func")
+    types = [_operand_type(tensors, operand) for operand in part.operands]
+    function = func.FuncOp(name, (types, []), visibility="private")
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        build_spec_op(spec, list(block.arguments))
+        func.ReturnOp([])
+    return function
+
+
+def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
+    """Put the bodies of the parts where they are called; the function they are in."""
+    functions = {
+        str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func"
+    }
+    main = functions[name]
+    for op in list(main.regions[0].blocks[0].operations):
+        call = op.operation
+        if call.name != "func.call":
+            continue
+        callee = str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        block = functions[callee].regions[0].blocks[0]
+        for argument, operand in zip(block.arguments, call.operands, strict=True):
+            argument.replace_all_uses_with(operand)
+        for inner in list(block.operations)[:-1]:
+            inner.operation.move_before(call)
+        call.erase()
+        functions[callee].erase()
+    return main
+
+
+def given_tensors(tensors: Tensors) -> list[int]:
+    """The arguments in order, then the constants."""
+    found = [i for i, t in enumerate(tensors.all) if isinstance(t, Given)]
+
+    def place(tensor: int) -> tuple[bool, int]:
+        given = tensors.all[tensor]
+        assert isinstance(given, Given)
+        return given.argument < 0, given.argument
+
+    return sorted(found, key=place)
+
+
+def _operands(
+    tensors: Tensors, part: Part, known: dict[int, ir.Value]
+) -> list[ir.Value]:
+    """The memrefs of a part; those that nothing wrote before are allocated."""
+    found = []
+    for operand in part.operands:
+        if operand.tensor not in known:
+            shape = tensors.all[operand.tensor].shape
+            kind = _memref(shape, tensors.dtype(operand.tensor))
+            known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
+        wanted = _operand_type(tensors, operand)
+        found.append(_seen_as(known[operand.tensor], operand, wanted))
+    return found
+
+
+def _memref(shape: Sequence[int], dtype: Dtype) -> ir.MemRefType:
+    return ir.MemRefType.get(list(shape), ir.Type.parse(dtype.mlir))
+
+
+def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
+    whole = _memref(operand.shape, tensors.dtype(operand.tensor))
+    if operand.is_gapless and not operand.offset:
+        return whole
+    layout = ir.StridedLayoutAttr.get(operand.offset, _strides(operand))
+    return ir.MemRefType.get(list(operand.shape), whole.element_type, layout)
+
+
+def _strides(operand: Operand) -> list[int]:
+    return row_major(operand.shape) if operand.is_gapless else list(operand.strides)
+
+
+def _seen_as(value: ir.Value, operand: Operand, wanted: ir.MemRefType) -> ir.Value:
+    """The part of a row-major memref that an operand is, in its shape."""
+    if value.type == wanted:
+        return value
+    shape, strides = list(operand.shape), _strides(operand)
+    found: ir.Value = (
+        dialect("memref")
+        .ReinterpretCastOp(wanted, value, [], [], [], [operand.offset], shape, strides)
+        .result
+    )
+    return found

@@ -1,0 +1,332 @@
+"""One `linalg.generic` as nodes: maps, and reductions by sum, maximum or minimum."""
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from morello.frontends.bodies import Element, body_elements, constant, is_number
+from morello.frontends.refusals import OpError
+from morello.frontends.simplify import simplified
+from morello.frontends.tensors import ONE, Access, Node, own_axes, window_of
+from morello.frontends.types import dtype_of, refuse_dynamic, shape_of
+from morello.frontends.values import Known, MissingError, Read, Same, renamed
+from morello.mlir import ir
+from morello.spec.dtypes import Dtype
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    references,
+    renumbered,
+    substituted,
+)
+from morello.spec.graphs.graph import MAP
+from morello.spec.operand import Axis
+
+if TYPE_CHECKING:
+    from morello.frontends.importing import Importer
+
+_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
+_NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+_NEUTRAL_TRUTH = {"sum": 0, "max": 0, "min": 1}
+_MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}
+
+_OUT = -1
+"""The reference to what the first output holds so far; others count down from it."""
+
+
+class GenericOp:
+    """One op, while it is read."""
+
+    def __init__(self, importer: "Importer", op: ir.Operation) -> None:
+        self.importer = importer
+        self.op = op
+        self.tensors = importer.tensors
+        self.maps = [
+            ir.AffineMapAttr(attribute).value
+            for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])
+        ]
+        self.count = len(op.operands) - len(op.results)
+        self.reads: list[Access] = []
+        self.place = importer.place(op)
+        self.extents: tuple[int, ...] = ()
+
+    def run(self) -> None:
+        """Add its nodes.
+
+        Raises:
+            OpError: it has no place in a graph.
+        """
+        refuse_dynamic(self.op)
+        self.extents = self._extents()
+        block = self.op.regions[0].blocks[0]
+        if self._is_move(block):
+            self._move()
+            return
+        arguments = [self._argument(i) for i in range(self.count)]
+        outs = [Reference(_OUT - i) for i in range(len(self.op.results))]
+        wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
+        found = body_elements(
+            block, [*arguments, *outs], self._outside, self._place_along, wanted
+        )
+        for i, element in zip(wanted, found, strict=True):
+            self._result(i, element)
+
+    def _extents(self) -> tuple[int, ...]:
+        found: dict[int, int] = {}
+        for operand, index_map in zip(self.op.operands, self.maps, strict=True):
+            if not isinstance(operand.type.maybe_downcast(), ir.RankedTensorType):
+                continue
+            for extent, given in zip(shape_of(operand), index_map.results, strict=True):
+                expr = given.maybe_downcast()
+                if isinstance(expr, ir.AffineDimExpr):
+                    found[expr.position] = extent
+        count = self.maps[0].n_dims
+        if any(d not in found for d in range(count)):
+            raise OpError(
+                "the size of a dimension is the size of no tensor",
+                "write it as a generic whose operands have every dimension",
+            )
+        return tuple(found[d] for d in range(count))
+
+    def _outside(self, value: ir.Value) -> Element:
+        found = self.importer.get(value)
+        if found.shape and isinstance(found, Read):
+            raise OpError(
+                "elements are read at places that are data",
+                "compute it outside of the program",
+            )
+        return self._element(found, ())
+
+    def _place_along(self, dim: int) -> Element:
+        """The place along a dimension, as a constant that is read."""
+        extent = self.extents[dim]
+        array = np.arange(extent, dtype=np.float32)
+        tensor = self.importer.constant(f"places{extent}", array)
+        return self._access(Access(tensor, (dim if extent > 1 else ONE,)))
+
+    def _argument(self, place: int) -> Element:
+        found = self.importer.known.get(self.op.operands[place])
+        block = self.op.regions[0].blocks[0]
+        if not _is_used(block.arguments[place]):
+            return 0
+        if found is None:
+            raise MissingError
+        if isinstance(found, Same):
+            return found.number
+        return self._element(found, self._index(place, found.shape))
+
+    def _index(self, place: int, shape: tuple[int, ...]) -> tuple[Axis, ...]:
+        """The axes of an operand, by the dimensions of the op."""
+        found = []
+        for expr, extent in zip(self.maps[place].results, shape, strict=True):
+            terms, start = _linear(expr)
+            if any(step < 0 for step in terms.values()):
+                raise OpError(f"an operand is read backwards, at {expr}", _DIMENSIONS)
+            found.append(window_of(terms, -start, self.extents, extent))
+        return tuple(found)
+
+    def _element(self, found: Read | Same, inner: tuple[Axis, ...]) -> Element:
+        if isinstance(found, Same):
+            return found.number
+        through = self.importer.through(found, inner, self.extents, self.place)
+        return self._access(Access(through.tensor, through.axes))
+
+    def _access(self, access: Access) -> Element:
+        if access not in self.reads:
+            self.reads.append(access)
+        return Reference(self.reads.index(access))
+
+    def _is_move(self, block: ir.Block) -> bool:
+        """Whether it only reads a tensor by other axes."""
+        if self.count != 1 or len(self.op.results) != 1 or len(block.operations) != 1:
+            return False
+        last = block.operations[0].operation
+        is_same = bool(last.operands[0] == block.arguments[0])
+        return is_same and bool(self.maps[1].is_permutation)
+
+    def _move(self) -> None:
+        result = self.op.results[0]
+        shape = shape_of(result)
+        source = self.importer.get(self.op.operands[0])
+        if isinstance(source, Same):
+            self.importer.known[result] = Same(source.number, shape)
+            return
+        inner = self._index(0, source.shape)
+        place = {
+            expr.maybe_downcast().position: i
+            for i, expr in enumerate(self.maps[1].results)
+        }
+        moved = tuple(renamed(axis, place) for axis in inner)
+        found = self.importer.through(source, moved, shape, self.place)
+        self.importer.known[result] = found
+
+    def _result(self, number: int, element: Element) -> None:
+        result = self.op.results[number]
+        if is_number(element):
+            same = Same(element, shape_of(result))  # type: ignore[arg-type]
+            self.importer.known[result] = same
+            return
+        expression = simplified(constant(element))
+        if self._is_cast(expression, number):
+            return
+        axes = self._index(self.count + number, shape_of(result))
+        if not all(isinstance(a, int) or a == ONE for a in axes):
+            raise OpError("its result is written at sums of dimensions", _DIMENSIONS)
+        kept = {a for a in axes if isinstance(a, int)}
+        reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
+        init = self.importer.known.get(self.op.operands[self.count + number])
+        if reduces:
+            tensor = self._reduction(expression, axes, init, number)
+        else:
+            expression = self._with_init(expression, init, number)
+            tensor = self._node(MAP, expression, axes, dtype_of(result.type))
+        self.importer.define(result, tensor)
+
+    def _is_cast(self, element: Expression, number: int) -> bool:
+        """Whether a result is a tensor that is read, in f32; it is made known so."""
+        result = self.op.results[number]
+        index_map = self.maps[self.count + number]
+        if (
+            not isinstance(element, Reference)
+            or element.value < 0
+            or not index_map.is_permutation
+            or dtype_of(result.type) is not Dtype.F32
+        ):
+            return False
+        access = self.reads[element.value]
+        place = {
+            expr.maybe_downcast().position: i
+            for i, expr in enumerate(index_map.results)
+        }
+        axes = tuple(renamed(axis, place) for axis in access.axes)
+        self.importer.known[result] = Read(access.tensor, axes, shape_of(result))
+        return True
+
+    def _node(
+        self, reduction: str, expression: Expression, axes: tuple[Axis, ...], dtype: Any
+    ) -> int:
+        reads = tuple(self.reads)
+        node = Node(self.extents, axes, reduction, expression, reads, dtype, self.place)
+        return self.tensors.add(compact(node))
+
+    def _with_init(
+        self, expression: Expression, init: Known, number: int
+    ) -> Expression:
+        """A map that may read what its output held."""
+        out = _OUT - number
+        if out not in set(references(expression)):
+            return expression
+        if init is None:
+            raise MissingError
+        held = self._element(init, self._index(self.count + number, init.shape))
+        made = substituted(
+            expression, lambda v: constant(held) if v == out else Reference(v)
+        )
+        return simplified(made)
+
+    def _reduction(
+        self,
+        expression: Expression,
+        axes: tuple[Axis, ...],
+        init: Known,
+        number: int,
+    ) -> int:
+        if init is None:
+            raise MissingError
+        result = self.op.results[number].type.maybe_downcast()
+        dtype = dtype_of(result)
+        reduction, term = _split(expression, _OUT - number)
+        start = init.number if isinstance(init, Same) else None
+        neutral = _NEUTRAL_TRUTH if _is_truth(result) else _NEUTRAL
+        is_neutral = start == neutral[reduction]
+        if is_neutral and dtype is not Dtype.BF16:
+            return self._node(reduction, term, axes, dtype)
+        found = self._node(reduction, term, axes, Dtype.F32)
+        shape = self.tensors.all[found].shape
+        own = own_axes(shape)
+        reads = [Access(found, own)]
+        merged: Expression = Call("copy", (Reference(0),))
+        if not is_neutral:
+            held: Expression = Reference(1)
+            if isinstance(init, Same):
+                held = Constant(float(init.number))
+            else:
+                reads.append(Access(init.tensor, init.axes))
+            merged = simplified(Call(_MERGE[reduction], (Reference(0), held)))
+        node = Node(shape, own, MAP, merged, tuple(reads), dtype, self.place)
+        return self.tensors.add(node)
+
+
+_DIMENSIONS = "write sums of dimensions for operands, and dimensions for the result"
+
+
+def _is_truth(result: ir.RankedTensorType) -> bool:
+    element = result.element_type
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def _is_used(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+def compact(node: Node) -> Node:
+    """A node without reads that its expression lacks."""
+    used = sorted(set(references(node.expression)))
+    number = {old: new for new, old in enumerate(used)}
+    return dataclasses.replace(
+        node,
+        expression=renumbered(node.expression, number),
+        reads=tuple(node.reads[old] for old in used),
+    )
+
+
+def _split(expression: Expression, out: int) -> tuple[str, Expression]:
+    """The reduction that a body is, and its term.
+
+    Raises:
+        OpError: it is none.
+    """
+    if isinstance(expression, Call) and expression.function in _REDUCTIONS:
+        name = _REDUCTIONS[expression.function]
+        a, b = expression.arguments
+        for inner, other in ((a, b), (b, a)):
+            if out in set(references(other)):
+                continue
+            if inner == Reference(out):
+                return name, other
+            if out in set(references(inner)):
+                again, term = _split(inner, out)
+                if again == name:
+                    return name, Call(expression.function, (term, other))
+    raise OpError(
+        "it reduces by what is no sum, maximum or minimum",
+        "compute it outside of the program",
+    )
+
+
+def _linear(expr: ir.AffineExpr) -> tuple[dict[int, int], int]:
+    """The coefficients of the dimensions of an index, and what is added.
+
+    Raises:
+        OpError: it is no such sum.
+    """
+    expr = expr.maybe_downcast()
+    if isinstance(expr, ir.AffineDimExpr):
+        return {expr.position: 1}, 0
+    if isinstance(expr, ir.AffineConstantExpr):
+        return {}, expr.value
+    if isinstance(expr, ir.AffineAddExpr):
+        (left, a), (right, b) = _linear(expr.lhs), _linear(expr.rhs)
+        dims = {*left, *right}
+        return {d: left.get(d, 0) + right.get(d, 0) for d in dims}, a + b
+    if isinstance(expr, ir.AffineMulExpr):
+        (left, a), (right, b) = _linear(expr.lhs), _linear(expr.rhs)
+        if not right:
+            return {d: s * b for d, s in left.items()}, a * b
+        if not left:
+            return {d: s * a for d, s in right.items()}, a * b
+    raise OpError(f"an operand is read at {expr}", _DIMENSIONS)

@@ -1,0 +1,199 @@
+"""The dimensions of a group of nodes: which of them are one, and how they divide.
+
+Every node brings the dimensions of its iteration space. What reads another node makes
+dimensions of both one; where it reads it in another shape, a dimension is split into
+an outer and an inner one. In the end neighbours that are never apart become one again.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+
+from morello.spec.operand import Axis, Window
+
+
+class UnfitError(Exception):
+    """These nodes are no graph together."""
+
+
+class Dims:
+    """Dimensions with sizes; equal ones have one root."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self._same: list[int] = []
+        self._parts: dict[int, tuple[int, int]] = {}
+        """The outer and the inner dimension that a root was split into."""
+
+    def new(self, size: int) -> int:
+        """A new dimension."""
+        self.sizes.append(size)
+        self._same.append(len(self._same))
+        return len(self._same) - 1
+
+    def _root(self, dim: int) -> int:
+        while self._same[dim] != dim:
+            dim = self._same[dim]
+        return dim
+
+    def leaves(self, dim: int) -> list[int]:
+        """What a dimension consists of by now, the outermost first."""
+        dim = self._root(dim)
+        if dim not in self._parts:
+            return [dim]
+        outer, inner = self._parts[dim]
+        return [*self.leaves(outer), *self.leaves(inner)]
+
+    def join(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """Make the dimensions of two lists, as row-major indices, one.
+
+        Raises:
+            UnfitError: they do not divide each other.
+        """
+        a, b = self._again(left), self._again(right)
+        while a and b:
+            one, other = a.pop(), b.pop()
+            if one == other:
+                continue
+            if self.sizes[one] < self.sizes[other]:
+                b.append(self._split(other, one))
+            elif self.sizes[one] > self.sizes[other]:
+                a.append(self._split(one, other))
+            else:
+                self._same[other] = one
+            a, b = self._again(a), self._again(b)
+        if a or b:
+            raise UnfitError
+
+    def _split(self, large: int, inner: int) -> int:
+        """Split a dimension, whose inner part is another one; the outer part.
+
+        Raises:
+            UnfitError: the other does not divide it.
+        """
+        if self.sizes[large] % self.sizes[inner]:
+            raise UnfitError
+        outer = self.new(self.sizes[large] // self.sizes[inner])
+        self._parts[large] = outer, inner
+        return outer
+
+    def _again(self, dims: Sequence[int]) -> list[int]:
+        return [leaf for dim in dims for leaf in self.leaves(dim)]
+
+    def placed(
+        self, axes: Sequence[Axis], strides: Sequence[int]
+    ) -> tuple[list[Axis], list[int]]:
+        """Axes by what their dimensions consist of, and the stride of each.
+
+        Axes of one element are left out.
+
+        Raises:
+            UnfitError: a dimension is in two of them.
+        """
+        found: list[Axis] = []
+        steps: list[int] = []
+        for axis, stride in zip(axes, strides, strict=True):
+            if not isinstance(axis, int):
+                if axis.terms or axis.before or axis.after:
+                    found.append(self._window(axis))
+                    steps.append(stride)
+                continue
+            for leaf in self.leaves(axis):
+                found.append(leaf)
+                steps.append(stride)
+            place = len(found) - 1
+            for leaf in reversed(self.leaves(axis)):
+                steps[place] = stride
+                stride *= self.sizes[leaf]
+                place -= 1
+        dims = [d for axis in found for d in dims_of(axis)]
+        if len(set(dims)) < len(dims):
+            raise UnfitError
+        return found, steps
+
+    def _window(self, window: Window) -> Window:
+        terms: list[tuple[int, int]] = []
+        for dim, step in window.terms:
+            for leaf in reversed(self.leaves(dim)):
+                terms.append((leaf, step))
+                step *= self.sizes[leaf]
+        return dataclasses.replace(window, terms=tuple(sorted(terms)))
+
+
+def dims_of(axis: Axis) -> tuple[int, ...]:
+    """The dimensions of an axis."""
+    return (axis,) if isinstance(axis, int) else tuple(d for d, _ in axis.terms)
+
+
+@dataclasses.dataclass
+class Placed:
+    """A value of a group: its axes, and the strides of those that are in memory."""
+
+    axes: list[Axis]
+    strides: list[int]
+
+
+def merge(values: list[Placed], reduced: list[set[int]], sizes: dict[int, int]) -> None:
+    """Make neighbours that are never apart one, in place.
+
+    Args:
+        values: all of a group.
+        reduced: the dimensions that each node reduces.
+        sizes: of the dimensions; that of the outer one of a pair becomes that of both.
+    """
+    while True:
+        pair = next(
+            (p for p in _neighbours(values) if _is_one(p, values, reduced, sizes)),
+            None,
+        )
+        if pair is None:
+            return
+        outer, inner = pair
+        sizes[outer] *= sizes[inner]
+        for value in values:
+            if inner in value.axes:
+                place = value.axes.index(inner)
+                value.strides[place - 1] = value.strides[place]
+                del value.axes[place], value.strides[place]
+        for dims in reduced:
+            dims.discard(inner)
+
+
+def _neighbours(values: list[Placed]) -> list[tuple[int, int]]:
+    found = {
+        (a, b)
+        for value in values
+        for a, b in itertools.pairwise(value.axes)
+        if isinstance(a, int) and isinstance(b, int)
+    }
+    return sorted(found)
+
+
+def _is_one(
+    pair: tuple[int, int],
+    values: list[Placed],
+    reduced: list[set[int]],
+    sizes: dict[int, int],
+) -> bool:
+    outer, inner = pair
+    for value in values:
+        has = [d for axis in value.axes for d in dims_of(axis) if d in pair]
+        if not has:
+            continue
+        places = [i for i, axis in enumerate(value.axes) if axis in pair]
+        if len(places) != 2 or value.axes[places[0]] != outer:
+            return False
+        if places[1] != places[0] + 1:
+            return False
+        first, second = (value.strides[place] for place in places)
+        if first != second * sizes[inner]:
+            return False
+    return all((outer in dims) == (inner in dims) for dims in reduced)
+
+
+def row_major(shape: Sequence[int]) -> list[int]:
+    """The stride of each axis of an array without gaps."""
+    found = [1] * len(shape)
+    for place in reversed(range(len(shape) - 1)):
+        found[place] = found[place + 1] * shape[place + 1]
+    return found

@@ -1,0 +1,292 @@
+"""Which nodes become one graph: `grouped`.
+
+Every node begins alone. A node joins the group of what it reads if the two together are
+a graph that the search is good at: one product, then maps of its elements; attention;
+or rows, of which everything is reduced along the same dimensions. Otherwise the value
+between them is stored.
+"""
+
+import dataclasses
+
+from morello.frontends.group_dims import UnfitError
+from morello.frontends.parts import Part, fill_part, part_of_nodes
+from morello.frontends.tensors import Joined, Node, Tensors
+from morello.spec.graphs.expression import Call, Reference
+from morello.spec.graphs.graph import MAP
+
+MOST_OUTPUTS = 2
+"""Of a group: a value that is read elsewhere too is an output."""
+
+
+MOST_OF_MAPS = 5
+"""Operands of a group without a product: more have no program."""
+
+
+@dataclasses.dataclass
+class _Group:
+    nodes: set[int]
+
+
+def grouped(tensors: Tensors) -> tuple[Part, ...]:
+    """The parts of a program, in an order in which they can be computed."""
+    return _Grouping(tensors).run()
+
+
+def is_product(node: Node) -> bool:
+    """Whether a node is a sum of products of two tensors, of which each lacks a
+    dimension: a contraction or a convolution."""
+    match node.expression:
+        case Call("mul", (Reference(a), Reference(b))) if a != b:
+            every = node.kept | node.reduced
+            dims = [_dims(node, place) for place in (a, b)]
+            return node.reduction == "sum" and not any(d >= every for d in dims)
+    return False
+
+
+def _dims(node: Node, read: int) -> frozenset[int]:
+    found: set[int] = set()
+    for axis in node.reads[read].axes:
+        found |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
+    return frozenset(found)
+
+
+class _Grouping:
+    def __init__(self, tensors: Tensors) -> None:
+        self.tensors = tensors
+        self.nodes = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Node)}
+        self.reads = {i: self._read(node) for i, node in self.nodes.items()}
+        self.results = {w for r in tensors.results for w in tensors.writers(r)}
+        self._drop_unread()
+        self.readers: dict[int, set[int]] = {i: set() for i in self.nodes}
+        for i, read in self.reads.items():
+            for r in read:
+                self.readers[r].add(i)
+        self.group = {i: _Group({i}) for i in self.nodes}
+
+    def _read(self, node: Node) -> list[int]:
+        """The nodes that a node waits for."""
+        found = [w for a in node.reads for w in self.tensors.writers(a.tensor)]
+        return list(dict.fromkeys([*found, *node.after]))
+
+    def _joins(self, nodes: frozenset[int]) -> bool:
+        """Whether one of some nodes reads a joined tensor that another writes, or two
+        write one."""
+        written = [
+            into.tensor for i in nodes if (into := self.nodes[i].into) is not None
+        ]
+        read = {self.tensors.root(a.tensor) for i in nodes for a in self.nodes[i].reads}
+        return bool(read & {*written}) or len(set(written)) < len(written)
+
+    def _drop_unread(self) -> None:
+        needed = set(self.results)
+        for i in sorted(self.nodes, reverse=True):
+            if i in needed:
+                needed.update(self.reads[i])
+        self.nodes = {i: n for i, n in self.nodes.items() if i in needed}
+        self.reads = {i: self.reads[i] for i in self.nodes}
+
+    def run(self) -> tuple[Part, ...]:
+        for i in self.nodes:
+            self._attention(i)
+        for i in self.nodes:
+            for read in self.reads[i]:
+                self._try_join(read, i)
+        distinct = {id(g): g for g in self.group.values()}
+        order = self._ordered([g.nodes for g in distinct.values()])
+        found: list[Part] = []
+        filled: set[int] = set()
+        for nodes in order:
+            for i in sorted(nodes):
+                into = self.nodes[i].into
+                if into is not None and into.tensor not in filled:
+                    filled.add(into.tensor)
+                    joined = self.tensors.all[into.tensor]
+                    if isinstance(joined, Joined) and joined.fill:
+                        found.append(fill_part(self.tensors, into.tensor))
+            found.append(self._part(frozenset(nodes)))
+        return tuple(found)
+
+    def _try_join(self, producer: int, consumer: int) -> None:
+        first, second = self.group[producer], self.group[consumer]
+        if first is second:
+            return
+        both = frozenset(first.nodes | second.nodes)
+        if not self._fits(both):
+            return
+        merged = _Group(set(both))
+        for i in both:
+            self.group[i] = merged
+
+    def _fits(self, nodes: frozenset[int]) -> bool:
+        if self._is_cyclic(nodes) or len(self._outputs(nodes)) > MOST_OUTPUTS:
+            return False
+        if self._joins(nodes):
+            return False
+        if not self._is_known(nodes):
+            return False
+        try:
+            part = self._part(nodes)
+        except UnfitError:
+            return False
+        has_product = any(is_product(self.nodes[i]) for i in nodes)
+        return has_product or len(part.operands) <= MOST_OF_MAPS
+
+    def _is_known(self, nodes: frozenset[int]) -> bool:
+        """Whether the search is good at such a graph."""
+        products = [i for i in sorted(nodes) if is_product(self.nodes[i])]
+        if not products:
+            return self._are_rows(nodes)
+        last = products[-1]
+        between: frozenset[int] = frozenset()
+        if len(products) == 2:
+            found = self._between(last)
+            if found is None or found[0] != products[0]:
+                return False
+            between = found[1]
+        if len(products) > 2:
+            return False
+        after = nodes - {*products} - between
+        return all(
+            self.nodes[i].reduction == MAP and self._depends(i, last) for i in after
+        )
+
+    def _depends(self, node: int, on: int) -> bool:
+        """Whether a map has every element of a product, and reads it."""
+        size = _size(self.nodes[node].shape) == _size(self.nodes[on].shape)
+        return size and on in self._below(node)
+
+    def _below(self, node: int) -> set[int]:
+        found: set[int] = set()
+        stack = [node]
+        while stack:
+            for read in self.reads[stack.pop()]:
+                if read not in found:
+                    found.add(read)
+                    stack.append(read)
+        return found
+
+    def _are_rows(self, nodes: frozenset[int]) -> bool:
+        """Whether every reduction takes the same dimensions of the same rows."""
+        reducing = [self.nodes[i] for i in nodes if self.nodes[i].reduction != MAP]
+        whole = {_size([n.extents[d] for d in n.kept | n.reduced]) for n in reducing}
+        rows = {_size(n.shape) for n in reducing}
+        if len(whole) > 1 or len(rows) > 1:
+            return False
+        most = max(_size(self.nodes[i].shape) for i in nodes)
+        if not reducing:
+            return all(_size(self.nodes[i].shape) == most for i in nodes)
+        allowed = whole | rows
+        return all(_size(self.nodes[i].shape) in allowed for i in nodes)
+
+    def _outputs(self, nodes: frozenset[int]) -> tuple[int, ...]:
+        return tuple(
+            i for i in sorted(nodes) if i in self.results or self.readers[i] - nodes
+        )
+
+    def _is_cyclic(self, nodes: frozenset[int]) -> bool:
+        """Whether something outside lies between two of them, or two groups would wait
+        for each other."""
+        outside: set[int] = set()
+        seen: set[int] = set()
+        stack = [r for i in nodes for r in self.readers[i] if r not in nodes]
+        while stack:
+            i = stack.pop()
+            if i in seen:
+                continue
+            seen.add(i)
+            outside |= self.group[i].nodes - nodes
+            for other in self.group[i].nodes - nodes:
+                stack += [r for r in self.readers[other] if r not in seen]
+        reads = {r for i in nodes for r in self.reads[i]} - nodes
+        return bool(reads & outside) or bool(seen & nodes)
+
+    def _part(self, nodes: frozenset[int]) -> Part:
+        return part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
+
+    def _attention(self, last: int) -> None:
+        """Make one group of a product, what is computed of its rows, and the product
+        that these are summed in."""
+        found = self._between(last)
+        if found is None:
+            return
+        first, between = found
+        nodes = frozenset({first, *between, last})
+        if any(len(self.group[i].nodes) > 1 for i in nodes):
+            return
+        if self._is_cyclic(nodes) or self._joins(nodes):
+            return
+        if any(
+            i != last and self.nodes[i].reduction == MAP for i in self._outputs(nodes)
+        ):
+            return
+        try:
+            self._part(nodes)
+        except UnfitError:
+            return
+        merged = _Group(set(nodes))
+        for i in nodes:
+            self.group[i] = merged
+
+    def _between(self, last: int) -> tuple[int, frozenset[int]] | None:
+        """An earlier product, and the nodes between it and a later one: maps, at least
+        one reduction along what the later product sums, and others of the same rows."""
+        if not is_product(self.nodes[last]):
+            return None
+        for factor in self.reads[last]:
+            found, products = self._backwards(factor)
+            reductions = [i for i in found if self.nodes[i].reduction != MAP]
+            if len(products) != 1 or not reductions:
+                continue
+            beside = {
+                user
+                for i in found
+                for user in self.readers[i]
+                if self.nodes[user].reduction != MAP
+                and user not in found
+                and not is_product(self.nodes[user])
+            }
+            return next(iter(products)), frozenset(found | beside)
+        return None
+
+    def _backwards(self, start: int) -> tuple[set[int], set[int]]:
+        """What a node depends on up to products, and these."""
+        found: set[int] = set()
+        products: set[int] = set()
+        stack = [start]
+        while stack:
+            i = stack.pop()
+            if is_product(self.nodes[i]):
+                products.add(i)
+            elif i not in found:
+                found.add(i)
+                stack += self.reads[i]
+        return found, products
+
+    def _ordered(self, groups: list[set[int]]) -> list[set[int]]:
+        """Each group after those that it reads."""
+        rest = sorted(groups, key=min)
+        done: set[int] = set()
+        found: list[set[int]] = []
+        while rest:
+            ready = next(
+                g
+                for g in rest
+                if all(r in done or r in g for i in g for r in self.reads[i])
+            )
+            rest.remove(ready)
+            done |= ready
+            found.append(ready)
+        return found
+
+
+def _size(shape: "list[int] | tuple[int, ...]") -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def split(tensors: Tensors, part: Part) -> tuple[Part, ...]:
+    """A part as several: products by themselves, maps and reductions one by one."""
+    grouping = _Grouping(tensors)
+    return tuple(grouping._part(frozenset({node})) for node in part.nodes)

@@ -1,0 +1,572 @@
+"""A function of linalg on tensors to a DAG of tensors (`Tensors`).
+
+`imported` is the entry point. Every op that has no place there is noted, and what
+depends on it is left out, so that one try finds all of them.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from morello.frontends import bodies
+from morello.frontends.bodies import Element, is_number
+from morello.frontends.generic import GenericOp
+from morello.frontends.refusals import (
+    ModelError,
+    OpError,
+    Refusal,
+    place_of,
+    refusal_of,
+)
+from morello.frontends.tensors import (
+    ONE,
+    Access,
+    Given,
+    Joined,
+    Node,
+    Tensors,
+    View,
+    Within,
+    own_axes,
+    substituted,
+)
+from morello.frontends.types import (
+    array_type,
+    constant_array,
+    dtype_of,
+    refuse_dynamic,
+    resources_of,
+    shape_of,
+)
+from morello.frontends.values import Known, MissingError, Read, Same, renamed
+from morello.lazy import cached_property
+from morello.mlir import ir
+from morello.spec.dtypes import Dtype
+from morello.spec.graphs.expression import Call, Expression, Reference
+from morello.spec.graphs.graph import MAP
+from morello.spec.operand import Axis, Window
+
+_FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}
+"""What `Fill` writes, and its name for it."""
+
+
+def imported(function: ir.Operation, source: str) -> Tensors:
+    """The tensors of a function.
+
+    Args:
+        function: a ``func.func`` whose ops are `linalg.generic`, views and constants.
+        source: the name of the file, for messages.
+
+    Raises:
+        ModelError: ops that have no place in a graph, all of them.
+    """
+    return Importer(function, source).run()
+
+
+class Importer:
+    """Walks a function; `known` has what each of its values is."""
+
+    def __init__(self, function: ir.Operation, source: str) -> None:
+        self.function = function
+        self.source = source
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.tensors = Tensors(name)
+        self.known: dict[ir.Value, Known] = {}
+        self.refusals: list[Refusal] = []
+        self._steps: dict[str, Callable[[ir.Operation], None]] = {
+            "arith.constant": self._constant,
+            "func.return": self._return,
+            "linalg.generic": lambda op: GenericOp(self, op).run(),
+            "tensor.cast": self._cast,
+            "tensor.collapse_shape": self._view,
+            "tensor.concat": self._concat,
+            "tensor.empty": self._empty,
+            "tensor.expand_shape": self._view,
+            "tensor.extract": self._extract,
+            "tensor.extract_slice": self._slice,
+            "tensor.from_elements": self._from_elements,
+            "tensor.insert_slice": self._insert,
+            "tensor.pad": self._pad,
+            "tensor.reshape": self._view,
+        }
+
+    @cached_property
+    def _resources(self) -> dict[str, str]:
+        """The bytes of constants; the bindings give them as text alone."""
+        module = self.function
+        while module.parent is not None:
+            module = module.parent.operation
+        return resources_of(str(module))
+
+    def run(self) -> Tensors:
+        """The tensors; see `imported`."""
+        block = self.function.regions[0].blocks[0]
+        for argument in block.arguments:
+            self._argument(argument)
+        for op in block.operations:
+            self._guarded(op.operation)
+        if self.refusals:
+            raise ModelError(tuple(self.refusals))
+        return self.tensors
+
+    def place(self, op: ir.Operation) -> str:
+        """Where the program has an op."""
+        return place_of(op.location, self.source)
+
+    def _guarded(self, op: ir.Operation) -> None:
+        """Read an op, or note why not, unless an operand was refused before."""
+        try:
+            self._steps.get(op.name, self._scalar)(op)
+        except MissingError:
+            self.known |= dict.fromkeys(op.results)
+        except OpError as error:
+            self._refuse(op, error)
+            self.known |= dict.fromkeys(op.results)
+
+    def _refuse(self, op: ir.Operation, error: OpError) -> None:
+        self.refusals.append(refusal_of(op, error, self.source))
+
+    def _argument(self, argument: ir.BlockArgument) -> None:
+        number = argument.arg_number
+        name = f"arg{number}"
+        self.tensors.names.append(name)
+        try:
+            shape, dtype = array_type(argument.type, name)
+        except OpError as error:
+            self.known[argument] = None
+            if next(iter(argument.uses), None) is not None or number == 0:
+                self._refuse(self.function, error)
+            return
+        self.define(argument, self.tensors.add(Given(name, shape, dtype, number)))
+
+    def define(self, value: ir.Value, tensor: int) -> None:
+        """A value is a tensor as it is."""
+        shape = self.tensors.all[tensor].shape
+        self.known[value] = Read(tensor, own_axes(shape), shape)
+
+    def get(self, value: ir.Value) -> Read | Same:
+        """What a value is.
+
+        Raises:
+            MissingError: it was refused.
+        """
+        found = self.known.get(value)
+        if found is None:
+            raise MissingError
+        return found
+
+    def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
+        """A constant of f32, each array once."""
+        for i, tensor in enumerate(self.tensors.all):
+            if isinstance(tensor, Given) and tensor.name == name:
+                return i
+        return self.tensors.add(Given(name, array.shape, Dtype.F32, -1, array))
+
+    def _scalar(self, op: ir.Operation) -> None:
+        """An op on numbers outside of any body."""
+        refuse_dynamic(op)
+        if op.name.startswith(("arith.", "math.")) and len(op.results) == 1:
+            operands: list[Element] = []
+            for value in op.operands:
+                found = self.get(value)
+                if isinstance(found, Read):
+                    raise OpError(
+                        "it computes a scalar that is known only when the model runs",
+                        "compute it with tensors, or outside of the program",
+                    )
+                operands.append(found.number)
+            element = bodies.computed_element(op, operands)
+            if is_number(element):
+                self.known[op.results[0]] = Same(element, ())  # type: ignore[arg-type]
+                return
+        raise OpError(*_why(op))
+
+    def _constant(self, op: ir.Operation) -> None:
+        value = op.attributes["value"].maybe_downcast()
+        result = op.results[0]
+        shape = shape_of(result)
+        if not isinstance(result.type.maybe_downcast(), ir.RankedTensorType):
+            self.known[result] = Same(bodies.number_of(value), ())
+        elif isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+            number = bodies.number_of(value.get_splat_value())
+            self.known[result] = Same(number, shape)
+        elif next(iter(result.uses), None) is not None:
+            array = constant_array(value, result.type, self._resources)
+            count = sum(isinstance(t, Given) for t in self.tensors.all)
+            dtype = dtype_of(result.type)
+            given = Given(f"constant{count}", shape, dtype, -1, array)
+            self.define(result, self.tensors.add(given))
+
+    def _empty(self, op: ir.Operation) -> None:
+        self.known[op.results[0]] = Same(0, shape_of(op.results[0]))
+
+    def _cast(self, op: ir.Operation) -> None:
+        refuse_dynamic(op)
+        self.known[op.results[0]] = self.get(op.operands[0])
+
+    def _view(self, op: ir.Operation) -> None:
+        source = self.get(op.operands[0])
+        result = op.results[0]
+        shape = shape_of(result)
+        if isinstance(source, Same):
+            self.known[result] = Same(source.number, shape)
+            return
+        inner = _regrouped(source, shape)
+        if inner is not None:
+            axes = tuple(renamed(axis, inner) for axis in source.axes)
+            self.known[result] = Read(source.tensor, axes, shape)
+            return
+        split = self._split(source, shape)
+        if split is not None:
+            self.known[result] = split
+            return
+        whole = self.materialized(source, self.place(op))
+        self.define(result, self.tensors.add(View(whole, shape)))
+
+    def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
+        """A read whose axes are divided, as one of a tensor whose axes are; None where
+        axes become one, or where nothing is gained."""
+        groups = _groups(source.shape, shape)
+        whole = self.tensors.all[source.tensor].shape
+        if not _unread(source):
+            return None
+        extents: list[int] = []
+        axes: list[Axis] = []
+        for axis, extent in zip(source.axes, whole, strict=True):
+            if not isinstance(axis, int):
+                if axis != ONE:
+                    return None
+                extents.append(extent)
+                axes.append(ONE)
+                continue
+            olds, news = next(g for g in groups if axis in g[0])
+            if [i for i in olds if source.shape[i] > 1] != [axis]:
+                return None
+            wide = [i for i in news if shape[i] > 1]
+            extents += [shape[i] for i in wide]
+            axes += wide
+        view = self.tensors.add(View(source.tensor, tuple(extents)))
+        return Read(view, tuple(axes), shape)
+
+    def materialized(self, read: Read, place: str) -> int:
+        """The tensor whose elements, in order, are those of a read."""
+        own = self.tensors.all[read.tensor].shape
+        if read.axes == own_axes(read.shape) and own == read.shape:
+            return read.tensor
+        if _is_plain(read) and math.prod(read.shape) == math.prod(own):
+            return self.tensors.add(View(read.tensor, read.shape))
+        return self.tensors.add(self._copy(read, place))
+
+    def _copy(self, read: Read, place: str) -> Node:
+        """A node that is another tensor as it is read."""
+        reads = [Access(read.tensor, read.axes)]
+        expression: Expression = Call("copy", (Reference(0),))
+        for axis in sorted(_unread(read)):
+            # A map has no dimension that nothing has which it reads.
+            extent = read.shape[axis]
+            zeros = self.constant(f"zeros{extent}", np.zeros(extent, np.float32))
+            reads.append(Access(zeros, (axis,)))
+            expression = Call("add", (expression, Reference(len(reads) - 1)))
+        dtype = self.tensors.dtype(read.tensor)
+        return Node(
+            read.shape,
+            own_axes(read.shape),
+            MAP,
+            expression,
+            tuple(reads),
+            dtype,
+            place,
+        )
+
+    def through(
+        self, source: Read, inner: tuple[Axis, ...], shape: tuple[int, ...], place: str
+    ) -> Read:
+        """A tensor that is read by other axes, over dimensions of a shape."""
+        own = self.tensors.all[source.tensor].shape
+        axes = substituted(source.axes, inner, shape, own)
+        if axes is None:
+            copied = self.tensors.add(self._copy(source, place))
+            return Read(copied, inner, shape)
+        return Read(source.tensor, axes, shape)
+
+    def _pad(self, op: ir.Operation) -> None:
+        source = self.get(op.operands[0])
+        result = op.results[0]
+        shape = shape_of(result)
+        low = list(ir.DenseI64ArrayAttr(op.attributes["static_low"]))
+        block = op.regions[0].blocks[0]
+        last = block.operations[len(block.operations) - 1].operation
+        value = self.known.get(last.operands[0])
+        if not isinstance(value, Same):
+            raise OpError("it pads with what is no number", "pad with a constant")
+        if isinstance(source, Same) or any(n < 0 for n in low):
+            raise OpError("it pads a constant, or cuts off", "write the result itself")
+        if float(value.number) != 0:
+            self._join(op, [(source, tuple(low))], float(value.number))
+            return
+        moved = tuple(
+            Window(((i, 1),) if n > 1 else (), before, n - before - own)
+            if n > 1
+            else ONE
+            for i, (before, n, own) in enumerate(
+                zip(low, shape, source.shape, strict=True)
+            )
+        )
+        self.known[result] = self.through(source, moved, shape, self.place(op))
+
+    def _slice(self, op: ir.Operation) -> None:
+        source = self.get(op.operands[0])
+        result = op.results[0]
+        shape = shape_of(result)
+        if isinstance(source, Same):
+            self.known[result] = Same(source.number, shape)
+            return
+        starts, sizes, steps = _static(op)
+        inner: list[Axis] = []
+        rest = [i for i, extent in enumerate(shape)]
+        for start, size, step, own in zip(
+            starts, sizes, steps, source.shape, strict=True
+        ):
+            place = _next_of(rest, shape, size)
+            if size == own and step == 1:
+                inner.append(place if size > 1 else ONE)
+                continue
+            reach = 1 + step * (size - 1)
+            terms = ((place, step),) if size > 1 else ()
+            inner.append(Window(terms, -start, reach + start - own))
+        self.known[result] = self.through(source, tuple(inner), shape, self.place(op))
+
+    def _concat(self, op: ir.Operation) -> None:
+        axis = int(ir.IntegerAttr(op.attributes["dim"]).value)
+        pieces, start = [], 0
+        rank = len(shape_of(op.results[0]))
+        for value in op.operands:
+            source = self.get(value)
+            pieces.append(
+                (source, tuple(start if i == axis else 0 for i in range(rank)))
+            )
+            start += source.shape[axis]
+        self._join(op, pieces, None)
+
+    def _insert(self, op: ir.Operation) -> None:
+        source, around = self.get(op.operands[0]), self.get(op.operands[1])
+        starts, sizes, steps = _static(op)
+        source = self._with_shape(source, sizes, self.place(op))
+        if isinstance(around, Same):
+            fill = float(around.number)
+            self._join(op, [(source, starts)], fill, steps)
+            return
+        zero = (0,) * len(starts)
+        self._join(op, [(around, zero), (source, starts)], None, steps)
+
+    def _with_shape(
+        self, source: Read | Same, shape: tuple[int, ...], place: str
+    ) -> Read | Same:
+        if source.shape == shape:
+            return source
+        if isinstance(source, Same):
+            return Same(source.number, shape)
+        view = self.tensors.add(View(self.materialized(source, place), shape))
+        return Read(view, own_axes(shape), shape)
+
+    def _join(
+        self,
+        op: ir.Operation,
+        pieces: list[tuple[Read | Same, tuple[int, ...]]],
+        fill: float | None,
+        steps: tuple[int, ...] = (),
+    ) -> None:
+        """A tensor of pieces, each at its place; the last one with steps.
+
+        Raises:
+            OpError: no Spec writes it so.
+        """
+        result = op.results[0]
+        shape, dtype = shape_of(result), dtype_of(result.type)
+        if fill is not None and fill not in _FILLS:
+            raise OpError(
+                f"it pads with {fill}, and a Fill writes 0, -inf or inf",
+                "pad with one of them, or outside of the program",
+            )
+        if steps and steps[-1] != 1:
+            raise OpError(
+                "it writes with gaps between neighbours", "write them side by side"
+            )
+        name = "" if fill is None else _FILLS[fill]
+        joined = self.tensors.add(Joined(shape, dtype, name))
+        made: list[int] = []
+        for number, (source, starts) in enumerate(pieces):
+            if isinstance(source, Same):
+                source = self._spread(source)
+            last = number == len(pieces) - 1
+            own = steps if steps and last else (1,) * len(shape)
+            node = self._copy(source, self.place(op))
+            within = Within(joined, shape, starts, own)
+            before = (
+                tuple(made) if len(pieces) == 2 and op.name.endswith("slice") else ()
+            )
+            node = Node(
+                node.extents,
+                node.axes,
+                MAP,
+                node.expression,
+                node.reads,
+                dtype,
+                node.place,
+                within,
+                before,
+            )
+            made.append(self.tensors.add(node))
+        self.tensors.all[joined] = Joined(shape, dtype, name, tuple(made))
+        self.define(result, joined)
+
+    def _spread(self, same: Same) -> Read:
+        """A tensor of one number, as one that is read."""
+        number = float(same.number)
+        given = self.constant(f"number{number}", np.full((1,), number, np.float32))
+        return Read(given, (ONE,), same.shape)
+
+    def _extract(self, op: ir.Operation) -> None:
+        source = self.get(op.operands[0])
+        if isinstance(source, Same):
+            self.known[op.results[0]] = Same(source.number, ())
+        elif all(extent == 1 for extent in source.shape):
+            self.known[op.results[0]] = Read(source.tensor, source.axes, ())
+        else:
+            raise OpError(*_DATA_PLACES)
+
+    def _from_elements(self, op: ir.Operation) -> None:
+        result = op.results[0]
+        if len(op.operands) != 1:
+            raise OpError("it makes a tensor of scalars", "give it as an argument")
+        source = self.get(op.operands[0])
+        if isinstance(source, Same):
+            self.known[result] = Same(source.number, shape_of(result))
+        else:
+            self.known[result] = Read(source.tensor, source.axes, shape_of(result))
+
+    def _return(self, op: ir.Operation) -> None:
+        for number, value in enumerate(op.operands):
+            shape, dtype = array_type(value.type, f"result {number}")
+            found = self.get(value)
+            if isinstance(found, Same):
+                found = self._spread(found)
+            tensor = self.materialized(found, self.place(op))
+            root = self.tensors.root(tensor)
+            taken = {self.tensors.root(t) for t in self.tensors.results}
+            is_given = isinstance(self.tensors.all[root], Given)
+            if is_given or root in taken or self.tensors.dtype(root) is not dtype:
+                copied = self._copy(
+                    Read(tensor, own_axes(shape), shape), self.place(op)
+                )
+                node = Node(
+                    copied.extents,
+                    copied.axes,
+                    MAP,
+                    copied.expression,
+                    copied.reads,
+                    dtype,
+                    copied.place,
+                )
+                tensor = self.tensors.add(node)
+            self.tensors.results.append(tensor)
+
+
+def _is_plain(read: Read) -> bool:
+    """Whether axes are those of a tensor in order, but for axes of one element."""
+    named = [axis for axis in read.axes if axis != ONE]
+    return named == [i for i, extent in enumerate(read.shape) if extent > 1]
+
+
+def _unread(read: Read) -> set[int]:
+    """The axes that nothing is read along."""
+    used: set[int] = set()
+    for axis in read.axes:
+        used |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
+    return {i for i, extent in enumerate(read.shape) if extent > 1} - used
+
+
+def _groups(
+    old_shape: tuple[int, ...], new_shape: tuple[int, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """The axes of two shapes that hold the same elements, as few together as may be."""
+    found: list[tuple[list[int], list[int]]] = []
+    old, new = 0, 0
+    while old < len(old_shape) or new < len(new_shape):
+        olds: list[int] = []
+        news: list[int] = []
+        one, other = 1, 1
+        while not (olds and news and one == other):
+            if old < len(old_shape) and (one <= other or new == len(new_shape)):
+                olds.append(old)
+                one *= old_shape[old]
+                old += 1
+            elif new < len(new_shape):
+                news.append(new)
+                other *= new_shape[new]
+                new += 1
+            else:
+                break
+        found.append((olds, news))
+    return found
+
+
+def _regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
+    """The new axis for each axis that is read along, in another shape; None where one
+    becomes several, or several one."""
+    unread = _unread(source)
+    found: dict[int, int] = {}
+    for olds, news in _groups(source.shape, shape):
+        wide = [i for i in olds if source.shape[i] > 1]
+        wide_new = [i for i in news if shape[i] > 1]
+        if all(i in unread for i in wide):
+            continue
+        if len(wide) != 1 or len(wide_new) != 1:
+            return None
+        found[wide[0]] = wide_new[0]
+    return found
+
+
+def _static(
+    op: ir.Operation,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Where a slice starts, its sizes, and its steps.
+
+    Raises:
+        OpError: they are data.
+    """
+    names = "static_offsets", "static_sizes", "static_strides"
+    starts, sizes, steps = (
+        tuple(ir.DenseI64ArrayAttr(op.attributes[name])) for name in names
+    )
+    dynamic = ir.ShapedType.get_dynamic_size()
+    if dynamic in (*starts, *sizes, *steps):
+        raise OpError(*_DATA_PLACES)
+    return starts, sizes, steps
+
+
+def _next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:
+    """The next axis of a result that may have dropped axes of one element."""
+    while rest and shape[rest[0]] != size and shape[rest[0]] == 1:
+        rest.pop(0)
+    if rest and shape[rest[0]] == size:
+        return rest.pop(0)
+    return 0
+
+
+_ELSEWHERE = "compute it outside of the program"
+_DATA_PLACES = "elements are read at places that are data", _ELSEWHERE
+
+
+def _why(op: ir.Operation) -> tuple[str, str]:
+    """Why an op has no place in a graph."""
+    dialect = op.name.partition(".")[0]
+    if dialect in ("scf", "cf"):
+        return "control flow depends on data", "export the branch or the unrolled loop"
+    if op.name in ("tensor.gather", "tensor.scatter"):
+        return _DATA_PLACES
+    if op.name == "func.call":
+        return "the function that it calls is not in the module", "inline it"
+    return "no graph of reductions and maps computes it", _ELSEWHERE

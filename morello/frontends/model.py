@@ -1,0 +1,229 @@
+"""A program of MLIR as parts: `from_mlir`, and `Model`, which it gives.
+
+A model lists its parts: graphs that become Specs. Compiled (`compiled_model.py`), they
+are one function with one workspace, and one call computes all of them.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from morello.compiler.compile import Searches
+from morello.compiler.target_choice import chosen_target
+from morello.compiler.threads import thread_count
+from morello.errors import ArgumentError
+from morello.frontends.compiled_model import CompiledModel
+from morello.frontends.compiling import (
+    Progress,
+    available_threads,
+    compiled_parts,
+    searched_parts,
+)
+from morello.frontends.groups import grouped
+from morello.frontends.importing import imported
+from morello.frontends.improving import improved
+from morello.frontends.model_parameters import parameters, result_name
+from morello.frontends.parts import Part
+from morello.frontends.reading import chosen_function, read_program
+from morello.frontends.tensors import Array, Given, Tensors
+from morello.machine import Target
+from morello.mlir import ir
+from morello.runtime.parameter import Parameter
+from morello.search import Patience
+from morello.search.queries.best_program import parallel_goal
+from morello.search.storage.overlay import Overlay, PathLike
+from morello.spec import print_spec
+from morello.subinterpreters import in_any_interpreter
+
+
+class Model:
+    """A program of linalg or StableHLO as parts, each of which becomes a Spec.
+
+    `compile` searches and compiles them; a call does so with the defaults, once.
+    Printed, it lists its parts.
+    """
+
+    def __init__(self, tensors: Tensors, parts: tuple[Part, ...]) -> None:
+        self._tensors = tensors
+        self.parts = parts
+        """In the order in which they are computed."""
+        self._compiled: CompiledModel | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self._tensors.name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The dtype and shape of each argument, then of each result."""
+        return tuple(p for p in parameters(self._tensors) if p.name not in self._held)
+
+    @property
+    def _held(self) -> dict[str, Any]:
+        return {
+            t.name: t.array
+            for t in self._tensors.all
+            if isinstance(t, Given) and t.argument < 0
+        }
+
+    def specs(self, target: str | Target | None = None) -> tuple[str, ...]:
+        """The Spec of each part, as text that `morello.compile` takes."""
+        limits = chosen_target(target).limits
+        return tuple(print_spec(part.spec(limits), limits) for part in self.parts)
+
+    @in_any_interpreter
+    def compile(
+        self,
+        *,
+        target: str | Target | None = None,
+        threads: int | None = None,
+        db: PathLike | Overlay | None = None,
+        time_limit: float | Patience | None = None,
+        progress: Progress | None = None,
+    ) -> "CompiledModel":
+        """Search the best program of each part, and compile all as one function.
+
+        Args:
+            target, threads, db: as `morello.compile` takes them.
+            time_limit: of each search.
+            progress: called with a sentence before each search.
+
+        Raises:
+            TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
+        """
+        start = time.perf_counter()
+        machine = chosen_target(target)
+        count = available_threads(thread_count(threads, None))
+        _, machine = parallel_goal(self.parts[0].spec(machine.limits), machine, count)
+        search = Searches(db, time_limit)
+        found = searched_parts(
+            self._tensors, self.parts, machine, count, search, progress
+        )
+        compiled = compiled_parts(self._tensors, found, machine, search, start)
+        return CompiledModel(self._tensors, found, *compiled)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it; the first call compiles. See `CompiledModel`."""
+        if self._compiled is None:
+            self._compiled = self.compile()
+        return self._compiled(*args, **kwargs)
+
+    def evaluate(self, *arrays: Array) -> Array | tuple[Array, ...]:
+        """The definition: what the Specs of the parts define, computed in NumPy.
+
+        Slow, and for tests: sums are in f64, and rounded once.
+
+        Args:
+            arrays: the arguments, as a call takes them.
+
+        Raises:
+            ArgumentError: another number of arrays than the model has arguments.
+        """
+        count = len(self._tensors.names)
+        if len(arrays) != count:
+            raise ArgumentError(
+                f"{self.name} takes {count} arrays, not {len(arrays)}",
+                "give one for each argument",
+            )
+        known = _memory(self._tensors, arrays)
+        for part in self.parts:
+            _evaluate(part, known, self._tensors)
+        results = [
+            known[self._tensors.root(r)].reshape(self._tensors.all[r].shape)
+            for r in self._tensors.results
+        ]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def __str__(self) -> str:
+        given = ", ".join(_said(p) for p in self.parameters if not p.is_output)
+        made = ", ".join(_said(p) for p in self.parameters if p.is_output)
+        lines = [f"{self.name}({given}) -> {made}"]
+        names = {t: self._named(t) for part in self.parts for t in part.outputs}
+        for number, (part, spec) in enumerate(
+            zip(self.parts, self.specs(), strict=True)
+        ):
+            reads = ", ".join(names.get(t) or self._named(t) for t in part.inputs)
+            writes = ", ".join(names[t] for t in part.outputs)
+            lines.append(f"  {number}: {writes} = {spec} of {reads}")
+        return "\n".join(lines)
+
+    def _named(self, tensor: int) -> str:
+        found = self._tensors.all[tensor]
+        if isinstance(found, Given):
+            return found.name
+        roots = [self._tensors.root(r) for r in self._tensors.results]
+        if tensor in roots:
+            return result_name(roots.index(tensor), len(roots))
+        return f"t{tensor}"
+
+    def __repr__(self) -> str:
+        count = len(self.parts)
+        return f"<model {self.name}, {count} part{'s' if count > 1 else ''}>"
+
+
+def _memory(tensors: Tensors, arrays: tuple[Array, ...]) -> dict[int, Array]:
+    """The elements of what is given, by tensor, in one dimension."""
+    found = {}
+    for i, tensor in enumerate(tensors.all):
+        if isinstance(tensor, Given):
+            own = tensor.argument < 0
+            array = tensor.array if own else arrays[tensor.argument]
+            found[i] = np.ascontiguousarray(array).reshape(-1)
+    return found
+
+
+def _evaluate(part: Part, known: dict[int, Array], tensors: Tensors) -> None:
+    """Compute a part by its definition."""
+    views, dtypes = [], []
+    for operand in part.operands:
+        dtype = tensors.dtype(operand.tensor)
+        if operand.tensor not in known:
+            size = int(np.prod(tensors.all[operand.tensor].shape))
+            known[operand.tensor] = np.zeros(size, dtype.numpy)
+        whole = known[operand.tensor]
+        strides = [step * whole.itemsize for step in operand.strides]
+        views.append(
+            np.lib.stride_tricks.as_strided(
+                whole[operand.offset :], operand.shape, strides
+            )
+        )
+        dtypes.append(dtype)
+    kind = part.kind
+    read = [v for v, o in zip(views, kind.operands, strict=True) if o.is_read]
+    made = kind.evaluate(part.sizes, tuple(dtypes), tuple(map(np.array, read)))
+    written = [v for v, o in zip(views, kind.operands, strict=True) if o.is_written]
+    for view, array in zip(written, made, strict=True):
+        view[...] = array
+
+
+def _said(parameter: Parameter) -> str:
+    shape = "x".join(map(str, parameter.shape)) or "scalar"
+    return f"{parameter.name}: {shape} {parameter.dtype}"
+
+
+def from_mlir(
+    text: str | bytes | Path, *, name: str | None = None, source: str = "model"
+) -> Model:
+    """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
+
+    Args:
+        text: a module as text; its bytecode; a portable artifact of StableHLO; or the
+            path of a file with one of these.
+        name: of the function; if it is left out, the only public one, or ``main``.
+        source: what messages call the text.
+
+    Raises:
+        CompileError: it is no module, or has no such function.
+        ModelError: ops that have no Spec: all of them, each with its place.
+    """
+    if isinstance(text, Path):
+        source = text.name
+        text = text.read_bytes()
+    with ir.Context(), ir.Location.unknown():
+        module = read_program(text, source)
+        tensors = imported(chosen_function(module, name), source)
+    tensors = improved(tensors)
+    return Model(tensors, grouped(tensors))

@@ -1,0 +1,169 @@
+"""Models of ONNX: `from_onnx`, by torch-mlir's importer and `from_mlir`."""
+
+import importlib
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from morello.errors import ArgumentError, CompileError
+from morello.frontends.model import Model, from_mlir
+from morello.frontends.refusals import ModelError, Refusal, place_of
+from morello.mlir import BACKEND, PassManager, ir
+
+_TO_LINALG = (
+    "builtin.module(torch-onnx-to-torch-backend-pipeline,"
+    "torch-backend-to-linalg-on-tensors-backend-pipeline)"
+)
+
+_LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
+"""The dialects of what comes out; an op of another one has no counterpart in them."""
+
+
+def from_onnx(
+    model: str | Path | bytes, *, shapes: Mapping[str, Sequence[int]] | None = None
+) -> Model:
+    """A model of ONNX as parts, each of which is a Spec.
+
+    Its arguments are the inputs of the graph, in order; initializers are constants
+    that the model holds. It needs the package ``onnx`` (``morello[onnx]``).
+
+    Args:
+        model: the path of a file, or its contents.
+        shapes: of inputs whose shape the file leaves open, by their names.
+
+    Raises:
+        ImportError: there is no package ``onnx``.
+        CompileError: it is no model of ONNX, or an op is not known to torch-mlir.
+        ArgumentError: an input has an open shape that is not given, or another one.
+        ModelError: ops that have no Spec: all of them, each with its place.
+        OSError: the file cannot be read.
+    """
+    try:
+        onnx = importlib.import_module("onnx")
+    except ImportError as error:
+        raise ImportError(
+            "morello.from_onnx needs the package onnx: pip install 'morello[onnx]'"
+        ) from error
+    source = "model" if isinstance(model, bytes) else Path(model).name
+    proto = _settled(_read(onnx, model, source), dict(shapes or {}), source)
+    try:
+        proto = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+    except onnx.shape_inference.InferenceError as error:
+        raise CompileError(f"{source}: {str(error).strip()}") from error
+    return from_mlir(_bytecode(proto, source), source=source)
+
+
+def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
+    try:
+        if isinstance(model, bytes):
+            found = onnx.load_model_from_string(model)
+        else:
+            found = onnx.load(str(model))
+    except OSError:
+        raise
+    except Exception as error:  # a class of protobuf, which has several
+        raise CompileError(
+            f"{source} is no model of ONNX: {error}", "give a file that ends in .onnx"
+        ) from error
+    if not found.graph.output:
+        raise CompileError(f"{source} is a model of ONNX without outputs")
+    return found
+
+
+def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
+    """The model with the shapes that were given.
+
+    Raises:
+        ArgumentError: one is missing, or differs from the model's.
+    """
+    held = {initializer.name for initializer in proto.graph.initializer}
+    for value in proto.graph.input:
+        if value.name in held:
+            continue
+        dims = value.type.tensor_type.shape.dim
+        own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
+        given: Sequence[Any] = shapes.pop(value.name, own)
+        fits = len(given) == len(own) and all(
+            isinstance(size, int) and (not isinstance(was, int) or was == size)
+            for was, size in zip(own, given, strict=True)
+        )
+        if not fits:
+            text = ", ".join(map(str, own))
+            raise ArgumentError(
+                f"{source}: input '{value.name}' has the shape ({text}), and Specs "
+                "have sizes that are numbers",
+                f"give the shape: shapes={{'{value.name}': (1, 3, 224, 224)}}",
+            )
+        for dim, size in zip(dims, given, strict=True):
+            dim.dim_value = size
+    if shapes:
+        raise ArgumentError(
+            f"{source} has no input '{next(iter(shapes))}'",
+            f"its inputs are {', '.join(v.name for v in proto.graph.input)}",
+        )
+    return proto
+
+
+def _bytecode(proto: Any, source: str) -> bytes:
+    """The model as linalg on tensors, with the names of its nodes as locations.
+
+    Raises:
+        CompileError: torch-mlir does not know an op.
+    """
+    importer: Any = importlib.import_module(f"{BACKEND}.extras.onnx_importer")
+    dialect: Any = importlib.import_module(f"{BACKEND}.dialects.torch")
+    with ir.Context() as context, ir.Location.unknown():
+        dialect.register_dialect(context)
+        info = importer.ModelInfo(proto)
+        made = info.create_module(context=context)
+        module = made if isinstance(made, ir.Operation) else made.operation
+        try:
+            graph = importer.NodeImporter.define_function(info.main_graph, module)
+            graph.import_all()
+            PassManager.parse(_TO_LINALG).run(module)
+        except (importer.OnnxImportError, ir.MLIRError) as error:
+            raise CompileError(
+                f"{source}: {_told(error, source)}",
+                "export the model with other ops, or compute these outside of it",
+            ) from error
+        _check(module, source)
+        written = io.BytesIO()
+        module.write_bytecode(written)
+    return written.getvalue()
+
+
+def _told(error: Exception, source: str) -> str:
+    """What torch-mlir says, with the places."""
+    if not isinstance(error, ir.MLIRError):
+        return str(error)
+    found = [
+        f"{place_of(diagnostic.location, source)}: {diagnostic.message}"
+        for diagnostic in error.error_diagnostics
+    ]
+    return "; ".join(found) or str(error)
+
+
+def _check(module: ir.Operation, source: str) -> None:
+    """Refuse ops that are not linalg's.
+
+    Raises:
+        ModelError: all of them.
+    """
+    found: list[Refusal] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.partition(".")[0] not in _LINALG:
+            found.append(
+                Refusal(
+                    op.name,
+                    place_of(op.location, source),
+                    "it is no op of linalg on tensors",
+                    "compute it outside of the model",
+                )
+            )
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    if found:
+        raise ModelError(tuple(found))

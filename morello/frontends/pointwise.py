@@ -1,0 +1,404 @@
+"""Maps as they are best computed: `absorbed`, then `shared`.
+
+Exporters write an operation a tensor. A map that only other maps read, which end in one
+map, is written out there, so that `simplified` sees whole functions; what an expression
+then has twice, or has along fewer dimensions, is a map of its own again.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+
+from morello.frontends.rewriting import (
+    Rewriter,
+    expression_dims,
+    outlined,
+    replaced,
+    used_dims,
+    users_of,
+)
+from morello.frontends.simplify import simplified
+from morello.frontends.tensors import Access, Node, Tensors
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    references,
+    substituted,
+)
+from morello.spec.graphs.graph import MAP
+from morello.spec.operand import Axis
+
+_MOST_CALLS = 200
+"""Of an expression: a map that would make it larger stays by itself."""
+
+
+def absorbed(tensors: Tensors) -> Tensors:
+    """The same tensors, with maps as few as may be."""
+    return _Absorbing(tensors).run()
+
+
+def shared(tensors: Tensors) -> Tensors:
+    """The same tensors, with maps for what maps would compute twice or too often."""
+    return _Sharing(tensors).run()
+
+
+class _Absorbing(Rewriter):
+    """Writes maps out in the one map that needs them."""
+
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self.users = users_of(old)
+        self.ends = self._ends()
+        self.calls: dict[int, int] = {}
+        self.gone = self._gone()
+
+    def _old(self, number: int) -> Node:
+        found = self.old.all[number]
+        assert isinstance(found, Node)
+        return found
+
+    def _ends(self) -> dict[int, int]:
+        """For each node the map in which all that it is needed for ends."""
+        found: dict[int, int] = {}
+        for i in sorted(self.users, reverse=True):
+            node, ends = self._old(i), {found.get(u, u) for u in self.users[i]}
+            readers = [self._old(u) for u in self.users[i]]
+            may_end = (
+                node.reduction == MAP
+                and i not in self.results
+                and node.into is None
+                and len(ends) == 1
+                and all(r.reduction == MAP for r in readers)
+                and all(_elements(r) == _elements(node) for r in readers)
+                and all(self._is_plain(i, r) for r in readers)
+            )
+            found[i] = ends.pop() if may_end else i
+        return found
+
+    def _is_plain(self, number: int, reader: Node) -> bool:
+        """Whether a reader has each element of a map where it has it itself."""
+        return all(
+            access.tensor == number
+            and all(isinstance(a, int) or not a.terms for a in access.axes)
+            and not any(not isinstance(a, int) and a.is_padded for a in access.axes)
+            for access in reader.reads
+            if self.old.root(access.tensor) == number
+        )
+
+    def _gone(self) -> set[int]:
+        found: set[int] = set()
+        for i in sorted(self.users):
+            node = self._old(i)
+            inner = [
+                self.calls[r]
+                for place in references(node.expression)
+                if (r := node.reads[place].tensor) in found
+            ]
+            self.calls[i] = sum(inner) + _count(node.expression)
+            if self.ends[i] != i and self.calls[i] <= _MOST_CALLS:
+                found.add(i)
+        return found
+
+    def node(self, number: int, node: Node) -> int | None:
+        """Nothing for a map that is written out; else it with those that are."""
+        if number in self.gone:
+            return None
+        old = self._old(number)
+        if not any(a.tensor in self.gone for a in old.reads):
+            return self.add(node)
+        reads: list[Access] = []
+        same: dict[int, Axis] = {d: d for d in range(len(old.extents))}
+        expression = simplified(self._written(old, same, reads))
+        made = dataclasses.replace(node, expression=expression, reads=tuple(reads))
+        return self.add(_without_unread(made))
+
+    def _written(
+        self, node: Node, dims: dict[int, Axis], reads: list[Access]
+    ) -> Expression:
+        """An old map's expression, by the dimensions of the map that it ends in."""
+        leaves: list[Expression] = []
+        for access in node.reads:
+            axes = tuple(_through(axis, dims) for axis in access.axes)
+            if access.tensor in self.gone:
+                inner = self._old(access.tensor)
+                pairs = zip(inner.axes, axes, strict=True)
+                own = {d: axis for d, axis in pairs if isinstance(d, int)}
+                leaves.append(self._written(inner, own, reads))
+                continue
+            found = Access(self.known[access.tensor], axes)
+            if found not in reads:
+                reads.append(found)
+            leaves.append(Reference(reads.index(found)))
+        return substituted(node.expression, leaves.__getitem__)
+
+
+def _through(axis: Axis, dims: dict[int, Axis]) -> Axis:
+    if isinstance(axis, int):
+        return dims[axis]
+    terms = []
+    for dim, step in axis.terms:
+        place = dims[dim]
+        assert isinstance(place, int)
+        terms.append((place, step))
+    return dataclasses.replace(axis, terms=tuple(sorted(terms)))
+
+
+def _elements(node: Node) -> int:
+    total = 1
+    for extent in node.shape:
+        total *= extent
+    return total
+
+
+def _count(expression: Expression) -> int:
+    if not isinstance(expression, Call):
+        return 0
+    return 1 + sum(map(_count, expression.arguments))
+
+
+def _without_unread(node: Node) -> Node:
+    used = sorted(set(references(node.expression)))
+    number = {old: new for new, old in enumerate(used)}
+    return dataclasses.replace(
+        node,
+        expression=substituted(node.expression, lambda v: Reference(number[v])),
+        reads=tuple(node.reads[old] for old in used),
+    )
+
+
+class _Sharing(Rewriter):
+    """Makes maps of what an expression has twice, or along fewer dimensions."""
+
+    def node(self, number: int, node: Node) -> int:
+        """Add the maps, then the node."""
+        if node.reduction == MAP and node.into is None:
+            node = self._folded(node)
+            node = self._small(node)
+            node = self._shared(node)
+            node = self._narrowed(node)
+        return self.add(_without_unread(node))
+
+    def _outlined(self, node: Node, part: Expression) -> Node:
+        """A node that reads a part of its expression from a map of its own."""
+        made, access = outlined(node, part)
+        tensor = self.add(_without_unread(made))
+        reads = (*node.reads, Access(tensor, access.axes))
+        expression = replaced(node.expression, part, Reference(len(node.reads)))
+        return dataclasses.replace(node, expression=expression, reads=reads)
+
+    def _shared(self, node: Node) -> Node:
+        """What is there twice and is no mere operation with a number."""
+        while True:
+            uses: Counter[Expression] = Counter()
+            seen: set[Expression] = set()
+            for call in _calls(node.expression):
+                if call not in seen:
+                    seen.add(call)
+                    uses.update(a for a in call.arguments if _is_worth(a))
+            part = next(
+                (p for p, n in sorted(uses.items(), key=_largest) if n > 1), None
+            )
+            if part is None:
+                return node
+            node = self._outlined(node, part)
+
+    def _small(self, node: Node) -> Node:
+        """What lacks a dimension, and is a function that takes long."""
+        whole = {d for d, n in enumerate(node.extents) if n > 1}
+        while True:
+            node = dataclasses.replace(
+                node, expression=self._multiplied(node, node.expression)
+            )
+            part = next(
+                (
+                    call
+                    for call in _calls(node.expression)
+                    if expression_dims(node, call) < whole
+                    and expression_dims(node, call)
+                    and _takes_long(call)
+                ),
+                None,
+            )
+            if part is None or part == node.expression:
+                return node
+            node = self._outlined(node, part)
+
+    def _multiplied(self, node: Node, expression: Expression) -> Expression:
+        """Divisions by what lacks a dimension, as products with 1 over it; not where
+        a sum of products is divided, as in attention."""
+        if not isinstance(expression, Call):
+            return expression
+        arguments = tuple(self._multiplied(node, a) for a in expression.arguments)
+        match expression.function, arguments:
+            case "div", (top, bottom) if not isinstance(top, Constant):
+                fewer = expression_dims(node, bottom) < expression_dims(node, top)
+                if fewer and not self._is_product(node, top):
+                    return Call("mul", (top, Call("div", (Constant(1.0), bottom))))
+        return Call(expression.function, arguments)
+
+    def _is_product(self, node: Node, top: Expression) -> bool:
+        if not isinstance(top, Reference):
+            return False
+        read = self.read(node.reads[top.value])
+        return (
+            read is not None
+            and isinstance(read.expression, Call)
+            and (read.reduction == "sum" and read.expression.function == "mul")
+        )
+
+    def _folded(self, node: Node) -> Node:
+        """A normalisation by columns, ((x - m)·r)·g + b, as x·scale + shift."""
+        for call in _calls(node.expression):
+            found = _affine(node, call)
+            if found is None:
+                continue
+            scale = found.scale
+            low = {*references(found.before), *references(scale)}
+            low |= {*references(found.after)}
+            axes = {frozenset(used_dims(node.reads[i].axes)) for i in low}
+            if len(low) < _FEW or len(axes) != 1 or not set(references(scale)):
+                continue
+            before = _tidy(Call("mul", (found.before, scale)))
+            shift = _tidy(Call("add", (found.after, before)))
+            made = Call("add", (Call("mul", (found.value, scale)), shift))
+            if _is_zero(shift):
+                made = Call("mul", (found.value, scale))
+            expression = replaced(node.expression, call, made)
+            node = dataclasses.replace(node, expression=expression)
+            if isinstance(scale, Call):
+                node = self._outlined(node, scale)
+            if not _is_zero(shift):
+                rest = next(
+                    c.arguments[1]
+                    for c in _calls(node.expression)
+                    if c.function == "add" and _is_scaled(c.arguments[0], found.value)
+                )
+                if isinstance(rest, Call):
+                    node = self._outlined(node, rest)
+            return node
+        return node
+
+    def _narrowed(self, node: Node) -> Node:
+        """A map that reads few tensors: others have no program."""
+        while len(set(references(node.expression))) > _MOST_READS:
+            parts = [
+                call
+                for call in _calls(node.expression)
+                if 1 < len(set(references(call))) <= _MOST_READS
+                and call != node.expression
+            ]
+            if not parts:
+                return node
+            node = self._outlined(node, max(parts, key=_reads))
+        return node
+
+
+_ZERO, _ONE = Constant(0.0), Constant(1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Affine:
+    """(value + before)·scale + after, of which the last three lack dimensions that the
+    value has."""
+
+    value: Expression
+    before: Expression = _ZERO
+    scale: Expression = _ONE
+    after: Expression = _ZERO
+
+
+def _affine(node: Node, call: Expression) -> _Affine | None:
+    """A call as such a form; None where it is none."""
+    if not isinstance(call, Call) or call.function not in _AFFINE:
+        return None
+    x, low = call.arguments
+    turned = expression_dims(node, x) < expression_dims(node, low)
+    if turned:
+        x, low = low, x
+    if not expression_dims(node, low) < expression_dims(node, x):
+        return None
+    if not set(references(low)):
+        return None
+    found = _affine(node, x) or _Affine(x)
+    if call.function == "mul":
+        scale = _tidy(Call("mul", (found.scale, low)))
+        after = _tidy(Call("mul", (found.after, low)))
+        return dataclasses.replace(found, scale=scale, after=after)
+    if turned and call.function == "sub":
+        return None
+    if found.scale == Constant(1.0):
+        before = _tidy(Call(call.function, (found.before, low)))
+        return dataclasses.replace(found, before=before)
+    after = _tidy(Call(call.function, (found.after, low)))
+    return dataclasses.replace(found, after=after)
+
+
+def _is_scaled(expression: Expression, value: Expression) -> bool:
+    match expression:
+        case Call("mul", (x, _)):
+            return x == value
+    return False
+
+
+def _is_zero(expression: Expression) -> bool:
+    return expression == Constant(0.0)
+
+
+def _reads(call: Call) -> tuple[int, int]:
+    return len(set(references(call))), -_count(call)
+
+
+_MOST_READS = 4
+"""Tensors that a map reads: with its result these are the operands of a Spec."""
+
+_AFFINE = frozenset({"add", "sub", "mul"})
+_FEW = 3
+"""Vectors that are read: fewer are not worth a map of their own."""
+
+
+def _tidy(expression: Expression) -> Expression:
+    match expression:
+        case Call("mul", (Constant(1.0), x)):
+            return x
+        case Call("mul", (Constant(0.0), _)):
+            return Constant(0.0)
+        case Call("mul", (_, Constant(0.0))):
+            return Constant(0.0)
+        case Call("add", (Constant(0.0), x)) | Call("add", (x, Constant(0.0))):
+            return x
+        case Call("sub", (Constant(0.0), x)):
+            return Call("neg", (x,))
+    return expression
+
+
+_LONG = frozenset(
+    {"div", "erf", "exp", "gelu", "log", "rsqrt", "sigmoid", "silu", "sqrt", "tanh"}
+)
+
+
+def _takes_long(call: Call) -> bool:
+    return any(c.function in _LONG for c in _calls(call))
+
+
+def _calls(expression: Expression) -> Iterator[Call]:
+    """The calls of an expression, the outermost first."""
+    if isinstance(expression, Call):
+        yield expression
+        for argument in expression.arguments:
+            yield from _calls(argument)
+
+
+def _is_worth(expression: Expression) -> bool:
+    """Whether an expression is more than a value and a number."""
+    if not isinstance(expression, Call):
+        return False
+    simple = all(isinstance(a, Reference | Constant) for a in expression.arguments)
+    numbers = sum(isinstance(a, Constant) for a in expression.arguments)
+    is_cheap = simple and (numbers == 1 or expression.function in ("neg", "square"))
+    return not is_cheap
+
+
+def _largest(item: tuple[Expression, int]) -> tuple[int, str]:
+    return -_count(item[0]), repr(item[0])

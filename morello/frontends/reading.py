@@ -1,0 +1,266 @@
+"""Text or bytes of a program to one function of linalg on tensors.
+
+StableHLO is in the wheel of torch-mlir, but is registered by hand: `load_stablehlo`. Private
+functions are inlined, named ops become `linalg.generic`, so that what reads the module
+knows one op.
+"""
+
+import importlib
+import threading
+from typing import Any
+
+from morello.errors import CompileError
+from morello.frontends.refusals import (
+    ModelError,
+    OpError,
+    Refusal,
+    place_of,
+    refusal_of,
+)
+from morello.frontends.types import dynamic
+from morello.mlir import BACKEND, PassManager, ir
+
+Text = str | bytes
+
+_SIMPLER = "linalg-generalize-named-ops,canonicalize,cse"
+
+_FROM_STABLEHLO = (
+    "builtin.module(inline,symbol-dce,func.func(stablehlo-legalize-composite-to-call),"
+    "inline,symbol-dce,func.func(chlo-legalize-to-stablehlo),stablehlo-refine-shapes,"
+    "func.func(stablehlo-aggressive-simplification),canonicalize,"
+    f"stablehlo-legalize-to-linalg,canonicalize,cse,{_SIMPLER})"
+)
+_FROM_VHLO = "builtin.module(vhlo-legalize-to-stablehlo)"
+_FROM_LINALG = f"builtin.module(inline,symbol-dce,canonicalize,cse,{_SIMPLER})"
+
+_LOCK = threading.Lock()
+_DIALECTS = ("stablehlo", "chlo", "vhlo")
+
+
+def load_stablehlo(context: ir.Context) -> None:
+    """Make StableHLO, CHLO and VHLO known to a context, and their passes.
+
+    Raises:
+        CompileError: the bindings have none of them.
+    """
+    try:
+        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+        torch: Any = importlib.import_module(f"{BACKEND}._mlir_libs._torchMlir")
+    except ImportError as error:
+        raise CompileError(
+            f"the MLIR bindings '{BACKEND}' have no StableHLO",
+            "install torch-mlir and remove the other package",
+        ) from error
+    with _LOCK:
+        stablehlo.register_stablehlo_passes()
+        stablehlo.register_dialect(context, load=True)
+        torch.register_dialect(context, load=True)
+        # CHLO and VHLO have no binding; a pass that depends on them loads them.
+        load = (
+            "builtin.module(func.func(convert-torch-to-stablehlo),"
+            "stablehlo-legalize-to-vhlo)"
+        )
+        PassManager.parse(load).run(ir.Module.parse("module {}").operation)
+
+
+def read_program(given: Text, source: str) -> ir.Operation:
+    """The module of a program, all of it `linalg.generic`, in the current context.
+
+    Args:
+        given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
+        source: the name of the file, for messages.
+
+    Raises:
+        CompileError: it cannot be parsed.
+        ModelError: ops that have no counterpart in linalg.
+    """
+    context = ir.Context.current
+    load_stablehlo(context)
+    module = _parsed(given, source)
+    to_linalg(module, source)
+    return module
+
+
+def to_linalg(module: ir.Operation, source: str) -> None:
+    """Bring a module to linalg on tensors, in place.
+
+    Raises:
+        ModelError: ops that have no counterpart in linalg.
+    """
+    names = _dialects_of(module)
+    if "vhlo" in names:
+        _run(_FROM_VHLO, module, source)
+        names = _dialects_of(module)
+    if names & {*_DIALECTS}:
+        _refuse_foreign(module, source)
+        _run(_FROM_STABLEHLO, module, source)
+    else:
+        _drop_asserts(module)
+        _run(_FROM_LINALG, module, source)
+
+
+def _parsed(given: Text, source: str) -> ir.Operation:
+    if not isinstance(given, str | bytes):
+        raise CompileError(
+            f"the program is {type(given).__name__}, not text or bytes",
+            "give the text of a module, its bytecode, or a portable artifact",
+        )
+    try:
+        if isinstance(given, bytes) and not given.startswith(b"ML\xefR"):
+            given = given.decode()
+        if isinstance(given, bytes):
+            return ir.Module.parse(given).operation
+        operation = ir.Operation.parse(given, source_name=source)
+    except (ir.MLIRError, UnicodeDecodeError) as error:
+        raise CompileError(
+            f"{source} is no module of linalg or StableHLO: {_first(error)}",
+            "give the text or the bytecode that the exporter writes",
+        ) from error
+    if operation.operation.name != "builtin.module":
+        raise CompileError(
+            f"{source} is no module but {operation.operation.name}",
+            "give the whole module",
+        )
+    return operation.operation
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ir.MLIRError) and error.error_diagnostics:
+        found = error.error_diagnostics[0]
+        return f"{str(found.location).replace('loc(', '').rstrip(')')}: {found.message}"
+    return str(error).splitlines()[0]
+
+
+def _dialects_of(operation: ir.Operation) -> set[str]:
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.add(op.name.partition(".")[0])
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+def _drop_asserts(operation: ir.Operation) -> None:
+    """Remove `cf.assert`: a batch norm checks its variance with it, and the copies of
+    the body that it forbids would stay."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "cf.assert":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    for op in found:
+        op.erase()
+
+
+def _run(pipeline: str, module: ir.Operation, source: str) -> None:
+    """Run passes; what they fail at is refused.
+
+    Raises:
+        ModelError: with the ops that the diagnostics name.
+    """
+    try:
+        PassManager.parse(pipeline).run(module)
+    except ir.MLIRError as error:
+        found = tuple(
+            Refusal(
+                _quoted(diagnostic.message),
+                place_of(diagnostic.location, source),
+                diagnostic.message,
+                "compute it outside of the program",
+                diagnostic.location,
+            )
+            for diagnostic in error.error_diagnostics
+        )
+        raise ModelError(found or (_unknown(error),)) from error
+
+
+def _quoted(message: str) -> str:
+    """The op that a diagnostic names in quotes."""
+    parts = message.split("'")
+    return parts[1] if len(parts) > 2 else "op"
+
+
+def _unknown(error: Exception) -> Refusal:
+    return Refusal("module", "module", str(error), "compute it outside of the program")
+
+
+def _refuse_foreign(module: ir.Operation, source: str) -> None:
+    """Refuse what has no counterpart in linalg, all at once.
+
+    Raises:
+        ModelError: every such op.
+    """
+    found: list[Refusal] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        refused = _foreign(op)
+        if refused is not None:
+            found.append(refusal_of(op, refused, source))
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if found:
+        raise ModelError(tuple(found))
+
+
+_OUTSIDE = "compute it outside of the program"
+_INDICES = "elements are read at places that are data", _OUTSIDE
+_CONTROL = "control flow depends on data", "export the branch or the unrolled loop"
+
+_FOREIGN = {
+    "stablehlo.case": _CONTROL,
+    "stablehlo.custom_call": (
+        "it calls a function that only its framework has",
+        _OUTSIDE,
+    ),
+    "stablehlo.dynamic_gather": _INDICES,
+    "stablehlo.dynamic_slice": _INDICES,
+    "stablehlo.dynamic_update_slice": _INDICES,
+    "stablehlo.gather": _INDICES,
+    "stablehlo.if": _CONTROL,
+    "stablehlo.scatter": _INDICES,
+    "stablehlo.sort": ("sorting is neither a map nor a reduction", _OUTSIDE),
+    "stablehlo.while": _CONTROL,
+    "chlo.top_k": ("sorting is neither a map nor a reduction", _OUTSIDE),
+}
+
+
+def _foreign(op: ir.Operation) -> OpError | None:
+    """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
+    if op.name in _FOREIGN:
+        return OpError(*_FOREIGN[op.name])
+    values = [*op.operands, *op.results]
+    return next((r for r in (dynamic(v.type) for v in values) if r is not None), None)
+
+
+def chosen_function(module: ir.Operation, name: str | None) -> ir.Operation:
+    """The function of a module that is meant.
+
+    Args:
+        name: its name; None for the only public one, or ``main``.
+
+    Raises:
+        CompileError: there is none, or there are several.
+    """
+    found = {
+        str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func" and len(op.regions[0].blocks)
+    }
+    if name is None and len(found) > 1:
+        name = "main"
+    if name is None and found:
+        return next(iter(found.values()))
+    if name not in found:
+        names = ", ".join(sorted(found)) or "none"
+        raise CompileError(
+            f"the module has no function '{name or 'main'}'",
+            f"give name=…; its functions are: {names}",
+        )
+    return found[name]

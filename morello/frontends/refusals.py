@@ -1,0 +1,74 @@
+"""What of a program has no Spec, said all at once, with op and place."""
+
+import dataclasses
+
+from morello.errors import MorelloError
+from morello.mlir import ir
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """An op that has no Spec."""
+
+    op: str
+    """Its name, as ``tensor.gather``."""
+    place: str
+    """Where it is: ``model.mlir:12:8``, or what the exporter says."""
+    reason: str
+    """Why, without a full stop."""
+    remedy: str
+    """What the user can do."""
+    location: ir.Location | None = dataclasses.field(
+        default=None, compare=False, repr=False
+    )
+    """The same for diagnostics of MLIR, while its context lives."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.op}: {self.reason}; {self.remedy}"
+
+
+class ModelError(MorelloError):
+    """A model with ops that have no Spec.
+
+    Args:
+        refusals: every one of them, at least one.
+    """
+
+    def __init__(self, refusals: tuple[Refusal, ...]) -> None:
+        self.refusals = refusals
+        count = len(refusals)
+        what = "1 op has" if count == 1 else f"{count} ops have"
+        listed = "".join(f"\n  {refusal}" for refusal in refusals)
+        super().__init__(f"{what} no Spec:{listed}")
+
+
+def refusal_of(op: ir.Operation, error: "OpError", source: str) -> Refusal:
+    """What is said of an op."""
+    location = error.location or op.location
+    place = place_of(location, source)
+    return Refusal(op.name, place, error.reason, error.remedy, location)
+
+
+def place_of(location: ir.Location, source: str) -> str:
+    """A location as text: of a file that MLIR knows no name of, the given name."""
+    text = str(location)
+    inner = text.removeprefix("loc(").removesuffix(")")
+    return inner.replace('"-":', f"{source}:").replace('"', "")
+
+
+class OpError(Exception):
+    """One op is refused; whoever walks the program notes it and goes on.
+
+    Args:
+        reason: why, without a full stop.
+        remedy: what the user can do.
+        location: of an op inside, where it is not the op's own.
+    """
+
+    def __init__(
+        self, reason: str, remedy: str, location: ir.Location | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+        self.location = location

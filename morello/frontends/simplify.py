@@ -1,0 +1,195 @@
+"""Expressions as a person would write them: `simplified`.
+
+Exporters write a function as its definition, and numbers as casts left them. What is
+recognised is `relu`, `sigmoid`, `silu`, `gelu`, `rsqrt` and `square`; a division by a
+number is a product, rounded once more. A model so gets the Specs that a short name or
+`morello.jit` gives it.
+"""
+
+import math
+
+import numpy as np
+
+from morello.spec.graphs.expression import Call, Constant, Expression
+
+_TANH_FACTOR = math.sqrt(2 / math.pi)
+_CUBE_FACTOR = 0.044715
+
+
+def simplified(expression: Expression) -> Expression:
+    """The same within rounding errors, in fewer and better known functions."""
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(simplified(a) for a in expression.arguments)
+    made = _numbers_last(Call(expression.function, arguments))
+    for rule in (_neutral, _known):
+        found = rule(made)
+        if found is not None:
+            return found
+    return made
+
+
+_MOST_NICE = 1 << 16
+
+
+def nice(number: float) -> float:
+    """The number that a person would write: 1/n or 1/sqrt(n) where that is the same in
+    f32, else the shortest that is."""
+    narrow = np.float32(number)
+    if not np.isfinite(narrow):
+        return float(narrow)
+    size = abs(float(narrow))
+    if 0 < size < 1:
+        for power in (1, 2):
+            count = round(size**-power)
+            if count < _MOST_NICE:
+                found = math.copysign(count ** (-1 / power), number)
+                if np.float32(found) == narrow or (
+                    power == 2 and math.isclose(found, number, rel_tol=1e-7)
+                ):
+                    return found
+    return float(str(narrow))
+
+
+_COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
+
+
+def _numbers_last(call: Call) -> Call:
+    a = call.arguments[0]
+    if call.function in _COMMUTATIVE and isinstance(a, Constant):
+        return Call(call.function, call.arguments[::-1])
+    return call
+
+
+def _neutral(call: Call) -> Expression | None:
+    """What is left of a call that does nothing."""
+    match call:
+        case Call("add" | "sub", (x, Constant(0.0))):
+            return x
+        case Call("mul" | "div", (x, Constant(1.0))):
+            return x
+        case Call("maximum", (x, Constant(number))) if number == -math.inf:
+            return x
+        case Call("minimum", (x, Constant(number))) if number == math.inf:
+            return x
+        case Call("neg", (Constant(number),)):
+            return Constant(-number)
+        case Call("copy", (Call() as inner,)):
+            return inner
+    return None
+
+
+def _known(call: Call) -> Expression | None:
+    """A function that has a name, or a better form."""
+    match call:
+        case Call("mul", (Call("mul", (x, Constant(a))), Constant(b))):
+            return Call("mul", (x, Constant(nice(a * b))))
+        case Call("maximum", (x, Constant(0.0))):
+            return Call("relu", (x,))
+        case Call("div", (x, Constant(number))) if number and math.isfinite(number):
+            return simplified(Call("mul", (x, Constant(nice(1.0 / number)))))
+        case Call("div", (Constant(1.0), Call("sqrt", (x,)))):
+            return Call("rsqrt", (x,))
+        case Call("div", (Constant(1.0), bottom)) if _one_and_exp(bottom) is not None:
+            return _named("sigmoid", _one_and_exp(bottom))
+        case Call("div", (x, Call("sqrt", (y,)))):
+            return Call("mul", (x, Call("rsqrt", (y,))))
+        case Call("div", (x, bottom)) if x == _one_and_exp(bottom):
+            return Call("silu", (x,))
+        case Call("mul", (x, y)):
+            return _product(x, y)
+    return None
+
+
+def _named(name: str, argument: Expression | None) -> Expression | None:
+    return None if argument is None else Call(name, (argument,))
+
+
+def _one_and_exp(bottom: Expression) -> Expression | None:
+    """x, where this is 1 + exp(-x)."""
+    match bottom:
+        case Call("add", (Call("exp", (Call("neg", (x,)),)), Constant(1.0))):
+            return x
+    return None
+
+
+def _product(x: Expression, y: Expression) -> Expression | None:
+    if Call("sigmoid", (x,)) == y:
+        return Call("silu", (x,))
+    if Call("sigmoid", (y,)) == x:
+        return Call("silu", (y,))
+    if x == y:
+        return Call("square", (x,))
+    factors = _factors(Call("mul", (x, y)))
+    return _gelu(factors) or _erf_gelu(factors)
+
+
+def _factors(expression: Expression) -> list[Expression]:
+    match expression:
+        case Call("mul", (x, y)):
+            return [*_factors(x), *_factors(y)]
+    return [expression]
+
+
+def _without(factors: list[Expression], number: float) -> list[Expression] | None:
+    """Factors without numbers, whose product is a number."""
+    product = math.prod(f.number for f in factors if isinstance(f, Constant))
+    if not math.isclose(product, number, rel_tol=1e-6):
+        return None
+    return [f for f in factors if not isinstance(f, Constant)]
+
+
+def _gelu(factors: list[Expression]) -> Expression | None:
+    """x/2 · (1 + tanh(sqrt(2/π) · (x + 0.044715·x³)))."""
+    plain = _without(factors, 0.5)
+    if plain is None or len(plain) != 2:
+        return None
+    for x, other in (plain, plain[::-1]):
+        match other:
+            case Call("add", (Call("tanh", (inner,)), Constant(1.0))) if _is_cubic(
+                inner, x
+            ):
+                return Call("gelu", (x,))
+    return None
+
+
+def _is_cubic(inner: Expression, x: Expression) -> bool:
+    factors = _without(_factors(inner), _TANH_FACTOR)
+    if factors is None or len(factors) != 1:
+        return False
+    match factors[0]:
+        case Call("add", (left, cube)) if left == x:
+            plain = _without(_factors(cube), _CUBE_FACTOR)
+            if plain is None:
+                return False
+            powers = sum(_power(f, x) for f in plain)
+            return powers == 3
+    return False
+
+
+def _power(factor: Expression, x: Expression) -> int:
+    """Of x, which a factor is; a number that makes any sum wrong if it is none."""
+    if factor == x:
+        return 1
+    return 2 if factor == Call("square", (x,)) else 99
+
+
+def _erf_gelu(factors: list[Expression]) -> Expression | None:
+    """x/2 · (1 + erf(x/sqrt(2))), as `gelu=erf` writes it."""
+    plain = _without(factors, 0.5)
+    if plain is None or len(plain) != 2:
+        return None
+    for x, other in (plain, plain[::-1]):
+        match other:
+            case Call("add", (Call("erf", (inner,)), Constant(1.0))):
+                rest = _without(_factors(inner), math.sqrt(0.5))
+                if rest == [x]:
+                    return erf_gelu(x)
+    return None
+
+
+def erf_gelu(x: Expression) -> Expression:
+    """The form with erf."""
+    inner = Call("mul", (x, Constant(math.sqrt(0.5))))
+    one_more = Call("add", (Call("erf", (inner,)), Constant(1.0)))
+    return Call("mul", (x, Call("mul", (one_more, Constant(0.5)))))

@@ -1,0 +1,215 @@
+"""A program as a DAG of tensors: what is given, computed, or seen in another shape.
+
+A tensor is known by its number. One that is computed (`Node`) is a reduction of one
+expression, or a map, over an iteration space of its own; it reads others by `Access`,
+which says for each axis of the tensor what indexes it. Transposes, broadcasts and
+zero padding are accesses, and are never computed.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from morello.spec.dtypes import Dtype
+from morello.spec.graphs.expression import Expression
+from morello.spec.operand import Axis, Window
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+ONE = Window(())
+"""The index of an axis of one element: 0."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """How a tensor is read: the index of each of its axes."""
+
+    tensor: int
+    axes: tuple[Axis, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """An argument of the function, or a constant."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Dtype
+    argument: int = -1
+    """Which argument; -1 for a constant."""
+    array: Array | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A tensor that is computed."""
+
+    extents: tuple[int, ...]
+    """Of each dimension of its iteration space."""
+    axes: tuple[Axis, ...]
+    """The dimension that each of its axes is, or `ONE`."""
+    reduction: str
+    """``map``, or the reduction over the dimensions that it lacks."""
+    expression: Expression
+    """A `Reference` is to one of ``reads``."""
+    reads: tuple[Access, ...]
+    dtype: Dtype
+    """Of its elements in memory."""
+    place: str
+    """Where the program has it."""
+    into: "Within | None" = None
+    """Where in a `Joined` tensor it is written, if it is a piece of one."""
+    after: tuple[int, ...] = ()
+    """Nodes that write first, since this one writes over what they wrote."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
+        return tuple(self.extents[a] if isinstance(a, int) else 1 for a in self.axes)
+
+    @property
+    def kept(self) -> frozenset[int]:
+        """The dimensions that it has."""
+        return frozenset(axis for axis in self.axes if isinstance(axis, int))
+
+    @property
+    def reduced(self) -> frozenset[int]:
+        """The dimensions that it reduces, of more than one element."""
+        gone = frozenset(range(len(self.extents))) - self.kept
+        return frozenset(d for d in gone if self.extents[d] > 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Within:
+    """A part of a `Joined` tensor."""
+
+    tensor: int
+    shape: tuple[int, ...]
+    """Of the whole tensor."""
+    starts: tuple[int, ...]
+    """Where the part begins along each axis."""
+    steps: tuple[int, ...]
+    """From one element of the part to the next along each axis."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Joined:
+    """A tensor that several nodes write: its pieces."""
+
+    shape: tuple[int, ...]
+    dtype: Dtype
+    fill: str = ""
+    """What is where no piece is, as `Fill` names it; empty where pieces are all."""
+    pieces: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """A tensor in another shape: the same elements in the same order."""
+
+    tensor: int
+    shape: tuple[int, ...]
+
+
+Tensor = Given | Node | View | Joined
+
+
+@dataclasses.dataclass
+class Tensors:
+    """The tensors of a function, each after those that it reads, and its results."""
+
+    name: str
+    all: list[Tensor] = dataclasses.field(default_factory=list)
+    results: list[int] = dataclasses.field(default_factory=list)
+    names: list[str] = dataclasses.field(default_factory=list)
+    """Of the arguments."""
+
+    def add(self, tensor: Tensor) -> int:
+        """A tensor, and its number."""
+        self.all.append(tensor)
+        return len(self.all) - 1
+
+    def root(self, tensor: int) -> int:
+        """The tensor whose elements a view has."""
+        found = self.all[tensor]
+        while isinstance(found, View):
+            tensor = found.tensor
+            found = self.all[tensor]
+        return tensor
+
+    def dtype(self, tensor: int) -> Dtype:
+        """Of its elements in memory."""
+        found = self.all[self.root(tensor)]
+        assert not isinstance(found, View)
+        return found.dtype
+
+    def writers(self, tensor: int) -> tuple[int, ...]:
+        """The nodes that have to be computed before a tensor is read."""
+        root = self.root(tensor)
+        found = self.all[root]
+        if isinstance(found, Joined):
+            return found.pieces
+        return (root,) if isinstance(found, Node) else ()
+
+
+def substituted(
+    axes: tuple[Axis, ...],
+    inner: tuple[Axis, ...],
+    extents: tuple[int, ...],
+    shape: tuple[int, ...],
+) -> tuple[Axis, ...] | None:
+    """The axes of a tensor that is read through another's.
+
+    Args:
+        axes: of the tensor, by the axes of what reads it.
+        inner: of what reads it, by dimensions of an iteration space.
+        extents: of these dimensions.
+        shape: of the tensor.
+
+    Returns:
+        The axes by these dimensions; None where padding of the second is not padding
+        of the first.
+    """
+    found = []
+    for axis, extent in zip(axes, shape, strict=True):
+        if isinstance(axis, int):
+            found.append(inner[axis])
+            continue
+        terms: dict[int, int] = {}
+        before = axis.before
+        for place, step in axis.terms:
+            within = inner[place]
+            if isinstance(within, int):
+                terms[within] = terms.get(within, 0) + step
+                continue
+            is_whole = len(axis.terms) == 1 and step == 1
+            may_pad = is_whole and axis.before >= 0 and axis.after >= 0
+            if (within.before > 0 or within.after > 0) and not may_pad:
+                return None
+            before += step * within.before
+            for dim, own in within.terms:
+                terms[dim] = terms.get(dim, 0) + step * own
+        found.append(window_of(terms, before, extents, extent))
+    return tuple(found)
+
+
+def window_of(
+    terms: dict[int, int], before: int, extents: tuple[int, ...], extent: int
+) -> Axis:
+    """The axis of so many elements that is indexed by a sum, less ``before``.
+
+    Places that it does not reach count as negative in `Window.before` and
+    `Window.after`.
+    """
+    terms = {dim: step for dim, step in terms.items() if extents[dim] > 1 and step}
+    reach = 1 + sum(step * (extents[dim] - 1) for dim, step in terms.items())
+    after = reach - before - extent
+    if len(terms) == 1 and not before and not after and 1 in terms.values():
+        return next(iter(terms))
+    return Window(tuple(sorted(terms.items())), before, after)
+
+
+def own_axes(shape: tuple[int, ...]) -> tuple[Axis, ...]:
+    """The axes of a tensor that is read as it is."""
+    return tuple(i if extent > 1 else ONE for i, extent in enumerate(shape))

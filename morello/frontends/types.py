@@ -1,0 +1,139 @@
+"""Types and constants of MLIR as shapes, dtypes and arrays."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from morello.frontends.refusals import OpError
+from morello.mlir import ir
+from morello.spec.dtypes import Dtype
+
+_REMEDY = "export the model in float32 or bfloat16"
+
+
+def dynamic(found: ir.Type) -> OpError | None:
+    """Why a type has no Spec: its shape is dynamic; None where it is not."""
+    found = found.maybe_downcast()
+    if isinstance(found, ir.UnrankedTensorType) or (
+        isinstance(found, ir.RankedTensorType) and not found.has_static_shape
+    ):
+        return OpError(
+            f"{found} has a dynamic shape, and a Spec has sizes",
+            "export it with static shapes, once for each",
+        )
+    return None
+
+
+def refuse_dynamic(op: ir.Operation) -> None:
+    """Check that every shape is known.
+
+    Raises:
+        OpError: one is not.
+    """
+    for value in (*op.operands, *op.results):
+        refused = dynamic(value.type)
+        if refused is not None:
+            raise refused
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...]:
+    """The shape of a tensor; none for a number.
+
+    Raises:
+        OpError: it is dynamic.
+    """
+    found = value.type.maybe_downcast()
+    refused = dynamic(found)
+    if refused is not None:
+        raise refused
+    return tuple(found.shape) if isinstance(found, ir.RankedTensorType) else ()
+
+
+def dtype_of(found: ir.Type) -> Dtype:
+    """The dtype that a tensor has in memory: bf16, or f32. Truth values and places are
+    numbers, too.
+
+    Raises:
+        OpError: a graph has no such elements.
+    """
+    found = found.maybe_downcast()
+    element = found.element_type if isinstance(found, ir.RankedTensorType) else found
+    if isinstance(element, ir.BF16Type):
+        return Dtype.BF16
+    if isinstance(element, ir.F32Type | ir.F64Type | ir.IntegerType | ir.IndexType):
+        return Dtype.F32
+    raise OpError(
+        f"it has elements of {element}, and a graph has f32 and bf16", _REMEDY
+    )
+
+
+def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
+    """The shape and dtype of an argument or a result.
+
+    Raises:
+        OpError: no kernel takes such an array.
+    """
+    found = found.maybe_downcast()
+    if not isinstance(found, ir.RankedTensorType):
+        raise OpError(f"{what} is {found}, not a tensor", "pass tensors")
+    refused = dynamic(found)
+    if refused is not None:
+        raise refused
+    if any(extent < 1 for extent in found.shape):
+        raise OpError(f"{what} is {found}, which has no elements", "leave it out")
+    if not isinstance(found.element_type, ir.F32Type | ir.BF16Type):
+        raise OpError(f"{what} is {found}, and kernels take f32 and bf16", _REMEDY)
+    return tuple(found.shape), dtype_of(found)
+
+
+def constant_array(
+    value: ir.Attribute, found: ir.Type, resources: dict[str, str]
+) -> np.ndarray[Any, Any]:
+    """The elements of a constant, as f32 or bf16.
+
+    Args:
+        resources: of the module (`resources_of`).
+
+    Raises:
+        OpError: they are not in the module.
+    """
+    found = found.maybe_downcast()
+    shape, dtype = tuple(found.shape), dtype_of(found)
+    if isinstance(value, ir.DenseElementsAttr):
+        try:
+            array = np.array(value)
+        except (TypeError, ValueError, RuntimeError):  # bf16 has no buffer
+            array = np.array(list(value), np.float64)
+        return array.astype(dtype.numpy).reshape(shape)
+    name = str(value).partition("<")[2].partition(">")[0]
+    raw = resources.get(name)
+    if raw is None:
+        raise OpError(
+            "its elements are not in the module",
+            "export it with its resources, or make the constant an argument",
+        )
+    array = np.frombuffer(bytes.fromhex(raw)[_HEADER:], _stored(found.element_type))
+    return array.astype(dtype.numpy).reshape(shape)
+
+
+_HEADER = 4
+"""Bytes of a resource before its elements: their alignment."""
+
+_RESOURCE = re.compile(r'([\w.$-]+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
+
+
+def resources_of(text: str) -> dict[str, str]:
+    """The bytes of `dense_resource` constants of a module as text, in hexadecimal."""
+    _, _, section = text.rpartition("{-#")
+    return {name.strip('"'): data for name, data in _RESOURCE.findall(section)}
+
+
+def _stored(element: ir.Type) -> np.dtype[Any]:
+    """How a resource has elements of a type."""
+    if isinstance(element, ir.BF16Type):
+        return Dtype.BF16.numpy
+    if isinstance(element, ir.IntegerType):
+        width = element.width
+        return np.dtype(np.bool_) if width == 1 else np.dtype(f"i{width // 8}")
+    return np.dtype(f"f{element.width // 8}")

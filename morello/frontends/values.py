@@ -1,0 +1,40 @@
+"""What a value of a function of linalg is while it is imported."""
+
+import dataclasses
+
+from morello.frontends.bodies import Number
+from morello.spec.operand import Axis
+
+
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """A tensor of the program: another one through axes."""
+
+    tensor: int
+    axes: tuple[Axis, ...]
+    """For each axis of ``tensor``: by which of its own axes it is read."""
+    shape: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Same:
+    """A tensor of one number, or one whose elements nobody has written."""
+
+    number: Number
+    shape: tuple[int, ...]
+
+
+Known = Read | Same | None
+"""What a value is; None where it was refused."""
+
+
+class MissingError(Exception):
+    """An operand was refused before."""
+
+
+def renamed(axis: Axis, place: dict[int, int]) -> Axis:
+    """An axis by other names of its dimensions."""
+    if isinstance(axis, int):
+        return place[axis]
+    terms = tuple(sorted((place[d], step) for d, step in axis.terms))
+    return dataclasses.replace(axis, terms=terms)

@@ -1,0 +1,217 @@
+"""`call`: a kernel as a function of JAX arrays; `compile`: one of a function of JAX."""
+
+import ctypes
+import dataclasses
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from morello.compiler.kernel import Kernel
+from morello.errors import ArgumentError, CompileError
+from morello.frontends.compiled_model import CompiledModel
+from morello.frontends.model import from_mlir
+from morello.jax.handler_code import handler_module, wanted
+from morello.runtime.call_table import CallTable
+from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.parameter import Parameter
+
+Code = Kernel | CompiledModel
+"""What XLA can call."""
+
+_HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Registered:
+    """What XLA's registry points to; kept until the process ends."""
+
+    kernel: Code
+    table: CallTable
+    engine: Engine
+    handler: Any
+
+
+_registered: dict[str, _Registered] = {}
+_lock = threading.Lock()
+
+
+def target_name(kernel: Code) -> str:
+    """The name under which `call` registers a kernel with XLA.
+
+    It is made of the Spec and of the machine code: the same in every process for the
+    same kernel. Programs that were exported (``jax.export``) have it in their text.
+    """
+    code = hashlib.sha256(kernel.object + str(kernel.threads).encode()).hexdigest()
+    return f"morello.{kernel.symbol}.{code[:16]}"
+
+
+def compile(function: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
+    """A function of JAX, compiled by Morello for arguments of some shapes.
+
+    It is traced by ``jax.jit``, and what that makes of it is taken by
+    `morello.from_mlir`; the result is as of `call`, and has the gradient that JAX
+    computes for the function itself.
+
+    Args:
+        function: of arrays; it returns an array or a tuple of them.
+        arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes.
+        options: of `morello.frontends.model.Model.compile`: ``threads``, ``target``,
+            ``db``, ``time_limit``, ``progress``.
+
+    Raises:
+        MorelloError: ops that have no Spec, all of them; or no program is found.
+    """
+    text = jax.jit(function).lower(*arrays).as_text()
+    name = getattr(function, "__name__", "function")
+    run = call(from_mlir(text, source=name).compile(**options))
+    found = jax.custom_vjp(run)
+    found.defvjp(
+        lambda *given: (run(*given), given),
+        lambda given, gradient: jax.vjp(function, *given)[1](gradient),
+    )
+    return found
+
+
+def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..., Any]:
+    """A function of JAX arrays that runs a kernel on the CPU.
+
+    It takes the inputs in the order of ``kernel.parameters``, in their physical
+    shapes, row-major as all arrays of JAX; then, for each output that the kernel adds
+    to, what that output holds. It returns a new array, or a tuple of several outputs.
+    It may stand in functions under ``jax.jit`` and ``jax.vmap``; a gradient is given by
+    ``jax.custom_vjp``.
+
+    Args:
+        kernel: any compiled kernel whose operands have no gaps between rows, or a
+            compiled model. It is kept until the process ends, since XLA may call it
+            until then.
+        vmap_method: what ``jax.vmap`` does, as ``jax.ffi.ffi_call`` takes it.
+
+    Raises:
+        CompileError: the kernel has an operand with a leading dimension, or elements
+            that XLA does not have.
+        ArgumentError: of the function, while it is traced: an argument does not fit.
+    """
+    if not isinstance(kernel, Code):
+        raise ArgumentError(
+            f"'kernel' is {type(kernel).__name__}, not a kernel",
+            "give what morello.compile returns",
+        )
+    for parameter in kernel.parameters:
+        if parameter.strides:
+            raise CompileError(
+                f"{parameter.role} of {_label(kernel)} has gaps between its rows, "
+                "which arrays of JAX do not have",
+                "compile a Spec without a leading dimension (ld)",
+            )
+    name = _register(kernel)
+    inputs = [p for p in kernel.parameters if not p.is_output]
+    outputs = [p for p in kernel.parameters if p.is_output]
+    held = [p for p in outputs if p.accumulates]
+    constants = _constants(kernel)
+    given = inputs[: len(inputs) - len(constants)]
+    label = _label(kernel)
+    aliases = {
+        len(inputs) + number: outputs.index(parameter)
+        for number, parameter in enumerate(held)
+    }
+
+    def run(*arrays: Any) -> Any:
+        shapes = _result_shapes(label, (*given, *held), outputs, arrays)
+        results = [
+            jax.ShapeDtypeStruct(shape, output.dtype)
+            for shape, output in zip(shapes, outputs, strict=True)
+        ]
+        found = jax.ffi.ffi_call(
+            name,
+            results,
+            vmap_method=vmap_method,
+            input_output_aliases=aliases,
+        )(*arrays[: len(given)], *constants, *arrays[len(given) :])
+        return found[0] if len(found) == 1 else tuple(found)
+
+    run.__name__ = run.__qualname__ = kernel.symbol
+    run.__doc__ = f"Run {label}, compiled by Morello."
+    # Outside of a program of its own each call would be traced and looked up anew.
+    compiled: Callable[..., Any] = jax.jit(run)
+    return compiled
+
+
+def _constants(kernel: Code) -> list[Any]:
+    """What a model holds, which its code takes after the arguments."""
+    return list(kernel.constants.values()) if isinstance(kernel, CompiledModel) else []
+
+
+def _label(kernel: Code) -> str:
+    """What errors call it."""
+    return kernel.text if isinstance(kernel, Kernel) else kernel.symbol
+
+
+def _register(kernel: Code) -> str:
+    """Make the kernel known to XLA, once; its name there."""
+    name = target_name(kernel)
+    with _lock:
+        if name not in _registered:
+            has_workspace = kernel.workspace_bytes > 0
+            text = handler_module(
+                _label(kernel), kernel.parameters, has_workspace, kernel.threads > 1
+            )
+            engine = compile_llvm(text, cpu="x86-64", opt=1)
+            table = CallTable(
+                kernel.address,
+                kernel.parameters,
+                kernel.workspace_bytes,
+                kernel.threads,
+            )
+            attach = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("attach"))
+            attach(table.address)
+            handler = _HANDLER(engine.address("handler"))
+            jax.ffi.register_ffi_target(
+                name, jax.ffi.pycapsule(handler), platform="cpu"
+            )
+            _registered[name] = _Registered(kernel, table, engine, handler)
+    return name
+
+
+def _result_shapes(
+    label: str,
+    inputs: Sequence[Parameter],
+    outputs: Sequence[Parameter],
+    arrays: Sequence[Any],
+) -> list[tuple[int, ...]]:
+    """The shapes of the results: without the batch where all inputs came so.
+
+    Raises:
+        ArgumentError: names the argument that does not fit.
+    """
+    if len(arrays) != len(inputs):
+        names = ", ".join(parameter.name for parameter in inputs)
+        raise ArgumentError(
+            f"{label} takes {len(inputs)} arrays, {len(arrays)} were given",
+            f"call it with ({names})",
+        )
+    for parameter, array in zip(inputs, arrays, strict=True):
+        shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
+        if shape not in parameter.shapes or dtype != parameter.dtype:
+            what = f"{dtype}{list(shape)}" if shape is not None else type(array)
+            raise ArgumentError(
+                f"{wanted(parameter, label)}, but {what} was given",
+                _remedy(parameter, shape, dtype),
+            )
+    short = [a.shape in p.alternatives for p, a in zip(inputs, arrays, strict=True)]
+    may_be_short = [bool(p.alternatives) for p in inputs]
+    is_short = any(may_be_short) and short == may_be_short
+    return [
+        p.alternatives[0] if is_short and p.alternatives else p.shape for p in outputs
+    ]
+
+
+def _remedy(parameter: Parameter, shape: Any, dtype: Any) -> str:
+    if dtype != parameter.dtype and shape in parameter.shapes:
+        return f"write x.astype('{parameter.dtype.name}')"
+    if any(shape == view for view, _ in parameter.views):
+        return "the operand lies transposed: write x.T, or x.mT"
+    return "give an array of this shape; kernel.pack brings weights into it"

@@ -1,0 +1,24 @@
+"""``torch.compile(model, backend="morello")``.
+
+    FX graph of ATen ops -> partition.py   groups of nodes that Morello may compile
+                         -> group.py       a group: eager until its program is found
+                         -> lowering.py    a group as linalg on tensors
+                         -> `morello.from_mlir`, one function for the whole group
+
+`dynamo_backend.py` is the entry point, `options.py` has what a user may set.
+
+Invariants: a group computes what eager computes, and if Morello cannot compile it, it
+stays eager; tensors are read where they lie; all work on MLIR is done by one thread.
+"""
+
+try:
+    import torch  # noqa: F401 (to say at once what is missing)
+except ImportError as error:
+    raise ImportError(
+        "morello.torch needs the package torch: pip install 'morello[torch]'"
+    ) from error
+
+from morello.torch.dynamo_backend import backend
+from morello.torch.worker import wait
+
+__all__ = ["backend", "wait"]

@@ -1,0 +1,100 @@
+"""The backend that ``torch.compile`` calls with an FX graph."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch._dynamo.backends.common import aot_autograd
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.passes.tools_common import stable_topological_sort
+from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
+
+from morello.torch.group import Group
+from morello.torch.options import Options
+from morello.torch.partition import groups_of
+
+Function = Callable[..., Any]
+
+
+def backend(
+    graph: GraphModule,
+    inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+) -> Function:
+    """Compile a graph of PyTorch: groups of ops by Morello, the rest by eager.
+
+    ``torch.compile(model, backend="morello", options={"wait": True})``. Gradients are
+    eager's; the forward pass is compiled under training, too.
+
+    Args:
+        graph: what Dynamo traced.
+        inputs: tensors like its arguments.
+        options: see `morello.torch.options.Options`.
+        mode: of ``torch.compile``; changes nothing.
+
+    Raises:
+        ArgumentError: an option that does not exist.
+    """
+    del mode
+    chosen = Options.read(options)
+
+    def forward(traced: GraphModule, given: Sequence[Any]) -> Function:
+        return _compiled(traced, chosen)
+
+    wrapped = aot_autograd(
+        fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward
+    )
+    made: Function = wrapped(graph, inputs)
+    return made
+
+
+def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:
+    return _boxed(traced.forward)
+
+
+def _boxed(function: Function) -> Function:
+    """A function of a list that is emptied, so that arguments are freed early."""
+
+    def run(arguments: list[Any]) -> Any:
+        found = function(*arguments)
+        arguments.clear()
+        return found
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run
+
+
+def _compiled(traced: GraphModule, options: Options) -> Function:
+    """The graph with each group as one node."""
+    groups = []
+    for number, nodes in enumerate(groups_of(traced)):
+        group = _replaced(traced, nodes, f"group{number}", options)
+        groups.append(group)
+    # Calls of groups were put last; each belongs before its first reader.
+    stable_topological_sort(traced)
+    traced.graph.lint()
+    traced.recompile()
+    for group in groups:
+        group.start()
+    return _boxed(traced.forward)
+
+
+def _replaced(
+    traced: GraphModule, nodes: list[Node], name: str, options: Options
+) -> Group:
+    """Put a group in the place of its nodes."""
+    inner, inputs, outputs = fuse_as_graphmodule(
+        traced, nodes, name, always_return_tuple=True
+    )
+    group = Group(inner, [node.meta["val"] for node in inputs], options)
+    graph: Graph = traced.graph
+    group.__name__, group.__module__ = name, __name__
+    called = graph.call_function(group, tuple(inputs))
+    for place, output in enumerate(outputs):
+        taken = graph.call_function(operator.getitem, (called, place))
+        output.replace_all_uses_with(taken, propagate_meta=True)
+    for node in reversed(nodes):
+        graph.erase_node(node)
+    return group

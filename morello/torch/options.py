@@ -1,0 +1,44 @@
+"""The options of ``torch.compile(model, backend="morello", options={…})``."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from morello.errors import ArgumentError
+from morello.suggestions import did_you_mean
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a user may set.
+
+    Args:
+        threads: the most threads that a group may use; by default those of
+            ``torch.get_num_threads()``.
+        target: as `morello.compile` takes it.
+        database: as ``db`` of `morello.compile`.
+        time_limit: seconds of the search of each part of a group.
+        wait: compile before the first call, not beside the first calls.
+    """
+
+    threads: int | None = None
+    target: str | None = None
+    database: str | None = None
+    time_limit: float | None = None
+    wait: bool = False
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any] | None) -> "Options":
+        """The options that a user gave.
+
+        Raises:
+            ArgumentError: one that does not exist.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in given or {}:
+            if name not in known:
+                raise ArgumentError(
+                    f"the backend 'morello' has no option '{name}'",
+                    f"it has {', '.join(known)}{did_you_mean(str(name), known)}",
+                )
+        return cls(**(given or {}))

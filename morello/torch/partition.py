@@ -1,0 +1,198 @@
+"""Which nodes of an FX graph of ATen ops become groups.
+
+A node may be in a group if its op is in the table below and its tensors are on the CPU,
+dense, of f32, and of static shape. `groups_of` is the entry point. Views that are read
+outside of a group are taken there, where they cost nothing and alias what eager's do.
+"""
+
+import operator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+aten: Any = torch.ops.aten
+
+VIEWS = frozenset(
+    (
+        aten.view.default,
+        aten._unsafe_view.default,
+        aten.permute.default,
+        aten.transpose.int,
+        aten.t.default,
+        aten.unsqueeze.default,
+        aten.squeeze.dim,
+        aten.squeeze.dims,
+        aten.expand.default,
+        aten.select.int,
+        aten.slice.Tensor,
+        aten.split.Tensor,
+        aten.split_with_sizes.default,
+    )
+)
+"""Ops that compute nothing."""
+
+_SPLITS = (aten.split.Tensor, aten.split_with_sizes.default)
+"""Those with a list of results."""
+
+COMPUTED = frozenset(
+    (
+        aten.mm.default,
+        aten.bmm.default,
+        aten.addmm.default,
+        aten.convolution.default,
+        aten._scaled_dot_product_flash_attention_for_cpu.default,
+        aten.native_layer_norm.default,
+        aten._native_batch_norm_legit_no_training.default,
+        aten._softmax.default,
+        aten.add.Tensor,
+        aten.sub.Tensor,
+        aten.mul.Tensor,
+        aten.div.Tensor,
+        aten.neg.default,
+        aten.relu.default,
+        aten.gelu.default,
+        aten.sigmoid.default,
+        aten.silu.default,
+        aten.tanh.default,
+        aten.exp.default,
+        aten.sqrt.default,
+        aten.rsqrt.default,
+        aten.reciprocal.default,
+        aten.pow.Tensor_Scalar,
+        aten.maximum.default,
+        aten.minimum.default,
+        aten.sum.dim_IntList,
+        aten.mean.dim,
+        aten.amax.default,
+        aten.amin.default,
+        aten.clone.default,
+    )
+)
+"""Ops that `morello.from_mlir` knows once they are linalg."""
+
+MULTIPLE = frozenset(
+    (
+        aten._scaled_dot_product_flash_attention_for_cpu.default,
+        aten.native_layer_norm.default,
+        aten._native_batch_norm_legit_no_training.default,
+    )
+)
+"""Those of them with several results, of which the first alone may be read."""
+
+_ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
+"""Without dropout and without a mask: rows that are masked whole are 0 in eager."""
+
+
+class _Support(OperatorSupportBase):
+    """Whether a node may be in a group."""
+
+    def is_node_supported(
+        self, submodules: Mapping[str, torch.nn.Module], node: Node
+    ) -> bool:
+        del submodules  # of graphs with other graphs in them
+        if node.op != "call_function":
+            return False
+        if is_take(node):
+            return _is_supported(node.args[0])
+        return _is_supported(node)
+
+
+def _is_supported(node: Any) -> bool:
+    """Whether an op, and all that is taken of its results, may be in a group."""
+    if not isinstance(node, Node) or node.target not in VIEWS | COMPUTED:
+        return False
+    if node.target in MULTIPLE and not _reads_first_alone(node):
+        return False
+    if node.target is _ATTENTION and (
+        (len(node.args) > 3 and node.args[3] != 0.0)
+        or node.kwargs.get("attn_mask") is not None
+    ):
+        return False
+    return all(is_plain(value) for value in _tensors(node))
+
+
+def is_take(node: Node) -> bool:
+    """Whether a node takes one of several results."""
+    return node.target is operator.getitem
+
+
+def _reads_first_alone(node: Node) -> bool:
+    return all(is_take(user) and user.args[1] == 0 for user in node.users)
+
+
+def _tensors(node: Node) -> Iterator[Any]:
+    """The values of a node's arguments and results."""
+    for other in (*node.all_input_nodes, node):
+        value = other.meta.get("val")
+        if other.target in MULTIPLE:
+            yield value[0]
+        elif isinstance(value, (tuple, list)):
+            yield from value
+        else:
+            yield value
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a tensor that a group may read or write."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.dtype is torch.float32
+        and value.device.type == "cpu"
+        and value.layout is torch.strided
+        and all(isinstance(size, int) and size > 0 for size in value.shape)
+    )
+
+
+def groups_of(graph: GraphModule) -> list[list[Node]]:
+    """The nodes of each group, in order; views that readers outside need are copied.
+
+    Groups that compute nothing are left out: eager does that as well.
+    """
+    partitioner = CapabilityBasedPartitioner(
+        graph, _Support(), allows_single_node_partition=True
+    )
+    partitions = [list(p.nodes) for p in partitioner.propose_partitions()]
+    found = []
+    for nodes in partitions:
+        order = {node: place for place, node in enumerate(graph.graph.nodes)}
+        own = sorted(nodes, key=order.__getitem__)
+        if any(node.target in COMPUTED for node in own):
+            found.append(_without_outer_views(graph, own))
+    return found
+
+
+def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
+    """The nodes, of which views have no readers outside: these read copies."""
+    group = dict.fromkeys(nodes)
+    outside: dict[Node, Node] = {}
+
+    def copy(node: Node) -> Node:
+        if node not in group or not _is_view(node):
+            return node
+        if node not in outside:
+            sources = {source: copy(source) for source in node.all_input_nodes}
+            with graph.graph.inserting_after(node):
+                outside[node] = graph.graph.node_copy(node, sources.__getitem__)
+        return outside[node]
+
+    for node in nodes:
+        if not _is_view(node):
+            continue
+        for user in list(node.users):
+            if user not in group and user not in outside.values():
+                user.replace_input_with(node, copy(node))
+    for node in reversed(nodes):
+        if _is_view(node) and not node.users:
+            del group[node]
+            graph.graph.erase_node(node)
+    return list(group)
+
+
+def _is_view(node: Node) -> bool:
+    if is_take(node):
+        return isinstance(node.args[0], Node) and node.args[0].target in _SPLITS
+    return node.target in VIEWS

@@ -1,0 +1,62 @@
+"""Functions on tensors to functions of Spec ops, for the passes that convert."""
+
+from morello.dialect import load
+from morello.dialect.target import TARGET_ATTRIBUTE
+from morello.errors import CompileError
+from morello.frontends.emission import add_model_function
+from morello.frontends.groups import grouped
+from morello.frontends.importing import imported
+from morello.frontends.improving import improved
+from morello.frontends.reading import to_linalg
+from morello.frontends.refusals import ModelError
+from morello.machine import find_target, print_target
+from morello.mlir import ir
+from morello.passes.base import PassFailure
+
+DEFAULT_TARGET = "avx2"
+
+
+def convert(module: ir.Operation, target: str) -> None:
+    """Replace each function of a module on tensors by one on memrefs.
+
+    Raises:
+        PassFailure: at the last op that has no Spec; the others are reported before.
+    """
+    load(module.context)
+    machine = find_target(target or DEFAULT_TARGET)
+    try:
+        to_linalg(module, "-")
+        functions = [
+            op.operation
+            for op in module.regions[0].blocks[0].operations
+            if op.operation.name == "func.func" and len(op.regions[0].blocks)
+        ]
+        for function in functions:
+            _replace(function, machine.limits)
+    except ModelError as error:
+        raise _reported(error, module) from error
+    except CompileError as error:
+        raise PassFailure(module.location, str(error)) from error
+    if target:
+        text = ir.StringAttr.get(print_target(machine), module.context)
+        module.attributes[TARGET_ATTRIBUTE] = text
+
+
+def _replace(function: ir.Operation, limits: object) -> None:
+    tensors = improved(imported(function, "-"))
+    parts = [(part, part.spec(limits)) for part in grouped(tensors)]  # type: ignore[arg-type]
+    with function.location, ir.InsertionPoint(function):
+        name = tensors.name
+        function.attributes["sym_name"] = ir.StringAttr.get(f"{name}__old")
+        add_model_function(tensors, parts, name)
+    function.erase()
+
+
+def _reported(error: ModelError, module: ir.Operation) -> PassFailure:
+    """The last refusal as a failure, after the others were reported."""
+    *others, last = error.refusals
+    for refusal in others:
+        where = refusal.location or module.location
+        where.emit_error(f"'{refusal.op}' op {refusal.reason}; {refusal.remedy}")
+    where = last.location or module.location
+    return PassFailure(where, f"'{last.op}' op {last.reason}; {last.remedy}")

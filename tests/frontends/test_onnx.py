@@ -1,0 +1,160 @@
+"""Models of ONNX compute what ONNX's reference does."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx import helper, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+import morello  # noqa: E402
+from morello.errors import ArgumentError, CompileError  # noqa: E402
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.usefixtures("one_database"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+FLOAT = onnx.TensorProto.FLOAT
+Shape = tuple[int | str, ...]
+
+
+def model(
+    nodes: list[Any],
+    given: dict[str, Shape],
+    results: dict[str, Shape],
+    constants: dict[str, Any] | None = None,
+    opset: int = 20,
+) -> Any:
+    """A model of f32; its result is ``y``."""
+    rng = np.random.default_rng(0)
+    held = [
+        numpy_helper.from_array(
+            rng.standard_normal(value).astype(np.float32)
+            if isinstance(value, tuple)
+            else value,
+            name,
+        )
+        for name, value in (constants or {}).items()
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(n, FLOAT, s) for n, s in given.items()],
+        [helper.make_tensor_value_info(n, FLOAT, s) for n, s in results.items()],
+        held,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+node = helper.make_node
+
+MODELS = {
+    "classifier": model(
+        [
+            node("Gemm", ["x", "w", "b"], ["t"], transB=1),
+            node("Relu", ["t"], ["r"]),
+            node("Softmax", ["r"], ["y"], axis=-1),
+        ],
+        {"x": (4, 8)},
+        {"y": (4, 16)},
+        {"w": (16, 8), "b": (16,)},
+    ),
+    "convolution": model(
+        [
+            node("Conv", ["x", "w"], ["t"], strides=[2, 2], pads=[1, 1, 1, 1]),
+            node("Relu", ["t"], ["y"]),
+        ],
+        {"x": (1, 3, 8, 8)},
+        {"y": (1, 6, 4, 4)},
+        {"w": (6, 3, 3, 3)},
+    ),
+    "norm": model(
+        [
+            node("LayerNormalization", ["x", "s", "b"], ["t"], axis=-1),
+            node("Gelu", ["t"], ["y"]),
+        ],
+        {"x": (4, 16)},
+        {"y": (4, 16)},
+        {"s": (16,), "b": (16,)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_computes_what_the_reference_does(name: str, tmp_path: Path) -> None:
+    proto = MODELS[name]
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    (given,) = proto.graph.input
+    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+    compiled = morello.from_onnx(path).compile(threads=1, time_limit=1)
+    np.testing.assert_allclose(compiled(x), wanted, rtol=1e-4, atol=1e-5)
+
+
+def relu(*shape: int | str) -> bytes:
+    made = model([node("Relu", ["x"], ["y"], name="r")], {"x": shape}, {"y": shape})
+    return bytes(made.SerializeToString())
+
+
+def test_an_open_shape_is_given() -> None:
+    found = morello.from_onnx(relu("N", 4), shapes={"x": (3, 4)})
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+    assert np.array_equal(found.compile(threads=1)(x), np.maximum(x, 0))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        ({}, r"input 'x' has the shape \(N, 4\), and Specs have sizes"),
+        ({"x": (3, 5)}, r"input 'x' has the shape \(N, 4\)"),
+        ({"x": (3, 4), "z": (1,)}, "has no input 'z'; its inputs are x"),
+    ],
+)
+def test_wrong_shapes_are_refused(shapes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        morello.from_onnx(relu("N", 4), shapes=shapes)
+
+
+def test_what_has_no_spec_is_named() -> None:
+    count = {"k": np.array([2], np.int64)}
+    top = node("TopK", ["x", "k"], ["y", "i"], name="the_best")
+    proto = model([top], {"x": (4, 4)}, {"y": (4, 2)}, count)
+    with pytest.raises(morello.MorelloError, match="no Spec") as caught:
+        morello.from_onnx(proto.SerializeToString())
+    assert "the_best: tm_tensor.sort: it is no op of linalg" in str(caught.value)
+
+
+def test_ops_that_nobody_knows_are_named() -> None:
+    proto = model([node("Strange", ["x"], ["y"])], {"x": (4, 4)}, {"y": (4, 4)})
+    with pytest.raises(CompileError, match="Strange"):
+        morello.from_onnx(proto.SerializeToString())
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="model is no model of ONNX"):
+        morello.from_onnx(b"hello, world")
+    with pytest.raises(FileNotFoundError):
+        morello.from_onnx(tmp_path / "nothing.onnx")
+
+
+def test_without_onnx_it_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['onnx'] = None\n"
+        "import morello; morello.from_onnx('x.onnx')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "ImportError: morello.from_onnx needs the package onnx: pip" in run.stderr

@@ -1,0 +1,284 @@
+"""Models compiled by ``torch.compile(backend="morello")`` compute what eager does."""
+
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip(
+    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+import morello.torch  # noqa: E402
+from morello.errors import MorelloError  # noqa: E402
+from morello.torch import group  # noqa: E402
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.usefixtures("one_database"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+WAIT = {"wait": True, "threads": 1, "time_limit": 0.5}
+
+
+@pytest.fixture(autouse=True)
+def anew() -> Iterator[None]:
+    """Each test traces its own models, of the same weights."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO, "morello.torch")
+    return caplog
+
+
+def compiled(told: pytest.LogCaptureFixture) -> int:
+    """How many groups were compiled; none was left to eager."""
+    messages = [r.message for r in told.records if r.name == "morello.torch"]
+    assert not [m for m in messages if "stays eager" in m]
+    return sum(m.startswith("compiled a group") for m in messages)
+
+
+class Mlp(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(16, 32)
+        self.down = nn.Linear(32, 16)
+
+    def forward(self, x: Any) -> Any:
+        return x + self.down(functional.gelu(self.up(x)))
+
+
+class VitBlock(nn.Module):
+    """As of a vision transformer: q, k and v are columns of one product."""
+
+    def __init__(self, width: int = 16, heads: int = 2) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.heads = heads
+
+    def forward(self, x: Any) -> Any:
+        batch, tokens, width = x.shape
+        parts = self.qkv(self.norm1(x)).view(batch, tokens, 3, self.heads, -1)
+        q, k, v = parts.permute(2, 0, 3, 1, 4)
+        y = functional.scaled_dot_product_attention(q, k, v)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, tokens, width))
+        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+
+
+class Residual(nn.Module):
+    def __init__(self, channels: int = 4) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm1, self.norm2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+
+    def forward(self, x: Any) -> Any:
+        y = torch.relu(self.norm1(self.conv1(x)))
+        return torch.relu(x + self.norm2(self.conv2(y)))
+
+
+MODELS = {
+    "mlp": (Mlp, (3, 16)),
+    "vit block": (VitBlock, (1, 6, 16)),
+    "residual block": (Residual, (1, 4, 6, 6)),
+}
+
+
+def close(found: Any, wanted: Any) -> bool:
+    return bool(torch.allclose(found, wanted, rtol=1e-4, atol=1e-5))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None:
+    make, shape = MODELS[name]
+    model = make().eval()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    with torch.no_grad():
+        for _ in range(2):
+            x = torch.randn(shape)
+            assert close(fast(x), model(x))
+    assert compiled(told) == 1
+
+
+def test_gradients_are_those_of_eager(told: pytest.LogCaptureFixture) -> None:
+    model = VitBlock()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    x = torch.randn(1, 6, 16, requires_grad=True)
+    wanted = torch.autograd.grad(model(x).square().sum(), [x, *model.parameters()])
+    found = torch.autograd.grad(fast(x).square().sum(), [x, *model.parameters()])
+    for one, other in zip(found, wanted, strict=True):
+        assert close(one, other)
+    assert compiled(told) >= 2
+
+
+def test_it_is_eager_until_the_program_is_found(
+    told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    found = group.from_mlir
+
+    def slow(text: str) -> Any:
+        may_go_on.wait()
+        return found(text)
+
+    monkeypatch.setattr(group, "from_mlir", slow)
+    model = Mlp().eval()
+    fast = torch.compile(model, backend="morello", options={**WAIT, "wait": False})
+    x = torch.randn(3, 16)
+    with torch.no_grad():
+        assert torch.equal(fast(x), model(x))
+        assert not morello.torch.wait(timeout=0)
+        may_go_on.set()
+        assert morello.torch.wait()
+        assert close(fast(x), model(x))
+    assert compiled(told) == 1
+
+
+def test_weights_are_read_where_they_lie() -> None:
+    model = Mlp().eval()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    x = torch.randn(3, 16)
+    with torch.no_grad():
+        fast(x)
+        for weights in model.parameters():
+            weights.add_(0.5)
+        assert close(fast(x), model(x))
+
+
+def test_what_is_not_covered_stays_eager(told: pytest.LogCaptureFixture) -> None:
+    model = Mlp().eval()
+
+    def around(x: Any) -> Any:
+        return model(torch.cumsum(model(x), 0).sort(1).values)
+
+    fast = torch.compile(around, backend="morello", options=WAIT)
+    x = torch.randn(3, 16)
+    with torch.no_grad():
+        assert close(fast(x), around(x))
+    assert compiled(told) == 2
+
+
+def test_a_group_that_is_refused_stays_eager(
+    told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(text: str) -> Any:
+        raise MorelloError("something has no Spec")
+
+    monkeypatch.setattr(group, "from_mlir", refuse)
+    model = Mlp().eval()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    x = torch.randn(3, 16)
+    with torch.no_grad():
+        assert torch.equal(fast(x), model(x))
+    (message,) = [r.message for r in told.records if "stays eager" in r.message]
+    assert "aten.addmm.default" in message
+    assert message.endswith("stays eager: something has no Spec")
+
+
+FUNCTIONS = {
+    "transposed": lambda x, y: (x @ y).T,
+    "chunks": lambda x, y: (x @ y.T).chunk(2, -1)[1] * 2,
+    "columns": lambda x, y: torch.relu((x @ y.T)[:, 1:4]),
+    "in place": lambda x, y: x.add_(1) @ y,
+    "causal": lambda x, y: functional.scaled_dot_product_attention(
+        x[None, None], y[None, None], y[None, None], is_causal=True
+    ),
+    "masked": lambda x, y: functional.scaled_dot_product_attention(
+        x[None, None], y[None, None], y[None, None], attn_mask=x @ y.T
+    ),
+    "several": lambda x, y: (x @ y, torch.tanh(x), x.T),
+    "integers": lambda x, y: (x @ y).round().int() + 1,
+    "in f64": lambda x, y: (x.double() @ y.double()).float(),
+    "rows": lambda x, y: x[1:] @ y,
+    "broadcast": lambda x, y: x[:, None] * y[None] + x.sum(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str) -> None:
+    function = FUNCTIONS[name]
+    fast = torch.compile(function, backend="morello", options=WAIT)
+    x, y = torch.randn(2, 6, 6)
+    wanted, found = function(x.clone(), y), fast(x.clone(), y)
+    if not isinstance(wanted, tuple):
+        wanted, found = (wanted,), (found,)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == other.dtype
+        assert one.stride() == other.stride()
+        assert close(one, other)
+
+
+def test_arguments_may_lie_anywhere() -> None:
+    model = Mlp().eval()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    x = torch.randn(32, 6).T[:, ::2]
+    with torch.no_grad():
+        assert close(fast(x), model(x))
+
+
+def test_other_shapes() -> None:
+    """The second shape makes Dynamo try a dynamic one, which stays eager."""
+    model = Mlp().eval()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    with torch.no_grad():
+        for rows in (3, 5, 7):
+            x = torch.randn(rows, 16)
+            assert close(fast(x), model(x))
+
+
+def test_an_option_that_does_not_exist_is_refused() -> None:
+    fast = torch.compile(Mlp(), backend="morello", options={"time_limt": 3})
+    words = "has no option 'time_limt'; it has threads, .*; did you mean 'time_limit'?"
+    with pytest.raises(Exception, match=words):
+        fast(torch.randn(3, 16))
+
+
+def test_the_backend_is_listed() -> None:
+    assert "morello" in torch._dynamo.list_backends()
+
+
+def test_without_torch_it_says_what_to_install() -> None:
+    code = "import sys; sys.modules['torch'] = None\nimport morello.torch"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "ImportError: morello.torch needs the package torch: pip i" in run.stderr
+
+
+def test_a_search_does_not_keep_a_process(tmp_path: Any) -> None:
+    """It ends with a search of minutes on the way."""
+    code = """
+import torch, time, morello.torch
+model = torch.nn.MultiheadAttention(768, 12, batch_first=True).eval()
+fast = torch.compile(lambda x: model(x, x, x)[0], backend="morello")
+with torch.no_grad():
+    fast(torch.randn(1, 197, 768))
+print("was compiled before the end:", morello.torch.wait(0))
+"""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (run.returncode, run.stdout) == (0, "was compiled before the end: False\n")
+    assert "Traceback" not in run.stderr
