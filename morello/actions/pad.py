@@ -74,6 +74,10 @@ class Pad(Action):
             ),
         )
 
+    def feature(self, key: SpecKey) -> str:
+        """The operand."""
+        return f"{self.operand} padded"
+
     def padded(self, key: SpecKey) -> Padded | str:
         """The parts; or why there are none."""
         return _padded(self.operand, key)
