@@ -73,9 +73,9 @@ class ClassEnumeration(BruteForce):
                 parts.append([(f, times * cost) for f, cost in found.items()])
                 continue
             dim = action.loop_dim(family.key)
-            if dim is not None and times:
-                if 4 * plain.sizes[dim] >= frame.sizes[dim]:
-                    return []  # what leads would be but a part of the whole
+            uneven = dim is not None and 4 * plain.sizes[dim] >= frame.sizes[dim]
+            if uneven and times:
+                return []  # what leads would be but a part of the whole
             best = self._best(below, plain)
             if best is None:
                 return []

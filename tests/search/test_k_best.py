@@ -15,7 +15,7 @@ from tests.search.brute_force import BudgetError
 from tests.search.class_enumeration import ClassEnumeration
 from tests.search.goals import KINDS, PEELS, random_goal
 
-BUDGET = 400
+BUDGET = 200
 """Specs of a goal; of larger ones another is drawn."""
 
 TRIES = 30
@@ -35,12 +35,13 @@ def _cost(impl: Impl, target: Target) -> int:
     return rewrite.total(tuple(_cost(b.impl, target) for b in impl.branches))
 
 
-def _check(found: tuple[Derived, ...], spec: Spec, target: Target) -> None:
+def _check(found: tuple[Derived, ...], spec: Spec, solver: Solver) -> None:
     """What holds of candidates whatever the goal."""
+    target = solver.target
     costs = [one.impl.cost for one in found]
     assert costs == sorted(costs)
     assert len({one.features for one in found}) == len(found)
-    assert found[0].impl == Solver(target).solve(spec).impl
+    assert found[0].impl == solver.solve(spec).impl
     for one in found:
         assert one.impl.spec == spec
         assert _cost(one.impl, target) == one.impl.cost
@@ -54,16 +55,17 @@ def _compare(spec: Spec, target: Target, budget: int = BUDGET) -> int:
         BudgetError: the goal is too large.
     """
     wanted = ClassEnumeration(target, budget).classes(spec)
+    solver = Solver(target)
     try:
-        found = k_best(Solver(target), spec, EVERY)
+        found = k_best(solver, spec, EVERY)
     except SearchError:
         assert not wanted
         return 0
-    _check(found, spec, target)
+    _check(found, spec, solver)
     first, *others = found
     assert wanted.pop(first.features, first.impl.cost) >= first.impl.cost
     assert {one.features: one.impl.cost for one in others} == wanted
-    few = k_best(Solver(target), spec, 3)
+    few = k_best(solver, spec, 3)
     assert [one.impl.cost for one in few] == [one.impl.cost for one in found[:3]]
     return len(found)
 
@@ -85,16 +87,15 @@ def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     assert classes > GOALS
 
 
-ONE_KERNEL = dataclasses.replace(PEELS, kernels=("gemm_tile",))
+TWO_KERNELS = dataclasses.replace(PEELS, kernels=("gemm_tile", "gemv_axpy"))
 
 
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("matmul:1x16x8:f32:rhs=[0,1,2]/strided", ONE_KERNEL),
-        ("matmul:2x5x3:f32:l1=64:l2=64", PEELS),
-        ("softmax:2x3:f32", AVX2),
-        ("conv:1x1x2x2x2x2x2:f32", AVX2),
+        ("matmul:1x16x8:f32:rhs=[0,1,2]/strided:l1=64:l2=64", TWO_KERNELS),
+        ("matmul:2x5x1:f32:l1=64:l2=64", PEELS),
+        ("conv:1x1x2x1x1x2x1:f32", AVX2),
     ],
 )
 def test_reductions_that_are_peeled_and_graphs(text: str, target: Target) -> None:

@@ -36,8 +36,7 @@ def _features(impl: Impl, target: Target) -> Iterator[str]:
     if feature:
         yield feature
     roles = {
-        child.role
-        for child in impl.action.expand(Frame.of(impl.spec), target).leading
+        child.role for child in impl.action.expand(Frame.of(impl.spec), target).leading
     }
     for branch in impl.branches:
         if branch.role in roles:
