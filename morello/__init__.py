@@ -11,6 +11,7 @@ from morello import forks as _forks  # noqa: F401 (forks wait for imports from h
 from morello._version import __version__
 
 if TYPE_CHECKING:
+    from morello.compiler.candidates import Candidate, candidates
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
@@ -18,19 +19,23 @@ if TYPE_CHECKING:
     from morello.tracing.jit import jit, trace
 
 _HOMES = {
+    "Candidate": "morello.compiler.candidates",
     "Kernel": "morello.compiler.kernel",
     "MorelloError": "morello.errors",
     "Spec": "morello.spec",
+    "candidates": "morello.compiler.candidates",
     "compile": "morello.compiler.compile",
     "jit": "morello.tracing.jit",
     "trace": "morello.tracing.jit",
 }
 
 __all__ = [
+    "Candidate",
     "Kernel",
     "MorelloError",
     "Spec",
     "__version__",
+    "candidates",
     "compile",
     "jit",
     "nn",

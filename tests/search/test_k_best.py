@@ -87,13 +87,9 @@ def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     assert classes > GOALS
 
 
-TWO_KERNELS = dataclasses.replace(PEELS, kernels=("gemm_tile", "gemv_axpy"))
-
-
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("matmul:1x16x8:f32:rhs=[0,1,2]/strided:l1=64:l2=64", TWO_KERNELS),
         ("matmul:2x5x1:f32:l1=64:l2=64", PEELS),
         ("conv:1x1x2x1x1x2x1:f32", AVX2),
     ],
