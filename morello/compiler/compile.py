@@ -15,7 +15,11 @@ from morello.runtime.engine import compile_llvm
 from morello.runtime.openmp import load_openmp
 from morello.search import Patience, Solution, Solver, best_program, best_settled
 from morello.search.dp.solver import pins_of
-from morello.search.queries.best_program import parallel_goal, watch_of
+from morello.search.queries.best_program import (
+    SearchStoppedError,
+    parallel_goal,
+    watch_of,
+)
 from morello.search.queries.measured import measured_solution
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.spec import Encoding, OpenSpec, Spec, parse_open_spec
@@ -141,7 +145,10 @@ class Searches:
 
         watch = watch_of(self._patience)
         solver = Solver(target.at(spec), overlay, watch, pins)
-        tune(spec, target, solver, Plan(self._tune))
+        try:
+            tune(spec, target, solver, Plan(self._tune))
+        except SearchStoppedError:  # in a hurry nothing is measured
+            return None
         return measured_solution(spec, target, overlay, pins)
 
     def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
@@ -176,7 +183,7 @@ def _tuning_time(tune: Any, schedule: str | None) -> float | None:
         )
     if tune is True:
         return TUNING_SECONDS
-    if not isinstance(tune, Real) or not 0 < tune <= 86_400:
+    if not isinstance(tune, Real) or not 0 < float(tune) <= 86_400:
         raise CompileError(
             f"'tune' is {tune!r}", "give True, False, or seconds up to 86400"
         )

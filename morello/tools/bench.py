@@ -99,7 +99,7 @@ def main(options: BenchOptions) -> int:
     )
     trial = Trial.make(request.goal.spec, options.seed, {})
     threads = thread_count(options.threads, request.schedule)
-    kernel = request.compile(threads)
+    kernel = request.compile(threads, tune=False if options.untuned else None)
     trial = trial.settled(kernel.spec)
     outputs = trial.run(kernel)
     verdict = trial.judge(outputs)

@@ -70,6 +70,20 @@ def _db() -> Any:
     )
 
 
+def _untuned() -> Any:
+    return flag(
+        "take the model's choice, whatever 'morello tune' has measured", default=False
+    )
+
+
+def _tuned() -> Any:
+    return flag(
+        "take what 'morello tune' has measured on this machine to be fastest, if it "
+        "has (default: the model's choice, the same on every machine)",
+        default=False,
+    )
+
+
 def _seed() -> Any:
     return flag(
         "the seed of the random inputs (default: 0)",
@@ -102,6 +116,7 @@ class RunOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    untuned: bool = _untuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +141,7 @@ class BenchOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    untuned: bool = _untuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,6 +171,7 @@ class EmitOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    tuned: bool = _tuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,6 +213,7 @@ class SaveOptions:
     )
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    tuned: bool = _tuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,6 +253,13 @@ class ExplainOptions:
         default=False,
     )
     json: bool = flag("print one JSON object, on one line", default=False)
+    candidates: int = flag(
+        "list the cheapest program of each of the K cheapest classes, too (default: 0)",
+        default=0,
+        metavar="K",
+        parse=whole_number(0),
+    )
+    untuned: bool = _untuned()
     ghz: float = flag(
         "the clock at which cycles are shown as time (default: 3)",
         default=3.0,
@@ -290,6 +315,36 @@ class PrecomputeOptions:
         metavar="N",
         parse=whole_number(1),
     )
+    threads: int | None = _threads()
+    target: str | None = _target()
+    db: str | None = _db()
+
+
+@dataclasses.dataclass(frozen=True)
+class TuneOptions:
+    """The command line of ``morello tune``."""
+
+    specs: tuple[str, ...] = positional(
+        "what to tune; {64,128} and {16..64..16} stand for each of their members",
+        "SPEC",
+        repeats=True,
+    )
+    seconds: float = flag(
+        "how long a Spec takes after its search (default: 5)",
+        default=5.0,
+        metavar="S",
+        parse=seconds,
+    )
+    candidates: int = flag(
+        "how many programs to try, each of another class (default: 24)",
+        default=24,
+        metavar="K",
+        parse=whole_number(1),
+    )
+    again: bool = flag(
+        "measure Specs anew that were tuned on this machine before", default=False
+    )
+    json: bool = flag("print one JSON object a Spec, each on one line", default=False)
     threads: int | None = _threads()
     target: str | None = _target()
     db: str | None = _db()
@@ -499,6 +554,23 @@ examples:
   morello precompute 'matmul:{256..1024..256}x512x512:f32' --db shipped.sqlite
 """
 
+_TUNE = """\
+Programs of different classes (kernels, and what is copied where in which form) are
+compiled, checked against the definition of the Spec, and timed in turns; the slower
+half goes in each round. The model's choice is always among them, and another program
+takes its place only if it is clearly faster. The choice is kept in the database, with
+the times, for this target, number of threads and processor. 'run', 'bench' and
+morello.compile use it from then on; 'save' and 'emit' do with --tuned.
+
+The best known program is marked with *. Let the machine rest meanwhile.
+
+examples:
+  morello tune matmul:64x256x1024:f32 --threads 1
+  morello tune 'matmul:{32,64}x512x{512,2048}:f32' --seconds 2
+  morello bench matmul:64x256x1024:f32 --threads 1 --untuned
+      what the model chooses
+"""
+
 _CALIBRATE = """\
 Programs of Specs of every kind, with operands in every memory, are drawn from all over
 the space and timed on one core. The costs are those that explain the times best: least
@@ -557,6 +629,13 @@ COMMANDS = {
             PrecomputeOptions,
             _PRECOMPUTE,
             "morello.tools.precompute",
+        ),
+        Command(
+            "tune",
+            "time programs of a Spec, and keep the fastest",
+            TuneOptions,
+            _TUNE,
+            "morello.tools.tune",
         ),
         Command(
             "explain",

@@ -39,7 +39,7 @@ def main(options: RunOptions) -> int:
         check_output(options.output)
     trial = Trial.make(request.goal.spec, options.seed, given)
     allowed = thread_count(options.threads, request.schedule)
-    kernel = request.compile(allowed)
+    kernel = request.compile(allowed, tune=False if options.untuned else None)
     trial = trial.settled(kernel.spec)
     arguments = trial.arguments()
     start = time.perf_counter()

@@ -31,7 +31,10 @@ def main(options: SaveOptions) -> int:
         name: read_operand(path, spec, _input(spec, name))
         for name, path in options.pack
     }
-    kernels = [request.compile(options.threads) for request in requests]
+    kernels = [
+        request.compile(options.threads, tune=None if options.tuned else False)
+        for request in requests
+    ]
     libraries = [kernel.library(options.name) for kernel in kernels]
     library = Variants.of(libraries) if options.targets else libraries[0]
     contents = [(file, library.content(file)) for file in options.output]
