@@ -289,8 +289,8 @@ class DbOptions:
     target: str | None = _target()
     json: bool = flag("info: print one JSON object, on one line", default=False)
     programs: bool = flag(
-        "export: only the programs that were found, and pins: kilobytes, which is all "
-        "that a lookup of the same Specs needs",
+        "export: only the programs that were found or measured, and pins: kilobytes, "
+        "which is all that a lookup of the same Specs needs",
         default=False,
     )
     limit: int | None = flag(
@@ -512,7 +512,8 @@ examples:
 
 _DB = """\
 actions:
-  info             where the database is, and how many tables, Specs and boxes it has
+  info             where the database is, how many tables, Specs and boxes it has, and
+                   which choices were measured
   verify           check the file, the checksum of every row, and its boxes
   export FILE      copy every whole row to a new database, from a damaged one too
   import FILE...   add the rows of other databases
@@ -525,6 +526,8 @@ actions:
 
 A row is read only by the version and for the target that it was made with. Deleting the
 file loses only the pins: everything else can be solved again.
+
+A choice that 'morello tune' has measured is used on processors of the same name alone.
 
 Every search with this database uses the schedule of a pinned Spec wherever the Spec
 occurs, whatever it costs. A Spec includes levels, layouts, contiguity and limits.

@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
@@ -18,9 +16,14 @@ from morello.spec import OpenSpec, Spec
 from morello.tools.braces import expand_braces
 from morello.tools.commands import TuneOptions
 from morello.tools.input_output import UsageError, write_output
+from morello.tools.measured_text import (
+    measured_data,
+    measured_lines,
+    measured_summary,
+)
 from morello.tools.progress import progress
 from morello.tools.request import Request
-from morello.tools.table import time_text
+from morello.tools.table import target_text
 from morello.tuning import Plan, tune
 
 
@@ -56,10 +59,17 @@ def main(options: TuneOptions) -> int:
             sys.stderr.write(f"morello: error: {request.text}: {error}\n")
             failed = True
             continue
-        data = tuned_data(request.text, found)
-        text = json.dumps(data) if options.json else "\n".join(_lines(data))
-        write_output("-", f"{text}\n")
+        write_output("-", _text(request, threads, found, options.json) + "\n")
     return int(failed)
+
+
+def _text(request: Request, threads: int, found: Measured, as_json: bool) -> str:
+    """What is printed of a Spec."""
+    if as_json:
+        return json.dumps({"spec": request.text, **measured_data(found)})
+    many = f"{threads} thread{'s' if threads > 1 else ''}"
+    head = f"{request.text} on {target_text(request.target)}, {many}"
+    return "\n".join((head, *measured_lines(found), measured_summary(found)))
 
 
 def _check_writable(database: Overlay | None) -> None:
@@ -103,43 +113,3 @@ def _settled(
     if wanted.is_settled:
         return goal
     return best_settled(OpenSpec(goal, wanted.open), target, database)[0]
-
-
-def tuned_data(text: str, found: Measured) -> dict[str, Any]:
-    """What ``--json`` prints of a Spec.
-
-    Args:
-        text: the Spec, as it was asked for.
-    """
-    key = found.model.key
-    return {
-        "spec": text,
-        "target": key.target,
-        "threads": key.threads,
-        "cpu": key.cpu,
-        "gain": found.gain,
-        "seconds": found.chosen.seconds,
-        "model_seconds": found.model.seconds,
-        "programs": [
-            {
-                "class": row.features,
-                "seconds": row.seconds,
-                "cycles": row.cycles,
-                "model": row.place == 0,
-                "chosen": bool(row.chosen),
-            }
-            for row in sorted(found.rows, key=lambda row: row.seconds)
-        ],
-    }
-
-
-def _lines(data: dict[str, Any]) -> Iterator[str]:
-    """A Spec for a person."""
-    gain = f"{data['gain']:.2f} times as fast as the model's choice"
-    if data["gain"] == 1:
-        gain = "the model's choice stays"
-    yield f"{data['spec']} on {data['target']}, {data['threads']} threads: {gain}"
-    for row in data["programs"]:
-        mark = "*" if row["chosen"] else " "
-        note = "  (the model's choice)" if row["model"] else ""
-        yield f"{mark} {time_text(row['seconds']):>9}  {row['class']}{note}"
