@@ -357,6 +357,11 @@ class CalibrateOptions:
     quick: bool = flag(
         "a few small Specs and programs: seconds, for a look", default=False
     )
+    from_database: bool = flag(
+        "measure nothing: fit the costs to the programs that 'morello tune' has timed "
+        "on this processor, with one thread",
+        default=False,
+    )
     programs: int | None = flag(
         "programs of each Spec (default: 20; 4 with --quick)",
         metavar="N",
@@ -396,6 +401,10 @@ class CalibrateOptions:
         metavar="FILE",
     )
     target: str | None = _target()
+    db: str | None = flag(
+        "with --from-database: the database (default: as 'tune' has it)",
+        metavar="PATH",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -586,6 +595,8 @@ examples:
       some minutes; then:
   morello bench matmul:512x512x512:f32 --target @here.target
   morello calibrate --quick
+  morello calibrate --from-database -o here.target
+      a second, after 'morello tune' of the Specs that matter
 """
 
 COMMANDS = {
