@@ -141,7 +141,7 @@ class Searches:
         if found is not None or not self._tune:
             return found
         # What tuning needs is imported only where it is done.
-        from morello.tuning import Plan, tune
+        from morello.compiler.tuning import Plan, tune
 
         watch = watch_of(self._patience)
         solver = Solver(target.at(spec), overlay, watch, pins)

@@ -15,8 +15,8 @@ from morello.calibration.specs import ALL, QUICK, specs
 from morello.calibration.target_file import target_file, trial_lines
 from morello.machine import Target
 from morello.search.storage.overlay import default_path, open_database
-from morello.tools.commands import CalibrateOptions
 from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.measuring_commands import CalibrateOptions
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
 

@@ -9,6 +9,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from morello.tools.common_flags import db as _db
+from morello.tools.common_flags import schedule as _schedule
+from morello.tools.common_flags import seed as _seed
+from morello.tools.common_flags import target as _target
+from morello.tools.common_flags import threads as _threads
+from morello.tools.common_flags import time_limit as _time_limit
+from morello.tools.common_flags import tuned as _tuned
+from morello.tools.common_flags import untuned as _untuned
 from morello.tools.flags import (
     assignment,
     flag,
@@ -18,79 +26,16 @@ from morello.tools.flags import (
     target_names,
     whole_number,
 )
+from morello.tools.measuring_commands import (
+    CALIBRATE,
+    TUNE,
+    CalibrateOptions,
+    TuneOptions,
+)
 
 STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
 
 _SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
-
-
-def _target() -> Any:
-    return flag(
-        "the machine to compile for: a name, optionally with numbers in braces, or "
-        "@FILE for a file of 'morello calibrate' (default: the target of the given "
-        "schedule, else MORELLO_TARGET, else native: the known target that is nearest "
-        "to this machine)",
-        metavar="NAME",
-    )
-
-
-def _schedule() -> Any:
-    return flag(
-        "a module with the Spec and its schedule, as 'emit --stage schedule' prints "
-        "it, used instead of a search; its holes are searched; - is the standard "
-        "input",
-        metavar="FILE",
-    )
-
-
-def _threads() -> Any:
-    return flag(
-        "the most threads that a call may use (default: the number of the given "
-        "schedule, else MORELLO_THREADS, else the available processors)",
-        metavar="N",
-        parse=whole_number(1),
-    )
-
-
-def _time_limit() -> Any:
-    return flag(
-        "stop the search after this long, or at Ctrl-C, and take the best program of a "
-        "smaller space, which takes a few seconds (default: never)",
-        metavar="SECONDS",
-        parse=seconds,
-    )
-
-
-def _db() -> Any:
-    return flag(
-        "the database of solved Specs: a path, several with ':' between them (the "
-        "first is written, the others are read), or 'none' (default: MORELLO_DB, else "
-        "tables.sqlite in the folder morello of XDG_DATA_HOME)",
-        metavar="PATH",
-    )
-
-
-def _untuned() -> Any:
-    return flag(
-        "take the model's choice, whatever 'morello tune' has measured", default=False
-    )
-
-
-def _tuned() -> Any:
-    return flag(
-        "take what 'morello tune' has measured on this machine to be fastest, if it "
-        "has (default: the model's choice, the same on every machine)",
-        default=False,
-    )
-
-
-def _seed() -> Any:
-    return flag(
-        "the seed of the random inputs (default: 0)",
-        default=0,
-        metavar="N",
-        parse=whole_number(0),
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -321,93 +266,6 @@ class PrecomputeOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class TuneOptions:
-    """The command line of ``morello tune``."""
-
-    specs: tuple[str, ...] = positional(
-        "what to tune; {64,128} and {16..64..16} stand for each of their members",
-        "SPEC",
-        repeats=True,
-    )
-    seconds: float = flag(
-        "how long a Spec takes after its search (default: 5)",
-        default=5.0,
-        metavar="S",
-        parse=seconds,
-    )
-    candidates: int = flag(
-        "how many programs to try, each of another class (default: 24)",
-        default=24,
-        metavar="K",
-        parse=whole_number(1),
-    )
-    again: bool = flag(
-        "measure Specs anew that were tuned on this machine before", default=False
-    )
-    json: bool = flag("print one JSON object a Spec, each on one line", default=False)
-    threads: int | None = _threads()
-    target: str | None = _target()
-    db: str | None = _db()
-
-
-@dataclasses.dataclass(frozen=True)
-class CalibrateOptions:
-    """The command line of ``morello calibrate``."""
-
-    quick: bool = flag(
-        "a few small Specs and programs: seconds, for a look", default=False
-    )
-    from_database: bool = flag(
-        "measure nothing: fit the costs to the programs that 'morello tune' has timed "
-        "on this processor, with one thread",
-        default=False,
-    )
-    programs: int | None = flag(
-        "programs of each Spec (default: 20; 4 with --quick)",
-        metavar="N",
-        parse=whole_number(1),
-    )
-    rounds: int | None = flag(
-        "how often the search's choices join the programs, at most (default: 6; 1 "
-        "with --quick)",
-        metavar="N",
-        parse=whole_number(0),
-    )
-    jobs: int = flag(
-        "processes that search and compile; programs are timed one by one (default: 1)",
-        default=1,
-        metavar="N",
-        parse=whole_number(1),
-    )
-    seconds: float = flag(
-        "how long each program is timed (default: 0.05)",
-        default=0.05,
-        metavar="S",
-        parse=seconds,
-    )
-    output: str | None = flag(
-        "write a target file, which --target @FILE reads; - is the standard output",
-        metavar="FILE",
-        short="-o",
-    )
-    seed: int = flag(
-        "of the programs that are drawn (default: 0)",
-        default=0,
-        metavar="N",
-        parse=whole_number(0),
-    )
-    lock: str | None = flag(
-        "lock this file while programs are timed, so that measurements take turns",
-        metavar="FILE",
-    )
-    target: str | None = _target()
-    db: str | None = flag(
-        "with --from-database: the database (default: as 'tune' has it)",
-        metavar="PATH",
-    )
-
-
-@dataclasses.dataclass(frozen=True)
 class Command:
     """A subcommand: ``options`` are its flags, ``module`` has its ``main(options)``."""
 
@@ -566,39 +424,6 @@ examples:
   morello precompute 'matmul:{256..1024..256}x512x512:f32' --db shipped.sqlite
 """
 
-_TUNE = """\
-Programs of different classes (kernels, and what is copied where in which form) are
-compiled, checked against the definition of the Spec, and timed in turns; the slower
-half goes in each round. The model's choice is always among them, and another program
-takes its place only if it is clearly faster. The choice is kept in the database, with
-the times, for this target, number of threads and processor. 'run', 'bench' and
-morello.compile use it from then on; 'save' and 'emit' do with --tuned.
-
-The best known program is marked with *. Let the machine rest meanwhile.
-
-examples:
-  morello tune matmul:64x256x1024:f32 --threads 1
-  morello tune 'matmul:{32,64}x512x{512,2048}:f32' --seconds 2
-  morello bench matmul:64x256x1024:f32 --threads 1 --untuned
-      what the model chooses
-"""
-
-_CALIBRATE = """\
-Programs of Specs of every kind, with operands in every memory, are drawn from all over
-the space and timed on one core. The costs are those that explain the times best: least
-squares of the logarithms of predicted over measured time, none negative. What no
-program pays for stays as it is; so does the cost of threads, since all of this is on
-one core. Let the machine rest meanwhile.
-
-examples:
-  morello calibrate -o here.target
-      some minutes; then:
-  morello bench matmul:512x512x512:f32 --target @here.target
-  morello calibrate --quick
-  morello calibrate --from-database -o here.target
-      a second, after 'morello tune' of the Specs that matter
-"""
-
 COMMANDS = {
     command.name: command
     for command in (
@@ -648,7 +473,7 @@ COMMANDS = {
             "tune",
             "time programs of a Spec, and keep the fastest",
             TuneOptions,
-            _TUNE,
+            TUNE,
             "morello.tools.tune",
         ),
         Command(
@@ -662,7 +487,7 @@ COMMANDS = {
             "calibrate",
             "measure the costs of the search's model on this machine",
             CalibrateOptions,
-            _CALIBRATE,
+            CALIBRATE,
             "morello.tools.calibrate",
         ),
     )

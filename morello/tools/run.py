@@ -4,6 +4,7 @@ import sys
 import time
 
 from morello.compiler.threads import thread_count
+from morello.compiler.tuning.trial import Trial
 from morello.errors import ArgumentError, MorelloError
 from morello.spec import Array, Spec
 from morello.tools.array_files import logical_shapes, read_operand, write_operands
@@ -18,7 +19,6 @@ from morello.tools.table import (
     threads_text,
     time_text,
 )
-from morello.tools.trial import Trial
 
 
 def main(options: RunOptions) -> int:

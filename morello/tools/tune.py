@@ -4,6 +4,7 @@ import json
 import sys
 
 from morello.compiler.threads import thread_count
+from morello.compiler.tuning import Plan, tune
 from morello.errors import MorelloError
 from morello.machine import Target
 from morello.runtime.openmp import load_openmp
@@ -14,17 +15,16 @@ from morello.search.queries.measured import Measured, find_measured, measured_ke
 from morello.search.storage.overlay import Overlay
 from morello.spec import OpenSpec, Spec
 from morello.tools.braces import expand_braces
-from morello.tools.commands import TuneOptions
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.measured_text import (
     measured_data,
     measured_lines,
     measured_summary,
 )
+from morello.tools.measuring_commands import TuneOptions
 from morello.tools.progress import progress
 from morello.tools.request import Request
 from morello.tools.table import target_text
-from morello.tuning import Plan, tune
 
 
 def main(options: TuneOptions) -> int:

@@ -5,7 +5,6 @@ Each is compiled, and checked against the definition of the Spec, before any is 
 """
 
 import dataclasses
-import functools
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,22 +12,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from morello.calibration.timing import Stopwatch
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.compile import TUNING_SECONDS
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import Stages, build_stages
+from morello.compiler.tuning.contest import Entry, contest
+from morello.compiler.tuning.timing import no_collection, pinned
+from morello.compiler.tuning.trial import Trial
 from morello.errors import CompileError, MorelloError, ScheduleError
 from morello.machine import Target
+from morello.runtime import clock
 from morello.runtime.engine import compile_llvm
 from morello.search import Solution, Solver, Statistics
 from morello.search.queries.measured import Measured, keep_measured, measured_key
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.spec import Array, Spec
-from morello.tools.timing import no_collection, pinned
-from morello.tools.trial import Trial
-from morello.tuning.contest import Entry, contest
 
 _COMPILING = 0.6
 """The part of this in which candidates are compiled; others are left out."""
@@ -261,16 +260,10 @@ def _timed(
     ]
     serial = all(kernel.threads == 1 for kernel in kernels)
     with pinned(serial), no_collection():
-        watch = _watch()
-        before = watch.cycle()
+        before = clock.cycle()
         winner = contest(entries, seconds)
-        cycle = (before + watch.cycle()) / 2
+        cycle = (before + clock.cycle()) / 2
     return [entry.seconds for entry in entries], cycle, winner
-
-
-@functools.cache
-def _watch() -> Stopwatch:
-    return Stopwatch()
 
 
 def _placements(spec: Spec) -> int:

@@ -5,6 +5,6 @@ a `contest.py` between them and keeps what was measured. What is kept is found a
 `morello/search/queries/measured.py`.
 """
 
-from morello.tuning.tuner import Plan, Tuned, tune
+from morello.compiler.tuning.tuner import Plan, Tuned, tune
 
 __all__ = ["Plan", "Tuned", "tune"]

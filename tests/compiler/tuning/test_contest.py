@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from morello.tuning.contest import Entry, contest
+from morello.compiler.tuning.contest import Entry, contest
 
 pytestmark = pytest.mark.quick
 

@@ -8,6 +8,9 @@ import pytest
 
 import morello
 from morello.compiler.kernel import Kernel
+from morello.compiler.tuning import Plan, Tuned, tune, tuner
+from morello.compiler.tuning.trial import Trial
+from morello.compiler.tuning.verify import Verdict
 from morello.errors import MorelloError
 from morello.machine import AVX2
 from morello.search import Solver
@@ -15,9 +18,6 @@ from morello.search.dp.solver import pins_of
 from morello.search.queries import measured as lookup
 from morello.search.storage.overlay import open_database
 from morello.spec import Array, parse_spec
-from morello.tools.trial import Trial
-from morello.tools.verify import Verdict
-from morello.tuning import Plan, Tuned, tune, tuner
 
 TEXT = "matmul:4x8x16:f32"
 FEW = Plan(0.3, 3)

@@ -14,7 +14,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from morello.tools.timing import calls_of, timed
+from morello.compiler.tuning.timing import calls_of, timed
 
 Call = Callable[[], object]
 
