@@ -392,7 +392,7 @@ actions:
   unpin SPEC       leave the Spec to the search again
 
 A row is read only by the version and for the target that it was made with. Deleting the
-file loses only the pins: everything else can be solved again.
+file loses the pins and what was measured: everything else can be solved again.
 
 A choice that 'morello tune' has measured is used on processors of the same name alone.
 
