@@ -29,7 +29,7 @@ from morello.search.queries.partial_program import Partial
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.spec import Array, Spec
 
-_COMPILING = 0.6
+_COMPILING = 0.5
 """The part of this in which candidates are compiled; others are left out."""
 
 _TIMING = 0.25
@@ -51,10 +51,9 @@ class _Deadline:
     good, and what is slow then is over some time.
     """
 
-    def __init__(self, seconds: float, start: float) -> None:
-        began = time.perf_counter() - start
-        self._work = time.thread_time() + seconds - began
-        self._clock = start + 2 * seconds
+    def __init__(self, seconds: float) -> None:
+        self._work = time.thread_time() + seconds
+        self._clock = time.perf_counter() + 2 * seconds
 
     @property
     def is_over(self) -> bool:
@@ -121,7 +120,7 @@ def tune(
     show("candidates")
     found = by_novelty(find_candidates(goal, target, solver, plan.candidates))
     trial = Trial.make(goal, 0, {})
-    until = _Deadline(_COMPILING * plan.seconds, start)
+    until = _Deadline(_COMPILING * plan.seconds)
     kernels, tried = _compiled(found, trial, until, show)
     show(f"timing {len(kernels)} programs")
     seconds, cycle, winner = _timed(
