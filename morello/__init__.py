@@ -12,6 +12,7 @@ from morello._version import __version__
 
 if TYPE_CHECKING:
     from morello.cluster.solve_all import solve_all
+    from morello.compiler.candidates import Candidate, candidates
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from morello.tracing.jit import jit, trace
 
 _HOMES = {
+    "Candidate": "morello.compiler.candidates",
     "Kernel": "morello.compiler.kernel",
     "MorelloError": "morello.errors",
     "Spec": "morello.spec",
+    "candidates": "morello.compiler.candidates",
     "compile": "morello.compiler.compile",
     "from_mlir": "morello.frontends.model",
     "from_onnx": "morello.frontends.onnx",
@@ -33,10 +36,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Candidate",
     "Kernel",
     "MorelloError",
     "Spec",
     "__version__",
+    "candidates",
     "compile",
     "from_mlir",
     "from_onnx",

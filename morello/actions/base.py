@@ -39,6 +39,23 @@ class Child:
         """Where there is such a hole, not 0."""
         return self.times if self.there is None else self.there
 
+    @property
+    def is_lesser(self) -> bool:
+        """Whether the program in the hole has no say in the class of the whole: what
+        remains at an edge, copies and fills, what runs in rare cases. A first part has
+        one only where no main part is left."""
+        return self.role in _LESSER
+
+
+_LESSER = frozenset(
+    {
+        *("remainder", "right", "below", "corner", "first"),
+        *("prologue", "epilogue", "init", "init1", "init2", "init3"),
+        *("fill", "copy", "save", "rescale", "general"),
+    }
+)
+"""The roles of holes that are lesser."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Expansion:
@@ -50,6 +67,14 @@ class Expansion:
     """Its own cost, in millicycles."""
     children: tuple[Child, ...] = ()
     """In the order in which they run."""
+
+    @property
+    def leading(self) -> tuple[Child, ...]:
+        """The holes of one Spec that say of which class the program is."""
+        there = [child for child in self.children if int(child.exists)]
+        return tuple(c for c in there if not c.is_lesser) or tuple(
+            c for c in there if c.role == "first"
+        )
 
     def refusal(self) -> str:
         """The first condition that fails for a frame of one Spec; empty if none."""
@@ -114,6 +139,11 @@ class Action(ABC):
         ``axes`` holds the sizes that each dimension takes, ascending. What it yields
         may still be refused by the conditions of `expand`.
         """
+
+    def feature(self, key: SpecKey) -> str:
+        """What the class of a program says of the action; empty for what makes no
+        class of its own: loops, and moves that copy nothing."""
+        return ""
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """The dimension that it makes a loop over; None if it makes none.

@@ -81,6 +81,10 @@ class Cut(Action):
         )
         return Expansion(tuple(conditions), 0, children)
 
+    def feature(self, key: SpecKey) -> str:
+        """Where the temporaries are, and whether something is computed again."""
+        return f"temporary@{self.level}{' again' if self.again else ''}"
+
     def cutting(self, key: SpecKey, target: Target) -> Cutting | str:
         """The halves; or why there are none."""
         return _cutting(self, key, target.vector_width(Dtype.F32))

@@ -92,6 +92,10 @@ class GridParallel(Action):
             key, self.columns, target
         )
 
+    def feature(self, key: SpecKey) -> str:
+        """The dimensions that threads share."""
+        return f"parallel {self.rows}x{self.columns}"
+
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target

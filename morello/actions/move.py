@@ -176,6 +176,17 @@ class Move(Action):
         serial = key.serial or self.level is not Level.MEM
         return SpecKey(key.kind, tensors, serial)
 
+    def feature(self, key: SpecKey) -> str:
+        """The operand, and where it is copied in which form."""
+        source = key.tensors[_index(key, self.operand)]
+        dtype = Dtype.parse(self.dtype) if self.dtype else source.dtype
+        plain = self.layout == source.layout and dtype is source.dtype
+        if plain and self.level is not Level.VRF:
+            return ""
+        form = "" if self.layout.is_row_major else str(self.layout)
+        wider = f":{self.dtype}" if self.dtype else ""
+        return f"{self.operand}{wider}{form}@{self.level}"
+
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """Its operand; of the others the dtypes. A copy counts as it is."""
         if key.kind.copies:

@@ -75,6 +75,10 @@ class Online(Action):
         )
         return Expansion((), 0, children)
 
+    def feature(self, key: SpecKey) -> str:
+        """The maximum."""
+        return f"online {self.value}"
+
     def settling(self, key: SpecKey) -> Settling | str:
         """The parts; or why there are none."""
         return _settling(self.value, key)

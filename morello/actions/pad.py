@@ -79,6 +79,10 @@ class Pad(Action):
             children.insert(0, Child("fill", zeros, 1, _dims(axes, room)))
         return Expansion(conditions, 0, tuple(children))
 
+    def feature(self, key: SpecKey) -> str:
+        """The operand."""
+        return f"{self.operand} padded"
+
     def padded(self, key: SpecKey) -> Padded | str:
         """The parts; or why there are none."""
         return _padded(self.operand, self.layout, key)

@@ -32,6 +32,10 @@ class Select(Action):
         cost = target.model.kernel(frame, kernel.op_counts(frame))
         return Expansion(kernel.conditions(frame), cost)
 
+    def feature(self, key: SpecKey) -> str:
+        """The kernel."""
+        return self.kernel
+
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target

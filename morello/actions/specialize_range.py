@@ -84,6 +84,10 @@ class SpecializeRange(Action):
             return f"'{self.operand}' is packed already, in {source.layout}"
         return ""
 
+    def feature(self, key: SpecKey) -> str:
+        """The operand whose range is looked at."""
+        return f"{self.operand} in range"
+
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target

@@ -77,6 +77,10 @@ class TileParallel(Action):
         """That of tiles, serial."""
         return dataclasses.replace(tile_key(key, self._dim(key)), serial=True)
 
+    def feature(self, key: SpecKey) -> str:
+        """The dimension that threads share."""
+        return f"parallel {self.dim}"
+
     def _dim(self, key: SpecKey) -> int:
         return key.kind.dims.index(self.dim)
 

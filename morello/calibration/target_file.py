@@ -1,21 +1,20 @@
 """The file that a calibration leaves: a target's text form, and where it comes from."""
 
 import datetime
-import platform
 from collections.abc import Iterator
-from pathlib import Path
 
 from morello._version import __version__
 from morello.calibration.calibrate import Calibration
 from morello.machine import print_target
-from morello.machine.host import host
+from morello.machine.host import host, model_name
 
 
 def machine() -> str:
     """This machine: the name of its processor, LLVM's name for it, its caches."""
     here = host()
     caches = ", ".join(f"L{c.level} {c.size >> 10} KiB" for c in here.caches)
-    return f"{_model()} ({here.cpu}; {here.cores} cores; {caches or 'caches unknown'})"
+    caches = caches or "caches unknown"
+    return f"{model_name()} ({here.cpu}; {here.cores} cores; {caches})"
 
 
 def target_file(found: Calibration, command: str) -> str:
@@ -45,16 +44,3 @@ def trial_lines(found: Calibration) -> Iterator[str]:
             f"{name}: regret of {len(trial.regrets)} choices {trial.mean:.3f} in "
             f"geometric mean, {max(trial.regrets):.3f} at worst{note}"
         )
-
-
-def _model() -> str:
-    """The processor as Linux names it."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.machine()
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "model name":
-            return value.strip()
-    return platform.machine()

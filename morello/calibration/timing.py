@@ -25,6 +25,7 @@ import numpy.typing as npt
 from morello.compiler.stages import build_stages
 from morello.errors import CompileError
 from morello.machine import Target
+from morello.runtime.clock import CHAIN, CHAIN_TRIPS, chain_code
 from morello.runtime.engine import Engine, compile_llvm
 from morello.search import Impl, Solution, Statistics
 from morello.spec import Spec
@@ -33,8 +34,6 @@ _ALIGNMENT = 4096
 _LEAST_SAMPLE = 1e-4
 """Seconds of a sample if not told; a thousand times the step of the clock and more."""
 _LEAST_SAMPLES = 4
-_CHAIN = 128
-_CHAIN_TRIPS = 500
 _SIDE_BY_SIDE = 4
 """Chains of integers, and as many of vectors."""
 _QUIET = 1.05
@@ -63,38 +62,11 @@ exit:
 """
 
 
-def _chain() -> str:
-    """``@chain``: additions and exclusive ors, each of the one before."""
-    lines = []
-    for i in range(0, _CHAIN, 2):
-        before = f"%v{i}" if i else "%v"
-        lines += [
-            f"  %v{i + 1} = add i64 {before}, %y",
-            f"  %v{i + 2} = xor i64 %v{i + 1}, %z",
-        ]
-    steps = "\n".join(lines)
-    return f"""
-define i64 @chain(i64 %n, i64 %y, i64 %z) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %v = phi i64 [ %y, %entry ], [ %v{_CHAIN}, %loop ]
-{steps}
-  %next = add i64 %i, 1
-  %done = icmp uge i64 %next, %n
-  br i1 %done, label %exit, label %loop
-exit:
-  ret i64 %v{_CHAIN}
-}}
-"""
-
-
 def _side_by_side() -> str:
     """``@wide``: the same, with several chains of integers and of vectors at once."""
     names = range(_SIDE_BY_SIDE)
     phis, lines, ends = [], [], []
-    last = _CHAIN // _SIDE_BY_SIDE
+    last = CHAIN // _SIDE_BY_SIDE
     for i in names:
         phis += [
             f"  %s{i}_0 = phi i64 [ {i}, %entry ], [ %s{i}_{last}, %loop ]",
@@ -263,7 +235,7 @@ class Stopwatch:
         self.seconds = seconds
         self.sample = sample
         self._memory: tuple[Spec, Arguments] | None = None
-        code = _REPEAT + _chain() + _side_by_side()
+        code = _REPEAT + chain_code() + _side_by_side()
         self._engine: Engine = compile_llvm(code, cpu="x86-64-v3")
         pointers = [ctypes.c_void_p] * (_POINTERS + 1)
         kind = ctypes.CFUNCTYPE(None, pointers[0], ctypes.c_int64, *pointers[1:])
@@ -276,12 +248,12 @@ class Stopwatch:
 
     def cycle(self) -> float:
         """Seconds of a cycle of the core, now."""
-        best = min(_elapsed(lambda: self._chain(_CHAIN_TRIPS, 3, 5)) for _ in range(3))
-        return best / (_CHAIN * _CHAIN_TRIPS)
+        best = min(_elapsed(lambda: self._chain(CHAIN_TRIPS, 3, 5)) for _ in range(3))
+        return best / (CHAIN * CHAIN_TRIPS)
 
     def _look(self) -> _Look:
         before = self.cycle()
-        best = min(_elapsed(lambda: self._wide(_CHAIN_TRIPS, 3, 5)) for _ in range(3))
+        best = min(_elapsed(lambda: self._wide(CHAIN_TRIPS, 3, 5)) for _ in range(3))
         after = self.cycle()
         look = _Look(after, 2 * best / (before + after))
         if abs(after / before - 1) <= _STEADY or not self._wides:

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from numbers import Real
 from typing import Any
 
 from morello.compiler.kernel import Kernel, Times, native_function
@@ -12,8 +13,14 @@ from morello.errors import CompileError
 from morello.machine import Target
 from morello.runtime.engine import compile_llvm
 from morello.runtime.openmp import load_openmp
-from morello.search import Patience, Solution, best_program, best_settled
-from morello.search.queries.best_program import parallel_goal
+from morello.search import Patience, Solution, Solver, best_program, best_settled
+from morello.search.dp.solver import pins_of
+from morello.search.queries.best_program import (
+    SearchStoppedError,
+    parallel_goal,
+    watch_of,
+)
+from morello.search.queries.measured import measured_solution
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.spec import Encoding, OpenSpec, Spec, parse_open_spec
 from morello.subinterpreters import in_any_interpreter
@@ -28,6 +35,7 @@ def compile(
     schedule: str | None = None,
     db: PathLike | Overlay | None = None,
     time_limit: float | Patience | None = None,
+    tune: bool | float | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -51,6 +59,12 @@ def compile(
         time_limit: seconds after which the search stops, and a smaller space is
             searched in a few seconds (then ``Kernel.solution.complete`` is false); or
             a `Patience`, which can say more.
+        tune: whether measurements on this machine decide. True, or a number of seconds
+            that it may take, times programs of different classes, unless that was done
+            before, and the fastest is the kernel; it is kept in the database, or
+            without one as long as the process lives. If it is left out, a choice that
+            was measured before is used, if there is one. False is the model's choice,
+            the same on every machine.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is
@@ -58,6 +72,7 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
+    tuning = _tuning_time(tune, schedule)
     machine = chosen_target(target, schedule)
     goal = _goal(spec, machine)
     _check(goal, schedule)
@@ -65,7 +80,7 @@ def compile(
     parallel, machine = parallel_goal(goal.spec, machine, count)
     goal = OpenSpec(parallel, goal.open)
     start = time.perf_counter()
-    search = Searches(db, time_limit)
+    search = Searches(db, time_limit, tuning)
     wanted = goal.spec
     program: Solution | str
     if schedule is not None:
@@ -87,12 +102,18 @@ class Searches:
     Args:
         db: as `compile` takes it.
         time_limit: of each search.
+        tune: the seconds that tuning a goal may take; 0 to use what was measured
+            before; None for the model's choice.
     """
 
     def __init__(
-        self, db: PathLike | Overlay | None, time_limit: float | Patience | None
+        self,
+        db: PathLike | Overlay | None,
+        time_limit: float | Patience | None,
+        tune: float | None = None,
     ) -> None:
         self._db = db
+        self._tune = tune
         self._patience = (
             time_limit if isinstance(time_limit, Patience) else Patience(time_limit)
         )
@@ -102,18 +123,71 @@ class Searches:
     def __call__(self, spec: Spec, target: Target) -> Solution:
         """The best program of a Spec."""
         start = time.perf_counter()
-        found = best_program(spec, target, open_database(self._db), self._patience)
+        overlay = open_database(self._db)
+        found = self._measured(spec, target, overlay)
+        if found is None:
+            found = best_program(spec, target, overlay, self._patience)
         self.seconds += time.perf_counter() - start
         return found
+
+    def _measured(
+        self, spec: Spec, target: Target, overlay: Overlay | None
+    ) -> Solution | None:
+        """What was measured of a Spec, now or before; None for the model's choice."""
+        if self._tune is None:
+            return None
+        pins = pins_of(overlay, target)
+        found = measured_solution(spec, target, overlay, pins)
+        if found is not None or not self._tune:
+            return found
+        # What tuning needs is imported only where it is done.
+        from morello.compiler.tuning import Plan, tune
+
+        watch = watch_of(self._patience)
+        solver = Solver(target.at(spec), overlay, watch, pins)
+        try:
+            tune(spec, target, solver, Plan(self._tune))
+        except SearchStoppedError:  # in a hurry nothing is measured
+            return None
+        return measured_solution(spec, target, overlay, pins)
 
     def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
         """The best program of a Spec with open layouts, and the settled Spec."""
         if goal.is_settled:
             return goal.spec, self(goal.spec, target)
         start = time.perf_counter()
-        found = best_settled(goal, target, open_database(self._db), self._patience)
+        overlay = open_database(self._db)
+        spec, found = best_settled(goal, target, overlay, self._patience)
         self.seconds += time.perf_counter() - start
-        return found
+        if found.complete and self._tune is not None:
+            found = self(spec, target)
+        return spec, found
+
+
+TUNING_SECONDS = 5.0
+"""How long tuning takes where no time is given."""
+
+
+def _tuning_time(tune: Any, schedule: str | None) -> float | None:
+    """What `Searches` takes for an argument of `compile`.
+
+    Raises:
+        CompileError: it is no number of seconds; or a schedule is given, too.
+    """
+    if tune is None or tune is False:
+        return 0.0 if tune is None else None
+    if schedule is not None:
+        raise CompileError(
+            "a schedule is given, and it is to be tuned",
+            "leave 'tune' out: a given schedule is taken as it is",
+        )
+    if tune is True:
+        return TUNING_SECONDS
+    if not isinstance(tune, Real) or not 0 < float(tune) <= 86_400:
+        raise CompileError(
+            f"'tune' is {tune!r}", "give True, False, or seconds up to 86400"
+        )
+    return float(tune)
 
 
 def _goal(spec: Any, target: Target) -> OpenSpec:

@@ -95,9 +95,8 @@ def build_stages(
                 filled = _fill(module, search)
                 text = schedule_text(module) if filled else program
         else:
-            solution, impl = program, program.impl
-            module = spec_module(spec, target)
-            add_schedule(module.operation, lambda op: impl)
+            solution = program
+            module = _program_module(spec, target, program.impl)
             text = schedule_text(module)
         name = function_name(spec, target)
         _rename(module, name)
@@ -111,6 +110,20 @@ def build_stages(
     return Stages(
         spec, target, name, text, mlir, llvm, workspace, cost, solution, filled
     )
+
+
+def program_schedule(spec: Spec, target: Target, impl: Impl) -> str:
+    """A module with a Spec and a program of it as its schedule, as text."""
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        return schedule_text(_program_module(spec, target, impl))
+
+
+def _program_module(spec: Spec, target: Target, impl: Impl) -> ir.Module:
+    """The same, in the current context."""
+    module = spec_module(spec, target)
+    add_schedule(module.operation, lambda op: impl)
+    return module
 
 
 def name_module(llvm: str, name: str) -> str:

@@ -1,8 +1,8 @@
 """Text or bytes of a program to one function of linalg on tensors.
 
-StableHLO is in the wheel of torch-mlir, but is registered by hand: `load_stablehlo`. Private
-functions are inlined, named ops become `linalg.generic`, so that what reads the module
-knows one op.
+StableHLO is in the wheel of torch-mlir, but is registered by hand: `load_stablehlo`.
+Private functions are inlined, named ops become `linalg.generic`, so that what reads the
+module knows one op.
 """
 
 import importlib
@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 from morello.errors import CompileError
+from morello.frontends.dilation import keep_dilation
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -93,6 +94,7 @@ def to_linalg(module: ir.Operation, source: str) -> None:
         names = _dialects_of(module)
     if names & {*_DIALECTS}:
         _refuse_foreign(module, source)
+        keep_dilation(module)
         _run(_FROM_STABLEHLO, module, source)
     else:
         _drop_asserts(module)

@@ -7,6 +7,7 @@ for: running an instruction that the CPU lacks would end the process.
 import dataclasses
 import functools
 import os
+import platform
 from pathlib import Path
 
 import llvmlite.binding as lb
@@ -159,6 +160,25 @@ def host() -> Host:
     """This machine, with the affinity that the process has now."""
     name, has, asked = _processor()
     return Host(name, has, asked, len(os.sched_getaffinity(0)), read_caches())
+
+
+def model_name() -> str:
+    """The processor as Linux names it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.machine()
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()
+
+
+@functools.cache
+def processor_name() -> str:
+    """What tells this processor from others: LLVM's name for it, and Linux's."""
+    return f"{_processor()[0]}, {model_name()}"
 
 
 def required_features(cpu: str, features: str = "") -> frozenset[str]:

@@ -12,6 +12,9 @@ import numpy as np
 
 from morello.compiler.kernel import Kernel
 from morello.compiler.threads import thread_count
+from morello.compiler.tuning.timing import Samples, pinned, sample
+from morello.compiler.tuning.trial import Trial
+from morello.compiler.tuning.verify import Verdict
 from morello.errors import MorelloError
 from morello.machine import print_target
 from morello.machine.host import host
@@ -34,9 +37,6 @@ from morello.tools.table import (
     threads_text,
     time_text,
 )
-from morello.tools.timing import Samples, pinned, sample
-from morello.tools.trial import Trial
-from morello.tools.verify import Verdict
 
 _PEAK_SECONDS = 5e-4
 """How long the peak is measured between two samples: about eight runs of its loop."""
@@ -102,7 +102,7 @@ def main(options: BenchOptions) -> int:
     )
     trial = Trial.make(request.goal.spec, options.seed, {})
     threads = thread_count(options.threads, request.schedule)
-    kernel = request.compile(threads)
+    kernel = request.compile(threads, tune=False if options.untuned else None)
     trial = trial.settled(kernel.spec)
     outputs = trial.run(kernel)
     verdict = trial.judge(outputs)

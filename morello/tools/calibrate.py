@@ -9,12 +9,14 @@ from pathlib import Path
 
 from morello.calibration.calibrate import Calibration, calibrate
 from morello.calibration.draw import Plan
+from morello.calibration.from_database import refit
 from morello.calibration.reprice import FITTED, cost_of
 from morello.calibration.specs import ALL, QUICK, specs
 from morello.calibration.target_file import target_file, trial_lines
 from morello.machine import Target
-from morello.tools.commands import CalibrateOptions
-from morello.tools.input_output import check_output, write_output
+from morello.search.storage.overlay import default_path, open_database
+from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.measuring_commands import CalibrateOptions
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
 
@@ -37,6 +39,39 @@ def main(options: CalibrateOptions) -> int:
     target = tool_target(options.target)
     if options.output is not None:
         check_output(options.output)
+    found, command = (
+        _refitted(options, target)
+        if options.from_database
+        else (_calibrated(options, target))
+    )
+    if options.output != "-":
+        write_output("-", "\n".join(_report(found)) + "\n")
+    if options.output is not None:
+        write_output(options.output, target_file(found, command))
+    return 0
+
+
+def _refitted(options: CalibrateOptions, target: Target) -> tuple[Calibration, str]:
+    """A calibration from what was measured before, and the command line.
+
+    Raises:
+        UsageError: there is no database.
+        MorelloError: it has too little.
+    """
+    database = open_database(options.db, default=default_path)
+    if database is None:
+        raise UsageError("there is no database", "give its path with --db")
+    words = ["morello", "calibrate", "--from-database"]
+    words += ["--target", options.target or target.name]
+    return refit(database, target), shlex.join(words)
+
+
+def _calibrated(options: CalibrateOptions, target: Target) -> tuple[Calibration, str]:
+    """A calibration that measures, and the command line.
+
+    Raises:
+        MorelloError: this machine cannot run the target.
+    """
     programs = options.programs or (_QUICK_PROGRAMS if options.quick else _PROGRAMS)
     rounds = options.rounds
     if rounds is None:
@@ -46,13 +81,7 @@ def main(options: CalibrateOptions) -> int:
     goals = specs(QUICK if options.quick else ALL, target)
     with progress("calibrating") as show:
         found = calibrate(goals, target, plan, show)
-    if options.output != "-":
-        write_output("-", "\n".join(_report(found)) + "\n")
-    if options.output is not None:
-        write_output(
-            options.output, target_file(found, _command(options, plan, target))
-        )
-    return 0
+    return found, _command(options, plan, target)
 
 
 def _command(options: CalibrateOptions, plan: Plan, target: Target) -> str:

@@ -9,6 +9,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from morello.tools.common_flags import db as _db
+from morello.tools.common_flags import schedule as _schedule
+from morello.tools.common_flags import seed as _seed
+from morello.tools.common_flags import target as _target
+from morello.tools.common_flags import threads as _threads
+from morello.tools.common_flags import time_limit as _time_limit
+from morello.tools.common_flags import tuned as _tuned
+from morello.tools.common_flags import untuned as _untuned
 from morello.tools.flags import (
     assignment,
     flag,
@@ -19,6 +27,12 @@ from morello.tools.flags import (
     target_names,
     whole_number,
 )
+from morello.tools.measuring_commands import (
+    CALIBRATE,
+    TUNE,
+    CalibrateOptions,
+    TuneOptions,
+)
 
 STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
 
@@ -27,61 +41,6 @@ _SPEC_OR_MODEL = (
     f"{_SPEC}; or a file that ends in .mlir or .mlirbc, a program of linalg on tensors "
     "or StableHLO"
 )
-
-
-def _target() -> Any:
-    return flag(
-        "the machine to compile for: a name, optionally with numbers in braces, or "
-        "@FILE for a file of 'morello calibrate' (default: the target of the given "
-        "schedule, else MORELLO_TARGET, else native: the known target that is nearest "
-        "to this machine)",
-        metavar="NAME",
-    )
-
-
-def _schedule() -> Any:
-    return flag(
-        "a module with the Spec and its schedule, as 'emit --stage schedule' prints "
-        "it, used instead of a search; its holes are searched; - is the standard "
-        "input",
-        metavar="FILE",
-    )
-
-
-def _threads() -> Any:
-    return flag(
-        "the most threads that a call may use (default: the number of the given "
-        "schedule, else MORELLO_THREADS, else the available processors)",
-        metavar="N",
-        parse=whole_number(1),
-    )
-
-
-def _time_limit() -> Any:
-    return flag(
-        "stop the search after this long, or at Ctrl-C, and take the best program of a "
-        "smaller space, which takes a few seconds (default: never)",
-        metavar="SECONDS",
-        parse=seconds,
-    )
-
-
-def _db() -> Any:
-    return flag(
-        "the database of solved Specs: a path, several with ':' between them (the "
-        "first is written, the others are read), or 'none' (default: MORELLO_DB, else "
-        "tables.sqlite in the folder morello of XDG_DATA_HOME)",
-        metavar="PATH",
-    )
-
-
-def _seed() -> Any:
-    return flag(
-        "the seed of the random inputs (default: 0)",
-        default=0,
-        metavar="N",
-        parse=whole_number(0),
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +66,7 @@ class RunOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    untuned: bool = _untuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +91,7 @@ class BenchOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    untuned: bool = _untuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,6 +121,7 @@ class EmitOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    tuned: bool = _tuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,6 +169,7 @@ class SaveOptions:
     )
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    tuned: bool = _tuned()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,6 +209,13 @@ class ExplainOptions:
         default=False,
     )
     json: bool = flag("print one JSON object, on one line", default=False)
+    candidates: int = flag(
+        "list the cheapest program of each of the K cheapest classes, too (default: 0)",
+        default=0,
+        metavar="K",
+        parse=whole_number(0),
+    )
+    untuned: bool = _untuned()
     ghz: float = flag(
         "the clock at which cycles are shown as time (default: 3)",
         default=3.0,
@@ -275,8 +245,8 @@ class DbOptions:
     target: str | None = _target()
     json: bool = flag("info: print one JSON object, on one line", default=False)
     programs: bool = flag(
-        "export: only the programs that were found, and pins: kilobytes, which is all "
-        "that a lookup of the same Specs needs",
+        "export: only the programs that were found or measured, and pins: kilobytes, "
+        "which is all that a lookup of the same Specs needs",
         default=False,
     )
     limit: int | None = flag(
@@ -315,54 +285,6 @@ class PrecomputeOptions:
     threads: int | None = _threads()
     target: str | None = _target()
     db: str | None = _db()
-
-
-@dataclasses.dataclass(frozen=True)
-class CalibrateOptions:
-    """The command line of ``morello calibrate``."""
-
-    quick: bool = flag(
-        "a few small Specs and programs: seconds, for a look", default=False
-    )
-    programs: int | None = flag(
-        "programs of each Spec (default: 20; 4 with --quick)",
-        metavar="N",
-        parse=whole_number(1),
-    )
-    rounds: int | None = flag(
-        "how often the search's choices join the programs, at most (default: 6; 1 "
-        "with --quick)",
-        metavar="N",
-        parse=whole_number(0),
-    )
-    jobs: int = flag(
-        "processes that search and compile; programs are timed one by one (default: 1)",
-        default=1,
-        metavar="N",
-        parse=whole_number(1),
-    )
-    seconds: float = flag(
-        "how long each program is timed (default: 0.05)",
-        default=0.05,
-        metavar="S",
-        parse=seconds,
-    )
-    output: str | None = flag(
-        "write a target file, which --target @FILE reads; - is the standard output",
-        metavar="FILE",
-        short="-o",
-    )
-    seed: int = flag(
-        "of the programs that are drawn (default: 0)",
-        default=0,
-        metavar="N",
-        parse=whole_number(0),
-    )
-    lock: str | None = flag(
-        "lock this file while programs are timed, so that measurements take turns",
-        metavar="FILE",
-    )
-    target: str | None = _target()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -482,7 +404,8 @@ examples:
 
 _DB = """\
 actions:
-  info             where the database is, and how many tables, Specs and boxes it has
+  info             where the database is, how many tables, Specs and boxes it has, and
+                   which choices were measured
   verify           check the file, the checksum of every row, and its boxes
   export FILE      copy every whole row to a new database, from a damaged one too
   import FILE...   add the rows of other databases
@@ -494,7 +417,9 @@ actions:
   unpin SPEC       leave the Spec to the search again
 
 A row is read only by the version and for the target that it was made with. Deleting the
-file loses only the pins: everything else can be solved again.
+file loses the pins and what was measured: everything else can be solved again.
+
+A choice that 'morello tune' has measured is used on processors of the same name alone.
 
 Every search with this database uses the schedule of a pinned Spec wherever the Spec
 occurs, whatever it costs. A Spec includes levels, layouts, contiguity and limits.
@@ -524,20 +449,6 @@ examples:
   morello precompute 'matmul:{256..1024..256}x512x512:f32' --db shipped.sqlite
   morello precompute 'max:{1..64}x1000' --target avx2 --shard 2/8 --db 2.sqlite
       the second of eight machines; then morello db merge *.sqlite
-"""
-
-_CALIBRATE = """\
-Programs of Specs of every kind, with operands in every memory, are drawn from all over
-the space and timed on one core. The costs are those that explain the times best: least
-squares of the logarithms of predicted over measured time, none negative. What no
-program pays for stays as it is; so does the cost of threads, since all of this is on
-one core. Let the machine rest meanwhile.
-
-examples:
-  morello calibrate -o here.target
-      some minutes; then:
-  morello bench matmul:512x512x512:f32 --target @here.target
-  morello calibrate --quick
 """
 
 COMMANDS = {
@@ -586,6 +497,13 @@ COMMANDS = {
             "morello.tools.precompute",
         ),
         Command(
+            "tune",
+            "time programs of a Spec, and keep the fastest",
+            TuneOptions,
+            TUNE,
+            "morello.tools.tune",
+        ),
+        Command(
             "explain",
             "show why a Spec's program is as it is: costs, memories, alternatives",
             ExplainOptions,
@@ -596,7 +514,7 @@ COMMANDS = {
             "calibrate",
             "measure the costs of the search's model on this machine",
             CalibrateOptions,
-            _CALIBRATE,
+            CALIBRATE,
             "morello.tools.calibrate",
         ),
     )

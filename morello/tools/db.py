@@ -21,6 +21,13 @@ from morello.search.storage.schema import SearchRow
 from morello.search.storage.transfer import copy_rows, opened
 from morello.suggestions import did_you_mean
 from morello.tools.commands import DbOptions
+from morello.tools.db_measured import (
+    copy_measured,
+    measured_data,
+    measured_fault,
+    measured_text,
+    old_measured,
+)
 from morello.tools.db_pins import (
     digests,
     main_pin,
@@ -63,6 +70,10 @@ class Info:
     """Of the decisions and costs of all tables."""
     program_bytes: int = 0
     """Of the programs: what ``export --programs`` copies."""
+    measured: tuple[dict[str, Any], ...] = ()
+    """The choices that were measured: ``spec``, ``target``, ``threads``, ``cpu``, the
+    ``class`` that was chosen, its ``seconds`` and those of the model's choice, and how
+    many ``programs`` were timed; ``here`` if this machine uses it."""
     searches: tuple[dict[str, Any], ...] = ()
     """What searches with this version have taken: the fields of a `SearchRow`, both
     compressions, and ``programs_log10`` where they were counted."""
@@ -116,6 +127,7 @@ def info(path: Path) -> Info:
             table_bytes += len(row.decisions) + len(row.costs)
         pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
         programs = [row for row, is_whole in database.programs() if is_whole]
+        measured = tuple(measured_data(database))
         searches = tuple(map(search_data, _current(database.searches())))
     return Info(
         str(path),
@@ -132,6 +144,7 @@ def info(path: Path) -> Info:
         sum(map(_is_current, programs)),
         table_bytes,
         sum(len(row.spec) + len(row.family) + len(row.program) for row in programs),
+        measured,
         searches,
     )
 
@@ -200,6 +213,7 @@ def _info(path: Path, options: DbOptions) -> int:
     for row in found.pins:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
+    rows += [("measured", measured_text(row)) for row in found.measured]
     rows += [("search", _search_text(row)) for row in found.searches]
     write_output("-", visible(table(*rows)))
     return 0
@@ -225,6 +239,11 @@ def _verify(path: Path, options: DbOptions) -> int:
             reason = _program_fault(program) if is_whole else "the checksum is wrong"
             if reason:
                 wrong.append(f"program of {program.spec}: {reason}")
+        for measured, is_whole in database.measured():
+            rows += 1
+            reason = measured_fault(measured) if is_whole else "the checksum is wrong"
+            if reason:
+                wrong.append(f"measured of {measured.key.spec}: {reason}")
     lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
     write_output("-", visible("\n".join(lines) + "\n"))
     return 1 if wrong else 0
@@ -314,6 +333,7 @@ def _gc(path: Path, options: DbOptions) -> int:
         if options.limit is not None:
             unused += _beyond(sizes, options.limit * 1_000_000)
         database.delete(tuple(unused), programs)
+        database.delete_measured(old_measured(database))
         database.close()
     saved = size_text(before - path.stat().st_size)
     write_output("-", f"{path}: {len(unused)} tables out, {saved} less\n")
@@ -372,7 +392,8 @@ def _copy(source: Path, target: Path, *, tables: bool = True) -> tuple[int, int]
         tables: whether to copy solved tables, besides programs and pins.
     """
     with opened(source) as old, opened(target, is_writable=True) as database:
-        return copy_rows(old, database, tables=tables, tell=_tell)
+        new, damaged = copy_rows(old, database, tables=tables, tell=_tell)
+        return new, damaged + copy_measured(old, database)
 
 
 def _tell(text: str) -> None:

@@ -34,12 +34,12 @@ def main(options: EmitOptions) -> int:
         threads = (
             1 if request.schedule is None else thread_count(None, request.schedule)
         )
-    text = _text(request, options.stage, threads)
+    text = _text(request, options.stage, threads, None if options.tuned else False)
     write_output(options.output, text if text.endswith("\n") else f"{text}\n")
     return 0
 
 
-def _text(request: Request, stage: str, threads: int) -> str:
+def _text(request: Request, stage: str, threads: int, tune: bool | None) -> str:
     match stage:
         case "spec":
             spec = request.spec
@@ -47,19 +47,23 @@ def _text(request: Request, stage: str, threads: int) -> str:
                 load(context)
                 return str(spec_module(*parallel_goal(spec, request.target, threads)))
         case "schedule" | "mlir":
-            return _module(request, stage, threads)
+            return _module(request, stage, threads, tune)
         case "llvm":
-            return request.compile(threads).llvm
+            return request.compile(threads, tune=tune).llvm
         case "asm":
-            return request.compile(threads).asm
+            return request.compile(threads, tune=tune).asm
         case _:
             raise UsageError(f"there is no stage '{stage}'")
 
 
-def _module(request: Request, stage: str, threads: int) -> str:
+def _module(request: Request, stage: str, threads: int, tune: bool | None) -> str:
     """A stage in MLIR: unlike what follows it needs no CPU that could run it."""
     with request.working() as show:
-        search = Searches(request.database() or NONE, request.patience(show))
+        search = Searches(
+            request.database() or NONE,
+            request.patience(show),
+            0.0 if tune is None else None,
+        )
         program: str | Solution
         goal, machine = request.goal, request.target
         if request.schedule is None:

@@ -1,8 +1,12 @@
 """``morello explain``: why a Spec's program is as it is, as text, HTML or JSON."""
 
+import dataclasses
 import json
 import math
+from collections.abc import Iterator
+from typing import Any
 
+from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.hand_schedule import read_program
 from morello.compiler.threads import thread_count
 from morello.explain import (
@@ -18,13 +22,21 @@ from morello.machine import Target
 from morello.search import Solver, best_settled
 from morello.search.queries.best_program import parallel_goal, watch_of
 from morello.search.queries.counting import count_programs
-from morello.search.queries.partial_program import HOLE
+from morello.search.queries.measured import (
+    Measured,
+    find_measured,
+    measured_key,
+    program_of,
+)
+from morello.search.queries.partial_program import HOLE, Partial
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
+from morello.tools.measured_text import measured_data, measured_summary
 from morello.tools.models import explain_model, is_model
 from morello.tools.progress import progress
 from morello.tools.request import Request
+from morello.tools.table import time_text
 
 
 def main(options: ExplainOptions) -> int:
@@ -47,19 +59,84 @@ def main(options: ExplainOptions) -> int:
         check_output(options.html)
     request = Request.read(options.spec, options.target, options.schedule, options.db)
     threads = thread_count(options.threads, request.schedule)
-    goal, target = _settled(request, threads)
-    found = _explained(request, goal, target, _wanted(options))
+    goal, machine, target = _settled(request, threads)
+    with request.working() as show:
+        solver = Solver(target, request.database(), watch_of(request.patience(show)))
+        measured = None
+        if request.schedule is None and not options.untuned:
+            key = measured_key(goal, machine, solver.pinned.pins)
+            measured = find_measured(key, request.database())
+        given = _given(request, goal, target, measured)
+        found = explain(goal, solver, _wanted(options), given)
+        listed: tuple[Candidate, ...] = ()
+        if options.candidates:
+            listed = find_candidates(goal, machine, solver, options.candidates)
     _check_nodes(options.at, found)
     programs = None
     if options.count:
         programs = count_and_note(request, goal, target)
-    _write(options, found, programs)
+    _write(options, found, _More(measured, listed, programs))
     return 0
 
 
-def _settled(request: Request, threads: int) -> tuple[Spec, Target]:
+@dataclasses.dataclass(frozen=True)
+class _More:
+    """What is said beside the explanation."""
+
+    measured: Measured | None
+    candidates: tuple[Candidate, ...]
+    programs: float | None
+    """The binary logarithm of how many there are, if they were counted."""
+
+    def data(self) -> dict[str, Any]:
+        """As JSON values."""
+        found: dict[str, Any] = {}
+        if self.measured is not None:
+            found["measured"] = measured_data(self.measured)
+        if self.candidates:
+            found["candidates"] = [
+                {"cost": one.cost, "class": list(one.features)}
+                for one in self.candidates
+            ]
+        if self.programs is not None:
+            found["programs_log10"] = self.programs * math.log10(2)
+        return found
+
+    def parts(self, clock: Clock) -> Iterator[str]:
+        """As text."""
+        if self.measured is not None:
+            yield measured_summary(self.measured)
+        if self.candidates:
+            yield "\n".join(self._candidates(clock))
+        if self.programs is not None:
+            yield f"programs in the space: {count_text(self.programs)}"
+
+    def _candidates(self, clock: Clock) -> Iterator[str]:
+        yield "the cheapest program of each class, by predicted cost:"
+        times = {}
+        if self.measured is not None:
+            times = {row.features: row.seconds for row in self.measured.rows}
+        for one in self.candidates:
+            more = one.cost / self.candidates[0].cost - 1
+            seconds = times.get(one.class_text)
+            took = "" if seconds is None else f"  (measured: {time_text(seconds)})"
+            yield f"  {more:>+7.1%}  {clock.cost(one.cost)}  {one.class_text}{took}"
+
+
+def _given(
+    request: Request, goal: Spec, target: Target, measured: Measured | None
+) -> Partial:
+    """What is not the search's to decide: a schedule, or what was measured."""
+    if request.schedule is not None:
+        return read_program(request.schedule, goal, target)
+    if measured is None or measured.chosen is measured.model:
+        return HOLE
+    return Partial.of(program_of(measured.chosen, goal, target))
+
+
+def _settled(request: Request, threads: int) -> tuple[Spec, Target, Target]:
     """The Spec that is explained, with the layouts that the search chooses for open
-    ones; and the target that prices it.
+    ones; the target, and the same as the Spec sees it, which prices it.
 
     Raises:
         UsageError: a layout is open, and a schedule is given.
@@ -69,7 +146,7 @@ def _settled(request: Request, threads: int) -> tuple[Spec, Target]:
     goal, target = parallel_goal(open_goal.spec, request.target, threads)
     context = target.at(goal)
     if open_goal.is_settled:
-        return goal, context
+        return goal, target, context
     if request.schedule is not None:
         raise UsageError(
             f"{request.text} leaves a layout open, but a given schedule is for one",
@@ -82,7 +159,7 @@ def _settled(request: Request, threads: int) -> tuple[Spec, Target]:
             request.database(),
             request.patience(show),
         )
-    return goal, context
+    return goal, target, context
 
 
 def count_and_note(request: Request, goal: Spec, target: Target) -> float:
@@ -93,40 +170,19 @@ def count_and_note(request: Request, goal: Spec, target: Target) -> float:
     return programs
 
 
-def _explained(
-    request: Request, goal: Spec, target: Target, wanted: Wanted
-) -> Explanation:
-    with request.working() as show:
-        given = HOLE
-        if request.schedule is not None:
-            given = read_program(request.schedule, goal, target)
-        solver = Solver(target, request.database(), watch_of(request.patience(show)))
-        return explain(goal, solver, wanted, given)
-
-
-def _write(options: ExplainOptions, found: Explanation, programs: float | None) -> None:
-    """Write the explanation.
-
-    Args:
-        programs: the binary logarithm of how many there are, if they were counted.
-    """
+def _write(options: ExplainOptions, found: Explanation, more: _More) -> None:
     clock = Clock(options.ghz)
-    count = "" if programs is None else f"{_COUNT}: {count_text(programs)}\n"
     if options.html is not None:
         write_output(options.html, as_page(found, clock, options.top, options.moves))
+    parts = list(more.parts(clock))
     if options.json:
         data = as_data(found, options.ghz, options.top)
-        if programs is not None:
-            data["programs_log10"] = programs * math.log10(2)
-        write_output("-", json.dumps(data) + "\n")
+        write_output("-", json.dumps({**data, **more.data()}) + "\n")
     elif options.html is None:
         text = as_text(found, clock, options.top, options.moves)
-        write_output("-", f"{text}\n{count}" if count else text)
-    elif count and options.html != "-":
-        write_output("-", count)
-
-
-_COUNT = "programs in the space"
+        write_output("-", "\n".join((text, *(f"{part}\n" for part in parts))))
+    elif parts and options.html != "-":
+        write_output("-", "\n\n".join(parts) + "\n")
 
 
 def count_text(binary_logarithm: float) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from morello.compiler.threads import thread_count
+from morello.compiler.tuning.timing import pinned, sample
 from morello.errors import ArgumentError, MorelloError
 from morello.explain import Request as Wanted
 from morello.explain import as_text, explain
@@ -47,7 +48,6 @@ from morello.tools.table import (
     threads_text,
     time_text,
 )
-from morello.tools.timing import pinned, sample
 
 SUFFIXES = (".mlir", ".mlirbc")
 """How the name of a file with a model ends: text, and bytecode."""

@@ -94,8 +94,11 @@ class Request:
         """
         return open_database(self.db, default=default_path)
 
-    def compile(self, threads: int | None = 1) -> Kernel:
+    def compile(self, threads: int | None = 1, *, tune: bool | None = False) -> Kernel:
         """The kernel.
+
+        Args:
+            tune: None to use what was measured; False for the model's choice.
 
         Raises:
             MorelloError: what cannot be compiled, and why.
@@ -108,6 +111,7 @@ class Request:
                 schedule=self.schedule,
                 db=self.database() or NONE,
                 time_limit=self.patience(show),
+                tune=tune,
             )
         self.tell(kernel.solution, *kernel.filled)
         return kernel

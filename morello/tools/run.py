@@ -4,6 +4,7 @@ import sys
 import time
 
 from morello.compiler.threads import thread_count
+from morello.compiler.tuning.trial import Trial
 from morello.errors import ArgumentError, MorelloError
 from morello.spec import Array, Spec
 from morello.tools.array_files import logical_shapes, read_operand, write_operands
@@ -19,7 +20,6 @@ from morello.tools.table import (
     threads_text,
     time_text,
 )
-from morello.tools.trial import Trial
 
 
 def main(options: RunOptions) -> int:
@@ -42,7 +42,7 @@ def main(options: RunOptions) -> int:
         check_output(options.output)
     trial = Trial.make(request.goal.spec, options.seed, given)
     allowed = thread_count(options.threads, request.schedule)
-    kernel = request.compile(allowed)
+    kernel = request.compile(allowed, tune=False if options.untuned else None)
     trial = trial.settled(kernel.spec)
     arguments = trial.arguments()
     start = time.perf_counter()

@@ -32,10 +32,11 @@ def main(options: SaveOptions) -> int:
         name: read_operand(path, spec, _input(spec, name))
         for name, path in options.pack
     }
-    kernels = [request.compile(options.threads) for request in requests]
+    tune = None if options.tuned else False
+    kernels = [request.compile(options.threads, tune=tune) for request in requests]
     libraries = [_library(options, kernels, options.name)]
     for name, wanted in others.items():
-        compiled = [request.compile(options.threads) for request in wanted]
+        compiled = [request.compile(options.threads, tune=tune) for request in wanted]
         libraries.append(_library(options, compiled, name))
     files = Bundle.of(libraries)
     contents = [(file, files.content(file)) for file in options.output]

@@ -35,6 +35,8 @@ def made_from(kernel: Kernel) -> str:
     found = "from the given schedule"
     if kernel.filled:
         found += f", filled in {time_text(kernel.times.search)}"
+    elif kernel.solution is not None and kernel.solution.measured:
+        found = "chosen by measurement"
     elif kernel.solution is not None:
         found = f"found in {time_text(kernel.times.search)}"
     compiled = f"compiled in {time_text(kernel.times.compile)}"

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from morello.actions import Select
+from morello.compiler.tuning.verify import judge
 from morello.dialect import load
 from morello.dialect.memrefs import whole_shape
 from morello.dialect.transform import build_action_op, roles_of
 from morello.mlir import ir
 from morello.spec import Dtype, Spec
 from morello.spec.kind import Array
-from morello.tools.verify import judge
 from tests.dialect.interpret import new_buffer, pack, run_function, unpack
 from tests.dialect.programs import legal_actions, random_action, random_spec
 from tests.dialect.schedules import function_of, scheduled

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from morello.compiler.tuning.verify import BF16_ROUNDOFF
 from morello.dialect.memrefs import tile_extent
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
@@ -29,7 +30,6 @@ from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import Dtype, Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
-from morello.tools.verify import BF16_ROUNDOFF
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)

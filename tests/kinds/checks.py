@@ -39,7 +39,7 @@ def text() -> None:
 
 def kernels() -> None:
     """Compiled, they give the definition's outputs."""
-    from morello.tools.trial import Trial
+    from morello.compiler.tuning.trial import Trial
 
     for threads in (1, 2):
         for spec in specs():
@@ -55,7 +55,7 @@ def kernels() -> None:
 
 def wrong() -> None:
     """An output that is wrong is named, whichever it is."""
-    from morello.tools.verify import judge
+    from morello.compiler.tuning.verify import judge
 
     spec = specs()[0]
     inputs = spec.random(np.random.default_rng(1))

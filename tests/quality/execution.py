@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from morello.compiler.tuning.verify import judge
 from morello.spec import Spec
 from morello.spec.kind import Array
-from morello.tools.verify import judge
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
 from tests.quality.programs import Program
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from morello.compiler.tuning.verify import judge
 from morello.dialect import load
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.search.impl import Impl
 from morello.spec import Spec
 from morello.spec.kind import Array
-from morello.tools.verify import judge
 from tests.quality.execution import bits, physical
 from tests.quality.interpreter import run_function
 from tests.quality.programs import functions, scheduled_module, workspace_bytes

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from morello.compiler.kernel import Kernel
+from morello.compiler.tuning.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned, sample
 from morello.machine import AVX2
 from morello.machine.isa import AVX2_VNNI
 from morello.spec import Max, parse_spec
 from morello.tools.bench import Measurement, operand_bytes, peak_dtype
 from morello.tools.morello import main
-from morello.tools.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned, sample
 
 ASKED = {
     "spec": str,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from morello.compiler.tuning.verify import judge
 from morello.machine import AVX2
 from morello.spec import Array, parse_spec
-from morello.tools.verify import judge
 
 ROW = parse_spec("matmul:1x2x1:f32", AVX2.limits)
 SUM = parse_spec("matmul_accum:1x1x1:f32", AVX2.limits)

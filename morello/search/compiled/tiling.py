@@ -57,9 +57,13 @@ def span(axis: I64, point: int) -> tuple[int, int, int, int]:
 
 @inner
 def choose_loops(
-    costs: F64, decisions: I32, below: F64, width: int, axis: I64, point: int
-) -> None:
-    """Let the loops along an axis decide a point: ``costs`` are its slices."""
+    costs: F64, decisions: I32, below: F64, rests: F64, width: int, axis: I64,
+    point: int,
+) -> None:  # fmt: skip
+    """Let the loops along an axis decide a point: ``costs`` are its slices.
+
+    Tiles cost what ``below`` says, and what remains what ``rests`` says.
+    """
     begin, end, first, inner = span(axis, point)
     stride, main, rest = axis[STRIDE], integers(axis[MAIN]), integers(axis[REST])
     trips, share, own = floats(axis[TRIPS]), floats(axis[SHARE]), floats(axis[PRICE])
@@ -76,7 +80,7 @@ def choose_loops(
                     decisions[a] = code
         else:
             r = ((first + rest[s]) * stride + inner) * width
-            left, h = below[r : r + width], share[s]
+            left, h = rests[r : r + width], share[s]
             for a in range(width):
                 cost = tile[a] * q + w + left[a] * h
                 if cost < costs[a]:
@@ -113,7 +117,7 @@ def sweep(
         for e in range(len(peels)):
             choose_peel(own, chosen, costs, width, peels[e], point)
         for d in range(len(axes)):
-            choose_loops(own, chosen, below, width, axes[d], point)
+            choose_loops(own, chosen, below, below, width, axes[d], point)
     return 0
 
 
@@ -135,7 +139,7 @@ def sweep_around(
         for e in range(len(peels)):
             choose_peel(own, chosen, costs, width, peels[e], point)
         for d in range(len(axes)):
-            choose_loops(own, chosen, costs, width, axes[d], point)
+            choose_loops(own, chosen, costs, costs, width, axes[d], point)
         for a in range(width):
             if not fixed[row + a]:
                 costs[row + a] = own[a]

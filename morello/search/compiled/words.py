@@ -91,6 +91,10 @@ each point; its decision."""
 STRIDE, EXTENT, BELOW, STARTS, MAIN, REST, TRIPS, SHARE, PRICE, CODES = range(10)
 PLACE, OTHERS, PEEL_CODE = 2, 3, 4
 
+LEADING, LEADING_EXCESS, LEADING_TIMES = range(3)
+"""The words of a leading hole of an action: its number among the action's holes, and
+where the bounds of its table are."""
+
 
 def address(array: np.ndarray[Any, Any]) -> int:
     """Where the elements of a C-contiguous array start.

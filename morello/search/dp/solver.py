@@ -32,6 +32,7 @@ from morello.search.queries.pins import (
 from morello.search.statistics import Statistics, peak_bytes
 from morello.search.storage.cache_key import family
 from morello.search.storage.codec import CodecError
+from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.program_rows import ProgramRow
@@ -73,6 +74,8 @@ class Solution:
     statistics: Statistics
     complete: bool = True
     """Whether the whole space was searched; if not, there may be a better program."""
+    measured: tuple[MeasuredRow, ...] = ()
+    """What was timed, if the program was chosen by measurement."""
 
 
 Watch = Callable[[Statistics], None]

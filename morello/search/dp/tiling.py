@@ -26,7 +26,7 @@ Decisions = np.ndarray[Any, np.dtype[np.int32]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Plan:
     """The loops that may be chosen at each coordinate of an axis, one after another."""
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from morello.errors import MorelloError
 from morello.search.storage import file_locks
+from morello.search.storage.measured_rows import MEASURED_SCHEMA
 from morello.search.storage.program_rows import PROGRAMS_SCHEMA
 from morello.search.storage.schema import (
     COVERS_SCHEMA,
@@ -57,7 +58,14 @@ Keys have an index of their own: rows found by key would be read whole on the wa
 """
 
 
-_SCHEMAS = (_SCHEMA, PROGRAMS_SCHEMA, PINS_SCHEMA, COVERS_SCHEMA, SEARCHES_SCHEMA)
+_SCHEMAS = (
+    _SCHEMA,
+    PROGRAMS_SCHEMA,
+    MEASURED_SCHEMA,
+    PINS_SCHEMA,
+    COVERS_SCHEMA,
+    SEARCHES_SCHEMA,
+)
 
 
 class DatabaseError(MorelloError):

@@ -27,6 +27,13 @@ from morello.search.storage.connection import (
     connect,
     error_of,
 )
+from morello.search.storage.measured_rows import (
+    MeasuredKey,
+    MeasuredRow,
+    delete_measured,
+    read_measured,
+    write_measured,
+)
 from morello.search.storage.program_rows import (
     ProgramRow,
     delete_programs,
@@ -244,6 +251,40 @@ class Database:
         """
         with self._reporting(), self._writing() as connection:
             write_programs(connection, rows)
+
+    def measured(
+        self, key: MeasuredKey | None = None
+    ) -> tuple[tuple[MeasuredRow, bool], ...]:
+        """What tuning measured of a goal, or of all; and whether each row is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_measured(self._connected(), key)
+
+    def put_measured(
+        self, rows: tuple[MeasuredRow, ...], *, replace: bool = True
+    ) -> None:
+        """Store what tuning measured, all or none; all rows of a goal at once.
+
+        Args:
+            replace: whether it replaces what was measured of the same goals.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            write_measured(connection, rows, replace=replace)
+
+    def delete_measured(self, keys: tuple[MeasuredKey, ...]) -> None:
+        """Forget what tuning measured of some goals.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting(), self._writing() as connection:
+            delete_measured(connection, keys)
 
     def pins(self) -> tuple[tuple[PinRow, bool], ...]:
         """Every pinned schedule by Spec, and whether its row is whole.

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from morello.search.storage.connection import DatabaseError
 from morello.search.storage.database import Database, Row
+from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import Cover, PinRow, SearchRow
 
@@ -60,6 +61,21 @@ class Overlay:
     def program(self, spec: str, family: str) -> ProgramRow | None:
         """The program of a goal from the first database that has it whole."""
         return self._first(lambda database: database.program(spec, family))
+
+    def measured(self, key: MeasuredKey) -> tuple[MeasuredRow, ...]:
+        """What tuning measured of a goal, from the first database that has it whole."""
+
+        def read(database: Database) -> tuple[MeasuredRow, ...] | None:
+            rows = database.measured(key)
+            whole = rows and all(is_whole for _, is_whole in rows)
+            return tuple(row for row, _ in rows) if whole else None
+
+        return self._first(read) or ()
+
+    def keep_measured(self, rows: tuple[MeasuredRow, ...]) -> None:
+        """Store what tuning measured of a goal, if there is a database that can be
+        written."""
+        self._write(lambda top: top.put_measured(rows))
 
     def pins(self) -> tuple[PinRow, ...]:
         """The pinned schedules; of one Spec that of the first database that has it.

@@ -50,17 +50,17 @@ def sample(
             `LEAST_SAMPLES` are taken however long they are.
     """
     end = time.perf_counter() + seconds
-    _time(call, arguments, 1)  # faults pages in, fills caches, wakes the vector unit
-    calls = _calls(call, arguments)
+    timed(call, arguments, 1)  # faults pages in, fills caches, wakes the vector unit
+    calls = calls_of(call, arguments)
     found: list[float] = []
-    with _no_collection():
+    with no_collection():
         while len(found) < LEAST_SAMPLES or time.perf_counter() < end:
-            found.append(_time(call, arguments, calls) / calls)
+            found.append(timed(call, arguments, calls) / calls)
             between()
     return Samples(tuple(found), calls)
 
 
-def _calls(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
+def calls_of(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
     """How many calls make a sample that is long enough, with a margin.
 
     Each number is timed until it is too short, `LEAST_SAMPLES` times at most: an
@@ -70,7 +70,7 @@ def _calls(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
     def least(calls: int) -> float:
         elapsed = math.inf
         for _ in range(LEAST_SAMPLES):
-            elapsed = min(elapsed, _time(call, arguments, calls))
+            elapsed = min(elapsed, timed(call, arguments, calls))
             if elapsed < SAMPLE_SECONDS:
                 break
         return elapsed
@@ -81,7 +81,8 @@ def _calls(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
     return calls
 
 
-def _time(call: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
+def timed(call: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
+    """Seconds of so many calls."""
     start = time.perf_counter()
     for _ in repeat(None, calls):
         call(*arguments)
@@ -89,7 +90,7 @@ def _time(call: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> f
 
 
 @contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Keep Python's garbage collector from running within a sample."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.compiler.kernel import Kernel
+from morello.compiler.tuning.verify import Verdict, judge, rounds
 from morello.errors import MorelloError
 from morello.spec import Array, Spec
-from morello.tools.verify import Verdict, judge, rounds
 
 _POISON = 0xA5
 """Bytes of an output before a call, so that a missing write shows."""

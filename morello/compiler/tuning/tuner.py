@@ -1,0 +1,274 @@
+"""Tuning one goal: `tune`.
+
+The candidates are the cheapest programs of different classes, the model's choice first.
+Each is compiled, and checked against the definition of the Spec, before any is timed.
+"""
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from morello.compiler.candidates import Candidate, find_candidates
+from morello.compiler.compile import TUNING_SECONDS
+from morello.compiler.kernel import Kernel, Times, native_function
+from morello.compiler.stages import Stages, build_stages
+from morello.compiler.tuning.contest import Entry, contest
+from morello.compiler.tuning.timing import no_collection, pinned
+from morello.compiler.tuning.trial import Trial
+from morello.errors import CompileError, MorelloError, ScheduleError
+from morello.machine import Target
+from morello.runtime import clock
+from morello.runtime.engine import compile_llvm
+from morello.search import Solution, Solver, Statistics
+from morello.search.queries.measured import Measured, keep_measured, measured_key
+from morello.search.queries.partial_program import Partial
+from morello.search.storage.measured_rows import MeasuredRow
+from morello.spec import Array, Spec
+
+_COMPILING = 0.5
+"""The part of this in which candidates are compiled; others are left out."""
+
+_TIMING = 0.25
+"""The part in which they are timed, at least."""
+
+_LEAST = 4
+"""Candidates that are compiled in any case."""
+
+_PLACEMENTS = ((64 << 20, 3), (256 << 20, 2))
+"""Up to so many bytes of operands there are so many placements; beyond, one."""
+
+Show = Callable[[str], None]
+
+
+class _Deadline:
+    """Seconds of this thread's work; twice as many where others have the processor.
+
+    Candidates that are not compiled because the machine was busy would be missed for
+    good, and what is slow then is over some time.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._work = time.thread_time() + seconds
+        self._clock = time.perf_counter() + 2 * seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is over."""
+        return time.thread_time() > self._work or time.perf_counter() > self._clock
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How much is tried.
+
+    Args:
+        seconds: for candidates, compilations and times of one goal.
+        candidates: how many, at most.
+    """
+
+    seconds: float = TUNING_SECONDS
+    candidates: int = 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    """What tuning a goal found."""
+
+    measured: Measured
+    candidates: tuple[Candidate, ...]
+    """Those that were timed, in the order of the rows of ``measured``."""
+    left_out: int
+    """Candidates for which there was no time."""
+    seconds: float
+    """What it took after the search."""
+
+    @property
+    def chosen(self) -> Candidate:
+        """The one that is used from now on."""
+        return self.candidates[self.measured.chosen.place]
+
+
+def tune(
+    goal: Spec,
+    target: Target,
+    solver: Solver,
+    plan: Plan | None = None,
+    show: Show = lambda text: None,
+) -> Tuned:
+    """Time the candidates of a goal and keep the best of them.
+
+    Args:
+        goal: what is searched for, parallel or not.
+        target: as it is chosen, with its threads.
+        solver: for the target as the goal sees it; what was measured is kept in its
+            database.
+        plan: how much is tried.
+        show: is told what is going on.
+
+    Raises:
+        SearchError: the goal has no program.
+        MorelloError: the model's choice is wrong or cannot be compiled; or the machine
+            has not the memory.
+    """
+    plan = plan or Plan()
+    solver.solve(goal)
+    start = time.perf_counter()
+    show("candidates")
+    found = by_novelty(find_candidates(goal, target, solver, plan.candidates))
+    trial = Trial.make(goal, 0, {})
+    until = _Deadline(_COMPILING * plan.seconds)
+    kernels, tried = _compiled(found, trial, until, show)
+    show(f"timing {len(kernels)} programs")
+    seconds, cycle, winner = _timed(
+        [kernel for _, kernel in kernels],
+        trial,
+        max(plan.seconds - (time.perf_counter() - start), _TIMING * plan.seconds),
+    )
+    key = measured_key(goal, target, solver.pinned.pins)
+    rows = tuple(
+        MeasuredRow(
+            key,
+            place,
+            str(Partial.of(candidate.impl)),
+            candidate.class_text,
+            seconds[place],
+            seconds[place] / cycle,
+            int(place == winner),
+        )
+        for place, (candidate, _) in enumerate(kernels)
+    )
+    keep_measured(rows, solver.database)
+    took = time.perf_counter() - start
+    timed = tuple(candidate for candidate, _ in kernels)
+    return Tuned(Measured(rows), timed, len(found) - tried, took)
+
+
+def by_novelty(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates in the order in which they are tried: first those with a kernel or a
+    copy that none before them has, then the others; the cheaper before the dearer."""
+    seen: set[str] = set()
+    new: list[Candidate] = []
+    rest: list[Candidate] = []
+    for candidate in candidates:
+        is_new = not new or not seen.issuperset(candidate.features)
+        (new if is_new else rest).append(candidate)
+        seen.update(candidate.features)
+    return new + rest
+
+
+def _compiled(
+    candidates: Sequence[Candidate], trial: Trial, until: _Deadline, show: Show
+) -> tuple[list[tuple[Candidate, Kernel]], int]:
+    """The candidates whose kernels are right; and how many were tried in the time.
+
+    LLVM works on one while the passes make the next.
+
+    Raises:
+        MorelloError: the first is not right.
+    """
+    making = _begun(candidates, until, show)
+    right: list[tuple[Candidate, Kernel]] = []
+    expected: list[Array] | None = None
+    codes: set[bytes] = set()
+    for candidate, future in making:
+        try:
+            kernel = future.result()
+        except (CompileError, ScheduleError):
+            if not right:
+                raise
+            continue
+        code = kernel.object
+        if code in codes:  # of programs that become the same code the first is timed
+            continue
+        codes.add(code)
+        outputs = trial.run(kernel)
+        if expected is None or not trial.agree(outputs, expected):
+            verdict = trial.judge(outputs)
+            if not verdict.holds:
+                _refuse(candidate, str(verdict), is_first=not right)
+                continue
+            expected = expected or outputs
+        right.append((candidate, kernel))
+    return right, len(making)
+
+
+def _begun(
+    candidates: Sequence[Candidate], until: _Deadline, show: Show
+) -> list[tuple[Candidate, "Future[Kernel]"]]:
+    """The kernels of the candidates that there is time for."""
+    making: list[tuple[Candidate, Future[Kernel]]] = []
+    with ThreadPoolExecutor(1, "morello-tune") as pool:
+        for tried, candidate in enumerate(candidates):
+            if tried >= _LEAST and until.is_over:
+                break
+            show(f"compiling {tried + 1} of {len(candidates)}")
+            making.append((candidate, _making(candidate, pool)))
+            if tried >= _LEAST:  # not so far ahead that the time is over unseen
+                making[-2][1].exception()
+    return making
+
+
+def _making(candidate: Candidate, pool: ThreadPoolExecutor) -> "Future[Kernel]":
+    """A kernel that a thread makes of the stages of a candidate."""
+    try:
+        return pool.submit(_kernel, _stages(candidate))
+    except (CompileError, ScheduleError) as error:
+        failed: Future[Kernel] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+def _refuse(candidate: Candidate, why: str, *, is_first: bool) -> None:
+    """Say that a kernel is wrong; nothing else is to be done without the first.
+
+    Raises:
+        MorelloError: it is the first.
+    """
+    what = f"a kernel of {candidate.class_text} is wrong and was not timed: {why}"
+    remedy = "please report it with the schedule of the candidate"
+    if is_first:
+        raise MorelloError(what, remedy)
+    warnings.warn(f"{what}; {remedy}", RuntimeWarning, stacklevel=4)
+
+
+def _stages(candidate: Candidate) -> Stages:
+    program = Solution(candidate.impl, Statistics(0, 0, 0.0))
+    return build_stages(candidate.spec, candidate.target, program)
+
+
+def _kernel(stages: Stages) -> Kernel:
+    target = stages.target
+    features = ",".join(f"+{feature}" for feature in target.features)
+    engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
+    function = native_function(stages, engine)
+    return Kernel(stages, function, engine, Times(0.0, 0.0))
+
+
+def _timed(
+    kernels: Sequence[Kernel], trial: Trial, seconds: float
+) -> tuple[list[float], float, int]:
+    """Seconds of a call of each kernel, seconds of a cycle, and the winner."""
+    placements = [trial.arguments() for _ in range(_placements(trial.spec))]
+    entries = [
+        Entry([kernel.bind(*arguments) for arguments in placements])
+        for kernel in kernels
+    ]
+    serial = all(kernel.threads == 1 for kernel in kernels)
+    with pinned(serial), no_collection():
+        before = clock.cycle()
+        winner = contest(entries, seconds)
+        cycle = (before + clock.cycle()) / 2
+    return [entry.seconds for entry in entries], cycle, winner
+
+
+def _placements(spec: Spec) -> int:
+    """How many copies of the operands programs are timed on."""
+    size = sum(
+        spec.span(i) * np.dtype(t.dtype.numpy).itemsize
+        for i, t in enumerate(spec.tensors)
+    )
+    return next((count for most, count in _PLACEMENTS if size <= most), 1)

@@ -1,0 +1,62 @@
+"""How long a cycle of the core is now: `cycle`.
+
+A chain of dependent additions, which every x86 does one a cycle, is timed.
+"""
+
+import ctypes
+import functools
+import time
+from typing import Any
+
+from morello.runtime.engine import Engine, compile_llvm
+
+CHAIN = 128
+"""Additions of a trip."""
+
+CHAIN_TRIPS = 500
+
+
+def chain_code() -> str:
+    """``@chain``: additions and exclusive ors, each of the one before."""
+    lines = []
+    for i in range(0, CHAIN, 2):
+        before = f"%v{i}" if i else "%v"
+        lines += [
+            f"  %v{i + 1} = add i64 {before}, %y",
+            f"  %v{i + 2} = xor i64 %v{i + 1}, %z",
+        ]
+    steps = "\n".join(lines)
+    return f"""
+define i64 @chain(i64 %n, i64 %y, i64 %z) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %v = phi i64 [ %y, %entry ], [ %v{CHAIN}, %loop ]
+{steps}
+  %next = add i64 %i, 1
+  %done = icmp uge i64 %next, %n
+  br i1 %done, label %exit, label %loop
+exit:
+  ret i64 %v{CHAIN}
+}}
+"""
+
+
+@functools.cache
+def _compiled() -> tuple[Engine, Any]:
+    """What owns the code, and the function."""
+    engine = compile_llvm(chain_code(), cpu="x86-64-v3")
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
+    return engine, kind(engine.address("chain"))
+
+
+def cycle() -> float:
+    """Seconds of a cycle of the core that the caller runs on: the least of some."""
+    _, chain = _compiled()
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        chain(CHAIN_TRIPS, 3, 5)
+        best = min(best, time.perf_counter() - start)
+    return best / (CHAIN * CHAIN_TRIPS)

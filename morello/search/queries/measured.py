@@ -1,0 +1,104 @@
+"""The program that tuning has chosen for a goal on this machine, if there is one.
+
+A measured choice is looked up before anything is searched. Its decisions are applied to
+the goal action by action, so that one that does not fit is as good as missing. What is
+measured without a database is remembered as long as the process lives.
+"""
+
+import dataclasses
+
+from morello.errors import MorelloError
+from morello.machine import Target
+from morello.machine.host import processor_name
+from morello.search.dp.solver import Solution
+from morello.search.impl import Impl
+from morello.search.queries.partial_program import Partial, complete
+from morello.search.queries.pins import Pins, full_text
+from morello.search.statistics import Statistics
+from morello.search.storage.cache_key import space
+from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
+from morello.search.storage.overlay import Overlay
+from morello.spec import Spec
+
+_remembered: dict[MeasuredKey, tuple[MeasuredRow, ...]] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """A choice that was measured."""
+
+    rows: tuple[MeasuredRow, ...]
+    """Every program that was timed, the model's choice first."""
+
+    @property
+    def chosen(self) -> MeasuredRow:
+        """The program that is used."""
+        return next(row for row in self.rows if row.chosen)
+
+    @property
+    def model(self) -> MeasuredRow:
+        """The model's choice."""
+        return self.rows[0]
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast as the model's choice the chosen one was."""
+        return self.model.seconds / self.chosen.seconds
+
+
+def measured_key(goal: Spec, target: Target, pins: Pins) -> MeasuredKey:
+    """What a choice for a goal is measured for, on this machine."""
+    context = f"{space()} {pins.digest}".strip()
+    return MeasuredKey(
+        full_text(goal), target.name, target.threads, processor_name(), context
+    )
+
+
+def keep_measured(rows: tuple[MeasuredRow, ...], database: Overlay | None) -> None:
+    """Store what was measured of a goal."""
+    if database is None or database.top is None:
+        _remembered[rows[0].key] = rows
+    else:
+        database.keep_measured(rows)
+
+
+def find_measured(key: MeasuredKey, database: Overlay | None) -> Measured | None:
+    """What was measured; None if nothing was, or a row is damaged."""
+    rows = database.measured(key) if database is not None else ()
+    rows = rows or _remembered.get(key, ())
+    if not rows or rows[0].place or sum(row.chosen for row in rows) != 1:
+        return None
+    return Measured(rows)
+
+
+def measured_solution(
+    goal: Spec, target: Target, database: Overlay | None, pins: Pins
+) -> Solution | None:
+    """The program that was chosen by measurement; None if there is none.
+
+    Args:
+        target: as it is chosen, with its threads.
+    """
+    found = find_measured(measured_key(goal, target, pins), database)
+    if found is None:
+        return None
+    try:
+        impl = program_of(found.chosen, goal, target)
+    except (MorelloError, RecursionError, OverflowError):
+        return None
+    return Solution(impl, Statistics(0, 0, 0.0), measured=found.rows)
+
+
+def program_of(row: MeasuredRow, goal: Spec, target: Target) -> Impl:
+    """The program of a row, with its cost on a target.
+
+    Raises:
+        ScheduleError: it does not fit.
+        SearchError: it has a hole.
+    """
+    decided = Partial.parse(row.program)
+    return complete(decided, goal, target.at(goal), _refuse)
+
+
+def _refuse(spec: Spec) -> Impl:
+    raise MorelloError(f"a program that was measured has a hole: {spec}")

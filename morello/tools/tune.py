@@ -1,0 +1,115 @@
+"""``morello tune``: time programs of Specs, and keep the fastest."""
+
+import json
+import sys
+
+from morello.compiler.threads import thread_count
+from morello.compiler.tuning import Plan, tune
+from morello.errors import MorelloError
+from morello.machine import Target
+from morello.runtime.openmp import load_openmp
+from morello.search import Solver, best_settled
+from morello.search.dp.solver import pins_of
+from morello.search.queries.best_program import parallel_goal, watch_of
+from morello.search.queries.measured import Measured, find_measured, measured_key
+from morello.search.storage.overlay import Overlay
+from morello.spec import OpenSpec, Spec
+from morello.tools.braces import expand_braces
+from morello.tools.input_output import UsageError, write_output
+from morello.tools.measured_text import (
+    measured_data,
+    measured_lines,
+    measured_summary,
+)
+from morello.tools.measuring_commands import TuneOptions
+from morello.tools.progress import progress
+from morello.tools.request import Request
+from morello.tools.table import target_text
+
+
+def main(options: TuneOptions) -> int:
+    """Run the command.
+
+    Returns:
+        0; or 1 if a Spec could not be tuned.
+
+    Raises:
+        MorelloError: an argument is refused; nothing was begun.
+    """
+    if not options.specs:
+        raise UsageError("no SPEC is given", "see morello tune --help")
+    threads = thread_count(options.threads)
+    if threads > 1 and not load_openmp():
+        raise UsageError(
+            "no OpenMP runtime was found, which calls with several threads need",
+            "give --threads 1, or install the package intel-openmp",
+        )
+    texts = [text for family in options.specs for text in expand_braces(family)]
+    requests = [
+        Request.read(text, options.target, None, options.db)
+        for text in dict.fromkeys(texts)
+    ]
+    database = requests[0].database()
+    _check_writable(database)
+    failed = False
+    for request in requests:
+        try:
+            found = _tuned(request, threads, database, options)
+        except MorelloError as error:
+            sys.stderr.write(f"morello: error: {request.text}: {error}\n")
+            failed = True
+            continue
+        write_output("-", _text(request, threads, found, options.json) + "\n")
+    return int(failed)
+
+
+def _text(request: Request, threads: int, found: Measured, as_json: bool) -> str:
+    """What is printed of a Spec."""
+    if as_json:
+        return json.dumps({"spec": request.text, **measured_data(found)})
+    many = f"{threads} thread{'s' if threads > 1 else ''}"
+    head = f"{request.text} on {target_text(request.target)}, {many}"
+    return "\n".join((head, *measured_lines(found), measured_summary(found)))
+
+
+def _check_writable(database: Overlay | None) -> None:
+    """Refuse to measure what cannot be kept.
+
+    Raises:
+        MorelloError: there is no database that can be written.
+    """
+    if database is None or database.top is None:
+        raise MorelloError(
+            "there is no database that can be written, to keep what is measured",
+            "give its path with --db",
+        )
+
+
+def _tuned(
+    request: Request, threads: int, database: Overlay | None, options: TuneOptions
+) -> Measured:
+    """What was measured of a Spec, now or before.
+
+    Raises:
+        MorelloError: it has no program, or it cannot be timed.
+    """
+    goal, target = parallel_goal(request.goal.spec, request.target, threads)
+    with progress(f"tuning {request.text}") as show:
+        patience = request.patience(show)
+        goal = _settled(goal, request.goal, target, database)
+        solver = Solver(target.at(goal), database, watch_of(patience))
+        pins = pins_of(database, target)
+        known = find_measured(measured_key(goal, target, pins), database)
+        if known is not None and not options.again:
+            return known
+        plan = Plan(options.seconds, options.candidates)
+        return tune(goal, target, solver, plan, show).measured
+
+
+def _settled(
+    goal: Spec, wanted: OpenSpec, target: Target, database: Overlay | None
+) -> Spec:
+    """The goal with the layouts that the search chooses for open ones."""
+    if wanted.is_settled:
+        return goal
+    return best_settled(OpenSpec(goal, wanted.open), target, database)[0]

@@ -1,0 +1,48 @@
+"""`morello.candidates`: the cheapest program of each class, as values."""
+
+import dataclasses
+
+import pytest
+
+import morello
+from morello.machine import AVX2
+
+
+def test_the_first_is_what_is_compiled_and_others_can_be() -> None:
+    found = morello.candidates("matmul:5x7x9:f32", 4, target=AVX2)
+    kernel = morello.compile("matmul:5x7x9:f32", target=AVX2, tune=False)
+    assert found[0].impl == kernel.impl
+    assert [one.cost for one in found] == sorted(one.cost for one in found)
+    assert len({one.features for one in found}) == len(found) == 4
+    second = morello.compile(found[1].spec, schedule=found[1].schedule)
+    assert second.cost() == found[1].cost
+    assert second.target == AVX2
+
+
+def test_a_candidate_is_a_value_that_says_what_it_is() -> None:
+    one, *_ = morello.candidates("softmax:5x40:f32", 1)
+    assert one == morello.candidates("softmax:5x40:f32", 1)[0]
+    assert hash(one.features) == hash(one.features)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.features = ()  # type: ignore[misc]
+    text = str(one)
+    assert text.startswith("softmax:5x40:f32: ")
+    assert one.class_text in text
+    assert str(one.impl) in text
+
+
+def test_threads_are_part_of_the_class() -> None:
+    found = morello.candidates("move:256x256:f32", 4, threads=2)
+    assert any("parallel" in feature for one in found for feature in one.features)
+
+
+@pytest.mark.parametrize("k", [0, -3, 1.5, True, "two"])
+def test_a_number_that_means_nothing_is_refused(k: int) -> None:
+    with pytest.raises(morello.MorelloError, match="give a whole number from 1 on"):
+        morello.candidates("matmul:4x4x4:f32", k)
+
+
+def test_open_layouts_are_settled_first() -> None:
+    found = morello.candidates("matmul:1x16x16:f32:rhs=any", 2)
+    kernel = morello.compile("matmul:1x16x16:f32:rhs=any")
+    assert found[0].spec == kernel.spec

@@ -1,0 +1,97 @@
+"""The contest: who wins, who stays, and who never gets a second look."""
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Callable
+
+import pytest
+
+from morello.compiler.tuning.contest import Entry, contest
+
+pytestmark = pytest.mark.quick
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclasses.dataclass
+class Scripted(Entry):
+    """An entry whose samples are told."""
+
+    script: Callable[[int], float] = lambda placement: 1.0
+    taken: int = 0
+
+    def sample(self, placement: int) -> float:
+        self.times = self.times or [[] for _ in self.calls]
+        self.taken += 1
+        found = self.script(placement)
+        self.times[placement].append(found)
+        return found
+
+
+def _entry(script: Callable[[int], float], placements: int = 2) -> Scripted:
+    return Scripted([_nothing] * placements, script=script)
+
+
+def _steady(seconds: float) -> Scripted:
+    return _entry(lambda placement: seconds)
+
+
+def test_the_fastest_wins() -> None:
+    entries = [_steady(s) for s in (1.0, 0.8, 0.9, 0.7, 1.1)]
+    assert contest(entries, 0.05) == 3
+
+
+def test_the_first_stays_unless_it_is_clearly_beaten() -> None:
+    assert contest([_steady(1.0), _steady(0.99), _steady(1.0)], 0.05) == 0
+    assert contest([_steady(1.0), _steady(0.97)], 0.05) == 1
+
+
+def test_the_first_stays_to_the_end_however_slow_it_is() -> None:
+    entries = [_steady(1.5), *(_steady(1.0 + i / 100) for i in range(9))]
+    assert contest(entries, 0.05) == 1
+    assert entries[0].taken > entries[9].taken
+
+
+def test_noise_that_hits_all_alike_replaces_nothing() -> None:
+    rng = random.Random(1)
+
+    def noisy(placement: int) -> float:
+        return 1.0 + (0.5 if rng.random() < 0.3 else 0.0) + rng.random() / 200
+
+    assert contest([_entry(noisy) for _ in range(6)], 0.05) == 0
+
+
+def test_a_program_that_is_fast_on_one_placement_alone_is_not_taken() -> None:
+    lucky = _entry(lambda placement: 0.9 if placement == 0 else 1.3)
+    assert contest([_steady(1.0), lucky], 0.05) == 0
+
+
+def test_what_is_hopeless_is_sampled_a_few_times_alone() -> None:
+    entries = [_steady(1.0), _steady(5.0), _steady(0.9)]
+    assert contest(entries, 0.05) == 2
+    assert entries[1].taken == 3
+
+
+def test_an_interruption_of_the_first_sample_excludes_nobody() -> None:
+    times = itertools.chain([50.0], itertools.repeat(0.8))
+    assert contest([_steady(1.0), _entry(lambda placement: next(times))], 0.05) == 1
+
+
+def test_samples_repeat_a_short_call_and_take_the_best_of_each_placement() -> None:
+    calls = [0, 0]
+
+    def counted(place: int) -> Callable[[], None]:
+        def call() -> None:
+            calls[place] += 1
+
+        return call
+
+    entry = Entry([counted(0), counted(1)])
+    entry.sample(0)
+    entry.sample(1)
+    assert entry.repeats > 1000
+    assert calls[1] == entry.repeats
+    assert 0 < entry.seconds < 1e-5

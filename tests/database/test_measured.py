@@ -1,0 +1,97 @@
+"""What tuning measured, in a file: all of a goal or nothing, and only if whole."""
+
+import dataclasses
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from morello.machine import AVX2
+from morello.search.queries.measured import find_measured, measured_solution
+from morello.search.queries.pins import Pins
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import open_database
+from morello.spec import parse_spec
+from tests.database.measured import TEXT, elsewhere, measured_database
+
+pytestmark = pytest.mark.quick
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tables.sqlite"
+
+
+def test_what_was_put_is_found_and_replaced_as_a_whole(path: Path) -> None:
+    rows = measured_database(path)
+    database = Database(path)
+    assert database.measured(rows[0].key) == tuple((row, True) for row in rows)
+    database.put_measured(rows[:1], replace=False)
+    assert len(database.measured()) == 3
+    database.put_measured(rows[:1])
+    assert database.measured() == ((rows[0], True),)
+    database.delete_measured((rows[0].key,))
+    assert database.measured() == ()
+
+
+def test_a_lookup_gives_the_chosen_program(path: Path) -> None:
+    rows = measured_database(path)
+    spec = parse_spec(TEXT, AVX2.limits)
+    found = measured_solution(spec, AVX2, open_database(path), Pins())
+    assert found is not None
+    assert found.measured == rows
+    assert found.impl.spec == spec
+    assert found.impl.cost > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "seconds = 1e-9",
+        "program = '[]'",
+        "cycles = 'many'",
+        "chosen = 1",
+        "features = x'ff'",
+    ],
+)
+def test_a_damaged_row_makes_the_goal_a_miss(path: Path, change: str) -> None:
+    rows = measured_database(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE measured SET {change} WHERE place = 1")
+    connection.close()
+    assert find_measured(rows[0].key, open_database(path)) is None
+    assert [whole for _, whole in Database(path).measured()] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["null", "[]", '["select",["gemm_outer"],[]]', "x", '["tile",["m",2],[]]'],
+)
+def test_a_program_that_does_not_fit_is_a_miss(path: Path, program: str) -> None:
+    rows = measured_database(path)
+    wrong = dataclasses.replace(rows[2], program=program)
+    Database(path).put_measured((*rows[:2], wrong))
+    spec = parse_spec(TEXT, AVX2.limits)
+    assert measured_solution(spec, AVX2, open_database(path), Pins()) is None
+
+
+def test_other_machines_and_versions_have_rows_of_their_own(path: Path) -> None:
+    rows = measured_database(path)
+    other = elsewhere(rows, cpu="another")
+    Database(path).put_measured(other)
+    overlay = open_database(path)
+    here, there = (find_measured(r[0].key, overlay) for r in (rows, other))
+    assert here is not None
+    assert there is not None
+    assert (here.rows, there.rows) == (rows, other)
+    assert find_measured(elsewhere(rows, context="old")[0].key, overlay) is None
+
+
+def test_the_first_file_of_several_decides(tmp_path: Path) -> None:
+    rows = measured_database(tmp_path / "first")
+    quick = tuple(dataclasses.replace(row, seconds=1e-9) for row in rows)
+    Database(tmp_path / "second").put_measured(quick)
+    both = open_database(f"{tmp_path / 'first'}:{tmp_path / 'second'}")
+    found = find_measured(rows[0].key, both)
+    assert found is not None
+    assert found.rows == rows

@@ -1,0 +1,99 @@
+"""The cheapest program of each class: enumeration agrees, and every one is legal."""
+
+import dataclasses
+import random
+
+import pytest
+
+from morello.errors import SearchError
+from morello.machine import AVX2, Target
+from morello.search import Impl, Solver
+from morello.search.queries.k_best import Derived, k_best
+from morello.search.queries.program_class import class_of
+from morello.spec import Kind, Spec, parse_spec
+from tests.search.brute_force import BudgetError
+from tests.search.class_enumeration import ClassEnumeration
+from tests.search.goals import KINDS, PEELS, random_goal
+
+BUDGET = 200
+"""Specs of a goal; of larger ones another is drawn."""
+
+TRIES = 30
+GOALS = 2
+
+CORES = dataclasses.replace(PEELS, threads=2)
+
+EVERY = 10_000
+"""More classes than any goal here has."""
+
+
+def _cost(impl: Impl, target: Target) -> int:
+    """The cost of a program, action by action; an action that does not apply raises."""
+    rewrite = impl.action.apply(impl.spec, target)
+    holes = [(hole.role, hole.spec) for hole in rewrite.holes]
+    assert holes == [(branch.role, branch.impl.spec) for branch in impl.branches]
+    return rewrite.total(tuple(_cost(b.impl, target) for b in impl.branches))
+
+
+def _check(found: tuple[Derived, ...], spec: Spec, solver: Solver) -> None:
+    """What holds of candidates whatever the goal."""
+    target = solver.target
+    costs = [one.impl.cost for one in found]
+    assert costs == sorted(costs)
+    assert len({one.features for one in found}) == len(found)
+    assert found[0].impl == solver.solve(spec).impl
+    for one in found:
+        assert one.impl.spec == spec
+        assert _cost(one.impl, target) == one.impl.cost
+        assert class_of(one.impl, target) == one.features
+
+
+def _compare(spec: Spec, target: Target, budget: int = BUDGET) -> int:
+    """Compare with the enumeration; how many classes there are.
+
+    Raises:
+        BudgetError: the goal is too large.
+    """
+    wanted = ClassEnumeration(target, budget).classes(spec)
+    solver = Solver(target)
+    try:
+        found = k_best(solver, spec, EVERY)
+    except SearchError:
+        assert not wanted
+        return 0
+    _check(found, spec, solver)
+    first, *others = found
+    assert wanted.pop(first.features, first.impl.cost) >= first.impl.cost
+    assert {one.features: one.impl.cost for one in others} == wanted
+    few = k_best(solver, spec, 3)
+    assert [one.impl.cost for one in few] == [one.impl.cost for one in found[:3]]
+    return len(found)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
+    classes = goals = 0
+    for seed in range(TRIES):
+        rng = random.Random(f"classes {kind} {seed}")
+        spec, target = random_goal(rng, kind), rng.choice((AVX2, PEELS, CORES))
+        try:
+            classes += _compare(spec, target)
+        except BudgetError:
+            continue
+        goals += 1
+        if goals >= GOALS and classes > GOALS:
+            break
+    assert goals >= GOALS
+    assert classes > GOALS
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("matmul:2x5x1:f32:l1=64:l2=64", PEELS),
+        ("conv:1x1x2x1x1x2x1:f32", AVX2),
+    ],
+)
+def test_reductions_that_are_peeled_and_graphs(text: str, target: Target) -> None:
+    spec = parse_spec(text, target.limits)
+    assert _compare(spec, target, 6000) > 1
