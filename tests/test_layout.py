@@ -69,7 +69,27 @@ IMPORTS = {
     "search": {"spec", "machine", "cost", "actions"},
     "explain": {"spec", "machine", "actions", "search"},
     "dialect": {"spec", "machine", "kernels", "actions", "mlir"},
-    "passes": {"spec", "machine", "kernels", "actions", "search", "dialect", "mlir"},
+    "passes": {
+        "spec",
+        "machine",
+        "kernels",
+        "actions",
+        "search",
+        "dialect",
+        "mlir",
+        "frontends",  # the two passes that convert programs of other dialects
+    },
+    "frontends": {
+        "spec",
+        "machine",
+        "search",
+        "dialect",
+        "passes",
+        "runtime",
+        "aot",
+        "compiler",
+        "mlir",
+    },
     "runtime": {"machine", "passes", "mlir"},
     "aot": {"spec", "machine", "runtime", "compiler"},
     "compiler": {
