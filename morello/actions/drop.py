@@ -86,7 +86,10 @@ def _dropped(name: str, key: SpecKey) -> Dropped | str:
     ):
         form = _without(tensor, dropped_axes(operand.axes, dim))
         if form is None:
-            return f"'{operand.name}' is packed along {name}, or in registers"
+            return (
+                f"'{operand.name}' is packed along {name}, or in registers, or what "
+                f"would be neighbours without {name} need not be"
+            )
         forms[value] = form
     made = kind.with_graph(part.graph)
     own = followed(made, tuple(forms[part.values[value]] for value in made.values))
@@ -94,9 +97,15 @@ def _dropped(name: str, key: SpecKey) -> Dropped | str:
 
 
 def _without(tensor: TensorSpec, gone: frozenset[int]) -> TensorSpec | None:
-    """The form without some axes of one element."""
+    """The form without some axes of one element; None where there is none.
+
+    Where one is innermost, the next axis has neighbours only if there are no gaps: a
+    tile of one element of a row is followed by the rest of the row.
+    """
     if not gone:
         return tensor
+    if tensor.layout.innermost in gone and not tensor.contiguous:
+        return None
     packed = any(d.pack for d in tensor.layout.dims if d.dim in gone)
     if packed or tensor.vector_width:
         return None

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from morello.actions import Drop
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.impl import Impl
@@ -84,6 +85,15 @@ def test_collapsed_and_dropped_graphs_compute_the_same() -> None:
     sizes = tuple({1: 5, 2: 4, 3: 6}[dim] for dim in one.dims)
     (found,) = evaluate(one.graph, sizes, (x[0], w))
     assert np.array_equal(found, expected[0])
+
+
+def test_what_is_innermost_stays_where_there_may_be_gaps() -> None:
+    text = "compose:4x1x6:f32:graph=y[m,n]=sum(a[m,k]*b[k,n])"
+    assert not isinstance(Drop("d1").dropped(parse_spec(text, AVX2.limits).key), str)
+    tile = parse_spec(f"{text}:x1=[0,1]/strided", AVX2.limits)
+    found = Drop("d1").dropped(tile.key)
+    assert isinstance(found, str)
+    assert "need not be" in found
 
 
 @pytest.mark.parametrize(
