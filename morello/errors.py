@@ -15,6 +15,8 @@ def visible(text: str) -> str:
 
     Messages quote files and databases of strangers. New lines and tabs stay.
     """
+    if text.isprintable():  # most are, and searches make many that nobody sees
+        return text
     return "".join(map(_visible, text))
 
 

@@ -80,6 +80,15 @@ class Expansion:
         """The first condition that fails for a frame of one Spec; empty if none."""
         return next((c.text for c in self.conditions if not c.holds), "")
 
+    def rewrite(self) -> "Rewrite":
+        """What it is of a frame of one Spec, where no condition fails."""
+        holes = tuple(
+            Hole(child.role, child.frame.spec(), int(child.times))
+            for child in self.children
+            if int(child.exists)
+        )
+        return Rewrite(int(self.cost), holes)
+
 
 @dataclasses.dataclass(frozen=True)
 class Hole:
@@ -210,9 +219,4 @@ class Action(ABC):
         reason = expansion.refusal()
         if reason:
             raise ScheduleError(f"{self.name} does not apply to {spec}: {reason}")
-        holes = tuple(
-            Hole(child.role, child.frame.spec(), int(child.times))
-            for child in expansion.children
-            if int(child.exists)
-        )
-        return Rewrite(int(expansion.cost), holes)
+        return expansion.rewrite()

@@ -52,7 +52,7 @@ class Select(Action):
 
 
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
-    return tuple(n for n in target.kernels if _implements(n, key, target))
+    return tuple(name for name in target.kernels if KERNELS[name].accepts(key))
 
 
 def _implements(kernel: str, key: SpecKey, target: Target) -> bool:

@@ -118,6 +118,10 @@ def _parsed(given: Text, source: str) -> ir.Operation:
             f"{source} is no module of linalg or StableHLO: {_first(error)}",
             "give the text or the bytecode that the exporter writes",
         ) from error
+    if operation.operation.name == "func.func":  # alone, without a module around it
+        module = ir.Module.create(operation.location)
+        module.body.append(operation)
+        return module.operation
     if operation.operation.name != "builtin.module":
         raise CompileError(
             f"{source} is no module but {operation.operation.name}",

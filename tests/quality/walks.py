@@ -13,6 +13,7 @@ from morello.errors import ScheduleError
 from morello.machine import AVX2, Target
 from morello.search.impl import Branch, Impl
 from morello.spec import Layout, Level, Spec
+from morello.spec.frame import Frame
 from morello.spec.layout import PhysicalDim
 from tests.quality.specs import LAYOUTS
 from tests.search.goals import PEELS
@@ -115,7 +116,11 @@ class _Walk:
 
     def _try(self, spec: Spec, action: Action) -> Impl | None:
         try:
-            rewrite = action.apply(spec, self.target)
+            # As `apply`, but without a message that says why not.
+            expansion = action.expand(Frame.of(spec), self.target)
+            if expansion.refusal():
+                return None
+            rewrite = expansion.rewrite()
         except ScheduleError:
             return None
         self.tries += 1

@@ -1,0 +1,32 @@
+// convert-linalg-to-morello: before and after, and refusals.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(convert-linalg-to-morello)' | FileCheck %s
+
+// A product is one graph; the result is an argument.
+// CHECK-LABEL: func.func private @rows_part0(
+// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = "out v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1])"
+// CHECK-SAME: sizes = array<i64: 4, 16, 8>
+// CHECK: func.func @rows(%arg0: memref<4x8xf32>, %arg1: memref<8x16xf32>, %arg2: memref<4x16xf32>)
+// CHECK-NEXT: call @rows_part0(%arg0, %arg1, %arg2)
+func.func @rows(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4x16xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%fill : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// -----
+
+// A transposition is how an operand lies.
+// CHECK-LABEL: func.func private @columns_part0(
+// CHECK: "morello.compose"
+// CHECK-SAME: "out v0[d0,d1]=sum(x0[d0,d2]*x1[d1,d2])"
+func.func @columns(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %turned = tensor.empty() : tensor<8x16xf32>
+  %t = linalg.transpose ins(%w : tensor<16x8xf32>) outs(%turned : tensor<8x16xf32>) permutation = [1, 0]
+  %empty = tensor.empty() : tensor<4x16xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %y = linalg.matmul ins(%x, %t : tensor<4x8xf32>, tensor<8x16xf32>) outs(%fill : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
