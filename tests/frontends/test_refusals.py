@@ -5,24 +5,31 @@ import pytest
 import morello
 from morello.frontends.refusals import ModelError
 
-DYNAMIC = """func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+DYNAMIC = """module {
+func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   return %x : tensor<?x4xf32>
 }
+}
 """
-GATHER = """func.func @f(%x: tensor<8x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
+GATHER = """module {
+func.func @f(%x: tensor<8x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
   %y = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<
     offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
     index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}
     : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
   return %y : tensor<3x4xf32>
 }
+}
 """
-CUSTOM = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+CUSTOM = """module {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = stablehlo.custom_call @mine(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+}
 """
-CONTROL = """func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+CONTROL = """module {
+func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %b = tensor.extract %c[] : tensor<i1>
   %y = scf.if %b -> tensor<4xf32> {
     %n = math.exp %x : tensor<4xf32>
@@ -32,11 +39,14 @@ CONTROL = """func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %y : tensor<4xf32>
 }
+}
 """
-TWO = """func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+TWO = """module {
+func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %y = stablehlo.custom_call @mine(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %z = stablehlo.custom_call @yours(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y, %z : tensor<4xf32>, tensor<4xf32>
+}
 }
 """
 
@@ -50,16 +60,15 @@ def refused(text: str) -> ModelError:
 @pytest.mark.parametrize(
     ("text", "op", "line"),
     [
-        (DYNAMIC, "func.func", 1),
-        (GATHER, "stablehlo.gather", 2),
-        (CUSTOM, "stablehlo.custom_call", 2),
-        (CONTROL, "scf.if", 3),
+        (DYNAMIC, "func.func", 2),
+        (GATHER, "stablehlo.gather", 3),
+        (CUSTOM, "stablehlo.custom_call", 3),
+        (CONTROL, "scf.if", 4),
     ],
     ids=["dynamic", "gather", "custom call", "control flow"],
 )
 def test_a_refusal_has_op_place_and_way_on(text: str, op: str, line: int) -> None:
     error = refused(text)
-    print(error)
     found = next(r for r in error.refusals if r.op == op)
     assert found.place.startswith(f"mine.mlir:{line}:")
     assert found.reason
@@ -69,7 +78,7 @@ def test_a_refusal_has_op_place_and_way_on(text: str, op: str, line: int) -> Non
 
 def test_all_are_listed_at_once() -> None:
     error = refused(TWO)
-    assert [r.place.split(":")[1] for r in error.refusals] == ["2", "3"]
+    assert [r.place.split(":")[1] for r in error.refusals] == ["3", "4"]
     first, *lines = str(error).splitlines()
     assert first.startswith("2 ops have no Spec")
     assert len(lines) == 2
