@@ -253,8 +253,9 @@ class _Hands:
         """Wait for answers; what is lost with a worker is handed out again.
 
         Raises:
-            ClusterError: a worker has another Morello.
+            ClusterError: a worker has another Morello; after all answers of others.
         """
+        refusal = ""
         done, _ = wait(self._jobs, return_when=FIRST_COMPLETED)
         for future in done:
             job = self._jobs.pop(future)
@@ -267,12 +268,15 @@ class _Hands:
                 self.give(job, known.layer)
                 continue
             if answer.refusal:
-                raise ClusterError(
-                    f"a worker is refused: {answer.refusal}",
-                    "install the same Morello there, or stop that worker; what came is "
-                    "stored, and the same call goes on from there",
-                )
+                refusal = answer.refusal
+                continue
             yield answer
+        if refusal:
+            raise ClusterError(
+                f"a worker is refused: {refusal}",
+                "install the same Morello there, or stop that worker; what came is "
+                "stored, and the same call goes on from there",
+            )
 
     def _is_lost(self, error: Exception, job: Job) -> bool:
         """Whether a job may be handed out again: its worker is gone."""

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,11 +70,14 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> "subprocess.Popen[str]":
+def cluster(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """Two workers in processes of a process; its first line says where."""
+    pytest.importorskip(
+        "distributed", reason="Dask is not installed: pip install -e '.[test-dask]'"
+    )
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
-    return subprocess.Popen(
+    running = subprocess.Popen(
         [sys.executable, str(script)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -82,33 +86,30 @@ def cluster(tmp_path: Path) -> "subprocess.Popen[str]":
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
+    try:
+        yield running
+    finally:
+        running.communicate("\n", timeout=60)
 
 
 def test_a_killed_worker_loses_nothing(
     tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
 ) -> None:
-    pytest.importorskip(
-        "distributed", reason="Dask is not installed: pip install -e '.[test-dask]'"
-    )
     path = tmp_path / "x.sqlite"
     arguments = ["precompute", "matmul:{8,12}x{8,16}x16:f32", "--db", str(path)]
-    assert cluster.stdin is not None
     assert cluster.stdout is not None
-    try:
-        address, victim, _ = cluster.stdout.readline().split()
-        killer = threading.Timer(0.7, os.kill, (int(victim), signal.SIGKILL))
-        killer.start()
-        code = main([*arguments, "--threads", "1", "--scheduler", address])
-        killer.join()
-        out, err = capsys.readouterr()
-        assert code == 0, err
-        assert len(re.findall(r"solved in", out)) == 4
-        assert "4 solved" in out
-        assert "0 failed" in out
-        with DaskExecutor(address) as executor:
-            assert executor.submit(len, b"12").result(60) == 2
-    finally:
-        cluster.communicate("\n", timeout=60)
+    address, victim, _ = cluster.stdout.readline().split()
+    killer = threading.Timer(0.7, os.kill, (int(victim), signal.SIGKILL))
+    killer.start()
+    code = main([*arguments, "--threads", "1", "--scheduler", address])
+    killer.join()
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    assert len(re.findall(r"solved in", out)) == 4
+    assert "4 solved" in out
+    assert "0 failed" in out
+    with DaskExecutor(address) as executor:
+        assert executor.submit(len, b"12").result(60) == 2
     assert main(["db", "verify", "--db", str(path)]) == 0
     assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
     assert "4 were there, 0 failed" in capsys.readouterr().out

@@ -138,6 +138,11 @@ def test_a_worker_with_another_morello_ends_the_run(
     monkeypatch.setattr("morello.cluster.solve_all.perform", other)
     with pytest.raises(ClusterError, match=r"a worker is refused: .*0\.1 abc"):
         solve(tmp_path / "x.sqlite", Scripted(lambda job: None))
+    kernel = morello.compile(
+        SPECS[0], target="avx2", threads=1, db=tmp_path / "x.sqlite"
+    )
+    assert kernel.solution is not None
+    assert kernel.solution.statistics.specs == 0  # what came is stored
 
 
 def test_a_process_that_dies_loses_nothing(tmp_path: Path) -> None:
