@@ -1,5 +1,7 @@
 """Functions on tensors to functions of Spec ops, for the passes that convert."""
 
+import dataclasses
+
 from morello.dialect import load
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import CompileError
@@ -11,9 +13,28 @@ from morello.frontends.reading import to_linalg
 from morello.frontends.refusals import ModelError
 from morello.machine import find_target, print_target
 from morello.mlir import ir
-from morello.passes.base import PassFailure
+from morello.passes.base import Pass, PassFailure, option
 
 DEFAULT_TARGET = "avx2"
+
+
+@dataclasses.dataclass(frozen=True)
+class ConvertModel(Pass):
+    """What the passes that convert have in common."""
+
+    target: str = option("", "name of the target; if empty, avx2 and not recorded")
+
+    def __post_init__(self) -> None:
+        if self.target:
+            find_target(self.target)
+
+    def run(self, module: ir.Operation) -> None:
+        """Convert ``module``.
+
+        Raises:
+            PassFailure: at the last op that is refused, the others being reported.
+        """
+        convert(module, self.target)
 
 
 def convert(module: ir.Operation, target: str) -> None:

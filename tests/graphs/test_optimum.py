@@ -54,7 +54,10 @@ GRAPHS = {
 LEAST = 2000 // len(GRAPHS) + 1
 """Specs of each graph that are compared: 2,000 in all."""
 
-GOALS = 4
+TARGETS = (AVX2, GOLDEN_COVE.in_context(OperandContext(near=True)), AVX512)
+"""One after another."""
+
+GOALS = len(TARGETS)
 """Of each graph, at least: of other sizes, levels, layouts and limits."""
 
 MOST = 24
@@ -89,10 +92,6 @@ def _goal(rng: random.Random, text: str) -> Spec:
         form = argument_tensor(Dtype.F32, layout)
         forms.append(dataclasses.replace(form, level=own))
     return Spec(kind, sizes, tuple(forms), rng.choice(LIMITS), serial=True)
-
-
-TARGETS = (AVX2, GOLDEN_COVE.in_context(OperandContext(near=True)), AVX512)
-"""One after another."""
 
 
 @pytest.mark.parametrize("name", GRAPHS)
