@@ -59,6 +59,38 @@ def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
 
 
 @inner
+def inner_axis(lo: I64, hi: I64, rank: int, axis: int) -> int:
+    """The last axis but ``axis`` along which a box is longer than a point: loops along
+    it are the innermost. -1 if there is none."""
+    k = rank - 1
+    while k >= 0:
+        if k != axis and hi[k] - lo[k] > 1:
+            return k
+        k -= 1
+    return -1
+
+
+@inner
+def next_row(
+    offset: int, strides: I64, lo: I64, hi: I64, at: I64, rank: int, axis: int,
+    along: int,
+) -> int:  # fmt: skip
+    """The first point of the next row along an axis, in a slab across another; -1 at
+    the end. ``at`` goes along with it."""
+    k = rank - 1
+    while k >= 0:
+        if k != axis and k != along:
+            at[k] += 1
+            offset += strides[k]
+            if at[k] < hi[k]:
+                return offset
+            offset -= (hi[k] - lo[k]) * strides[k]
+            at[k] = lo[k]
+        k -= 1
+    return -1
+
+
+@inner
 def is_equal(
     labels: I32, covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
     axis: int, position: int, label: int, over: int,
@@ -67,62 +99,117 @@ def is_equal(
 
     If ``over``, points that have a box already may have any.
     """
+    along = inner_axis(lo, hi, rank, axis)
+    length, step = 1, 1
+    if along >= 0:
+        length, step = hi[along] - lo[along], strides[along]
     offset = first(strides, lo, at, rank) + (position - lo[axis]) * strides[axis]
     while offset >= 0:
-        if labels[offset] != label and (not over or not covered[offset]):
-            return 0
-        offset = advance(offset, strides, lo, hi, at, rank, axis)
+        for i in range(length):
+            here = offset + i * step
+            if labels[here] != label and (not over or not covered[here]):
+                return 0
+        offset = next_row(offset, strides, lo, hi, at, rank, axis, along)
     return 1
 
 
 @inner
-def bends(
-    costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
-    at: I64, rank: int, offset: int,
+def mark_slab(
+    costs: F64, shape: I64, strides: I64, coordinates: I64, starts: I64, bends: I32,
+    axis: int, position: int, bit: int,
 ) -> int:  # fmt: skip
-    """Whether a point is off a line that the points below it in its box make."""
-    here = costs[offset]
-    if here < 0:
-        return 1
-    for k in range(rank):
-        step = strides[k]
+    """`mark_bends` for the points at one position of an affine axis.
+
+    Products of floats decide, without branches; integers do where one was rounded.
+    """
+    step, x = strides[axis], starts[axis] + position
+    run = coordinates[x] - coordinates[x - 1]
+    before = coordinates[x - 1] - coordinates[x - 2]
+    for block in range(len(costs) // (step * shape[axis])):
+        base = (block * shape[axis] + position) * step
+        most = 0.0
+        for p in range(base, base + step):
+            rise = (costs[p] - costs[p - step]) * before
+            fall = (costs[p - step] - costs[p - 2 * step]) * run
+            most = max(most, abs(rise))
+            bends[p] |= bit * (rise != fall)
+        if most >= 2.0**53:
+            for p in range(base, base + step):
+                rise = int(costs[p] - costs[p - step])
+                fall = int(costs[p - step] - costs[p - 2 * step])
+                bends[p] |= bit * (not same_ratio(rise, run, fall, before))
+    return 0
+
+
+@inner
+def mark_bends(
+    costs: F64, shape: I64, strides: I64, coordinates: I64, starts: I64, is_affine: I8,
+    bends: I32,
+) -> int:  # fmt: skip
+    """Say of each point along which axes its cost does not follow from those below.
+
+    ``bends`` gets bit k where the cost is off the line through the two points below it
+    on axis k, or, where the axis is not affine, differs from that of the point below.
+    All bits are set where there is no cost.
+    """
+    for k in range(len(shape)):
+        bit = 1 << k
         if is_affine[k]:
-            if at[k] > lo[k] + 1:
-                x = starts[k] + at[k]
-                middle = costs[offset - step]
-                rise = int(here - middle)
-                before = int(middle - costs[offset - 2 * step])
-                run = coordinates[x] - coordinates[x - 1]
-                run_before = coordinates[x - 1] - coordinates[x - 2]
-                if not same_ratio(rise, run, before, run_before):
-                    return 1
-        elif at[k] > lo[k] and costs[offset - step] != here:
-            return 1
+            for position in range(2, shape[k]):
+                mark_slab(
+                    costs, shape, strides, coordinates, starts, bends, k, position, bit
+                )
+        else:  # nobody asks for the bit of a first position
+            step = strides[k]
+            for p in range(step, len(costs)):
+                bends[p] |= bit * (costs[p] != costs[p - step])
+    for p in range(len(costs)):
+        bends[p] |= -(costs[p] < 0)
     return 0
 
 
 @inner
 def is_straight(
-    costs: F64, coordinates: I64, starts: I64, is_affine: I8, strides: I64, lo: I64,
-    hi: I64, at: I64, rank: int, axis: int, position: int,
+    bends: I32, is_affine: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int,
+    axis: int, position: int,
 ) -> int:  # fmt: skip
     """Whether a box with one more slab, above it, is affine along every line in it."""
+    along = inner_axis(lo, hi, rank, axis)
+    length, step, least = 1, 1, 1
+    if along >= 0:
+        length, step = hi[along] - lo[along], strides[along]
+        least = 1 + is_affine[along]
     offset = first(strides, lo, at, rank) + (position - lo[axis]) * strides[axis]
     at[axis] = position
     while offset >= 0:
-        if bends(costs, coordinates, starts, is_affine, strides, lo, at, rank, offset):
-            return 0
-        offset = advance(offset, strides, lo, hi, at, rank, axis)
+        asked = 1 << 30  # the bit of a point without a cost
+        for k in range(rank):
+            if k != along and at[k] > lo[k] + is_affine[k]:
+                asked |= 1 << k
+        for i in range(min(least, length)):
+            if bends[offset + i * step] & asked:
+                return 0
+        if length > least:
+            asked |= 1 << along
+            for i in range(least, length):
+                if bends[offset + i * step] & asked:
+                    return 0
+        offset = next_row(offset, strides, lo, hi, at, rank, axis, along)
     return 1
 
 
 @inner
 def cover(covered: I8, strides: I64, lo: I64, hi: I64, at: I64, rank: int) -> int:
     """Mark the points of a box."""
+    along = inner_axis(lo, hi, rank, -1)
+    length, step = 1, 1
+    if along >= 0:
+        length, step = hi[along] - lo[along], strides[along]
     offset = first(strides, lo, at, rank)
     while offset >= 0:
-        covered[offset] = 1
-        offset = advance(offset, strides, lo, hi, at, rank, -1)
+        for i in range(length):
+            covered[offset + i * step] = 1
+        offset = next_row(offset, strides, lo, hi, at, rank, -1, along)
     return 0
 
 
@@ -237,13 +324,14 @@ def cover_labels(
 @inner
 def cover_costs(
     costs: F64, covered: I8, shape: I64, strides: I64, order: I64, lo: I64, hi: I64,
-    at: I64, coordinates: I64, starts: I64, is_affine: I8, boxes: I32,
+    at: I64, coordinates: I64, starts: I64, is_affine: I8, bends: I32, boxes: I32,
 ) -> int:  # fmt: skip
     """Boxes that hold every cost that is not negative and are affine along each line.
 
-    The answer is as that of `cover_labels`.
+    ``bends`` is zero, one number a point. The answer is as that of `cover_labels`.
     """
     count, rank = 0, len(shape)
+    mark_bends(costs, shape, strides, coordinates, starts, is_affine, bends)
     for point in range(len(costs)):
         if not covered[point] and costs[point] >= 0:
             if 2 * (count + 1) * rank > len(boxes):
@@ -253,9 +341,8 @@ def cover_costs(
                 k = order[j]
                 while hi[k] < shape[k]:
                     if not is_straight(
-                        costs, coordinates, starts, is_affine, strides, lo, hi, at,
-                        rank, k, hi[k],
-                    ):  # fmt: skip
+                        bends, is_affine, strides, lo, hi, at, rank, k, hi[k]
+                    ):
                         break
                     hi[k] += 1
             cover(covered, strides, lo, hi, at, rank)

@@ -44,7 +44,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
     "count_labels": ("box_cover", (_S, _W)),
     "queue_points": ("box_cover", (_S, _W, _S)),
     "cover_labels": ("box_cover", (_S, _B, *[_W] * 6, _S, _N, _S, _S)),
-    "cover_costs": ("box_cover", (_F, _B, *[_W] * 8, _B, _S)),
+    "cover_costs": ("box_cover", (_F, _B, *[_W] * 8, _B, _S, _S)),
     "paint_labels": ("box_cover", (_S, *[_W] * 4, _S, _S)),
     "paint_costs": ("box_cover", (_F, _W, _W, _B, *[_W] * 4, _S, _W, _N)),
 }

@@ -41,11 +41,12 @@ class LabelBoxes:
     def of(cls, labels: Words) -> "LabelBoxes":
         """The boxes of a dense array; negative labels are left out."""
         dense = np.ascontiguousarray(labels, np.int32)
-        work = _Work(dense.shape)
+        long = _long_axes(dense.shape)
+        work = _Work(tuple(dense.shape[k] for k in long))
         queue = _queue(dense)
-        arrays = (work.order, *work.cursors, queue)
-        boxes, found = work.collect("cover_labels", dense, (*arrays, _OVER))
-        return cls(dense.shape, boxes, found)
+        arrays = (np.arange(work.rank), *work.cursors, queue)
+        ends, found = work.collect("cover_labels", dense, (*arrays, _OVER))
+        return cls(dense.shape, _with_short_axes(ends, long, dense.ndim), found)
 
     def at(self, point: tuple[int, ...]) -> int:
         """The label of a point, `NO_ACTION` if no box has it."""
@@ -99,10 +100,14 @@ class CostBoxes:
         """The boxes of the dense costs of a box; infinite ones are left out."""
         dense = np.where(np.isfinite(costs), costs, -1.0)
         dims = len(box.sizes)
-        work = _Work(dense.shape)
-        scale = _Scale.of(box.axes, dims)
-        arrays = (work.cost_order(dims), *work.cursors, *scale.all)
-        ends, _ = work.collect("cover_costs", dense, arrays, labelled=False)
+        long = _long_axes(dense.shape)
+        work = _Work(tuple(dense.shape[k] for k in long))
+        sizes = sum(k < dims for k in long)
+        scale = _Scale.of(tuple(box.axes[k] for k in long), sizes)
+        bends = np.zeros(dense.size, np.int32)
+        arrays = (work.cost_order(sizes), *work.cursors, *scale.all, bends)
+        found, _ = work.collect("cover_costs", dense, arrays, labelled=False)
+        ends = _with_short_axes(found, long, dense.ndim)
         return cls(box.axes, dims, ends, _corners(dense, ends, dims))
 
     def at(self, point: tuple[int, ...]) -> float:
@@ -166,6 +171,19 @@ class CostBoxes:
     def numbers(self) -> int:
         """How many costs tell all: those at the ends of axes where they differ."""
         return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
+
+
+def _long_axes(shape: tuple[int, ...]) -> list[int]:
+    """The axes with more than one position, along which boxes can grow."""
+    return [k for k, extent in enumerate(shape) if extent > 1]
+
+
+def _with_short_axes(ends: Words, long: list[int], rank: int) -> Words:
+    """Boxes of the long axes as boxes of all, which have the one position of others."""
+    found = np.zeros((len(ends), 2, rank), np.int32)
+    found[:, 1] = 1
+    found[:, :, long] = ends
+    return found
 
 
 def _queue(labels: Words) -> Words:
@@ -256,14 +274,10 @@ class _Work:
         self.strides = np.ascontiguousarray(steps[::-1])
         self.cursors = tuple(np.zeros(self.rank, np.int64) for _ in range(3))
 
-    @property
-    def order(self) -> Integers:
-        """How boxes of decisions grow: along the sizes, then the limits."""
-        return np.arange(self.rank)
-
     def cost_order(self, dims: int) -> Integers:
-        """The same for costs: limits, where neighbours are mostly equal, then sizes."""
-        return np.asarray([*range(self.rank)[: dims - 1 : -1], *range(dims)], np.int64)
+        """How boxes of costs grow: along limits, where neighbours are mostly equal,
+        then along sizes. Boxes of decisions grow along the sizes first."""
+        return np.asarray([*reversed(range(dims, self.rank)), *range(dims)], np.int64)
 
     def collect(
         self,
@@ -273,9 +287,9 @@ class _Work:
         labelled: bool = True,
     ) -> tuple[Words, Words]:
         """Call a function that covers an array, with more room until it is enough."""
-        room = 1024
-        function = getattr(compiled(), name)
         flat = dense.reshape(-1)
+        room = min(len(flat), max(4096, len(flat) // 8))
+        function = getattr(compiled(), name)
         while True:
             ends = np.empty((room, 2, self.rank), np.int32)
             labels = np.empty(room, np.int32)
