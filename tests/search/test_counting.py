@@ -20,7 +20,7 @@ from tests.search.goals import KINDS, PEELS, random_goal
 BUDGET = 1500
 """Specs below a random goal; of larger ones another is drawn."""
 
-GOALS = 30
+GOALS = 20
 
 CORES = dataclasses.replace(PEELS, threads=2)
 

@@ -21,7 +21,7 @@ from tests.search.goals import KINDS, PEELS, goals_of, random_goal
 ALONE = [kind for kind in KINDS if kind.has_element]
 """Graphs are enumerated in `tests/graphs/test_optimum.py`."""
 
-GOALS = {kind: goals_of(kind, few=30, many=100) for kind in KINDS}
+GOALS = {kind: goals_of(kind, few=18, many=60) for kind in KINDS}
 BUDGET = 1500
 """Specs enumerated for a goal. What was finished is compared if it does not suffice."""
 
@@ -60,7 +60,7 @@ def test_no_program_is_better_on_a_target_with_other_kernels(
     kind: Kind, other: Target
 ) -> None:
     found = Agreement()
-    for seed in range(GOALS[kind] // 8 + 1):
+    for seed in range(GOALS[kind] // 6 + 1):
         spec = random_goal(random.Random(f"golden cove {kind} {seed}"), kind)
         target = other.in_context(OperandContext(near=seed % 2 == 1))
         compare(spec, Solver(target), BruteForce(target, BUDGET), found)

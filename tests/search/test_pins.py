@@ -15,7 +15,7 @@ from tests.search.brute_force import BruteForce, BudgetError
 from tests.search.goals import KINDS, PEELS, goals_of, random_goal
 from tests.search.pinned import PinnedForce, random_program, spec_of
 
-GOALS = {kind: goals_of(kind, few=9, many=30) for kind in KINDS}
+GOALS = {kind: goals_of(kind, few=6, many=18) for kind in KINDS}
 BUDGET = 800
 
 

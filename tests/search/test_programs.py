@@ -14,7 +14,7 @@ from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, best_program
 from morello.spec import Kind, Limits, parse_spec
 from tests.search.agreement import searched
-from tests.search.goals import KINDS, random_goal
+from tests.search.goals import KINDS, goals_of, random_goal
 
 TEXTS = (
     "matmul:6x16x32:f32:l2=0",
@@ -60,7 +60,7 @@ def test_every_program_is_legal_and_costs_what_it_says() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_more_memory_is_never_worse(kind: Kind) -> None:
     rng = random.Random(f"memory {kind}")
-    for _ in range(3):
+    for _ in range(goals_of(kind, few=2, many=4)):
         goal = random_goal(rng, kind)
         for name in ("vrf", "l1", "l2"):
             costs = [
