@@ -21,7 +21,7 @@ from tests.search.goals import PEELS
 BUDGET = 24
 """Actions of a program before it is brought to its end, at most."""
 
-MAX_TRIES = 400
+MAX_TRIES = 150
 """Actions tried, those that led nowhere included."""
 
 MAX_NODES = 48
@@ -110,6 +110,8 @@ class _Walk:
             impl = self._try(spec, action)
             if impl is not None:
                 self.found[spec] = impl
+                if len(self.found) > MAX_NODES:
+                    raise DeadEndError(f"more than {MAX_NODES} nodes")
                 return impl
         self.hopeless.add(spec)
         return None
