@@ -46,7 +46,7 @@ def random_program(
     ``known`` holds the programs of Specs that were met before and is added to: a module
     has one program for each Spec, which is included wherever the Spec is.
     """
-    for _ in range(50):
+    for _ in range(200):
         # As a schedule has it: what is below a goal is counted in the goal's context.
         target = AVX2.at(spec) if known is None else AVX2
         walk = _Walk(rng, {} if known is None else known, target)
@@ -59,7 +59,7 @@ def random_program(
         if leaf_runs(found) <= max_leaves:
             walk.keep()
             return found
-    raise DeadEndError(f"no program of {spec} after 50 walks")
+    raise DeadEndError(f"no program of {spec} after 200 walks")
 
 
 def nodes(impl: Impl) -> int:
