@@ -68,14 +68,21 @@ class Sampler:
         spec: the goal.
         target: prices and space.
         rng: what is drawn follows from its state alone.
+        solver: for the target as the goal sees it, if there is one that has solved it.
 
     Raises:
         SearchError: the goal has no program.
     """
 
-    def __init__(self, spec: Spec, target: Target, rng: random.Random) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        target: Target,
+        rng: random.Random,
+        solver: Solver | None = None,
+    ) -> None:
         target = target.at(spec)
-        solver = Solver(target)
+        solver = solver or Solver(target)
         self.best = solver.solve(spec).impl
         self._target = target
         self._rng = rng

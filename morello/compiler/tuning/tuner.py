@@ -121,7 +121,7 @@ def tune(
     found = by_novelty(find_candidates(goal, target, solver, plan.candidates))
     trial = Trial.make(goal, 0, {})
     until = _Deadline(_COMPILING * plan.seconds)
-    kernels, tried = _compiled(found, trial, until, show)
+    kernels, tried = checked_kernels(found, trial, until, show)
     show(f"timing {len(kernels)} programs")
     seconds, cycle, winner = _timed(
         [kernel for _, kernel in kernels],
@@ -160,12 +160,21 @@ def by_novelty(candidates: Sequence[Candidate]) -> list[Candidate]:
     return new + rest
 
 
-def _compiled(
-    candidates: Sequence[Candidate], trial: Trial, until: _Deadline, show: Show
+def checked_kernels(
+    candidates: Sequence[Candidate],
+    trial: Trial,
+    until: _Deadline | None = None,
+    show: Show = lambda text: None,
 ) -> tuple[list[tuple[Candidate, Kernel]], int]:
     """The candidates whose kernels are right; and how many were tried in the time.
 
     LLVM works on one while the passes make the next.
+
+    Args:
+        candidates: of one goal; the first is not left out.
+        trial: gives arguments, and judges outputs.
+        until: when no other is begun; None to try all.
+        show: is told what is going on.
 
     Raises:
         MorelloError: the first is not right.
@@ -197,13 +206,13 @@ def _compiled(
 
 
 def _begun(
-    candidates: Sequence[Candidate], until: _Deadline, show: Show
+    candidates: Sequence[Candidate], until: _Deadline | None, show: Show
 ) -> list[tuple[Candidate, "Future[Kernel]"]]:
     """The kernels of the candidates that there is time for."""
     making: list[tuple[Candidate, Future[Kernel]]] = []
     with ThreadPoolExecutor(1, "morello-tune") as pool:
         for tried, candidate in enumerate(candidates):
-            if tried >= _LEAST and until.is_over:
+            if tried >= _LEAST and until is not None and until.is_over:
                 break
             show(f"compiling {tried + 1} of {len(candidates)}")
             making.append((candidate, _making(candidate, pool)))
@@ -252,7 +261,7 @@ def _timed(
     kernels: Sequence[Kernel], trial: Trial, seconds: float
 ) -> tuple[list[float], float, int]:
     """Seconds of a call of each kernel, seconds of a cycle, and the winner."""
-    placements = [trial.arguments() for _ in range(_placements(trial.spec))]
+    placements = [trial.arguments() for _ in range(placements(trial.spec))]
     entries = [
         Entry([kernel.bind(*arguments) for arguments in placements])
         for kernel in kernels
@@ -265,7 +274,7 @@ def _timed(
     return [entry.seconds for entry in entries], cycle, winner
 
 
-def _placements(spec: Spec) -> int:
+def placements(spec: Spec) -> int:
     """How many copies of the operands programs are timed on."""
     size = sum(
         spec.span(i) * np.dtype(t.dtype.numpy).itemsize

@@ -1,0 +1,161 @@
+"""Programs of Specs, compiled, checked and timed, into a data set: `collect`.
+
+Of each Spec there are the cheapest programs of different classes, as tuning tries them,
+and programs that differ from the best in a few decisions: other tiles, other orders of
+loops. All are timed in turns, on several placements of the operands, equally often.
+"""
+
+import dataclasses
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from morello.calibration.sample import Sampler, code_of
+from morello.compiler.candidates import Candidate, find_candidates
+from morello.compiler.kernel import Kernel
+from morello.compiler.tuning.contest import Entry as Turn
+from morello.compiler.tuning.timing import no_collection, pinned
+from morello.compiler.tuning.trial import Trial
+from morello.compiler.tuning.tuner import checked_kernels, placements
+from morello.errors import MorelloError
+from morello.machine import Target
+from morello.machine.host import processor_name
+from morello.runtime import clock
+from morello.search import Solver
+from morello.search.queries.partial_program import Partial
+from morello.search.queries.program_class import class_of
+from morello.spec import Spec
+from morello.training.data_set import Entry, Timed, append, entries
+
+_FAR = 3.0
+"""How many times the cost of the best a program may have that is drawn."""
+
+_SLOW = 4.0
+"""What takes so many times as long as the best is not sampled any more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How much is timed of each Spec.
+
+    Args:
+        classes: programs of different classes, at most.
+        drawn: others, at most.
+        seconds: that each program is timed, about.
+        mebibytes: no Spec is begun when the file is as large.
+        seed: of what is drawn.
+    """
+
+    classes: int = 16
+    drawn: int = 8
+    seconds: float = 0.1
+    mebibytes: float = 64.0
+    seed: int = 0
+
+
+def collect(
+    specs: Mapping[str, Spec],
+    target: Target,
+    path: Path,
+    plan: Plan,
+    show: Callable[[str], None],
+) -> Iterator[Entry]:
+    """Time programs of the Specs that a file does not have, and add them.
+
+    Args:
+        specs: by their text.
+        show: is told what is done, and which Specs have no kernel.
+
+    Raises:
+        MorelloError: the file is no data set.
+    """
+    here = {
+        entry.spec
+        for entry in entries(path)
+        if (entry.target, entry.cpu) == (target.name, processor_name())
+    }
+    for number, (text, spec) in enumerate(specs.items(), 1):
+        if text in here:
+            continue
+        if path.exists() and path.stat().st_size >= plan.mebibytes * 2**20:
+            show(f"the file has {plan.mebibytes:g} MiB: nothing more is timed")
+            return
+        show(f"{number} of {len(specs)}: {text}")
+        try:
+            found = _timed(text, spec, target, plan)
+        except MorelloError as error:
+            show(f"{text} is left out: {error}")
+            continue
+        append(path, found)
+        yield found
+
+
+def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
+    solver = Solver(target.at(spec))
+    solver.solve(spec)
+    found = list(find_candidates(spec, target, solver, plan.classes))
+    found += _drawn(spec, target, solver, plan, found)
+    trial = Trial.make(spec, plan.seed, {})
+    kernels, _ = checked_kernels(found, trial)
+    turns, cycle = _turns([kernel for _, kernel in kernels], trial, plan.seconds)
+    programs = tuple(
+        Timed(str(Partial.of(one.impl)), one.features, turn.seconds)
+        for (one, _), turn in zip(kernels, turns, strict=True)
+    )
+    return Entry(text, target.name, processor_name(), cycle, programs)
+
+
+def _drawn(
+    spec: Spec,
+    target: Target,
+    solver: Solver,
+    plan: Plan,
+    known: Sequence[Candidate],
+) -> Iterator[Candidate]:
+    """Programs that become other code than those that are known, at even steps of the
+    logarithm of their cost."""
+    if not plan.drawn:
+        return
+    rng = random.Random(f"{plan.seed} {spec}")
+    codes = {code_of(one.impl) for one in known}
+    most = _FAR * known[0].cost
+    pool = []
+    for impl in Sampler(spec, target, rng, solver).programs(4 * plan.drawn):
+        if impl.cost <= most and code_of(impl) not in codes:
+            codes.add(code_of(impl))
+            pool.append(impl)
+    pool.sort(key=lambda impl: impl.cost)
+    steps = np.linspace(0, len(pool) - 1, min(plan.drawn, len(pool)))
+    for place in np.unique(steps.astype(int)):
+        features = sorted(class_of(pool[place], target.at(spec)))
+        yield Candidate(spec, target, pool[place], tuple(features))
+
+
+def _turns(
+    kernels: Sequence[Kernel], trial: Trial, seconds: float
+) -> tuple[list[Turn], float]:
+    """The kernels with their samples, and the seconds of a cycle."""
+    arrays = [trial.arguments() for _ in range(placements(trial.spec))]
+    turns = [Turn([kernel.bind(*given) for given in arrays]) for kernel in kernels]
+    with pinned(True), no_collection():
+        cycle = clock.cycle()
+        in_turns(turns, seconds)
+    return turns, (cycle + clock.cycle()) / 2
+
+
+def in_turns(turns: Sequence[Turn], seconds: float) -> None:
+    """Sample all on every placement, and again, for so many seconds each: twice at
+    least. What is far slower than the best is sampled in the first round alone."""
+    end = time.perf_counter() + seconds * len(turns)
+    rounds = 0
+    left = list(turns)
+    while rounds < 2 or time.perf_counter() < end:
+        for placement in range(len(turns[0].calls)):
+            for turn in left:
+                turn.sample(placement)
+        best = min(turn.seconds for turn in left)
+        left = [turn for turn in left if turn.seconds < _SLOW * best]
+        rounds += 1
