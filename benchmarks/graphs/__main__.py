@@ -7,14 +7,14 @@ Python, the output of PyTorch allocated by it.
 """
 
 import argparse
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import morello
-from benchmarks.graphs.torch_graphs import call_of, torch_for
+from benchmarks.graphs.calls import beside_torch, enough_calls, seconds_of
+from benchmarks.graphs.torch_graphs import torch_for
 from benchmarks.harness.ours import avx2_target
 
 SUITE = (
@@ -80,35 +80,13 @@ def _times(
         AssertionError: the results differ.
     """
     kernel = morello.compile(text, threads=options.threads, target=options.target)
-    spec = kernel.spec
-    inputs = spec.random(np.random.default_rng(0))
-    given = [spec.to_physical(i, array) for i, array in enumerate(inputs)]
-    out = np.empty(spec.physical_shape(len(spec.tensors) - 1), np.float32)
-    mine = kernel.bind(*given, out)
-    other = call_of(torch, text, given)
-    mine()
-    found = other().contiguous().numpy().reshape(out.shape)
-    assert np.allclose(out, found, rtol=1e-3, atol=1e-3), text
-    calls = _calls(mine)
+    (mine,), other = beside_torch(torch, text, [kernel])
+    calls = enough_calls(mine, LEAST)
     ours, theirs = [], []
     for _ in range(options.turns):
-        ours.append(_turn(mine, calls))
-        theirs.append(_turn(other, calls))
+        ours.append(1e6 * seconds_of(mine, calls))
+        theirs.append(1e6 * seconds_of(other, calls))
     return ours, theirs
-
-
-def _calls(call: Callable[[], Any]) -> int:
-    count = 1
-    while _turn(call, count) * count < LEAST * 1e6:
-        count *= 2
-    return count
-
-
-def _turn(call: Callable[[], Any], count: int) -> float:
-    start = time.perf_counter()
-    for _ in range(count):
-        call()
-    return (time.perf_counter() - start) / count * 1e6
 
 
 if __name__ == "__main__":

@@ -26,18 +26,26 @@ class Ours(Backend):
         db: the database of what was searched before; ``none`` for none.
         native: "yes" for the target of this machine, whatever vectors that has; else
             its target without what is beyond AVX2.
+        tune: seconds of tuning, or "no" for the model's choice; empty for what an
+            untold `compile` takes.
     """
 
     name = "morello"
     open_forms = ("open",)
 
     def __init__(
-        self, threads: int, root: str = "", db: str = "none", native: str = ""
+        self,
+        threads: int,
+        root: str = "",
+        db: str = "none",
+        native: str = "",
+        tune: str = "",
     ) -> None:
         super().__init__(threads)
         self._native = native == "yes"
         self._root = root
         self._db = db
+        self._tuning = {"tune": tuning(tune)} if tune else {}
         self._morello: Any = None
         self._target = ""
 
@@ -71,7 +79,11 @@ class Ours(Backend):
         start = time.perf_counter()
         try:
             kernel = self._morello.compile(
-                case.spec, threads=self.threads, db=self._db, target=self._target
+                case.spec,
+                threads=self.threads,
+                db=self._db,
+                target=self._target,
+                **self._tuning,
             )
         except errors.MorelloError as error:
             raise UnsupportedError(str(error).split("\n")[0]) from error
@@ -84,6 +96,11 @@ class Ours(Backend):
         pointers = [Pointer(p.address) for p in operands.pointers()]
         note = f"search {kernel.times.search:.1f} s of {spent:.1f} s"
         return _native(kernel, operands, pointers, note)
+
+
+def tuning(text: str) -> float | bool:
+    """What `compile` takes for ``tune``: ``no``, or seconds."""
+    return False if text == "no" else float(text)
 
 
 def _native_target() -> tuple[str, bool]:
@@ -141,7 +158,10 @@ def _native(
     return NativeReady(operands, function, arguments, 1, note, kept)
 
 
-def command(threads: int, root: Path, db: str, native: bool = False) -> Command:
+def command(
+    threads: int, root: Path, db: str, native: bool = False, tune: str = ""
+) -> Command:
     """How Morello of a checkout is started, in this interpreter."""
     options = (("root", str(root)), ("db", db), ("native", "yes" if native else ""))
+    options = (*options, *((("tune", tune),) if tune else ()))
     return Command("benchmarks.harness.ours:Ours", threads, options)

@@ -68,7 +68,7 @@ def _name(what: list[str], threads: int) -> str:
     return f"peers-{chosen}-{threads}-thread{'s' if threads > 1 else ''}"
 
 
-def _peer_names(text: str) -> list[str]:
+def peer_names(text: str) -> list[str]:
     names = [] if text == "none" else text.split(",")
     unknown = [name for name in names if name not in PEERS]
     if unknown:
@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--peers",
-        type=_peer_names,
+        type=peer_names,
         default=list(PEERS),
         help=f"names with commas between, or none (default: {','.join(PEERS)})",
     )

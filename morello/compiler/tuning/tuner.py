@@ -261,9 +261,9 @@ def _timed(
     kernels: Sequence[Kernel], trial: Trial, seconds: float
 ) -> tuple[list[float], float, int]:
     """Seconds of a call of each kernel, seconds of a cycle, and the winner."""
-    placements = [trial.arguments() for _ in range(placements(trial.spec))]
+    copies = [trial.arguments() for _ in range(placements(trial.spec))]
     entries = [
-        Entry([kernel.bind(*arguments) for arguments in placements])
+        Entry([kernel.bind(*arguments) for arguments in copies])
         for kernel in kernels
     ]
     serial = all(kernel.threads == 1 for kernel in kernels)
