@@ -43,6 +43,12 @@ VARIABLES = (
         "the most threads where nothing above says; `OMP_THREAD_LIMIT` alike",
     ),
     Variable(
+        "MORELLO_LEARNED",
+        'tuning, `tune="learned"`',
+        "the file of a learned model, as `python -m morello.training train` writes it; "
+        "the shipped models if not set",
+    ),
+    Variable(
         "KMP_BLOCKTIME",
         "the OpenMP runtime",
         "milliseconds that its idle threads spin before they sleep; 1 if not set",

@@ -17,12 +17,13 @@ from benchmarks.cost_model.__main__ import SPECS
 from benchmarks.cost_model.statistics import geometric_mean, spearman
 from morello.calibration.draw import Plan, in_turns
 from morello.calibration.fit import Measured
-from morello.calibration.reprice import Ledger, cost_of, with_costs
+from morello.calibration.reprice import Ledger
 from morello.calibration.specs import specs
 from morello.compiler.target_choice import chosen_target
 from morello.cost.coefficients import Coefficients, names
 from morello.errors import MorelloError
 from morello.machine import Target
+from morello.search.queries.ledger import cost_of, with_costs
 from morello.spec import Spec
 from morello.tools.flags import seconds, whole_number
 from morello.whole_files import write_whole

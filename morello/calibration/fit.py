@@ -15,10 +15,11 @@ import numpy as np
 
 from morello.calibration.least_squares import bounded_least_squares
 from morello.calibration.probes import Bounds
-from morello.calibration.reprice import FITTED, Ledger, Vector, cost_of, with_costs
+from morello.calibration.reprice import Ledger
 from morello.errors import MorelloError
 from morello.machine import Target
 from morello.search import Impl
+from morello.search.queries.ledger import FITTED, Vector, cost_of, with_costs
 from morello.spec import Spec
 
 ROUNDS = 6

@@ -15,10 +15,10 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from morello.actions import Action, Child, Expansion, Move
-from morello.calibration.reprice import FITTED, cost_of, with_costs
 from morello.machine import Target
 from morello.search import Branch, Impl, Solver
 from morello.search.dp.table import TableId
+from morello.search.queries.ledger import FITTED, cost_of, with_costs
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
@@ -100,6 +100,22 @@ class Sampler:
             if impl is not None and impl.cost <= MAX_EXCESS * self.best.cost:
                 found.setdefault(str(impl), impl)
         return tuple(found.values())[:count]
+
+    def beginning(self, name: str) -> Impl | None:
+        """The cheapest program whose first action has a name; None if there is none."""
+        ways = [w for w in self._ways_at(self._root) if w.action.name == name]
+        if not ways:
+            return None
+        way = min(ways, key=lambda way: way.cost)
+        branches = tuple(
+            Branch(
+                child.role,
+                int(child.times),
+                self._run.program(hole.spec, self._run.entry(hole.table)),
+            )
+            for child, hole in way.holes
+        )
+        return Impl(self._root.spec, way.action, way.cost, branches)
 
     def _walk(self, boldness: float, temperature: float, draws: int) -> Impl | None:
         """A program; None if it has become too long."""

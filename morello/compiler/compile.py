@@ -3,7 +3,7 @@
 import time
 import warnings
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import build_stages
@@ -35,7 +35,7 @@ def compile(
     schedule: str | None = None,
     db: PathLike | Overlay | None = None,
     time_limit: float | Patience | None = None,
-    tune: bool | float | None = None,
+    tune: bool | float | Literal["learned"] | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -64,7 +64,9 @@ def compile(
             before, and the fastest is the kernel; it is kept in the database, or
             without one as long as the process lives. If it is left out, a choice that
             was measured before is used, if there is one. False is the model's choice,
-            the same on every machine.
+            the same on every machine. ``"learned"`` is, of programs of different
+            classes, the choice of the learned model of the target, for calls with one
+            thread; nothing is measured, and it is the same on every machine, too.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is
@@ -103,14 +105,14 @@ class Searches:
         db: as `compile` takes it.
         time_limit: of each search.
         tune: the seconds that tuning a goal may take; 0 to use what was measured
-            before; None for the model's choice.
+            before; None for the model's choice; or ``learned``.
     """
 
     def __init__(
         self,
         db: PathLike | Overlay | None,
         time_limit: float | Patience | None,
-        tune: float | None = None,
+        tune: float | Literal["learned"] | None = None,
     ) -> None:
         self._db = db
         self._tune = tune
@@ -136,6 +138,8 @@ class Searches:
         """What was measured of a Spec, now or before; None for the model's choice."""
         if self._tune is None:
             return None
+        if self._tune == "learned":
+            return self._learned(spec, target, overlay)
         pins = pins_of(overlay, target)
         found = measured_solution(spec, target, overlay, pins)
         if found is not None or not self._tune:
@@ -150,6 +154,18 @@ class Searches:
         except SearchStoppedError:  # in a hurry nothing is measured
             return None
         return measured_solution(spec, target, overlay, pins)
+
+    def _learned(
+        self, spec: Spec, target: Target, overlay: Overlay | None
+    ) -> Solution | None:
+        """The choice of the learned model; None if the search is stopped before."""
+        from morello.compiler.tuning.order import learned_solution
+
+        solver = Solver(target.at(spec), overlay, watch_of(self._patience))
+        try:
+            return learned_solution(spec, target, solver)
+        except SearchStoppedError:
+            return None
 
     def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
         """The best program of a Spec with open layouts, and the settled Spec."""
@@ -168,7 +184,7 @@ TUNING_SECONDS = 5.0
 """How long tuning takes where no time is given."""
 
 
-def _tuning_time(tune: Any, schedule: str | None) -> float | None:
+def _tuning_time(tune: Any, schedule: str | None) -> float | Literal["learned"] | None:
     """What `Searches` takes for an argument of `compile`.
 
     Raises:
@@ -183,9 +199,12 @@ def _tuning_time(tune: Any, schedule: str | None) -> float | None:
         )
     if tune is True:
         return TUNING_SECONDS
+    if tune == "learned":
+        return "learned"
     if not isinstance(tune, Real) or not 0 < float(tune) <= 86_400:
         raise CompileError(
-            f"'tune' is {tune!r}", "give True, False, or seconds up to 86400"
+            f"'tune' is {tune!r}",
+            "give True, False, 'learned', or seconds up to 86400",
         )
     return float(tune)
 

@@ -6,10 +6,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from morello.calibration.target_file import machine
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
+from morello.learned.model import LearnedModel
+from morello.machine import Target
 from morello.tools.flags import seconds, whole_number
 from morello.training.collect import Plan, collect
+from morello.training.data_set import entries
+from morello.training.fit import Sample, Settings, sample_of, train
+from morello.training.judge import PARTS, cross_validated, judge, table
 from morello.training.specs import TEXTS, specs
 
 
@@ -41,6 +47,50 @@ def _collect(options: argparse.Namespace) -> None:
             f"{entry.spec}: {len(entry.programs)} programs, "
             f"{time.perf_counter() - start:.0f} s"
         )
+
+
+def _train(options: argparse.Namespace) -> None:
+    target = chosen_target(options.target)
+    samples = _samples(options.file, target)
+    names, trees = train(samples, Settings(seed=options.seed))
+    count = sum(len(sample.times) for sample in samples)
+    about = f"{count} programs of {len(samples)} Specs, {machine()}"
+    LearnedModel(target.name, about, tuple(names), trees).save(options.output)
+    _tell(f"{options.output}: {about}")
+
+
+def _judge(options: argparse.Namespace) -> None:
+    target = chosen_target(options.target)
+    samples = _samples(options.file, target)
+    if len(samples) < options.parts:
+        raise MorelloError(
+            f"the data set has {len(samples)} Specs for {target.name}, and there are "
+            f"{options.parts} parts",
+            "collect more of them, or give fewer --parts",
+        )
+    learned = cross_validated(samples, Settings(seed=options.seed), options.parts)
+    models = {
+        "cost model": [judge(one, one.costs) for one in samples],
+        "learned": [judge(*pair) for pair in zip(samples, learned, strict=True)],
+    }
+    sys.stdout.write(table(models) + "\n")
+
+
+def _samples(path: Path, target: Target) -> list[Sample]:
+    """What can be learned from a data set.
+
+    Raises:
+        MorelloError: there is nothing for the target.
+    """
+    fitting = [entry for entry in entries(path) if entry.target == target.name]
+    found = [sample_of(entry, target) for entry in fitting]
+    samples = [sample for sample in found if sample is not None]
+    if not samples:
+        raise MorelloError(
+            f"{path} has no programs for {target.name} that this version has",
+            "make some with 'python -m morello.training collect'",
+        )
+    return samples
 
 
 def _tell(line: str) -> None:
@@ -89,6 +139,27 @@ def _parser() -> argparse.ArgumentParser:
         "(default: %(default)s)",
     )
     collecting.add_argument("--seed", type=whole_number(0), default=Plan.seed)
+    training = commands.add_parser("train", help="write a model")
+    training.set_defaults(run=_train)
+    training.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="of the model"
+    )
+    judging = commands.add_parser(
+        "judge",
+        help="compare the learned model with the cost model on Specs that it has not "
+        "seen",
+    )
+    judging.set_defaults(run=_judge)
+    judging.add_argument(
+        "--parts",
+        type=whole_number(2),
+        default=PARTS,
+        help="that the Specs are dealt into (default: %(default)s)",
+    )
+    for command in (training, judging):
+        command.add_argument("file", type=Path, help="the data set")
+        command.add_argument("--target", help="as for 'morello run'")
+        command.add_argument("--seed", type=whole_number(0), default=0)
     return parser
 
 

@@ -6,6 +6,7 @@ loops. All are timed in turns, on several placements of the operands, equally of
 """
 
 import dataclasses
+import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from morello.errors import MorelloError
 from morello.machine import Target
 from morello.machine.host import processor_name
 from morello.runtime import clock
-from morello.search import Solver
+from morello.search import Impl, Solver
 from morello.search.queries.partial_program import Partial
 from morello.search.queries.program_class import class_of
 from morello.spec import Spec
@@ -35,6 +36,9 @@ _FAR = 3.0
 
 _SLOW = 4.0
 """What takes so many times as long as the best is not sampled any more."""
+
+_CHANCES = 4
+"""Rounds after which that is decided: something else may have had the core before."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +101,7 @@ def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
     solver = Solver(target.at(spec))
     solver.solve(spec)
     found = list(find_candidates(spec, target, solver, plan.classes))
-    found += _drawn(spec, target, solver, plan, found)
+    found += _others(spec, target, solver, plan, found)
     trial = Trial.make(spec, plan.seed, {})
     kernels, _ = checked_kernels(found, trial)
     turns, cycle = _turns([kernel for _, kernel in kernels], trial, plan.seconds)
@@ -108,30 +112,43 @@ def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
     return Entry(text, target.name, processor_name(), cycle, programs)
 
 
-def _drawn(
+def _others(
     spec: Spec,
     target: Target,
     solver: Solver,
     plan: Plan,
     known: Sequence[Candidate],
 ) -> Iterator[Candidate]:
-    """Programs that become other code than those that are known, at even steps of the
-    logarithm of their cost."""
-    if not plan.drawn:
-        return
+    """Programs that become other code than those that are known: of a graph both the
+    best that is cut in parts at once, and the best that is tiled first; and drawn ones,
+    at even steps of the logarithm of their cost."""
     rng = random.Random(f"{plan.seed} {spec}")
+    sampler = Sampler(spec, target, rng, solver)
     codes = {code_of(one.impl) for one in known}
-    most = _FAR * known[0].cost
-    pool = []
-    for impl in Sampler(spec, target, rng, solver).programs(4 * plan.drawn):
-        if impl.cost <= most and code_of(impl) not in codes:
-            codes.add(code_of(impl))
-            pool.append(impl)
-    pool.sort(key=lambda impl: impl.cost)
-    steps = np.linspace(0, len(pool) - 1, min(plan.drawn, len(pool)))
-    for place in np.unique(steps.astype(int)):
-        features = sorted(class_of(pool[place], target.at(spec)))
-        yield Candidate(spec, target, pool[place], tuple(features))
+
+    def is_new(impl: Impl) -> bool:
+        code = code_of(impl)
+        if code in codes:
+            return False
+        codes.add(code)
+        return True
+
+    found = []
+    if sampler.beginning("cut") is not None:
+        both = (sampler.beginning(name) for name in ("cut", "tile"))
+        found += [impl for impl in both if impl is not None and is_new(impl)]
+    if plan.drawn:
+        pool = [
+            impl
+            for impl in sampler.programs(4 * plan.drawn)
+            if impl.cost <= _FAR * known[0].cost and is_new(impl)
+        ]
+        pool.sort(key=lambda impl: impl.cost)
+        steps = np.linspace(0, len(pool) - 1, min(plan.drawn, len(pool)))
+        found += [pool[place] for place in np.unique(steps.astype(int))]
+    for impl in found:
+        features = sorted(class_of(impl, target.at(spec)))
+        yield Candidate(spec, target, impl, tuple(features))
 
 
 def _turns(
@@ -147,15 +164,17 @@ def _turns(
 
 
 def in_turns(turns: Sequence[Turn], seconds: float) -> None:
-    """Sample all on every placement, and again, for so many seconds each: twice at
-    least. What is far slower than the best is sampled in the first round alone."""
+    """Sample all on every placement, and again, for so many seconds each; a few times
+    at least, after which what is far slower than the best is left out."""
     end = time.perf_counter() + seconds * len(turns)
-    rounds = 0
     left = list(turns)
-    while rounds < 2 or time.perf_counter() < end:
+    for rounds in itertools.count(1):
         for placement in range(len(turns[0].calls)):
             for turn in left:
                 turn.sample(placement)
+        if rounds < _CHANCES:
+            continue
         best = min(turn.seconds for turn in left)
         left = [turn for turn in left if turn.seconds < _SLOW * best]
-        rounds += 1
+        if time.perf_counter() >= end:
+            break

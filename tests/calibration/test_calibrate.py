@@ -11,13 +11,14 @@ from morello.calibration import calibrate as module
 from morello.calibration import draw
 from morello.calibration.draw import Plan
 from morello.calibration.probes import bounds, probe, probes
-from morello.calibration.reprice import FITTED, Ledger
+from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
 from morello.calibration.timing import Stopwatch, Time
 from morello.machine import AVX2, TARGETS, find_target, print_target
 from morello.machine.isa import Isa
 from morello.search import Impl, Solver
+from morello.search.queries.ledger import FITTED
 from morello.spec import Spec, parse_spec
 from morello.tools.morello import main
 from tests.kernels.harness import skip_where_it_cannot_run

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from morello.calibration.draw import Plan, draw
-from morello.calibration.reprice import FITTED, Ledger, cost_of, decisions, reprice
+from morello.calibration.reprice import Ledger, reprice
 from morello.calibration.sample import (
     MAX_EXCESS,
     MAX_NODES,
@@ -18,6 +18,7 @@ from morello.calibration.sample import (
 from morello.compiler.stages import build_stages
 from morello.machine import AVX2, Target, find_target
 from morello.search import Impl, Solution, Solver, Statistics
+from morello.search.queries.ledger import FITTED, cost_of, decisions
 from morello.spec import parse_spec
 
 L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"

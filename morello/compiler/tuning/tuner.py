@@ -17,6 +17,7 @@ from morello.compiler.compile import TUNING_SECONDS
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import Stages, build_stages
 from morello.compiler.tuning.contest import Entry, contest
+from morello.compiler.tuning.order import CANDIDATES, tried_order
 from morello.compiler.tuning.timing import no_collection, pinned
 from morello.compiler.tuning.trial import Trial
 from morello.errors import CompileError, MorelloError, ScheduleError
@@ -71,7 +72,7 @@ class Plan:
     """
 
     seconds: float = TUNING_SECONDS
-    candidates: int = 24
+    candidates: int = CANDIDATES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +119,7 @@ def tune(
     solver.solve(goal)
     start = time.perf_counter()
     show("candidates")
-    found = by_novelty(find_candidates(goal, target, solver, plan.candidates))
+    found = tried_order(find_candidates(goal, target, solver, plan.candidates), target)
     trial = Trial.make(goal, 0, {})
     until = _Deadline(_COMPILING * plan.seconds)
     kernels, tried = checked_kernels(found, trial, until, show)
@@ -145,19 +146,6 @@ def tune(
     took = time.perf_counter() - start
     timed = tuple(candidate for candidate, _ in kernels)
     return Tuned(Measured(rows), timed, len(found) - tried, took)
-
-
-def by_novelty(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates in the order in which they are tried: first those with a kernel or a
-    copy that none before them has, then the others; the cheaper before the dearer."""
-    seen: set[str] = set()
-    new: list[Candidate] = []
-    rest: list[Candidate] = []
-    for candidate in candidates:
-        is_new = not new or not seen.issuperset(candidate.features)
-        (new if is_new else rest).append(candidate)
-        seen.update(candidate.features)
-    return new + rest
 
 
 def checked_kernels(
@@ -263,8 +251,7 @@ def _timed(
     """Seconds of a call of each kernel, seconds of a cycle, and the winner."""
     copies = [trial.arguments() for _ in range(placements(trial.spec))]
     entries = [
-        Entry([kernel.bind(*arguments) for arguments in copies])
-        for kernel in kernels
+        Entry([kernel.bind(*arguments) for arguments in copies]) for kernel in kernels
     ]
     serial = all(kernel.threads == 1 for kernel in kernels)
     with pinned(serial), no_collection():

@@ -9,6 +9,7 @@ import pytest
 import morello
 from morello.compiler.kernel import Kernel
 from morello.compiler.tuning import Plan, Tuned, tune, tuner
+from morello.compiler.tuning.order import by_novelty
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.verify import Verdict
 from morello.errors import MorelloError
@@ -124,7 +125,7 @@ def test_a_wrong_kernel_is_not_timed(
 def test_candidates_that_show_something_new_are_tried_first() -> None:
     spec = parse_spec("matmul:12x8x32:f32", AVX2.limits)
     found = morello.candidates(spec, 12, target=AVX2)
-    order = tuner.by_novelty(found)
+    order = by_novelty(found)
     assert order[0] == found[0]
     assert sorted(order, key=found.index) == list(found)
     seen: set[str] = set()

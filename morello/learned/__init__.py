@@ -1,0 +1,8 @@
+"""The learned performance model: programs in, the order of their times out.
+
+- `features.py`: what is read of a program, node by node.
+- `trees.py`: boosted trees, as JSON and evaluated by NumPy.
+- `model.py`: the models that are shipped, and what they predict: read this first.
+
+`morello.training` makes the models.
+"""

@@ -1,0 +1,196 @@
+"""What the learned model reads of a program: `features_of`.
+
+A program is a tree of decisions; each is a node with the number of things that it
+counts, of every class that the cost model knows, and with how often it runs. The cost
+model multiplies these counts with prices and takes maxima. Here they stay apart: in
+parts of what all of them would cost one after another. Besides there are the parts of
+each kernel and of each action, what the copies of the program's class are, and how the
+node looks in which most of the time is spent.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from morello.actions.select import Select
+from morello.machine import Target
+from morello.search import Impl
+from morello.search.queries.ledger import (
+    FITTED,
+    Decisions,
+    Vector,
+    cost_of,
+    with_costs,
+)
+from morello.search.queries.program_class import ProgramClass, class_of
+from morello.spec import Spec
+from morello.spec.layout import LINE_BYTES
+
+Features = dict[str, float]
+"""Numbers by name; what has no name is 0."""
+
+_UNIT = 1000
+"""The price of one thing while it is counted."""
+
+_PAGE = 4096
+"""Bytes: rows that are a multiple of so much apart fall into few sets of L1."""
+
+
+def features_of(impls: Sequence[Impl], target: Target) -> list[Features]:
+    """The features of programs of one goal.
+
+    Args:
+        impls: the programs, the model's choice first.
+        target: as it is chosen, not as the goal sees it.
+    """
+    goal = impls[0].spec
+    paid = Decisions(impls, target)
+    own = paid.own_costs(target)
+    costs = np.maximum(paid.runs @ own, 1.0)
+    counts = paid.runs @ _counts(paid, target)
+    prices = np.array([cost_of(target, name) for name in FITTED], np.float64)
+    spent = counts * prices
+    serial = np.maximum(spent.sum(axis=1), 1.0)
+    common = dict(_goal_features(goal))
+    found = []
+    for place, impl in enumerate(impls):
+        one: Features = dict(common)
+        one["cost"] = math.log2(costs[place])
+        one["excess"] = math.log2(costs[place] / costs[0])
+        one["overlap"] = costs[place] / serial[place]
+        for name, part in zip(FITTED, spent[place] / serial[place], strict=True):
+            one[f"part {name}"] = float(part)
+        one.update(_node_features(impl, paid, paid.runs[place], own, costs[place]))
+        one.update(_class_features(class_of(impl, target.at(goal))))
+        found.append(one)
+    return found
+
+
+def _counts(paid: Decisions, target: Target) -> Vector:
+    """Decisions x `FITTED`: how many of each a run of a decision counts.
+
+    All prices but one are 0, so that no maximum hides a count. Classes that a group of
+    decisions does not count are found by halves.
+    """
+    nothing = dict.fromkeys(FITTED, 0)
+    priced: dict[range, Target] = {}
+    found = np.zeros((paid.runs.shape[1], len(FITTED)))
+
+    def visit(part: range) -> Iterator[tuple[int, Vector]]:
+        if part not in priced:
+            prices = {**nothing, **{FITTED[i]: _UNIT for i in part}}
+            priced[part] = with_costs(target, prices)
+        cost = group.cost(priced[part])
+        if not cost.any():
+            return
+        if len(part) == 1:
+            yield part[0], cost / _UNIT
+            return
+        middle = len(part) // 2
+        yield from visit(part[:middle])
+        yield from visit(part[middle:])
+
+    for group in paid.groups:
+        for index, count in visit(range(len(FITTED))):
+            found[group.places, index] = count
+    return found
+
+
+def _goal_features(goal: Spec) -> Iterator[tuple[str, float]]:
+    """What all programs of a goal have in common."""
+    sizes = [
+        math.prod(goal.physical_shape(i)) * tensor.dtype.itemsize
+        for i, tensor in enumerate(goal.tensors)
+    ]
+    yield "goal bytes", math.log2(max(1, sum(sizes)))
+    yield "goal largest", math.log2(max(1, *sizes))
+    yield "goal reuse", math.log2(max(1, goal.flops) / max(1, sum(sizes)))
+    for place, size in enumerate(sorted(goal.sizes, reverse=True)[:4]):
+        yield f"goal size {place}", math.log2(max(1, size))
+    rows = [
+        goal.physical_shape(i)[-1] * tensor.dtype.itemsize
+        for i, tensor in enumerate(goal.tensors)
+        if tensor.layout.rank
+    ]
+    aligned = [math.gcd(row, 2 * _PAGE) for row in rows if row >= LINE_BYTES]
+    yield "goal aliased", math.log2(max(aligned, default=1))
+
+
+def _node_features(
+    impl: Impl, paid: Decisions, runs: Vector, own: Vector, cost: float
+) -> Iterator[tuple[str, float]]:
+    """The parts of kernels and actions, and the node that most of the time goes to."""
+    parts: dict[str, float] = {}
+    heaviest, most = None, -1.0
+    nodes = 0
+    for group in paid.groups:
+        spent = own[group.places] * runs[group.places]
+        nodes += int(np.count_nonzero(runs[group.places]))
+        total = float(spent.sum())
+        if not total:
+            continue
+        action = group.action
+        name = action.kernel if isinstance(action, Select) else action.name
+        parts[name] = parts.get(name, 0.0) + total / cost
+        if isinstance(action, Select) and spent.max() > most:
+            place = int(spent.argmax())
+            heaviest, most = (group, place), float(spent[place])
+    for name, part in parts.items():
+        yield f"part of {name}", part
+    yield "nodes", math.log2(max(1, nodes))
+    if heaviest is None:
+        return
+    group, place = heaviest
+    key = group.frame.key
+    yield "kernel part", most / cost
+    yield "kernel runs", math.log2(max(1.0, float(runs[group.places[place]])))
+    yield "kernel cost", math.log2(max(1.0, float(own[group.places[place]])))
+    for dim, size in enumerate(group.frame.sizes[:4]):
+        yield f"kernel size {dim}", math.log2(max(1, int(size[place])))
+    for index, tensor in enumerate(key.tensors[:3]):
+        yield f"kernel level {index}", float(tensor.level)
+        yield f"kernel packed {index}", float(tensor.layout.is_packed)
+        yield f"kernel gapless {index}", float(tensor.contiguous)
+
+
+_COPY = re.compile(r"(?P<operand>\w+)(?P<form>\[[^\]]*\])?@(?P<level>\w+)")
+
+
+def _class_features(features: ProgramClass) -> Iterator[tuple[str, float]]:
+    """How many copies there are of each form in each memory, and what else a class
+    has."""
+    found: Counter[str] = Counter()
+    for feature in features:
+        copy = _COPY.match(feature)
+        if copy is None:
+            found[f"has {feature.partition(' ')[0]}"] += 1
+            continue
+        if copy["operand"] == "temporary":
+            found[f"{feature}"] += 1
+            continue
+        form = copy["form"] or ""
+        kind = "packed" if "p" in form else "turned" if form else "plain"
+        found[f"copy {kind}@{copy['level']}"] += 1
+        found[f"copy of {copy['operand']}"] += 1
+        panel = re.search(r"p(\d+)", form)
+        if panel:
+            found["panel"] = max(found["panel"], int(panel[1]))
+    yield from ((name, float(count)) for name, count in found.items())
+
+
+def matrix(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Vector:
+    """Features as rows, in the order of some names."""
+    rows = [[one.get(name, 0.0) for name in names] for one in found]
+    return np.asarray(rows, np.float64).reshape(len(found), len(names))
+
+
+def is_fused(impl: Impl) -> bool | None:
+    """Whether the parts of a graph take turns, tile by tile; False where the first is
+    done as a whole before the next begins; None where nothing is cut in parts."""
+    for node in impl.walk():
+        if node.action.name in ("cut", "online"):
+            return node.spec.sizes != impl.spec.sizes
+    return None

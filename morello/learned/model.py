@@ -1,0 +1,128 @@
+"""The learned models, and what they predict: `find_model`, `LearnedModel`.
+
+A model is trained on programs for one target, with one thread, and holds for these. It
+predicts how much longer or shorter a program takes than the cost model says.
+"""
+
+import dataclasses
+import functools
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.learned.features import features_of, matrix
+from morello.learned.trees import Trees, Vector
+from morello.machine import Target
+from morello.search import Impl
+from morello.whole_files import write_whole
+
+FOLDER = Path(__file__).parent / "shipped"
+
+VARIABLE = "MORELLO_LEARNED"
+"""Names the file of a model that is used instead of the shipped ones."""
+
+_FORMAT = 1
+_DIGITS = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnedModel:
+    """A model for programs of one target.
+
+    Args:
+        target: its name.
+        about: what it was trained on, for people.
+        names: of the features, in the order of the columns.
+        trees: predict the logarithm of measured over predicted cost.
+    """
+
+    target: str
+    about: str
+    names: tuple[str, ...]
+    trees: Trees
+
+    def predict(self, impls: Sequence[Impl], target: Target) -> Vector:
+        """Millicycles of a call of programs of one goal.
+
+        Args:
+            impls: the cost model's choice first.
+            target: as it is chosen, not as the goal sees it.
+        """
+        rows = matrix(features_of(impls, target), self.names)
+        costs = np.array([impl.cost for impl in impls], np.float64)
+        return np.asarray(costs * np.exp(self.trees.predict(rows)), np.float64)
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON."""
+        data = {
+            "format": _FORMAT,
+            "target": self.target,
+            "about": self.about,
+            "names": list(self.names),
+            "trees": _shortened(self.trees.data()),
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, (json.dumps(data, separators=(",", ":")) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: Path) -> "LearnedModel":
+        """What `save` has written.
+
+        Raises:
+            MorelloError: the file cannot be read, or is no model.
+        """
+        try:
+            data = json.loads(path.read_text())
+            if data["format"] != _FORMAT:
+                raise ValueError("another version of Morello wrote it")
+            names = tuple(map(str, data["names"]))
+            trees = Trees.of(data["trees"])
+            if trees.feature.size and trees.feature.max() >= len(names):
+                raise ValueError("a tree looks at a feature without a name")
+            return cls(str(data["target"]), str(data["about"]), names, trees)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise MorelloError(
+                f"{path} is no learned model: {error}",
+                "write one with 'python -m morello.training train'",
+            ) from error
+
+
+def _shortened(data: dict[str, Any]) -> dict[str, Any]:
+    """The same with as many digits as matter."""
+
+    def short(value: float) -> float:
+        return float(f"{value:.{_DIGITS}g}")
+
+    rounded = {name: list(map(short, data[name])) for name in ("threshold", "value")}
+    return {**data, **rounded}
+
+
+def find_model(target: Target) -> LearnedModel | None:
+    """The model for programs of a target with one thread, if there is one.
+
+    Raises:
+        MorelloError: ``MORELLO_LEARNED`` names a file that is no model.
+    """
+    if target.threads > 1:
+        return None
+    given = os.environ.get(VARIABLE)
+    path = Path(given) if given else FOLDER / f"{target.name}.json"
+    if not given and not path.exists():
+        return None
+    found = _loaded(path)
+    return found if found.target == target.name else None
+
+
+@functools.cache
+def _loaded(path: Path) -> LearnedModel:
+    return LearnedModel.load(path)
+
+
+def shipped_models() -> tuple[str, ...]:
+    """The targets that a model is shipped for."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))

@@ -1,0 +1,131 @@
+"""Programs as the decisions that they pay for, found once and priced again and again.
+
+A program costs the sum of its decisions, each times how often a call runs it. Decisions
+for one action on Specs of one key are priced together, as one frame.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from morello.actions import Action
+from morello.cost.coefficients import Coefficients, OpCosts, names
+from morello.cost.operand_context import OperandContext
+from morello.machine import Target
+from morello.search.impl import Impl
+from morello.spec import Limits, Spec, SpecKey
+from morello.spec.frame import Frame
+
+Vector = npt.NDArray[np.float64]
+
+FITTED = names(Coefficients, OpCosts)
+"""The coefficients that are costs: a cost is linear in them but for maxima."""
+
+Decision = tuple[Spec, Action]
+
+
+def decisions(impl: Impl) -> dict[Decision, int]:
+    """Each different decision of a program, and how often a call runs it."""
+    found: dict[Decision, int] = {}
+
+    def visit(node: Impl, runs: int) -> None:
+        key = node.spec, node.action
+        found[key] = found.get(key, 0) + runs
+        for branch in node.branches:
+            visit(branch.impl, runs * branch.times)
+
+    visit(impl, 1)
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Decisions for the same action on Specs of one key, below goals that lie alike."""
+
+    operand_context: OperandContext
+    action: Action
+    frame: Frame
+    places: npt.NDArray[np.int64]
+    """Where each Spec stands among all decisions."""
+
+    def cost(self, target: Target) -> Vector:
+        """What the action costs by itself on each Spec."""
+        cost = self.action.expand(
+            self.frame, target.in_context(self.operand_context)
+        ).cost
+        return np.asarray(np.broadcast_to(cost, self.places.shape), np.float64)
+
+
+class Decisions:
+    """Many programs and their decisions, found once.
+
+    Args:
+        impls: the programs.
+        machine: the target, as far as goals are seen by it (`Target.at`).
+    """
+
+    def __init__(self, impls: Sequence[Impl], machine: Target) -> None:
+        places: dict[tuple[OperandContext, Decision], int] = {}
+        found = []
+        for impl in impls:
+            around = machine.at(impl.spec).operand_context
+            paid = {(around, one): runs for one, runs in decisions(impl).items()}
+            found.append(paid)
+            for decision in paid:
+                places.setdefault(decision, len(places))
+        self.runs = np.zeros((len(impls), len(places)))
+        """How often each program runs each decision."""
+        for row, paid in zip(self.runs, found, strict=True):
+            row[[places[decision] for decision in paid]] = list(paid.values())
+        groups: dict[tuple[OperandContext, SpecKey, Action], list[Spec]] = {}
+        order: dict[tuple[OperandContext, SpecKey, Action], list[int]] = {}
+        for (around, (spec, action)), place in places.items():
+            groups.setdefault((around, spec.key, action), []).append(spec)
+            order.setdefault((around, spec.key, action), []).append(place)
+        self.groups = tuple(
+            Group(key[0], key[2], _frame(specs), np.array(order[key]))
+            for key, specs in groups.items()
+        )
+
+    def own_costs(self, target: Target) -> Vector:
+        """Millicycles of each decision by itself, run once."""
+        own = np.zeros(self.runs.shape[1])
+        for group in self.groups:
+            own[group.places] = group.cost(target)
+        return own
+
+    def costs(self, target: Target) -> Vector:
+        """Millicycles of a call of each program; at least 1."""
+        total = self.runs @ self.own_costs(target)
+        return np.asarray(np.maximum(total, 1.0), np.float64)
+
+
+def _frame(specs: Sequence[Spec]) -> Frame:
+    """The Specs of one key as arrays."""
+    sizes = np.array([spec.sizes for spec in specs], np.int64)
+    limits = np.array(
+        [(s.limits.vrf, s.limits.l1, s.limits.l2) for s in specs], np.int64
+    )
+    return Frame(specs[0].key, tuple(sizes.T), Limits(*limits.T))
+
+
+def cost_of(target: Target, name: str) -> int:
+    """One of `FITTED`."""
+    own = target.coefficients if hasattr(target.coefficients, name) else target.ops
+    return int(getattr(own, name))
+
+
+def with_costs(target: Target, costs: Mapping[str, int]) -> Target:
+    """The target with some other costs."""
+    coefficients, ops = names(Coefficients), names(OpCosts)
+    return dataclasses.replace(
+        target,
+        coefficients=dataclasses.replace(
+            target.coefficients, **{n: v for n, v in costs.items() if n in coefficients}
+        ),
+        ops=dataclasses.replace(
+            target.ops, **{n: v for n, v in costs.items() if n in ops}
+        ),
+    )
