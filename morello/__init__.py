@@ -12,6 +12,7 @@ from morello._version import __version__
 
 if TYPE_CHECKING:
     from morello.cluster.solve_all import solve_all
+    from morello.cluster.tune_all import tune_all
     from morello.compiler.candidates import Candidate, candidates
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
@@ -33,6 +34,7 @@ _HOMES = {
     "jit": "morello.tracing.jit",
     "solve_all": "morello.cluster.solve_all",
     "trace": "morello.tracing.jit",
+    "tune_all": "morello.cluster.tune_all",
 }
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "nn",
     "solve_all",
     "trace",
+    "tune_all",
 ]
 
 

@@ -1,4 +1,4 @@
-"""A search as a value, and doing it: `Job`, `perform`, `Answer`.
+"""A search as a value, and doing it: `Job`, `perform`, `Answer`. Tuning may follow.
 
 A job holds all that it depends on, and its answer all that was found, so both can go to
 another machine and back. `search` is what it does there; processes of one machine,
@@ -13,12 +13,17 @@ import time
 from pathlib import Path
 
 from morello.cluster.fingerprint import source_fingerprint
+from morello.compiler.tuning import Plan, tune
 from morello.errors import MorelloError
 from morello.machine import Target, find_target, print_target
+from morello.runtime.openmp import load_openmp
 from morello.search import Solution, Solver, best_settled
+from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import parallel_goal
+from morello.search.queries.measured import Measured, find_measured, measured_key
 from morello.search.storage.cache_key import family
 from morello.search.storage.database import Database
+from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.transfer import bytes_file
 from morello.spec import OpenSpec, parse_open_spec
@@ -38,16 +43,28 @@ class Job:
     """What the target and the version of the search make of a row's key."""
     source: str
     """The `source_fingerprint` of whoever made the job."""
+    tune: float = 0.0
+    """Seconds for which programs are timed after the search; 0 for none."""
+    again: bool = False
+    """Whether a Spec is tuned that was tuned on this processor before."""
 
     @classmethod
-    def of(cls, spec: str, target: Target, threads: int) -> "Job":
+    def of(
+        cls,
+        spec: str,
+        target: Target,
+        threads: int,
+        tune: float = 0.0,
+        again: bool = False,
+    ) -> "Job":
         """A job for workers that have the same Morello as this process.
 
         Raises:
             TargetError: the target cannot be written as text.
         """
         text = print_target(target, whole=True)
-        return cls(spec, text, threads, family(target), source_fingerprint())
+        source = source_fingerprint()
+        return cls(spec, text, threads, family(target), source, tune, again)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +88,8 @@ class Answer:
     """Why the worker may not do jobs of this client; empty if it may."""
     database: bytes = dataclasses.field(default=b"", repr=False)
     """A database file with all that was solved."""
+    measured: tuple[MeasuredRow, ...] = dataclasses.field(default=(), repr=False)
+    """What was timed, if the job says so."""
 
 
 def perform(job: Job, layer: bytes = b"") -> Answer:
@@ -78,7 +97,8 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
 
     Args:
         job: the search.
-        layer: a database file with what is known already: tables, programs, pins.
+        layer: a database file with what is known already: tables, programs, pins, and
+            what was measured.
     """
     worker = f"{platform.node()}, process {os.getpid()}"
     refusal = refusal_of(job)
@@ -86,6 +106,7 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
         return Answer(job, worker, refusal=f"{worker}, {refusal}")
     start, cpu = time.perf_counter(), time.process_time()
     found: Solution | None = None
+    rows: tuple[MeasuredRow, ...] = ()
     error, data = "", b""
     with tempfile.TemporaryDirectory(prefix="morello-") as name:
         try:
@@ -95,6 +116,8 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
             try:
                 found = search(job.spec, job.target, job.threads, overlay)
                 data = top.to_bytes()
+                if job.tune:
+                    rows = tuned(job, overlay).rows
                 if overlay.top is None:
                     error = "solved, but its disk took no database"
             finally:
@@ -117,6 +140,7 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
         found.impl.cost,
         error,
         database=data,
+        measured=rows,
     )
 
 
@@ -163,3 +187,27 @@ def search(spec: str, target: str, threads: int, database: Overlay | None) -> So
         return Solver(machine.at(wanted), database).solve(wanted)
     # Each choice of layouts is stored: the next search compares them again.
     return best_settled(OpenSpec(wanted, goal.open), machine, database)[1]
+
+
+def tuned(job: Job, database: Overlay | None) -> Measured:
+    """What is measured of a Spec on this machine, now or before.
+
+    Raises:
+        MorelloError: what is refused, and why.
+    """
+    machine = find_target(job.target)
+    goal = parse_open_spec(job.spec, machine.limits)
+    wanted, machine = parallel_goal(goal.spec, machine, job.threads)
+    if job.threads > 1 and not load_openmp():
+        raise MorelloError(
+            "no OpenMP runtime was found, which calls with several threads need",
+            "tune for one thread, or install the package intel-openmp",
+        )
+    if not goal.is_settled:
+        wanted, _ = best_settled(OpenSpec(wanted, goal.open), machine, database)
+    pins = pins_of(database, machine)
+    known = find_measured(measured_key(wanted, machine, pins), database)
+    if known is not None and not job.again:
+        return known
+    solver = Solver(machine.at(wanted), database)
+    return tune(wanted, machine, solver, Plan(job.tune)).measured

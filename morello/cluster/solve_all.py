@@ -25,6 +25,7 @@ from morello.errors import MorelloError
 from morello.machine import Target
 from morello.machine.processors import processors
 from morello.search.storage.database import Database
+from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.search.storage.transfer import copy_rows, merge_bytes
 from morello.spec import OpenSpec, parse_open_spec, print_open_spec
@@ -59,6 +60,8 @@ class Solved:
     """The machine and process that searched."""
     error: str = ""
     """What went wrong; empty if nothing did."""
+    measured: tuple[MeasuredRow, ...] = ()
+    """The programs that were timed, of `tune_all`: the model's choice first."""
 
 
 MakeExecutor = Callable[[], Executor]
@@ -100,15 +103,34 @@ def solve_all(
         ClusterError: a worker has another Morello; what came before is stored.
     """
     machine = chosen_target(target)
+    count = thread_count(threads)
+    return run_all(
+        specs, machine, lambda text: Job.of(text, machine, count), executor, db, workers
+    )
+
+
+def run_all(
+    specs: Iterable[str],
+    target: Target,
+    job_of: Callable[[str], Job],
+    executor: Executor | MakeExecutor,
+    db: PathLike | Overlay | None,
+    workers: int | None,
+) -> Generator[Solved, None, None]:
+    """The results of a job for each Spec, the largest of each family first.
+
+    Args:
+        job_of: makes the job of a Spec in its shortest form.
+
+    Raises:
+        MorelloError: an argument is refused; nothing was begun.
+    """
     goals = {
-        print_open_spec(goal, machine.limits): goal
-        for goal in (parse_open_spec(text, machine.limits) for text in specs)
+        print_open_spec(goal, target.limits): goal
+        for goal in (parse_open_spec(text, target.limits) for text in specs)
     }
     database = _writable(db)
-    jobs = [
-        (Job.of(text, machine, thread_count(threads)), goals[text])
-        for text in largest_first(goals)
-    ]
+    jobs = [(job_of(text), goals[text]) for text in largest_first(goals)]
     return _run(jobs, executor, database, workers)
 
 
@@ -144,7 +166,7 @@ def _run(
             if not hands.busy:
                 return
             for answer in hands.take(known):
-                known.merge(answer.database)
+                known.merge(answer.database, answer.measured)
                 waves.came(families[answer.job])
                 yield _solved(answer)
 
@@ -159,6 +181,7 @@ def _solved(answer: Answer) -> Solved:
         answer.cost,
         answer.worker,
         answer.error,
+        answer.measured,
     )
 
 
@@ -177,6 +200,9 @@ class _Known:
         small = sum(file.path.stat().st_size for file in files) <= MOST_SHIPPED
         for file in files:
             copy_rows(file, self._gathered, tables=small)
+            rows = tuple(row for row, is_whole in file.measured() if is_whole)
+            if rows:
+                self._gathered.put_measured(rows, replace=False)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -191,8 +217,8 @@ class _Known:
             self._is_old = False
         return self._layer
 
-    def merge(self, data: bytes) -> None:
-        """Add what a worker has found.
+    def merge(self, data: bytes, measured: tuple[MeasuredRow, ...]) -> None:
+        """Add what a worker has found, and what it has measured.
 
         Raises:
             DatabaseError: the database cannot be written any more.
@@ -201,6 +227,8 @@ class _Known:
         if not data or top is None:
             return
         merge_bytes(data, top)
+        if measured:
+            top.put_measured(measured)
         if len(self._layer) + len(data) <= MOST_SHIPPED:
             merge_bytes(data, self._gathered)
             self._is_old = True

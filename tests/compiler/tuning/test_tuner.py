@@ -8,7 +8,7 @@ import pytest
 
 import morello
 from morello.compiler.kernel import Kernel
-from morello.compiler.tuning import Plan, Tuned, tune, tuner
+from morello.compiler.tuning import Plan, Tuned, tune
 from morello.compiler.tuning.order import by_novelty
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.verify import Verdict

@@ -1,0 +1,28 @@
+"""A model that is made up: it finds programs slow that have more of a feature."""
+
+from pathlib import Path
+
+import numpy as np
+
+from morello.learned.model import LearnedModel
+from morello.learned.trees import Trees
+
+
+def stump(low: float, high: float, threshold: float = 0.5) -> Trees:
+    """One tree with one question."""
+    return Trees(
+        0.0,
+        np.array([0]),
+        np.array([0, 0, 0]),
+        np.array([threshold, 0.0, 0.0]),
+        np.array([1, 1, 2]),
+        np.array([2, 1, 2]),
+        np.array([0.0, low, high]),
+    )
+
+
+def model_file(path: Path, target: str, feature: str) -> Path:
+    """A model for which programs with a feature take ten times as long."""
+    trees = stump(0.0, float(np.log(10)))
+    LearnedModel(target, "made up", (feature,), trees).save(path)
+    return path

@@ -1,0 +1,149 @@
+"""What is read of programs, trees as numbers, and which model is found."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.compiler.tuning.order import tried_order
+from morello.errors import CompileError, MorelloError
+from morello.learned.features import features_of, is_fused, matrix
+from morello.learned.model import LearnedModel, find_model, shipped_models
+from morello.learned.trees import Trees
+from morello.machine import AVX2, find_target
+from tests.learned.made_up import model_file, stump
+
+pytestmark = pytest.mark.quick
+
+TEXT = "matmul:6x16x32:f32"
+
+
+def test_counts_are_those_of_the_program() -> None:
+    impls = [one.impl for one in morello.candidates(TEXT, 6, target=AVX2)]
+    found = features_of(impls, AVX2)
+    for one, impl in zip(found, impls, strict=True):
+        parts = {name: v for name, v in one.items() if name.startswith("part ")}
+        kinds = {n: v for n, v in one.items() if n.startswith("part of ")}
+        parts = {name: v for name, v in parts.items() if name not in kinds}
+        assert sum(parts.values()) == pytest.approx(1)
+        assert sum(kinds.values()) == pytest.approx(1)
+        # All things one after another take as long as the program does, or longer.
+        serial = impl.cost / one["overlap"]
+        assert one["overlap"] <= 1
+        fmas = parts["part fma"] * serial / AVX2.ops.fma
+        assert fmas >= 6 * 16 * 32 / 8
+        assert one["excess"] == pytest.approx(np.log2(impl.cost / impls[0].cost))
+    assert found[0] != found[1]
+    assert matrix(found, ["nodes", "no such"]).tolist() == [
+        [one["nodes"], 0.0] for one in found
+    ]
+
+
+def test_whether_parts_take_turns() -> None:
+    text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
+    found = morello.candidates(text, 12, target=AVX2)
+    assert {is_fused(one.impl) for one in found} == {True, False}
+    (product,) = morello.candidates(TEXT, 1, target=AVX2)
+    assert is_fused(product.impl) is None
+
+
+def test_trees_add_their_leaves_and_are_read_again() -> None:
+    one, other = stump(1.0, 2.0), stump(10.0, 20.0, threshold=3.0)
+    both = Trees(
+        0.5,
+        np.array([0, 3]),
+        np.array([0, 0, 0, 1, 0, 0]),
+        np.append(one.threshold, other.threshold),
+        np.append(one.left, other.left + 3),
+        np.append(one.right, other.right + 3),
+        np.append(one.value, other.value),
+    )
+    rows = np.array([[0.5, 3.0], [0.6, 3.0], [0.5, 3.1], [9.0, 9.0]])
+    assert both.depth == 1
+    assert both.predict(rows).tolist() == [11.5, 12.5, 21.5, 22.5]
+    again = Trees.of(json.loads(json.dumps(both.data())))
+    assert again.predict(rows).tolist() == both.predict(rows).tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 9}, "another version of Morello wrote it"),
+        ({"names": []}, "a feature without a name"),
+        ({"trees": {}}, "'roots'"),
+    ],
+)
+def test_what_is_no_model_is_refused(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = model_file(tmp_path / "model.json", "avx2", "nodes")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(MorelloError, match=f"is no learned model: .*{message}"):
+        LearnedModel.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "message"),
+    [("left", [1, 1, 7], "not there"), ("right", [-1, 1, 2], "a negative node")],
+)
+def test_trees_that_do_not_fit_together_are_refused(
+    name: str, nodes: list[int], message: str
+) -> None:
+    data = stump(0.0, 1.0).data()
+    with pytest.raises(ValueError, match=message):
+        Trees.of({**data, name: nodes})
+    with pytest.raises(ValueError, match="not as many"):
+        Trees.of({**data, "value": [1.0]})
+
+
+def test_a_given_model_chooses_and_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = tmp_path / "db"
+    found = morello.candidates(TEXT, 8, target=AVX2, db=db)
+    feature = f"has {next(f for f in found[0].features if '@' not in f)}"
+    path = model_file(tmp_path / "model.json", "avx2", feature)
+    monkeypatch.setenv("MORELLO_LEARNED", str(path))
+    slow = [feature in one for one in features_of([one.impl for one in found], AVX2)]
+    assert slow[0]
+    assert not all(slow)
+    order = tried_order(found, AVX2)
+    assert order[0] == found[0]  # what is to be beaten
+    tried = [slow[found.index(one)] for one in order[1:]]
+    assert tried == sorted(tried)
+    kernel = morello.compile(TEXT, target=AVX2, threads=1, tune="learned", db=db)
+    assert kernel.solution.impl == order[1].impl
+    a, b = np.ones((6, 16), np.float32), np.ones((16, 32), np.float32)
+    assert (kernel(a, b) == 16).all()
+    plain = morello.compile(TEXT, target=AVX2, threads=1, db=db)
+    assert plain.solution.impl == found[0].impl
+
+
+def test_where_there_is_no_model_nothing_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = model_file(tmp_path / "model.json", "another", "nodes")
+    monkeypatch.setenv("MORELLO_LEARNED", str(path))
+    assert find_model(AVX2) is None
+    with pytest.raises(CompileError, match="no learned model for avx2; there are"):
+        morello.compile(TEXT, target=AVX2, threads=1, tune="learned")
+    with pytest.raises(CompileError, match="for avx2 with 2 threads"):
+        morello.compile(TEXT, target=AVX2, threads=2, tune="learned")
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_shipped_models_predict(name: str) -> None:
+    target = find_target(name)
+    model = find_model(target)
+    assert model is not None
+    assert model.target == name
+    assert find_model(dataclasses.replace(target, threads=2)) is None
+    impls = [one.impl for one in morello.candidates(TEXT, 6, target=target)]
+    times = model.predict(impls, target)
+    # Millicycles of 3072 multiply-adds, by 8 and two at once, and what is around them.
+    assert (times > 3072 / 16 * 1000).all()
+    assert times[0] < 20 * 3072 / 16 * 1000
+    assert len(set(times.tolist())) > 1

@@ -1,0 +1,1 @@
+"""Tests of making and judging it."""

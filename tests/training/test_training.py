@@ -1,0 +1,165 @@
+"""A data set that is made and goes on, and verdicts on predictions."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.compiler.tuning.contest import Entry as Turn
+from morello.errors import MorelloError
+from morello.learned.model import LearnedModel
+from morello.machine import AVX2
+from morello.search.queries.partial_program import Partial
+from morello.training.__main__ import main
+from morello.training.collect import in_turns
+from morello.training.data_set import Entry, Timed, append, entries, programs
+from morello.training.fit import Sample, Settings, train
+from morello.training.judge import judge, table
+from morello.training.specs import TEXTS, specs
+
+pytestmark = pytest.mark.quick
+
+FEW = ["--classes", "3", "--drawn", "2", "--seconds", "1e-3", "--target", "avx2"]
+GRAPH = "compose:4x8x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
+
+
+def _entry(text: str = "fill:8:f32") -> Entry:
+    return Entry(text, "avx2", "here", 1e-9, (Timed("null", ("a",), 1e-6),))
+
+
+def test_a_data_set_is_made_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "data.jsonl"
+    words = ["collect", *FEW, str(path)]
+    assert main([*words, "matmul:4x8x16:f32", "matmul:1x1x1:f32:vrf=0:l1=0:l2=0"]) == 0
+    said = capsys.readouterr().err
+    assert "vrf=0:l1=0:l2=0 is left out: no program exists" in said
+    assert main([*words, "matmul:4x8x16:f32", GRAPH]) == 0
+    product, graph = entries(path)
+    assert (product.spec, graph.spec) == ("matmul:4x8x16:f32", GRAPH)
+    for entry in (product, graph):
+        found = programs(entry, AVX2)
+        assert len(found) == len(entry.programs) >= 2
+        assert found[0][0].cost == min(impl.cost for impl, _ in found)
+        assert all(0 < timed.seconds < 1e-2 for _, timed in found)
+    capsys.readouterr()
+    assert main([*words, "fill:8:f32", "--mebibytes", "1e-6"]) == 0
+    assert "nothing more is timed" in capsys.readouterr().err
+    assert len(list(entries(path))) == 2
+
+
+def test_a_line_that_was_cut_short_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    assert list(entries(path)) == []
+    append(path, _entry())
+    with path.open("a") as file:
+        file.write(_entry("fill:9:f32").line()[:20])
+    assert [entry.spec for entry in entries(path)] == ["fill:8:f32"]
+    append(path, _entry("fill:10:f32"))
+    append(path, dataclasses.replace(_entry("fill:11:f32"), space="another"))
+    assert list(entries(path)) == [_entry(), _entry("fill:10:f32")]
+    assert programs(_entry(), AVX2) == []  # its program has a hole
+    path.write_text('{"format": 9}\n')
+    with pytest.raises(MorelloError, match=r"data\.jsonl:1 is no line of a data set"):
+        list(entries(path))
+
+
+@dataclasses.dataclass
+class Slow(Turn):
+    """A program that was interrupted in the first rounds, or that is slow."""
+
+    first: float = 1.0
+    later: float = 1.0
+
+    def sample(self, placement: int) -> float:
+        self.times = self.times or [[]]
+        found = self.first if len(self.times[0]) < 2 else self.later
+        self.times[0].append(found)
+        return found
+
+
+def test_an_interruption_at_first_leaves_nobody_out() -> None:
+    turns = [Slow([]), Slow([], first=9.0), Slow([], first=9.0, later=9.0)]
+    for turn in turns:
+        turn.calls = [lambda: None]
+    in_turns(turns, 1e-4)
+    assert [round(turn.seconds, 6) for turn in turns] == [1.0, 1.0, 9.0]
+    assert len(turns[2].times[0]) == 4
+
+
+def _sample(text: str = "softmax:2x2") -> Sample:
+    """Four programs: two fused ones take 1 and 3, others 2 and 4."""
+    times = np.array([2.0, 1.0, 4.0, 3.0])
+    fused = (False, True, False, True)
+    return Sample(text, ({},) * 4, times, times, fused)
+
+
+def test_verdicts() -> None:
+    right = judge(_sample(), np.array([2.0, 1.0, 4.0, 3.0]))
+    assert (right.error, right.tau, right.clear_tau) == (0, 1, 1)
+    assert (right.first, right.best_of_four, right.fusion) == (1, 1, True)
+    wrong = judge(_sample(), np.array([4.0, 8.0, 1.0, 2.0]))
+    assert wrong.tau == wrong.clear_tau == -1
+    assert (wrong.first, wrong.best_of_four, wrong.fusion) == (4, 1, False)
+    assert wrong.error == pytest.approx((1 + 7 + 3 / 4 + 1 / 3) / 4)
+    level = judge(dataclasses.replace(_sample(), fused=(None,) * 4), np.ones(4))
+    assert (level.tau, level.fusion) == (0, None)
+    page = table({"right": [right, judge(_sample("exp:4"), np.ones(4))]})
+    graphs = next(line for line in page.splitlines() if "graphs (1)" in line)
+    assert graphs.split("|")[3:] == [
+        *(" 0% ", " 1.00 ", " 1.00 ", " 1.000 ", " 1.000 ", " 1.00 "),
+        *(" 1 of 1 ", ""),
+    ]
+    assert "| all (2) | right |" in page
+    assert "maps and reductions (1)" in page
+
+
+def test_the_specs_are_of_every_sort() -> None:
+    found = specs(TEXTS, AVX2)
+    assert len(found) == len(set(found.values())) >= 60
+    assert len({spec.kind.label for spec in found.values()}) >= 12
+
+
+def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn", reason="the extra test-learned is not installed")
+    path, model = tmp_path / "data.jsonl", tmp_path / "model.json"
+    for text in ("matmul:6x16x32:f32", "matmul:12x8x32:f32"):
+        found = morello.candidates(text, 12, target=AVX2)
+        timed = tuple(  # programs that copy take twice as long as they should
+            Timed(
+                str(Partial.of(one.impl)),
+                one.features,
+                1e-12 * one.cost * (1 + any("@" in f for f in one.features)),
+            )
+            for one in found
+        )
+        append(path, Entry(text, "avx2", "here", 1e-9, timed))
+    words = [str(path), "--target", "avx2"]
+    assert main(["train", *words, "-o", str(model)]) == 0
+    learned = LearnedModel.load(model)
+    for entry in entries(path):
+        found = programs(entry, AVX2)
+        predicted = learned.predict([impl for impl, _ in found], AVX2)
+        costs = np.array([impl.cost for impl, _ in found])
+        slow = np.array([any("@" in f for f in one.features) for _, one in found])
+        ratio = predicted / costs
+        assert ratio[slow].min() > 1.2 * ratio[~slow].max()
+    capsys.readouterr()
+    assert main(["judge", *words, "--parts", "2"]) == 0
+    assert "| products (2) | learned |" in capsys.readouterr().out
+    assert main(["judge", *words]) == 2
+    assert "has 2 Specs for avx2, and there are 10 parts" in capsys.readouterr().err
+    assert main(["train", str(tmp_path / "no"), "-o", str(model)]) == 2
+    assert "has no programs for" in capsys.readouterr().err
+
+
+def test_without_scikit_learn_there_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    with pytest.raises(MorelloError, match="scikit-learn cannot be imported"):
+        train([_sample()], Settings())
