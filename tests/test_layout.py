@@ -125,7 +125,7 @@ IMPORTS = {
         "compiler",
     },
     "tracing": {"spec", "machine", "compiler"},
-    "cluster": {"spec", "machine", "search", "compiler"},
+    "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"runtime", "compiler", "frontends"},
     "torch": {"search", "runtime", "frontends"},
 }
