@@ -282,6 +282,12 @@ class PrecomputeOptions:
         "what they find is merged here, no file is shared",
         metavar="tcp://HOST:PORT",
     )
+    tune: float | None = flag(
+        "time programs of each Spec after its search, as 'morello tune' does, for S "
+        "seconds; here by one process",
+        metavar="S",
+        parse=seconds,
+    )
     threads: int | None = _threads()
     target: str | None = _target()
     db: str | None = _db()

@@ -6,14 +6,17 @@ import os
 import sys
 import time
 from collections.abc import Generator
+from typing import Any
 
 from morello.cluster.dask import DaskExecutor
 from morello.cluster.solve_all import Solved, solve_all
+from morello.cluster.tune_all import tune_all
 from morello.cluster.waves import largest_first
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.machine import Target, print_target
 from morello.machine.processors import processors
+from morello.search.queries.measured import Measured
 from morello.search.storage.overlay import (
     NONE,
     default_path,
@@ -24,6 +27,7 @@ from morello.spec import parse_open_spec, print_open_spec
 from morello.tools.braces import expand_braces
 from morello.tools.commands import PrecomputeOptions
 from morello.tools.input_output import UsageError, write_output
+from morello.tools.measured_text import measured_summary
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
 from morello.tools.table import cost_text, time_text
@@ -76,17 +80,22 @@ class _Plan:
     threads: int
     db: str
     """The databases, as ``--db`` gives them."""
+    tune: float = 0.0
+    """Seconds for which programs of each Spec are timed; 0 for none."""
 
 
 def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None, None]:
     """The results as they come, from processes here or from a scheduler's workers."""
     if options.scheduler is None:
-        return _here(plan, options.jobs or processors())
+        return _here(plan, options.jobs or (1 if plan.tune else processors()))
     return _there(plan, options.scheduler)
 
 
 def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
-    jobs = [Job(s, plan.target_name, plan.threads, plan.db) for s in plan.specs]
+    jobs = [
+        Job(spec, plan.target_name, plan.threads, plan.db, plan.tune)
+        for spec in plan.specs
+    ]
     with contextlib.closing(solve_jobs(jobs, processes)) as found:
         for done in found:
             yield Solved(
@@ -96,23 +105,25 @@ def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
                 specs=done.solved,
                 cost=done.cost,
                 error=done.error,
+                measured=done.measured,
             )
 
 
 def _there(plan: _Plan, scheduler: str) -> Generator[Solved, None, None]:
-    with (
-        DaskExecutor(scheduler) as executor,
-        contextlib.closing(
-            solve_all(
-                plan.specs,
-                executor=executor,
-                db=plan.db,
-                target=plan.target,
-                threads=plan.threads,
-            )
-        ) as found,
-    ):
-        yield from found
+    with DaskExecutor(scheduler) as executor:
+        given: dict[str, Any] = {
+            "executor": executor,
+            "db": plan.db,
+            "target": plan.target,
+            "threads": plan.threads,
+        }
+        found = (
+            tune_all(plan.specs, seconds=plan.tune, **given)
+            if plan.tune
+            else solve_all(plan.specs, **given)
+        )
+        with contextlib.closing(found):
+            yield from found
 
 
 def _progress(done: int, total: int, seconds: float) -> str:
@@ -140,6 +151,11 @@ def _plan(options: PrecomputeOptions) -> _Plan:
             "--jobs is for processes of this machine, --scheduler for other workers",
             "say how many workers there are where they are started",
         )
+    if options.tune and (options.jobs or 1) > 1:
+        raise UsageError(
+            "--tune times programs, which processes beside each other would disturb",
+            "give --jobs 1, or leave it out",
+        )
     target = tool_target(options.target)
     name = options.target or print_target(target)
     database = _database(options.db)
@@ -149,7 +165,8 @@ def _plan(options: PrecomputeOptions) -> _Plan:
     if options.shard is not None:
         which, count = options.shard
         specs = specs[which - 1 :: count]  # each part has large ones and small ones
-    return _Plan(tuple(specs), target, name, thread_count(options.threads), database)
+    threads = thread_count(options.threads)
+    return _Plan(tuple(specs), target, name, threads, database, options.tune or 0.0)
 
 
 def _database(wanted: str | None) -> str:
@@ -181,7 +198,8 @@ def _tell(done: Solved, count: str) -> None:
     took = time_text(done.seconds)
     how = f"solved in {took}" if done.specs else f"was there, read in {took}"
     cost = cost_text(done.cost)
-    write_output("-", f"{done.spec}  {how}, {cost} ({count})\n")
+    timed = f"; {measured_summary(Measured(done.measured))}" if done.measured else ""
+    write_output("-", f"{done.spec}  {how}, {cost}{timed} ({count})\n")
 
 
 def _summary(results: list[Solved], threads: int, seconds: float) -> str:

@@ -17,9 +17,12 @@ from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from morello.cluster.job import search
+from morello.cluster.job import Job as ClusterJob
+from morello.cluster.job import search, tuned
 from morello.errors import MorelloError
+from morello.machine import find_target
 from morello.parent_death import end_with_parent
+from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import open_database
 
 
@@ -33,6 +36,8 @@ class Job:
     threads: int
     db: str
     """The databases, as ``--db`` gives them."""
+    tune: float = 0.0
+    """Seconds for which programs are timed after the search; 0 for none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +53,8 @@ class Done:
     """Millicycles of the best program."""
     error: str = ""
     """What went wrong; empty if nothing did."""
+    measured: tuple[MeasuredRow, ...] = ()
+    """The programs that were timed."""
 
 
 @dataclasses.dataclass
@@ -163,6 +170,12 @@ def solve(job: Job) -> Done:
     try:
         database = open_database(job.db)
         found = search(job.spec, job.target, job.threads, database)
+        rows: tuple[MeasuredRow, ...] = ()
+        if job.tune:
+            wanted = ClusterJob.of(
+                job.spec, find_target(job.target), job.threads, job.tune
+            )
+            rows = tuned(wanted, database).rows
     except MorelloError as error:
         return Done(job, time.perf_counter() - start, error=str(error))
     except MemoryError:
@@ -175,4 +188,5 @@ def solve(job: Job) -> Done:
         found.statistics.specs,
         found.impl.cost,
         "solved, but the database cannot be written" if is_lost else "",
+        rows,
     )
