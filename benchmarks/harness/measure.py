@@ -46,12 +46,15 @@ class Plan:
         least: rounds, at least.
         loads: how often everybody is loaded anew: where operands and code happen to lie
             in memory makes a difference of a percent.
+        priority: whether contenders are sampled before all else that runs, where the
+            system allows it.
     """
 
     seconds: float = 4.0
     sample: float = 4e-3
     least: int = 6
     loads: int = 2
+    priority: bool = False
 
 
 class Field:
@@ -138,7 +141,8 @@ class Field:
         if entry.status != "ok":
             return float("inf")
         try:
-            request = {"do": "sample", "seconds": self._plan.sample}
+            request: dict[str, Any] = {"do": "sample", "seconds": self._plan.sample}
+            request["priority"] = self._plan.priority
             answer = self._talkers[name].ask(request)
         except ContenderError as error:
             entries[name] = self._failed(name, str(error))
@@ -165,7 +169,7 @@ class Field:
     ) -> dict[str, Callable[[], float]]:
         """Roofs take turns with contenders: a sample is a mean, as theirs are; the best
         of each ends in ``rates``."""
-        seconds = {"seconds": self._plan.sample}
+        seconds = {"seconds": self._plan.sample, "priority": self._plan.priority}
         requests: dict[str, dict[str, Any]] = {
             loop: {"do": "arithmetic", "name": loop, **seconds}
             for loop in {arithmetic_roof(case), limit_roof(case)}

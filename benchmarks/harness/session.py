@@ -39,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=2,
         help="how often everybody is loaded anew for a Spec (default: 2)",
     )
+    add_priority(parser)
     parser.add_argument(
         "--db", default="none", help="database of searches, one for all (default: none)"
     )
@@ -54,6 +55,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="of the files (default: from the arguments)")
     add_output(parser)
+
+
+def add_priority(parser: argparse.ArgumentParser) -> None:
+    """Whether samples are taken before all else."""
+    parser.add_argument(
+        "--priority",
+        action="store_true",
+        help="take the samples of contenders before all else that runs, where the "
+        "system allows it: for one thread, on a machine that others use",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +85,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def plan_of(options: argparse.Namespace) -> Plan:
     """How long to measure."""
-    return Plan(options.seconds, options.sample, options.rounds, options.loads)
+    return Plan(
+        options.seconds,
+        options.sample,
+        options.rounds,
+        options.loads,
+        options.priority,
+    )
 
 
 def end_in_order() -> None:

@@ -27,6 +27,7 @@ import numpy as np
 
 from benchmarks.harness.backend import Backend, MissingError, Ready, UnsupportedError
 from benchmarks.harness.case import Array, Case, Data, widen
+from benchmarks.harness.priority import before_all_else
 
 Answer = dict[str, Any]
 
@@ -195,10 +196,14 @@ def save_data(data: Data, folder: Path) -> None:
 
 
 def serve(worker: Answering, requests: TextIO, answers: TextIO) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until there are no more; those with ``priority`` before all else
+    that runs."""
     gc.disable()
     for line in requests:
-        answers.write(json.dumps(worker.do(json.loads(line))) + "\n")
+        request = json.loads(line)
+        with before_all_else(bool(request.get("priority"))):
+            answer = worker.do(request)
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.harness.backend import MissingError
 from benchmarks.harness.provenance import ROOT, commit_of, machine_text, origin
-from benchmarks.harness.session import end_in_order
+from benchmarks.harness.session import add_priority, end_in_order
 from benchmarks.models.layers import MODELS, shapes
 from benchmarks.models.measuring import graphs, products
 from benchmarks.models.plot import plot
@@ -149,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         default=2,
         help="how often contenders of products are loaded anew (default: 2)",
     )
+    add_priority(parser)
     parser.add_argument(
         "--db", help="database of searches and tunings (default: one for this run)"
     )

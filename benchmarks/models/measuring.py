@@ -100,6 +100,7 @@ class _GraphProcess:
             "seconds": options.seconds,
             "sample": options.sample,
             "rounds": options.rounds,
+            "priority": options.priority,
         }
         try:
             answer = self._process.ask(request, _SEARCH_SECONDS)

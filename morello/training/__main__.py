@@ -39,6 +39,7 @@ def _collect(options: argparse.Namespace) -> None:
         options.seconds,
         options.mebibytes,
         options.seed,
+        options.lock,
     )
     start = time.perf_counter()
     wanted = specs(texts, target)
@@ -139,6 +140,12 @@ def _parser() -> argparse.ArgumentParser:
         "(default: %(default)s)",
     )
     collecting.add_argument("--seed", type=whole_number(0), default=Plan.seed)
+    collecting.add_argument(
+        "--lock",
+        type=Path,
+        help="a file to lock while programs are timed, which is then done before all "
+        "else that runs, where the system allows it",
+    )
     training = commands.add_parser("train", help="write a model")
     training.set_defaults(run=_train)
     training.add_argument(

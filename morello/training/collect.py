@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from morello.calibration.sample import Sampler, code_of
+from morello.calibration.turns import shared, turn
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.kernel import Kernel
 from morello.compiler.tuning.contest import Entry as Turn
@@ -51,6 +52,8 @@ class Plan:
         seconds: that each program is timed, about.
         mebibytes: no Spec is begun when the file is as large.
         seed: of what is drawn.
+        lock: a file that is locked while programs are timed; they are then timed before
+            all else that runs, where the system allows that.
     """
 
     classes: int = 16
@@ -58,6 +61,7 @@ class Plan:
     seconds: float = 0.1
     mebibytes: float = 64.0
     seed: int = 0
+    lock: Path | None = None
 
 
 def collect(
@@ -75,6 +79,7 @@ def collect(
 
     Raises:
         MorelloError: the file is no data set.
+        OSError: it cannot be written, or the lock cannot be taken.
     """
     here = {
         entry.spec
@@ -98,16 +103,18 @@ def collect(
 
 
 def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
-    solver = Solver(target.at(spec))
-    solver.solve(spec)
-    found = list(find_candidates(spec, target, solver, plan.classes))
-    found += _others(spec, target, solver, plan, found)
-    trial = Trial.make(spec, plan.seed, {})
-    kernels, _ = checked_kernels(found, trial)
-    turns, cycle = _turns([kernel for _, kernel in kernels], trial, plan.seconds)
+    with shared(plan.lock):
+        solver = Solver(target.at(spec))
+        solver.solve(spec)
+        found = list(find_candidates(spec, target, solver, plan.classes))
+        found += _others(spec, target, solver, plan, found)
+        trial = Trial.make(spec, plan.seed, {})
+        kernels, _ = checked_kernels(found, trial)
+    with turn(plan.lock):
+        turns, cycle = _turns([kernel for _, kernel in kernels], trial, plan.seconds)
     programs = tuple(
-        Timed(str(Partial.of(one.impl)), one.features, turn.seconds)
-        for (one, _), turn in zip(kernels, turns, strict=True)
+        Timed(str(Partial.of(one.impl)), one.features, took.seconds)
+        for (one, _), took in zip(kernels, turns, strict=True)
     )
     return Entry(text, target.name, processor_name(), cycle, programs)
 
@@ -170,11 +177,11 @@ def in_turns(turns: Sequence[Turn], seconds: float) -> None:
     left = list(turns)
     for rounds in itertools.count(1):
         for placement in range(len(turns[0].calls)):
-            for turn in left:
-                turn.sample(placement)
+            for one in left:
+                one.sample(placement)
         if rounds < _CHANCES:
             continue
-        best = min(turn.seconds for turn in left)
-        left = [turn for turn in left if turn.seconds < _SLOW * best]
+        best = min(one.seconds for one in left)
+        left = [one for one in left if one.seconds < _SLOW * best]
         if time.perf_counter() >= end:
             break

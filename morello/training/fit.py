@@ -42,12 +42,12 @@ class Sample:
 class Settings:
     """How is trained."""
 
-    trees: int = 250
-    depth: int = 4
-    rate: float = 0.06
+    trees: int = 300
+    depth: int = 5
+    rate: float = 0.03
     part: float = 0.6
     """Of the programs, that each tree sees."""
-    leaf: int = 4
+    leaf: int = 8
     """Programs in a leaf, at least."""
     seed: int = 0
 

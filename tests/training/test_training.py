@@ -127,7 +127,7 @@ def test_the_specs_are_of_every_sort() -> None:
 def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn", reason="the extra test-learned is not installed")
     path, model = tmp_path / "data.jsonl", tmp_path / "model.json"
-    for text in ("matmul:6x16x32:f32", "matmul:12x8x32:f32"):
+    for text in ("matmul:6x16x32:f32", "matmul:6x8x32:f32", "matmul:12x8x32:f32"):
         found = morello.candidates(text, 12, target=AVX2)
         timed = tuple(  # programs that copy take twice as long as they should
             Timed(
@@ -147,12 +147,12 @@ def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         costs = np.array([impl.cost for impl, _ in found])
         slow = np.array([any("@" in f for f in one.features) for _, one in found])
         ratio = predicted / costs
-        assert ratio[slow].min() > 1.2 * ratio[~slow].max()
+        assert ratio[slow].min() > 1.1 * ratio[~slow].max()
     capsys.readouterr()
     assert main(["judge", *words, "--parts", "2"]) == 0
-    assert "| products (2) | learned |" in capsys.readouterr().out
+    assert "| products (3) | learned |" in capsys.readouterr().out
     assert main(["judge", *words]) == 2
-    assert "has 2 Specs for avx2, and there are 10 parts" in capsys.readouterr().err
+    assert "has 3 Specs for avx2, and there are 10 parts" in capsys.readouterr().err
     assert main(["train", str(tmp_path / "no"), "-o", str(model)]) == 2
     assert "has no programs for" in capsys.readouterr().err
 
