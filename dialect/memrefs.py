@@ -4,14 +4,35 @@ An operand in MEM, L2 or L1 of logical sizes ``s`` is a strided memref of static
 ``layout.tile_shape(s)``. In a dimension with packs, a pack wider than the tile may be
 there whole (``layout.physical_shape(s)``: a packed array of its own) or cut to the
 tile; a cut pack is no longer interleaved, so an odd-even pack is whole or of one
-element. The innermost physical dimension has unit stride unless it has one element. An
-operand in VRF is ``memref<s0 x … x ceil(s_last / width) x vector<width x elem>>``.
+element. The innermost physical dimension has unit stride unless it has one element. The
+other strides are dynamic where a call says how far rows are apart. An operand in VRF is
+``memref<s0 x … x ceil(s_last / width) x vector<width x elem>>``.
 """
+
+from collections.abc import Sequence
 
 from morello.errors import SpecError
 from morello.mlir import ir
 from morello.spec import Layout, Level, Spec, TensorSpec
 from morello.spec.layout import ceil_div
+
+DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
+"""Stands for a stride or an offset that is known when the program runs."""
+
+
+def scaled(stride: int, by: int) -> int:
+    """A stride, or an offset, times a number."""
+    return DYNAMIC if stride == DYNAMIC else stride * by
+
+
+def moved(base: int, offsets: Sequence[int], strides: Sequence[int]) -> int:
+    """The offset of a view that begins ``offsets`` further along each dimension."""
+    steps = [
+        scaled(stride, offset)
+        for offset, stride in zip(offsets, strides, strict=True)
+        if offset
+    ]
+    return DYNAMIC if DYNAMIC in (base, *offsets, *steps) else base + sum(steps)
 
 
 def element_type(tensor: TensorSpec) -> ir.Type:
@@ -39,8 +60,15 @@ def argument_type(spec: Spec, operand: int) -> ir.MemRefType:
     whole = whole_type(spec.tensors[operand], spec.shape(operand))
     if not spec.leading or not spec.leading[operand]:
         return whole
-    layout = ir.StridedLayoutAttr.get(0, list(spec.strides(operand)))
+    layout = ir.StridedLayoutAttr.get(0, _argument_strides(spec, operand))
     return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+
+
+def _argument_strides(spec: Spec, operand: int) -> list[int]:
+    """The strides of an argument with a leading dimension."""
+    if spec.has_any_row(operand):
+        return [DYNAMIC] * (len(spec.physical_shape(operand)) - 1) + [1]
+    return list(spec.strides(operand))
 
 
 def tile_extent(layout: Layout, place: int, sizes: tuple[int, ...]) -> int:
@@ -75,12 +103,13 @@ def check_memref(spec: Spec, operand: int, found: ir.Type) -> None:
 def _check_leading(spec: Spec, operand: int, found: ir.MemRefType) -> None:
     """The rows of an argument are apart as its Spec says."""
     strides, _ = found.get_strides_and_offset()
-    wanted = spec.strides(operand)
+    wanted = _argument_strides(spec, operand)
     axes = zip(found.shape, strides, wanted, strict=True)
     if any(extent > 1 and have != want for extent, have, want in axes):
+        row = "dynamic" if spec.has_any_row(operand) else spec.leading[operand]
         raise SpecError(
             f"operand '{spec.kind.operands[operand].name}' is {found}, but its leading "
-            f"dimension is {spec.leading[operand]}",
+            f"dimension is {row}",
             f"use {argument_type(spec, operand)}",
         )
 
@@ -124,15 +153,10 @@ def _check_strides(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
             f"{name} is {found}, whose layout is not strided",
             "write it as strided<[…], offset: …>",
         ) from None
-    if ir.ShapedType.get_dynamic_stride_or_offset() in strides:
-        raise SpecError(
-            f"{name} is {found}, which has a dynamic stride", "make every stride static"
-        )
     shape = tuple(found.shape)
     if shape[-1] > 1 and strides[-1] != 1:
-        raise SpecError(
-            f"{name} is {found}: its last dimension has stride {strides[-1]}, not 1"
-        )
+        have = "a dynamic stride" if strides[-1] == DYNAMIC else f"stride {strides[-1]}"
+        raise SpecError(f"{name} is {found}: its last dimension has {have}, not 1")
     if (tensor.contiguous or tensor.level is Level.VRF) and not _gapless(
         shape, strides
     ):

@@ -2,16 +2,21 @@
 
 The conversions after it leave a function of dynamic shape alone without a word, trust
 an alignment that NumPy does not promise, and let an ``alloca`` in a loop eat the stack.
+
+A bare pointer carries no strides. Those of an argument whose rows are as far apart as a
+call says are made of one number, which the function takes after all other arguments.
 """
 
 import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.mlir import ir
+from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
+
+_DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 
 def _functions(module: ir.Operation) -> Iterator[ir.Operation]:
@@ -45,12 +50,14 @@ def _check_memref(argument: ir.BlockArgument, function: ir.Operation) -> None:
             function.location,
             f"{where} has a layout that is not strided; write it as strided<[...]>",
         ) from error
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    if offset != 0 or dynamic in strides:
+    has_any_row = _has_any_row(memref) and _is_public(function)
+    if offset != 0 or (_DYNAMIC in strides and not has_any_row):
         raise PassFailure(
             function.location,
             f"{where} has an offset or a dynamic stride, which a bare pointer cannot "
-            "carry; make it static and start at the first element",
+            "carry; make it static and start at the first element. Only an argument of "
+            "a public function may have rows any distance apart: strided<[?, 1]>, all "
+            "strides but the last one dynamic",
         )
     if isinstance(memref.element_type, ir.VectorType):
         raise PassFailure(
@@ -58,6 +65,12 @@ def _check_memref(argument: ir.BlockArgument, function: ir.Operation) -> None:
             f"{where} promises the alignment of a vector; take scalars, or a view of "
             "the workspace",
         )
+
+
+def _has_any_row(memref: ir.MemRefType) -> bool:
+    """Whether a call says how far the rows of a memref are apart."""
+    strides, _ = memref.get_strides_and_offset()
+    return len(strides) > 1 and strides == [_DYNAMIC] * (len(strides) - 1) + [1]
 
 
 def _check_signature(function: ir.Operation) -> None:
@@ -144,13 +157,52 @@ def _mark_noalias(function: ir.Operation) -> None:
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(marked)
 
 
+def _take_rows(function: ir.Operation) -> None:
+    """Take how far rows are apart as numbers, one for each argument that lacks it."""
+    entry = function.regions[0].blocks[0]
+    for argument in list(entry.arguments):
+        kind = argument.type
+        if isinstance(kind, ir.MemRefType) and _has_any_row(kind):
+            row = entry.add_argument(ir.IndexType.get(), function.location)
+            with ir.InsertionPoint.at_block_begin(entry), function.location:
+                whole = ir.MemRefType.get(list(kind.shape), kind.element_type)
+                argument.set_type(whole)
+                _view_rows(argument, row, kind)
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    types = [argument.type for argument in entry.arguments]
+    more = len(types) - len(signature.inputs)
+    signature = ir.FunctionType.get(types, signature.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    if more and "arg_attrs" in function.attributes:
+        given = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        marked = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * more])
+        function.attributes["arg_attrs"] = marked
+
+
+def _view_rows(argument: ir.BlockArgument, row: ir.Value, kind: ir.MemRefType) -> None:
+    """Give an argument rows ``row`` elements apart: batches follow each other."""
+    arith, memref = dialect("arith"), dialect("memref")
+    steps = [row]
+    for extent in reversed(kind.shape[1:-1]):
+        size = arith.ConstantOp(ir.IndexType.get(), extent)
+        steps.append(arith.MulIOp(steps[-1], size).result)
+    shape, strides = list(kind.shape), [*[_DYNAMIC] * len(steps), 1]
+    view = memref.ReinterpretCastOp(
+        kind, argument, [], [], steps[::-1], [0], shape, strides
+    )
+    argument.replace_all_uses_except(view.result, [view.operation])
+
+
 @dataclasses.dataclass(frozen=True)
 class EntryPoints(Pass):
     """Mark memref arguments noalias and refuse types that bare pointers cannot carry.
 
     Before: ``func.func``; callers of public functions pass buffers that do not overlap.
     After: every memref argument of a public function with a body is ``llvm.noalias``.
-    Private functions keep their attributes, since nobody checks their arguments.
+    Private functions keep their attributes, since nobody checks their arguments. For
+    each argument of type ``strided<[?, 1]>``, all strides but the last one dynamic, a
+    public function takes an index after all others: the elements from row to row, from
+    which the outer strides follow.
     Refuses: arguments of dynamic shape, with an offset or of vectors; results that are
     memrefs; a ``memref.alloca`` outside of the entry block.
     """
@@ -169,4 +221,5 @@ class EntryPoints(Pass):
             _check_allocas(function)
         with module.context:
             for function in filter(_is_public, functions):
+                _take_rows(function)
                 _mark_noalias(function)

@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 
 from morello.actions.graph_parts import PartKey
-from morello.dialect.memrefs import whole_type
+from morello.dialect.memrefs import moved, scaled, whole_type
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Level, Operand, TensorSpec, Window
 from morello.spec.embedding import Embedding
-
-DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 
 def buffer_of(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Value:
@@ -34,7 +32,7 @@ def with_ones(value: ir.Value, count: int) -> ir.Value:
     source = ir.MemRefType(value.type)
     strides, offset = source.get_strides_and_offset()
     shape = list(source.shape)
-    outer = strides[0] * shape[0]
+    outer = scaled(strides[0], shape[0])
     kind = ir.MemRefType.get(
         [*[1] * count, *shape],
         source.element_type,
@@ -94,7 +92,7 @@ def narrowed(
         [extent for keep, extent, _, _ in pairs if keep],
         source.element_type,
         ir.StridedLayoutAttr.get(
-            offset, [stride * step for keep, _, stride, step in pairs if keep]
+            offset, [scaled(stride, step) for keep, _, stride, step in pairs if keep]
         ),
     )
     view: ir.Value = (
@@ -163,10 +161,9 @@ def part_at(
     shape = [sizes[d.dim] for d in layout.dims]
     if shape == list(source.shape):
         return value
-    if offset != DYNAMIC:
-        offset += sum(o * s for o, s in zip(offsets, strides, strict=True))
+    begin = moved(offset, offsets, strides)
     kind = ir.MemRefType.get(
-        shape, source.element_type, ir.StridedLayoutAttr.get(offset, strides)
+        shape, source.element_type, ir.StridedLayoutAttr.get(begin, strides)
     )
     ones = [1] * len(shape)
     view: ir.Value = (

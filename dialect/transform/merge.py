@@ -8,8 +8,9 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 
 from morello.actions.merge import Merge, Merged, merged_key
 from morello.dialect.build import build_spec_op
+from morello.dialect.memrefs import DYNAMIC
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import DYNAMIC, joined
+from morello.dialect.transform.graph_parts import joined
 from morello.mlir import dialect, ir
 from morello.spec import Layout
 from morello.spec.graphs.merging import Taps

@@ -8,12 +8,10 @@ one of the two is enough.
 
 import dataclasses
 
-from morello.dialect.memrefs import tile_extent
+from morello.dialect.memrefs import DYNAMIC, moved, tile_extent
 from morello.mlir import dialect, ir
 from morello.spec import Layout, TensorSpec
 from morello.spec.layout import PhysicalDim
-
-DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,11 +108,7 @@ def _subview(
     source = ir.MemRefType(memref.type)
     strides, base = source.get_strides_and_offset()
     fixed = [DYNAMIC if isinstance(o, ir.Value) else o for o in offsets]
-    offset = DYNAMIC
-    if DYNAMIC not in (base, *fixed):
-        moved = zip(fixed, strides, strict=True)
-        offset = base + sum(o * stride for o, stride in moved)
-    layout = ir.StridedLayoutAttr.get(offset, strides)
+    layout = ir.StridedLayoutAttr.get(moved(base, fixed, strides), strides)
     kind = ir.MemRefType.get(shape, source.element_type, layout)
     view: ir.Value = (
         dialect("memref")

@@ -170,7 +170,7 @@ func.func @f(%a: memref<1x6x4xf32, affine_map<(d0, d1, d2) -> (d0, d1 mod 3, d2)
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32, strided<[24, ?, 1]>>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
-  // expected-error@+1 {{which has a dynamic stride; make every stride static}}
+  // expected-error@+1 {{which has gaps; use the strides [24, 4, 1], or a form that is not contiguous}}
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x6x4xf32, strided<[24, ?, 1]>>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }

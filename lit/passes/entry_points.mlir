@@ -30,6 +30,18 @@ func.func @strided(%a: memref<4x8xf32, strided<[10, 1]>>) {
   return
 }
 
+// How far rows are apart is a number after all other arguments; batches follow.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<3x4x8xf32> {llvm.noalias, llvm.nofree}, %{{[a-z0-9]+}}: index, %[[ROW:[a-z0-9]+]]: index) {
+// CHECK: %[[C4:.*]] = arith.constant 4 : index
+// CHECK: %[[BATCH:.*]] = arith.muli %[[ROW]], %[[C4]] : index
+// CHECK: %[[VIEW:.*]] = memref.reinterpret_cast %[[A]] to offset: [0], sizes: [3, 4, 8], strides: [%[[BATCH]], %[[ROW]], 1]
+// CHECK: memref.load %[[VIEW]]
+func.func @rows(%a: memref<3x4x8xf32, strided<[?, ?, 1]>> {llvm.nofree}, %n: index) {
+  %0 = memref.load %a[%n, %n, %n] : memref<3x4x8xf32, strided<[?, ?, 1]>>
+  return
+}
+
 // CHECK-LABEL: func.func @nothing() {
 func.func @nothing() {
   return
@@ -58,8 +70,15 @@ func.func @f(%a: memref<4xf32, strided<[1], offset: 2>>) {
 
 // -----
 
+// expected-error @below {{Only an argument of a public function may have rows any distance apart: strided<[?, 1]>, all strides but the last one dynamic}}
+func.func @f(%a: memref<4x4x4xf32, strided<[16, ?, 1]>>) {
+  return
+}
+
+// -----
+
 // expected-error @below {{has an offset or a dynamic stride}}
-func.func @f(%a: memref<4x4xf32, strided<[?, 1]>>) {
+func.func private @f(%a: memref<4x4xf32, strided<[?, 1]>>) {
   return
 }
 

@@ -1,12 +1,13 @@
 """The functions around a kernel that is linked into C programs, as LLVM IR."""
 
+import dataclasses
 import enum
 import re
 from collections.abc import Sequence
 
 from morello.aot.cpu_check import BASE_CPU, cpu_check
 from morello.runtime.call_table import ALIGNMENT
-from morello.runtime.parameter import Parameter, may_interleave
+from morello.runtime.parameter import Parameter
 
 
 class Status(enum.IntEnum):
@@ -20,6 +21,8 @@ class Status(enum.IntEnum):
     OVERLAP = 4
     NO_MEMORY = 5
     """Of the function that takes its workspace from ``malloc``."""
+    SHORT_ROW = 6
+    """The elements from row to row that are given are fewer than a row has."""
 
 
 def unchecked_name(name: str) -> str:
@@ -56,53 +59,86 @@ def _pointers(arguments: Sequence[str], alignments: Sequence[int]) -> list[str]:
     return blocks
 
 
-def _no_overlap(
-    one: str, size: int, other: str, other_size: int, rows: tuple[int, int, int] | None
-) -> list[str]:
-    """Blocks that refuse two arrays that share bytes.
+@dataclasses.dataclass(frozen=True)
+class _Memory:
+    """What an argument covers.
 
     Args:
-        one, other: their names.
-        size, other_size: their bytes, gaps included.
-        rows: the bytes of a row of each, and from row to row of both, if the rows of
-            one may lie in the gaps of the other.
+        name: of the argument.
+        size: its bytes, gaps included: a number, or a value of LLVM IR.
+        row: the bytes of a row; 0 where rows have no gaps.
+        apart: the bytes from row to row: a number, or a value of LLVM IR.
     """
-    pair = f"{one}.{other}"
+
+    name: str
+    size: int | str
+    row: int = 0
+    apart: int | str = 0
+
+
+def _memory(name: str, parameter: Parameter) -> _Memory:
+    """What an array covers; `_row_sizes` has the values of LLVM IR."""
+    if parameter.any_row:
+        row, apart = parameter.row[0], f"%{name}.apart"
+        return _Memory(name, f"%{name}.bytes", row, apart)
+    if parameter.strides:
+        return _Memory(name, parameter.nbytes, *parameter.row)
+    return _Memory(name, parameter.nbytes)
+
+
+def _row_sizes(name: str, parameter: Parameter) -> list[str]:
+    """Blocks that refuse rows that would overlap, and count the bytes of others."""
+    whole, size = parameter.shape[-1], parameter.dtype.itemsize
+    blocks = [f"  %{name}.short = icmp slt i64 %{name}.row, {whole}"]
+    _refuse(f"{name}.long", f"%{name}.short", Status.SHORT_ROW, blocks)
+    return [
+        *blocks,
+        f"  %{name}.apart = mul i64 %{name}.row, {size}",
+        f"  %{name}.more = mul i64 %{name}.apart, {parameter.rows - 1}",
+        f"  %{name}.bytes = add i64 %{name}.more, {whole * size}",
+    ]
+
+
+def _may_interleave(one: _Memory, other: _Memory) -> bool:
+    """Whether rows of one may lie in the gaps of the other, for some distance."""
+    if not one.row or not other.row:
+        return False
+    if isinstance(one.apart, int) and isinstance(other.apart, int):
+        return one.apart == other.apart >= one.row + other.row
+    return True
+
+
+def _no_overlap(one: _Memory, other: _Memory) -> list[str]:
+    """Blocks that refuse two arguments that share bytes.
+
+    Rows of one may lie in the gaps of the other where both have them equally far apart.
+    """
+    pair = f"{one.name}.{other.name}"
     blocks = [
-        f"  %{pair}.end = getelementptr i8, ptr %{one}, i64 {size}",
-        f"  %{pair}.other = getelementptr i8, ptr %{other}, i64 {other_size}",
-        f"  %{pair}.before = icmp ult ptr %{one}, %{pair}.other",
-        f"  %{pair}.within = icmp ult ptr %{other}, %{pair}.end",
+        f"  %{pair}.end = getelementptr i8, ptr %{one.name}, i64 {one.size}",
+        f"  %{pair}.other = getelementptr i8, ptr %{other.name}, i64 {other.size}",
+        f"  %{pair}.before = icmp ult ptr %{one.name}, %{pair}.other",
+        f"  %{pair}.within = icmp ult ptr %{other.name}, %{pair}.end",
         f"  %{pair}.both = and i1 %{pair}.before, %{pair}.within",
     ]
-    if rows is None:
-        shared = f"{pair}.both"
-    else:
-        row, other_row, apart = rows
-        shared = f"{pair}.shared"
+    shared = f"{pair}.both"
+    if _may_interleave(one, other):
+        shared, apart = f"{pair}.shared", one.apart
         blocks += [
-            f"  %{pair}.distance = sub i64 %{other}.number, %{one}.number",
+            f"  %{pair}.distance = sub i64 %{other.name}.number, %{one.name}.number",
             f"  %{pair}.signed = srem i64 %{pair}.distance, {apart}",
             f"  %{pair}.positive = add i64 %{pair}.signed, {apart}",
             f"  %{pair}.offset = urem i64 %{pair}.positive, {apart}",
-            f"  %{pair}.low = icmp ult i64 %{pair}.offset, {row}",
-            f"  %{pair}.high = icmp ugt i64 %{pair}.offset, {apart - other_row}",
+            f"  %{pair}.low = icmp ult i64 %{pair}.offset, {one.row}",
+            f"  %{pair}.after = add i64 %{pair}.offset, {other.row}",
+            f"  %{pair}.high = icmp ugt i64 %{pair}.after, {apart}",
             f"  %{pair}.meet = or i1 %{pair}.low, %{pair}.high",
-            f"  %{shared} = and i1 %{pair}.both, %{pair}.meet",
+            f"  %{pair}.unlike = icmp ne i64 {apart}, {other.apart}",
+            f"  %{pair}.any = or i1 %{pair}.meet, %{pair}.unlike",
+            f"  %{shared} = and i1 %{pair}.both, %{pair}.any",
         ]
     _refuse(f"{pair}.disjoint", f"%{shared}", Status.OVERLAP, blocks)
     return blocks
-
-
-def _rows(
-    parameters: Sequence[Parameter], one: int, other: int
-) -> tuple[int, int, int] | None:
-    """What `_no_overlap` takes; the workspace comes after the parameters."""
-    if max(one, other) >= len(parameters):
-        return None
-    first, second = parameters[one], parameters[other]
-    apart = may_interleave(first, second)
-    return (first.row[0], second.row[0], apart) if apart else None
 
 
 def entry_points(
@@ -128,8 +164,9 @@ def entry_points(
 
 def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
     """LLVM IR that declares a kernel of another module."""
-    types = ", ".join(["ptr"] * (len(parameters) + workspace))
-    return f"declare void @{name}({types})"
+    rows = [parameter for parameter in parameters if parameter.any_row]
+    types = ["ptr"] * (len(parameters) + workspace) + ["i64"] * len(rows)
+    return f"declare void @{name}({', '.join(types)})"
 
 
 def variant_name(name: str, number: int) -> str:
@@ -199,35 +236,34 @@ def _given(parameters: Sequence[Parameter], workspace: bool) -> str:
     """The arguments of a kernel."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     arguments += ["workspace"] * workspace
-    return ", ".join(f"ptr %{argument}" for argument in arguments)
+    rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
+    given = [f"ptr %{argument}" for argument in arguments]
+    return ", ".join([*given, *(f"i64 %{row}" for row in rows)])
 
 
 def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -> str:
     """The checked function."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     alignments = [parameter.dtype.itemsize for parameter in parameters]
-    sizes = [parameter.nbytes for parameter in parameters]
+    memories = list(map(_memory, arguments, parameters))
     written = [i for i, parameter in enumerate(parameters) if parameter.is_output]
     if workspace_bytes:
         arguments.append("workspace")
         alignments.append(ALIGNMENT)
-        sizes.append(workspace_bytes)
+        memories.append(_Memory("workspace", workspace_bytes))
         written.append(len(parameters))
     blocks = _pointers(arguments, alignments)
+    statuses = [Status.UNSUPPORTED, Status.NULL, Status.MISALIGNED, Status.OVERLAP]
+    for argument, parameter in zip(arguments, parameters, strict=False):
+        if parameter.any_row:
+            blocks += _row_sizes(argument, parameter)
+            statuses = [*statuses[:4], Status.SHORT_ROW]
     for i in written:
         for j in range(i):
-            blocks += _no_overlap(
-                arguments[i], sizes[i], arguments[j], sizes[j], _rows(parameters, i, j)
-            )
+            blocks += _no_overlap(memories[i], memories[j])
     given = _given(parameters, workspace_bytes > 0)
     refusals = "\n".join(
-        f"{status.name}:\n  ret i32 {status.value}"
-        for status in (
-            Status.UNSUPPORTED,
-            Status.NULL,
-            Status.MISALIGNED,
-            Status.OVERLAP,
-        )
+        f"{status.name}:\n  ret i32 {status.value}" for status in statuses
     )
     checks = "\n".join(blocks)
     asks = supported_name(name)

@@ -33,6 +33,7 @@ _STATUS = {
     Status.MISALIGNED: "a pointer is not aligned",
     Status.OVERLAP: "what is written overlaps something else",
     Status.NO_MEMORY: "malloc has no memory for the workspace",
+    Status.SHORT_ROW: "a leading dimension is shorter than a row",
 }
 
 
@@ -115,7 +116,12 @@ def _argument_notes(interface: Interface) -> str:
         if parameter.dtype.name == "bfloat16":
             text += " (each the upper half of a float)"
         gaps = "row-major without gaps"
-        if parameter.strides:
+        if parameter.any_row:
+            gaps = (
+                f"rows {_row_name(interface, parameter)} elements apart, at least "
+                f"{parameter.shape[-1]}, of which the gaps are neither read nor written"
+            )
+        elif parameter.strides:
             gaps = (
                 f"rows {parameter.strides[-2]} elements apart, of which the gaps are "
                 "neither read nor written"
@@ -127,7 +133,9 @@ def _argument_notes(interface: Interface) -> str:
                 f" in the layout {layout}: memory holds {_product(parameter.shape)} "
                 f"elements, {gaps}"
             )
-        text += f"; {parameter.nbytes} bytes, aligned to {parameter.dtype.itemsize}."
+        if not parameter.any_row:
+            text += f"; {parameter.nbytes} bytes"
+        text += f", aligned to {parameter.dtype.itemsize}."
         notes.append(_paragraph(text, "     "))
     if interface.workspace_bytes:
         notes.append(
@@ -183,15 +191,17 @@ def _comment(interface: Interface) -> str:
 
 def _defines(interface: Interface) -> str:
     prefix = interface.name
+    unused = () if _row_names(interface) else (Status.SHORT_ROW,)
     lines = [
         f"/* {meaning} */\n#define {prefix}_{status.name} {status.value}"
         for status, meaning in _STATUS.items()
+        if status not in unused
     ]
     lines.append("")
     for parameter in interface.parameters:
         count = parameter.nbytes // parameter.dtype.itemsize
         lines.append(f"#define {prefix}_{parameter.name.upper()}_ELEMENTS {count}")
-        if parameter.strides:
+        if parameter.strides and not parameter.any_row:
             macro = f"{prefix}_{parameter.name.upper()}_LEADING_DIMENSION"
             lines.append(f"#define {macro} {parameter.strides[-2]}")
     lines.append(f"#define {prefix}_WORKSPACE_BYTES {interface.workspace_bytes}")
@@ -211,6 +221,23 @@ def _local(interface: Interface, name: str) -> str:
     return f"{name}_" if name == interface.name else name
 
 
+def _row_name(interface: Interface, parameter: Parameter) -> str:
+    """The argument that says how far the rows of another one are apart."""
+    name = f"{parameter.name}_leading_dimension"
+    taken = [interface.name, *(other.name for other in interface.parameters)]
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _row_names(interface: Interface) -> list[str]:
+    return [
+        _row_name(interface, parameter)
+        for parameter in interface.parameters
+        if parameter.any_row
+    ]
+
+
 def _arguments(interface: Interface, workspace: bool) -> str:
     mark = f"{interface.name}_RESTRICT "
     found = []
@@ -220,6 +247,7 @@ def _arguments(interface: Interface, workspace: bool) -> str:
         found.append(f"{const}{kind} *{mark}{_local(interface, parameter.name)}")
     if workspace:
         found.append(f"void *{mark}{_local(interface, 'workspace')}")
+    found += [f"int64_t {name}" for name in _row_names(interface)]
     return ",\n    ".join(found)
 
 
@@ -227,9 +255,10 @@ def _with_malloc(interface: Interface) -> str:
     """The function that needs no workspace from its caller."""
     name = prefix = interface.name
     names = ", ".join(_local(interface, p.name) for p in interface.parameters)
+    rows = "".join(f", {row}" for row in _row_names(interface))
     memory, past, status = (_local(interface, n) for n in ("memory", "past", "status"))
     if not interface.workspace_bytes:
-        body = f"    return {name}({names});"
+        body = f"    return {name}({names}{rows});"
     else:
         body = f"""\
     char *{memory} = (char *)malloc({prefix}_WORKSPACE_BYTES + {ALIGNMENT - 1});
@@ -237,7 +266,7 @@ def _with_malloc(interface: Interface) -> str:
     int {status};
     if ({memory} == NULL)
         return {prefix}_NO_MEMORY;
-    {status} = {name}({names}, {memory} + ({past} ? {ALIGNMENT} - {past} : 0));
+    {status} = {name}({names}, {memory} + ({past} ? {ALIGNMENT} - {past} : 0){rows});
     free({memory});
     return {status};"""
     return f"""\

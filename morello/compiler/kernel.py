@@ -33,9 +33,9 @@ class Kernel:
     Calling it: ``kernel(a, b)`` returns a new output, ``kernel(a, b, out=c)`` fills
     ``c``. Arguments are C-contiguous arrays of the operands' physical shapes, without
     the batch where it may be left out and is 1; rows of an operand with a leading
-    dimension are so far apart. Where the layout is a transpose, views in logical order
-    (``w.T``) are taken too. A call releases the GIL, and many
-    threads may call one kernel at a time.
+    dimension are so far apart, or any distance where that is ``ld?``. Where the layout
+    is a transpose, views in logical order (``w.T``) are taken too. A call releases the
+    GIL, and many threads may call one kernel at a time.
 
     A kernel can be pickled: it travels to other processes, with its machine code. A
     copy is the kernel itself, which never changes.
@@ -134,7 +134,8 @@ class Kernel:
 
         For callers that are not Python. It takes a pointer for each of `parameters`,
         in order, and one to `workspace_bytes` bytes, aligned to 64, if there are any;
-        it returns nothing, and checks nothing.
+        then, as 64-bit numbers, the elements from row to row of each operand of which
+        a call says it (``ld?``). It returns nothing, and checks nothing.
         """
         return self._engine.address(self.symbol)
 
@@ -266,6 +267,7 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
         optional = spec.kind.optional_dims
         drops = range(1, optional + 1) if optional and shape[0] == 1 else ()
         has_leading = bool(spec.leading and spec.leading[index])
+        row = shape[-1] + 1 if spec.has_any_row(index) else 0
         found.append(
             Parameter(
                 operand.name,
@@ -274,25 +276,28 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
                 tuple(shape[count:] for count in drops),
                 operand.is_written,
                 operand.is_written and operand.is_read,
-                spec.strides(index) if has_leading else (),
-                _logical_views(spec, index),
+                spec.strides(index, row) if has_leading else (),
+                _logical_views(spec, index, row),
+                row,
             )
         )
     return tuple(found)
 
 
 def _logical_views(
-    spec: Spec, index: int
+    spec: Spec, index: int, row: int
 ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
     """The shapes and strides, in elements, of an operand in logical order.
 
+    With rows ``row`` elements apart, where a call says it.
     None where it lies so anyway, or where packs leave it without strides.
     """
     layout = spec.tensors[index].layout
     if layout.is_row_major or layout.is_packed:
         return ()
     shape = spec.shape(index)
-    steps = dict(zip((d.dim for d in layout.dims), spec.strides(index), strict=True))
-    strides = tuple(steps[axis] for axis in range(len(shape)))
+    strides = spec.strides(index, row)
+    steps = dict(zip((d.dim for d in layout.dims), strides, strict=True))
+    logical = tuple(steps[axis] for axis in range(len(shape)))
     optional = spec.kind.optional_dims if shape[0] == 1 else 0
-    return tuple((shape[n:], strides[n:]) for n in range(optional + 1))
+    return tuple((shape[n:], logical[n:]) for n in range(optional + 1))

@@ -112,10 +112,13 @@ def _least_bytes(goal: Spec, operand: int, period: int) -> int:
 
 
 def _row_bytes(goal: Spec, operand: int) -> int:
-    """The bytes from row to row of an operand; 0 if it has one row, or is packed."""
+    """The bytes from row to row of an operand; 0 if it has one row, is packed, or a
+    call says it."""
     tensor = goal.tensors[operand]
     *outer, inner = goal.physical_shape(operand)
     if tensor.level is Level.VRF or tensor.layout.is_packed or math.prod(outer) == 1:
+        return 0
+    if goal.has_any_row(operand):
         return 0
     leading = goal.leading[operand] if goal.leading else 0
     return (leading or inner) * tensor.dtype.itemsize

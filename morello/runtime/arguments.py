@@ -1,8 +1,9 @@
 """The arrays given at a call, checked against the parameters of the kernel.
 
 `ArgumentChecker` is the entry point: it is built once from `Parameter`s, and its
-`check` answers with the addresses of the arrays or an `ArgumentError` that names the
-argument, the reason and the remedy. Nothing is ever copied.
+`check` answers with the addresses of the arrays, and the distances of rows of which a
+call says them, or with an `ArgumentError` that names the argument, the reason and the
+remedy. Nothing is ever copied.
 
 The way through `check` for arrays that fit is short: one comparison a property. Only
 when one differs does `diagnose.py` say which and why.
@@ -68,6 +69,7 @@ class ArgumentChecker:
         if len({parameter.name for parameter in parameters}) != len(parameters):
             raise ValueError("two parameters have one name")
         self.parameters = parameters
+        self._any_row = any(parameter.any_row for parameter in parameters)
         self._wanted = tuple(
             (
                 parameter.dtype,
@@ -94,6 +96,9 @@ class ArgumentChecker:
     def check(self, arrays: Sequence[Any]) -> list[int]:
         """The addresses of the arrays, in the order of the parameters.
 
+        After them are the elements from row to row of those whose rows may be any
+        distance apart.
+
         Args:
             arrays: one for each parameter.
 
@@ -113,6 +118,8 @@ class ArgumentChecker:
                 addresses = [pointer(array) for array in arrays]
                 break
             addresses.append(pointer(array))
+        if self._any_row:
+            return self._check_rows(arrays)
         for one, other, size, other_size, apart in self._disjoint:
             first, second = addresses[one], addresses[other]
             if first >= second + other_size or second >= first + size:
@@ -120,6 +127,22 @@ class ArgumentChecker:
             if not apart or self._rows_meet(one, other, second - first, apart):
                 raise self._overlap(one, other)
         return addresses
+
+    def _check_rows(self, arrays: Sequence[Any]) -> list[int]:
+        """The same for arrays of the right form, of which some have rows any distance
+        apart: with the distances that they have, all is as if the Spec had said them.
+        """
+        rows = [
+            parameter.row_of(array.shape, array.strides) if parameter.any_row else None
+            for array, parameter in zip(arrays, self.parameters, strict=True)
+        ]
+        settled = ArgumentChecker(
+            tuple(
+                parameter if row is None else parameter.with_row(row)
+                for parameter, row in zip(self.parameters, rows, strict=True)
+            )
+        )
+        return settled.check(arrays) + [row for row in rows if row is not None]
 
     def _rows_meet(self, one: int, other: int, distance: int, apart: int) -> bool:
         """Whether rows of two arrays share bytes; both have them ``apart`` bytes."""

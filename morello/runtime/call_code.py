@@ -1,9 +1,10 @@
 """LLVM IR of calls from Python: checks of the arrays, then the native function.
 
 `call_module` is the entry point; `shared_code.py` has what calls share. What it writes
-depends on how many arrays a function takes, and on whether it has a workspace and
-threads; all else is in a table that is made for each function (`call_table.py`), so
-that few modules serve all kernels of a process.
+depends on how many arrays a function takes, of which a call says how far the rows are
+apart, and on whether it has a workspace and threads; all else is in a table that is
+made for each function (`call_table.py`), so that few modules serve all kernels of a
+process.
 
 Three functions come out:
 
@@ -23,7 +24,7 @@ make each of them slower. OpenMP does that where no level of parallelism may be 
 """
 
 from morello.runtime import array_layout
-from morello.runtime.call_table import Word
+from morello.runtime.call_table import ANY_ROW, FORMS, Word
 from morello.runtime.shared_code import call_in_team, fill, teams, workspaces
 
 _DECLARATIONS = """
@@ -52,7 +53,7 @@ define internal ptr @item_data(ptr %tuple, i64 %index) alwaysinline {
 """
 
 _SHAPE_FITS = """
-define internal i1 @shape_fits(ptr %array, ptr %shapes, i64 %count) {
+define internal i1 @shape_fits(ptr %array, ptr %shapes, i64 %count{row.given}) {
 entry:
   %rank.at = getelementptr i8, ptr %array, i64 {rank}
   %rank.int = load i32, ptr %rank.at
@@ -68,6 +69,7 @@ shape:
   %first.step = getelementptr i64, ptr %first, i64 %wanted
   %after = getelementptr i64, ptr %first.step, i64 %wanted
   %same = icmp eq i64 %rank, %wanted
+{row.default}
   br i1 %same, label %dimension, label %next
 dimension:
   %i = phi i64 [ 0, %shape ], [ %more, %fits ]
@@ -88,6 +90,7 @@ step:
   %t.at = getelementptr i64, ptr %first.step, i64 %i
   %s = load i64, ptr %s.at
   %t = load i64, ptr %t.at
+{row.take}
   %steps.match = icmp eq i64 %s, %t
   br i1 %steps.match, label %fits, label %next
 fits:
@@ -103,6 +106,15 @@ no:
   ret i1 false
 }
 """
+
+_ROW_TAKE = """\
+  %is.row = icmp eq i64 %t, {any_row}
+  br i1 %is.row, label %take.row, label %fixed
+take.row:
+  store i64 %s, ptr %row.at
+  br label %fits
+fixed:"""
+"""Where any stride will do, it is the bytes from row to row."""
 
 _RUN = """
 define i32 @run(ptr %table, ptr %addresses) {
@@ -139,6 +151,7 @@ entry:
 _CALL = """
 define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %names) {
 entry:
+{slots}
   %table = call ptr @item_data(ptr %self, i64 0)
   %positional = icmp eq ptr %names, null
   br i1 %positional, label %count, label %named
@@ -202,15 +215,44 @@ memory{i}:
 shape{i}:
   %count.at{i} = getelementptr i64, ptr %e{i}, i64 3
   %count{i} = load i64, ptr %count.at{i}
-  %shapes{i} = getelementptr i64, ptr %e{i}, i64 4
-  %fits{i} = call i1 @shape_fits(ptr %a{i}, ptr %shapes{i}, i64 %count{i})
-  br i1 %fits{i}, label %bounds{i}, label %slow
+  %shapes{i} = getelementptr i64, ptr %e{i}, i64 {forms}
+{fits}
 bounds{i}:
   %p{i} = call ptr @field(ptr %a{i}, i64 {data})
-  %size.at{i} = getelementptr i64, ptr %e{i}, i64 2
-  %size{i} = load i64, ptr %size.at{i}
+{size}
   %end{i} = getelementptr i8, ptr %p{i}, i64 %size{i}
   br label %{after}"""
+
+_FITS = """\
+  %fits{i} = call i1 @shape_fits(ptr %a{i}, ptr %shapes{i}, i64 %count{i}{spare})
+  br i1 %fits{i}, label %bounds{i}, label %slow"""
+
+_SIZE = """\
+  %size.at{i} = getelementptr i64, ptr %e{i}, i64 2
+  %size{i} = load i64, ptr %size.at{i}"""
+
+_ROW_FITS = """\
+  %whole.at{i} = getelementptr i64, ptr %e{i}, i64 4
+  %whole{i} = load i64, ptr %whole.at{i}
+  %fits{i} = call i1 @shape_fits(ptr %a{i}, ptr %shapes{i}, i64 %count{i},
+                                 ptr %row.at{i}, i64 %whole{i})
+  br i1 %fits{i}, label %row.fits{i}, label %slow
+row.fits{i}:
+  %step{i} = load i64, ptr %row.at{i}
+  %itemsize.at{i} = getelementptr i64, ptr %e{i}, i64 6
+  %itemsize{i} = load i64, ptr %itemsize.at{i}
+  %rest{i} = srem i64 %step{i}, %itemsize{i}
+  %no.rest{i} = icmp eq i64 %rest{i}, 0
+  %long{i} = icmp sge i64 %step{i}, %whole{i}
+  %row.good{i} = and i1 %no.rest{i}, %long{i}
+  br i1 %row.good{i}, label %bounds{i}, label %slow"""
+
+_ROW_SIZE = """\
+  %row{i} = sdiv i64 %step{i}, %itemsize{i}
+  %more.at{i} = getelementptr i64, ptr %e{i}, i64 5
+  %more{i} = load i64, ptr %more.at{i}
+  %steps{i} = mul i64 %more{i}, %step{i}
+  %size{i} = add i64 %steps{i}, %whole{i}"""
 
 _APART = """
   %before{i} = icmp ult ptr %p{i}, %end{out}
@@ -230,12 +272,31 @@ def declarations() -> str:
     return fill(_DECLARATIONS, data=array_layout.DATA)
 
 
-def _checks(arrays: int) -> str:
+def _shape_fits(rows: tuple[int, ...]) -> str:
+    """The function that compares an array with the forms that are taken."""
+    return fill(
+        _SHAPE_FITS,
+        **{
+            "rank": array_layout.RANK,
+            "shape": array_layout.SHAPE,
+            "strides": array_layout.STRIDES,
+            "row.given": ", ptr %row.at, i64 %whole" if rows else "",
+            "row.default": "  store i64 %whole, ptr %row.at" if rows else "",
+            "row.take": fill(_ROW_TAKE, any_row=ANY_ROW) if rows else "",
+        },
+    )
+
+
+def _checks(arrays: int, rows: tuple[int, ...]) -> str:
     """Blocks that let only arrays pass that fit their parameter."""
+    spare = ", ptr %spare.at, i64 0" if rows else ""
     return "".join(
         fill(
             _CHECK,
+            fits=_ROW_FITS if i in rows else fill(_FITS, spare=spare),
+            size=_ROW_SIZE if i in rows else _SIZE,
             i=i,
+            forms=FORMS,
             type=array_layout.TYPE,
             array=8 * Word.ARRAY_TYPE,
             entry=8 * (Word.ENTRIES + i),
@@ -246,6 +307,12 @@ def _checks(arrays: int) -> str:
         )
         for i in range(arrays)
     )
+
+
+def _slots(rows: tuple[int, ...]) -> str:
+    """Memory for the bytes from row to row of each array of which a call says it."""
+    names = [f"row.at{i}" for i in rows] + ["spare.at"] * bool(rows)
+    return "\n".join(f"  %{name} = alloca i64" for name in names)
 
 
 def _disjoint(arrays: int) -> str:
@@ -259,19 +326,26 @@ def _disjoint(arrays: int) -> str:
     return "\n".join(blocks) or "  br label %run"
 
 
-def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
+def call_module(
+    arrays: int, has_workspace: bool, has_threads: bool, rows: tuple[int, ...] = ()
+) -> str:
     """LLVM IR of the three functions for native functions of so many arrays.
 
     Args:
         arrays: at least 1; the last is the output.
         has_workspace: the native function takes a workspace after the arrays.
         has_threads: the native function may use several threads.
+        rows: the arrays whose elements from row to row it takes, after all else; they
+            stand after the addresses where those are given.
     """
     pointers = [f"ptr %p{i}" for i in range(arrays)]
+    given = [("ptr", f"p{i}") for i in range(arrays)] + [
+        ("i64", f"row{i}") for i in rows
+    ]
     loads = "\n".join(
-        f"  %p{i}.at = getelementptr ptr, ptr %addresses, i64 {i}\n"
-        f"  %p{i} = load ptr, ptr %p{i}.at"
-        for i in range(arrays)
+        f"  %{name}.at = getelementptr ptr, ptr %addresses, i64 {place}\n"
+        f"  %{name} = load {kind}, ptr %{name}.at"
+        for place, (kind, name) in enumerate(given)
     )
     shared: dict[str, str] = {
         "loads": loads,
@@ -288,18 +362,13 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
         failed["python"] = (
             "failed:\n  %error = call ptr @PyErr_NoMemory()\n  ret ptr %error"
         )
+    pointers += [f"i64 %row{i}" for i in rows]
     shared["call"] = f"  call void %native({', '.join(pointers)})"
     text = declarations()
     if has_threads:
         shared["call"] = call_in_team(shared["call"])
         text += teams()
-    text += fill(
-        _SHAPE_FITS,
-        rank=array_layout.RANK,
-        shape=array_layout.SHAPE,
-        strides=array_layout.STRIDES,
-    )
-    text += workspaces()
+    text += _shape_fits(rows) + workspaces()
     text += fill(_RUN, failed=failed["run"], **shared)
     text += fill(_BOUND, failed=failed["python"], **shared)
     return text + fill(
@@ -308,7 +377,8 @@ def call_module(arrays: int, has_workspace: bool, has_threads: bool) -> str:
         arrays=arrays,
         inputs=arrays - 1,
         out=8 * Word.OUT,
-        checks=_checks(arrays),
+        checks=_checks(arrays, rows),
+        slots=_slots(rows),
         disjoint=_disjoint(arrays),
         **shared,
     )

@@ -45,9 +45,20 @@ class Word(enum.IntEnum):
     """From here on: for each parameter the address of its entry.
 
     An entry has: address of the dtype; flags that must be set; bytes of the elements;
-    number of forms; then for each form its rank, its sizes, and its strides in bytes,
-    which do not matter where a size is 1.
+    number of forms; bytes of a row; number of rows but the first; bytes of an element;
+    then for each form its rank, its sizes, and its strides in bytes, which do not
+    matter where a size is 1, and may be `ANY_ROW`.
     """
+
+
+FORMS = 7
+"""Where the forms begin in an entry."""
+
+ANY_ROW = -1
+"""In the place of a stride: bytes from row to row, of which there may be any number."""
+
+_NO_STRIDE = 0
+"""No array has this from one of several indices to the next."""
 
 
 _OUT = sys.intern("out")
@@ -114,9 +125,14 @@ class CallTable:
 def _entry(parameter: Parameter) -> list[int]:
     """The checked fields of one argument; see `Word.ENTRIES`."""
     flags = ALIGNED | (WRITEABLE if parameter.is_output else 0)
-    forms = parameter.forms
+    forms, size = parameter.forms, parameter.dtype.itemsize
     entry = [id(parameter.dtype), flags, parameter.nbytes, len(forms)]
+    entry += [parameter.row[0], parameter.rows - 1, size]
+    row = parameter.any_row * size
     for shape, strides in forms:
+        if row:  # batches follow each other: that is for the slow way to find out
+            by_row = {size: size, row: ANY_ROW}
+            strides = tuple(by_row.get(stride, _NO_STRIDE) for stride in strides)
         entry += [len(shape), *shape, *strides]
     return entry
 

@@ -124,6 +124,13 @@ def _wrong_strides(array: np.ndarray[Any, Any], parameter: Parameter) -> Argumen
             f"it has strides {array.strides} bytes",
             f"give kernel.pack(array, {parameter.name!r}), or a Spec of its layout",
         )
+    if parameter.any_row:
+        return ArgumentError(
+            f"{parameter.role} has strides {array.strides} bytes, but must have whole "
+            f"rows of {parameter.shape[-1]} elements, equal distances of at least as "
+            "much from row to row, and nothing between its batches but rows",
+            "give a view of some columns of a row-major array, or a copy",
+        )
     if parameter.strides:
         wanted = " or ".join(
             str(strides) for shape, strides in parameter.forms if shape == array.shape
@@ -138,7 +145,10 @@ def _wrong_strides(array: np.ndarray[Any, Any], parameter: Parameter) -> Argumen
         remedy = "give a contiguous array and copy the result out of it"
     row = _leading_dimension(array, parameter)
     if row:
-        remedy += f", or compile a Spec with {parameter.name}=ld{row}"
+        remedy += (
+            f", or compile a Spec with {parameter.name}=ld{row}, or "
+            f"{parameter.name}=ld? for rows any distance apart"
+        )
     return ArgumentError(
         f"{parameter.role} is not contiguous in row-major order: it has strides "
         f"{array.strides} bytes",

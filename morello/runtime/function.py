@@ -26,8 +26,9 @@ from morello.runtime.parameter import Parameter
 class NativeFunction:
     """A compiled function of NumPy arrays.
 
-    The native function takes a pointer for each parameter, inputs then outputs, and
-    last a pointer to the workspace if it has one. It is kept alive by this object.
+    The native function takes a pointer for each parameter, inputs then outputs; then a
+    pointer to the workspace if it has one; then the elements from row to row of each
+    parameter whose rows may be any distance apart. It is kept alive by this object.
 
     Args:
         engine: holds the code.
@@ -62,7 +63,8 @@ class NativeFunction:
         self._table = CallTable(
             engine.address(name), parameters, workspace_bytes, threads
         )
-        self._code = call_code(len(parameters), workspace_bytes > 0, threads > 1)
+        rows = tuple(i for i, parameter in enumerate(parameters) if parameter.any_row)
+        self._code = call_code(len(parameters), workspace_bytes > 0, threads > 1, rows)
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)
@@ -282,7 +284,7 @@ class NativeFunction:
             ]
             if taken and all(taken):
                 shape = output.alternatives[0]
-        if output.strides:
+        if output.strides and not output.any_row:
             strides = output.strides[len(output.shape) - len(shape) :]
             return new_arrays.strided(shape, strides, output.dtype)
         return new_arrays.empty(shape, output.dtype)

@@ -25,6 +25,9 @@ class Parameter:
             for a row-major array without gaps.
         views: other shapes with their strides, in elements, that are the same memory,
             e.g. the transpose of an operand that lies column-major.
+        any_row: the rows may be any distance apart, which the native function is told:
+            ``strides`` and ``views`` have the strides for this number of elements from
+            row to row, which is more than a row. 0 if the distance is fixed.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Parameter:
     accumulates: bool = False
     strides: tuple[int, ...] = ()
     views: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    any_row: int = 0
 
     def __post_init__(self) -> None:
         size = np.prod(self.shape, dtype=int)
@@ -54,8 +58,9 @@ class Parameter:
 
     @property
     def nbytes(self) -> int:
-        """Bytes from the first element to the last, gaps included."""
-        if not self.strides:
+        """Bytes from the first element to the last, gaps included; without gaps where
+        a call says how far rows are apart."""
+        if not self.strides or self.any_row:
             return int(np.prod(self.shape, dtype=int)) * self.dtype.itemsize
         pairs = zip(self.shape, self.strides, strict=True)
         reach = sum((extent - 1) * step for extent, step in pairs)
@@ -84,6 +89,8 @@ class Parameter:
 
         The stride of a dimension of 1 says nothing.
         """
+        if self.any_row:
+            return self.row_of(shape, strides) is not None
         return any(
             shape == own
             and all(
@@ -93,6 +100,52 @@ class Parameter:
             for own, wanted in self.forms
         )
 
+    def row_of(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+        """The elements from row to row of an array, where they may be any number.
+
+        None if no distance of rows makes an array of this shape and these strides, in
+        bytes; that of a row where there is one.
+        """
+        for own, wanted in self.forms:
+            row = self._row_in(wanted, shape, strides) if shape == own else None
+            if row is not None:
+                return row
+        return None
+
+    def with_row(self, row: int) -> "Parameter":
+        """The parameter with rows so many elements apart, where any number is taken."""
+
+        def scaled(strides: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(
+                stride if stride == 1 else stride // self.any_row * row
+                for stride in strides
+            )
+
+        views = tuple((shape, scaled(strides)) for shape, strides in self.views)
+        return dataclasses.replace(
+            self, strides=scaled(self.strides), views=views, any_row=0
+        )
+
+    def _row_in(
+        self,
+        wanted: tuple[int, ...],
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+    ) -> int | None:
+        """The same for one form, whose strides are wanted for ``any_row``."""
+        size, whole = self.dtype.itemsize, self.shape[-1]
+        rows = set()
+        for extent, have, want in zip(shape, strides, wanted, strict=True):
+            if extent > 1 and want == size:  # within a row
+                if have != size:
+                    return None
+            elif extent > 1:
+                row, rest = divmod(have * self.any_row, want)
+                if rest or row < whole:
+                    return None
+                rows.add(row)
+        return rows.pop() if len(rows) == 1 else None if rows else whole
+
     @property
     def row(self) -> tuple[int, int]:
         """The bytes of a row and from row to row; equal where there are no gaps."""
@@ -100,6 +153,11 @@ class Parameter:
         if not self.strides:
             return self.nbytes, self.nbytes
         return self.shape[-1] * size, self.strides[-2] * size
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return int(np.prod(self.shape[:-1], dtype=int))
 
     @property
     def role(self) -> str:
@@ -117,7 +175,9 @@ def _gapless(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def may_interleave(one: Parameter, other: Parameter) -> int:
     """The bytes from row to row of two arrays whose rows may lie in each other's gaps;
-    0 where they cannot."""
+    0 where they cannot, or a call says it."""
+    if one.any_row or other.any_row:
+        return 0
     (row, apart), (other_row, other_apart) = one.row, other.row
     fits = one.strides and other.strides and row + other_row <= apart
     return apart if fits and apart == other_apart else 0

@@ -21,6 +21,9 @@ from morello.spec.tensor import Level, TensorSpec
 MAX_SIZE = 1 << 31
 """No dimension is this long or longer."""
 
+ANY_ROW = -1
+"""The leading dimension of an operand whose rows are as far apart as a call says."""
+
 MAX_BYTES = 1 << 46
 """No operand has this many bytes or more: addresses have 47 bits."""
 
@@ -67,8 +70,8 @@ class Spec(HashedOnce):
         serial: whether parallel loops are forbidden.
         leading: for each operand the elements from the start of a row to the start of
             the next one, its leading dimension; 0 where rows follow each other without
-            gaps. Empty if no operand has one. Specs within a program have none: the
-            strides of their memrefs say it.
+            gaps, `ANY_ROW` where each call says it. Empty if no operand has one. Specs
+            within a program have none: the strides of their memrefs say it.
     """
 
     kind: Kind
@@ -183,10 +186,21 @@ class Spec(HashedOnce):
         """The shape of the array that holds one operand."""
         return self.tensors[operand].layout.physical_shape(self.shape(operand))
 
-    def strides(self, operand: int) -> tuple[int, ...]:
-        """The elements from one index to the next along each physical dimension."""
+    def has_any_row(self, operand: int) -> bool:
+        """Whether a call says how far the rows of an operand are apart."""
+        return bool(self.leading) and self.leading[operand] == ANY_ROW
+
+    def strides(self, operand: int, row: int = 0) -> tuple[int, ...]:
+        """The elements from one index to the next along each physical dimension.
+
+        Args:
+            operand: its number.
+            row: the elements from row to row where a call says it; 0 for no gaps.
+        """
         shape = self.physical_shape(operand)
         leading = self.leading[operand] if self.leading else 0
+        if leading == ANY_ROW:
+            leading = row
         found = [1]
         for extent in reversed(shape[1:]):
             row = leading if leading and len(found) == 1 else found[-1] * extent
@@ -211,7 +225,7 @@ class Spec(HashedOnce):
         """The argument that holds a logical array for one operand."""
         tensor = array.reshape(self.shape(operand))
         found = self.tensors[operand].layout.to_physical(tensor)
-        if not self.leading or not self.leading[operand]:
+        if not self.leading or not self.leading[operand] or self.has_any_row(operand):
             return found
         strided = self.argument(operand)
         strided[...] = found
@@ -294,7 +308,8 @@ def check_leading(
     """
     if tensor.level is not Level.MEM or tensor.layout.is_packed or tensor.rank < 2:
         raise SpecError(
-            f"operand '{name}' of form {tensor} has the leading dimension {leading}",
+            f"operand '{name}' of form {tensor} has the leading dimension "
+            f"{'?' if leading == ANY_ROW else leading}",
             "only arguments in MEM of an unpacked layout with rows have one",
         )
     if leading >= MAX_SIZE:
@@ -303,7 +318,8 @@ def check_leading(
             f"{MAX_SIZE}"
         )
     row = tensor.layout.physical_shape(shape)[-1]
-    if leading <= row or tensor.contiguous:
+    parts = leading == ANY_ROW or leading > row
+    if not parts or tensor.contiguous:
         raise SpecError(
             f"the leading dimension {leading} of operand '{name}' does not part its "
             f"rows of {row} elements",

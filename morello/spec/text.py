@@ -3,9 +3,9 @@
 ``kind:sizes[:dtypes][:option=value]…`` where sizes are joined by ``x`` and dtypes by
 commas (one for all operands, or one each; ``f32`` if left out). Options name an operand
 to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``) and the elements from
-row to row (``lhs=ld4096``, ``rhs=[0,2,1]/ld4096``), a limit
-(``l1=256``), ``serial=false`` to allow parallel loops, or what the kind defines
-(``value=lowest`` of fill, ``saturating=true`` of matmul).
+row to row (``lhs=ld4096``, ``rhs=[0,2,1]/ld4096``; ``lhs=ld?`` where each call says
+it), a limit (``l1=256``), ``serial=false`` to allow parallel loops, or what the kind
+defines (``value=lowest`` of fill, ``saturating=true`` of matmul).
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from morello.spec.kind import Kind
 from morello.spec.kinds import kind_of, labels
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
-from morello.spec.spec import Spec, argument_tensor
+from morello.spec.spec import ANY_ROW, Spec, argument_tensor
 from morello.spec.tensor import Level, TensorSpec
 from morello.suggestions import did_you_mean
 
@@ -85,7 +85,8 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         default = argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
         if apart:
             form = "" if tensor.layout.is_row_major else f"{tensor.layout}/"
-            parts.append(f"{operand.name}={form}ld{apart}")
+            row = "?" if apart == ANY_ROW else apart
+            parts.append(f"{operand.name}={form}ld{row}")
         elif tensor != default:
             parts.append(f"{operand.name}={_print_form(tensor)}")
     for name in ("vrf", "l1", "l2"):
@@ -176,7 +177,7 @@ def _tensors(
             raise SpecError(
                 f"'{value}' is not a form of the operand '{operand.name}'",
                 "write a layout, then its level: [0,1,2]@L1; or the elements from row "
-                f"to row: ld4096{open_to}",
+                f"to row: ld4096, or ld? where each call says it{open_to}",
             )
         tensor = argument_tensor(dtype, Layout.parse(match[1]))
         strided = match[4] is not None or match[3] is not None
@@ -191,7 +192,7 @@ def _tensors(
     return tuple(tensors)
 
 
-_LEADING = re.compile(r"(?:(.+)/)?ld(\d{1,12})", re.ASCII)
+_LEADING = re.compile(r"(?:(.+)/)?ld(\d{1,12}|\?)", re.ASCII)
 
 
 def _leading(
@@ -213,6 +214,9 @@ def _leading(
         plain = Layout.row_major(operand.rank)
         form = options[operand.name] = match[1] or str(plain)
         layout = Layout.parse(form) if form.endswith("]") else plain
+        if match[2] == "?":
+            found.append(ANY_ROW)
+            continue
         row, given = _row(layout, operand.sizes(sizes)), int(match[2])
         if given < row:
             raise SpecError(
