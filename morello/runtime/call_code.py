@@ -23,8 +23,9 @@ the others leave runs on the thread that calls it, since more threads than proce
 make each of them slower. OpenMP does that where no level of parallelism may be active.
 """
 
-from morello.runtime import array_layout
+from morello.runtime import array_layout, foreign_types
 from morello.runtime.call_table import ANY_ROW, FORMS, Word
+from morello.runtime.foreign_code import foreign_functions
 from morello.runtime.shared_code import call_in_team, fill, teams, workspaces
 
 _DECLARATIONS = """
@@ -53,13 +54,10 @@ define internal ptr @item_data(ptr %tuple, i64 %index) alwaysinline {
 """
 
 _SHAPE_FITS = """
-define internal i1 @shape_fits(ptr %array, ptr %shapes, i64 %count{row.given}) {
+define internal i1 @shape_fits(i32 %rank.int, ptr %sizes, ptr %steps, i64 %unit,
+                               ptr %shapes, i64 %count{row.given}) {
 entry:
-  %rank.at = getelementptr i8, ptr %array, i64 {rank}
-  %rank.int = load i32, ptr %rank.at
   %rank = sext i32 %rank.int to i64
-  %sizes = call ptr @field(ptr %array, i64 {shape})
-  %steps = call ptr @field(ptr %array, i64 {strides})
   br label %shape
 shape:
   %at = phi ptr [ %shapes, %entry ], [ %after, %next ]
@@ -88,7 +86,8 @@ equal:
 step:
   %s.at = getelementptr i64, ptr %steps, i64 %i
   %t.at = getelementptr i64, ptr %first.step, i64 %i
-  %s = load i64, ptr %s.at
+  %s.units = load i64, ptr %s.at
+  %s = mul i64 %s.units, %unit
   %t = load i64, ptr %t.at
 {row.take}
   %steps.match = icmp eq i64 %s, %t
@@ -197,9 +196,9 @@ check{i}:
   %type{i} = call ptr @field(ptr %a{i}, i64 {type})
   %array{i} = call ptr @field(ptr %table, i64 {array})
   %is{i} = icmp eq ptr %type{i}, %array{i}
-  br i1 %is{i}, label %memory{i}, label %slow
-memory{i}:
   %e{i} = call ptr @field(ptr %table, i64 {entry})
+  br i1 %is{i}, label %memory{i}, label %foreign{i}
+memory{i}:
   %dtype{i} = call ptr @field(ptr %a{i}, i64 {dtype})
   %dtype.wanted{i} = load ptr, ptr %e{i}
   %dtype.same{i} = icmp eq ptr %dtype{i}, %dtype.wanted{i}
@@ -211,20 +210,41 @@ memory{i}:
   %set{i} = and i64 %flags{i}, %mask{i}
   %flags.same{i} = icmp eq i64 %set{i}, %mask{i}
   %memory.same{i} = and i1 %dtype.same{i}, %flags.same{i}
+  %rank.at{i} = getelementptr i8, ptr %a{i}, i64 {rank}
+  %own.rank{i} = load i32, ptr %rank.at{i}
+  %own.sizes{i} = call ptr @field(ptr %a{i}, i64 {shape})
+  %own.steps{i} = call ptr @field(ptr %a{i}, i64 {strides})
+  %own.data{i} = call ptr @field(ptr %a{i}, i64 {data})
   br i1 %memory.same{i}, label %shape{i}, label %slow
+foreign{i}:
+  %described{i} = call i1 @describe(ptr %table, ptr %a{i}, ptr %type{i}, ptr %e{i},
+                                    i64 {writes}, ptr %tensor)
+  %its.rank.at{i} = getelementptr i8, ptr %tensor, i64 {tensor.rank}
+  %its.rank{i} = load i32, ptr %its.rank.at{i}
+  %its.sizes{i} = call ptr @field(ptr %tensor, i64 {tensor.shape})
+  %its.steps{i} = call ptr @field(ptr %tensor, i64 {tensor.strides})
+  %its.data{i} = load ptr, ptr %tensor
+  %its.unit.at{i} = getelementptr i64, ptr %e{i}, i64 6
+  %its.unit{i} = load i64, ptr %its.unit.at{i}
+  br i1 %described{i}, label %shape{i}, label %slow
 shape{i}:
+  %rank{i} = phi i32 [ %own.rank{i}, %memory{i} ], [ %its.rank{i}, %foreign{i} ]
+  %sizes{i} = phi ptr [ %own.sizes{i}, %memory{i} ], [ %its.sizes{i}, %foreign{i} ]
+  %strides{i} = phi ptr [ %own.steps{i}, %memory{i} ], [ %its.steps{i}, %foreign{i} ]
+  %unit{i} = phi i64 [ 1, %memory{i} ], [ %its.unit{i}, %foreign{i} ]
+  %p{i} = phi ptr [ %own.data{i}, %memory{i} ], [ %its.data{i}, %foreign{i} ]
   %count.at{i} = getelementptr i64, ptr %e{i}, i64 3
   %count{i} = load i64, ptr %count.at{i}
   %shapes{i} = getelementptr i64, ptr %e{i}, i64 {forms}
 {fits}
 bounds{i}:
-  %p{i} = call ptr @field(ptr %a{i}, i64 {data})
 {size}
   %end{i} = getelementptr i8, ptr %p{i}, i64 %size{i}
   br label %{after}"""
 
 _FITS = """\
-  %fits{i} = call i1 @shape_fits(ptr %a{i}, ptr %shapes{i}, i64 %count{i}{spare})
+  %fits{i} = call i1 @shape_fits(i32 %rank{i}, ptr %sizes{i}, ptr %strides{i},
+                                 i64 %unit{i}, ptr %shapes{i}, i64 %count{i}{spare})
   br i1 %fits{i}, label %bounds{i}, label %slow"""
 
 _SIZE = """\
@@ -234,7 +254,8 @@ _SIZE = """\
 _ROW_FITS = """\
   %whole.at{i} = getelementptr i64, ptr %e{i}, i64 4
   %whole{i} = load i64, ptr %whole.at{i}
-  %fits{i} = call i1 @shape_fits(ptr %a{i}, ptr %shapes{i}, i64 %count{i},
+  %fits{i} = call i1 @shape_fits(i32 %rank{i}, ptr %sizes{i}, ptr %strides{i},
+                                 i64 %unit{i}, ptr %shapes{i}, i64 %count{i},
                                  ptr %row.at{i}, i64 %whole{i})
   br i1 %fits{i}, label %row.fits{i}, label %slow
 row.fits{i}:
@@ -277,9 +298,6 @@ def _shape_fits(rows: tuple[int, ...]) -> str:
     return fill(
         _SHAPE_FITS,
         **{
-            "rank": array_layout.RANK,
-            "shape": array_layout.SHAPE,
-            "strides": array_layout.STRIDES,
             "row.given": ", ptr %row.at, i64 %whole" if rows else "",
             "row.default": "  store i64 %whole, ptr %row.at" if rows else "",
             "row.take": fill(_ROW_TAKE, any_row=ANY_ROW) if rows else "",
@@ -293,26 +311,37 @@ def _checks(arrays: int, rows: tuple[int, ...]) -> str:
     return "".join(
         fill(
             _CHECK,
-            fits=_ROW_FITS if i in rows else fill(_FITS, spare=spare),
-            size=_ROW_SIZE if i in rows else _SIZE,
-            i=i,
-            forms=FORMS,
-            type=array_layout.TYPE,
-            array=8 * Word.ARRAY_TYPE,
-            entry=8 * (Word.ENTRIES + i),
-            dtype=array_layout.DTYPE,
-            flags=array_layout.FLAGS,
-            data=array_layout.DATA,
-            after=f"check{i + 1}" if i + 1 < arrays else "disjoint",
+            **{
+                "fits": _ROW_FITS if i in rows else fill(_FITS, spare=spare),
+                "size": _ROW_SIZE if i in rows else _SIZE,
+                "i": i,
+                "forms": FORMS,
+                "type": array_layout.TYPE,
+                "array": 8 * Word.ARRAY_TYPE,
+                "entry": 8 * (Word.ENTRIES + i),
+                "dtype": array_layout.DTYPE,
+                "flags": array_layout.FLAGS,
+                "rank": array_layout.RANK,
+                "shape": array_layout.SHAPE,
+                "strides": array_layout.STRIDES,
+                "data": array_layout.DATA,
+                "writes": int(i + 1 == arrays),
+                "tensor.rank": foreign_types.RANK,
+                "tensor.shape": foreign_types.SHAPE,
+                "tensor.strides": foreign_types.STRIDES,
+                "after": f"check{i + 1}" if i + 1 < arrays else "disjoint",
+            },
         )
         for i in range(arrays)
     )
 
 
 def _slots(rows: tuple[int, ...]) -> str:
-    """Memory for the bytes from row to row of each array of which a call says it."""
+    """Memory for the description of an array of another library, and for the bytes
+    from row to row of each array of which a call says it."""
+    tensor = f"  %tensor = alloca [{foreign_types.TENSOR_BYTES} x i8], align 8"
     names = [f"row.at{i}" for i in rows] + ["spare.at"] * bool(rows)
-    return "\n".join(f"  %{name} = alloca i64" for name in names)
+    return "\n".join([tensor, *(f"  %{name} = alloca i64" for name in names)])
 
 
 def _disjoint(arrays: int) -> str:
@@ -368,7 +397,7 @@ def call_module(
     if has_threads:
         shared["call"] = call_in_team(shared["call"])
         text += teams()
-    text += _shape_fits(rows) + workspaces()
+    text += _shape_fits(rows) + workspaces() + foreign_functions()
     text += fill(_RUN, failed=failed["run"], **shared)
     text += fill(_BOUND, failed=failed["python"], **shared)
     return text + fill(

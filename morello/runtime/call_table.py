@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from morello.machine.processors import processors
+from morello.runtime import foreign_types
 from morello.runtime.array_layout import ALIGNED, WRITEABLE
 from morello.runtime.parameter import Parameter
 
@@ -41,17 +42,19 @@ class Word(enum.IntEnum):
     """Address of ``numpy.ndarray``; slots end before it."""
     OUT = 17
     """Address of the interned string ``out``."""
-    ENTRIES = 18
+    FOREIGN_TYPES = 18
+    """Address of the table of types of other libraries (`foreign_types`)."""
+    ENTRIES = 19
     """From here on: for each parameter the address of its entry.
 
     An entry has: address of the dtype; flags that must be set; bytes of the elements;
     number of forms; bytes of a row; number of rows but the first; bytes of an element;
-    then for each form its rank, its sizes, and its strides in bytes, which do not
-    matter where a size is 1, and may be `ANY_ROW`.
+    the dtype as DLPack has it; then for each form its rank, its sizes, and its strides
+    in bytes, which do not matter where a size is 1, and may be `ANY_ROW`.
     """
 
 
-FORMS = 7
+FORMS = 8
 """Where the forms begin in an entry."""
 
 ANY_ROW = -1
@@ -115,6 +118,7 @@ class CallTable:
         self.words[Word.BUSY] = ctypes.addressof(_busy)
         self.words[Word.ARRAY_TYPE] = id(np.ndarray)
         self.words[Word.OUT] = id(_OUT)
+        self.words[Word.FOREIGN_TYPES] = foreign_types.address
         for i, (entry, start) in enumerate(zip(entries, starts, strict=False)):
             self.words[Word.ENTRIES + i] = self.address + 8 * int(start)
             self.words[start : start + len(entry)] = entry
@@ -128,6 +132,7 @@ def _entry(parameter: Parameter) -> list[int]:
     forms, size = parameter.forms, parameter.dtype.itemsize
     entry = [id(parameter.dtype), flags, parameter.nbytes, len(forms)]
     entry += [parameter.row[0], parameter.rows - 1, size]
+    entry += [foreign_types.dtype_word(parameter.dtype)]
     row = parameter.any_row * size
     for shape, strides in forms:
         if row:  # batches follow each other: that is for the slow way to find out

@@ -16,6 +16,7 @@ import numpy as np
 
 from morello.errors import ArgumentError
 from morello.runtime.arguments import pointer
+from morello.runtime.foreign_types import learn
 from morello.runtime.parameter import Parameter
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -85,6 +86,7 @@ def shared(given: Any, parameter: Parameter) -> Any:
     Raises:
         ArgumentError: its memory cannot be shared; the message says why.
     """
+    learn(type(given))
     if hasattr(given, "__dlpack__"):
         return _from_dlpack(_without_gradient(given, parameter), parameter)
     if hasattr(given, "__array_interface__"):
@@ -108,7 +110,8 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
     try:
         for place, array in enumerate(given):
             if type(array) is not _ARRAY:
-                if getattr(array, "requires_grad", False):
+                learn(type(array))
+                if getattr(array, "requires_grad", False) or _is_negated(array):
                     return None
                 if hasattr(array, "__dlpack__"):
                     found[place] = _from_numpy(array)
@@ -127,8 +130,10 @@ def _without_gradient(given: Any, parameter: Parameter) -> Any:
     """A tensor of PyTorch that no gradient is recorded for.
 
     Raises:
-        ArgumentError: a gradient is wanted.
+        ArgumentError: a gradient is wanted; its elements are not what is in memory.
     """
+    if _is_negated(given):
+        raise _refusal(parameter, "its elements are those of a view, negated")
     if not getattr(given, "requires_grad", False):
         return given
     torch = sys.modules.get("torch")
@@ -138,6 +143,13 @@ def _without_gradient(given: Any, parameter: Parameter) -> Any:
             "call the kernel under torch.no_grad(), or give tensor.detach()",
         )
     return given.detach()
+
+
+def _is_negated(given: Any) -> bool:
+    """Whether the elements of a tensor of PyTorch are the negative of what its memory
+    holds, as the imaginary part of a conjugate: DLPack does not say so."""
+    ask = getattr(given, "is_neg", None)
+    return callable(ask) and bool(ask())
 
 
 def _from_interface(given: Any, parameter: Parameter) -> Array:

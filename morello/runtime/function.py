@@ -118,21 +118,30 @@ class NativeFunction:
         """
         if len(self._outputs) != 1 or not array_layout.is_known():
             return self
-        given = self._code.checked(self._table, self)
+        plain = self._code.checked(self._table, self)
         count, inputs = len(self.parameters), self._inputs
         output, may_allocate = self._outputs[0], self._may_allocate
 
+        def share(*args: Any) -> Any:
+            own = quickly_shared(args)
+            if own is None:
+                return self(*args)
+            plain(*own)
+            return args[-1]
+
+        given = self._code.checked(self._table, share)
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            if kwargs:
-                return self(*args, **kwargs)
-            if len(args) == inputs and may_allocate:
-                return given(*args, self._new_output(output, args))
-            if len(args) == count:
-                own = quickly_shared(args)
-                if own is not None:
-                    given(*own)
-                    return args[-1]
-            return self(*args)
+            if not kwargs:
+                if len(args) == count:
+                    return share(*args)
+                if len(args) == inputs and may_allocate:
+                    return given(*args, self._new_output(output, args))
+            elif len(kwargs) == 1 and len(args) == inputs:
+                out = kwargs.get("out")
+                if out is not None:
+                    return share(*args, out)
+            return self(*args, **kwargs)
 
         return self._code.checked(self._table, call)
 

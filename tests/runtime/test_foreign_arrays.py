@@ -33,6 +33,16 @@ class Exported:
         return self.array.__dlpack__(max_version=max_version)
 
 
+class Managed(ctypes.Structure):
+    """``DLManagedTensor``."""
+
+    _fields_ = (
+        ("tensor", _Tensor),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    )
+
+
 class Old(Exported):
     """The same before version 1, of any dtype: the structure is made here."""
 
@@ -43,7 +53,7 @@ class Old(Exported):
             numbers(*array.shape),
             numbers(*(stride // array.itemsize for stride in array.strides)),
         )
-        self.tensor = _Tensor(
+        tensor = _Tensor(
             data=array.ctypes.data,
             device_type=1,
             rank=rank,
@@ -53,10 +63,11 @@ class Old(Exported):
             shape=ctypes.cast(self.kept[0], ctypes.POINTER(ctypes.c_int64)),
             strides=ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64)),
         )
+        self.managed = Managed(tensor)
         new = ctypes.pythonapi.PyCapsule_New
         new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         new.restype = ctypes.py_object
-        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+        return new(ctypes.addressof(self.managed), b"dltensor", None)
 
 
 class Interface:

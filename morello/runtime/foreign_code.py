@@ -1,0 +1,151 @@
+"""LLVM IR that reads an array of another library, as its type says it to C.
+
+`foreign_types.py` has the table of the types.
+"""
+
+from morello.runtime import foreign_types
+from morello.runtime.call_table import Word
+from morello.runtime.foreign_types import Field
+from morello.runtime.shared_code import fill
+
+_FOREIGN = """
+declare ptr @PyObject_GetAttr(ptr, ptr)
+declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
+declare void @Py_DecRef(ptr)
+declare void @PyErr_Clear()
+
+define internal i1 @is_false(ptr %given, ptr %false) {
+entry:
+  %failed = icmp eq ptr %given, null
+  br i1 %failed, label %clear, label %compare
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+compare:
+  %same = icmp eq ptr %given, %false
+  call void @Py_DecRef(ptr %given)
+  ret i1 %same
+}
+
+define internal i1 @is_plain(ptr %object, ptr %type) {
+entry:
+  %args = alloca ptr
+  %false = call ptr @field(ptr %type, i64 {false})
+  %gradient = call ptr @field(ptr %type, i64 {gradient})
+  %asks = icmp ne ptr %gradient, null
+  br i1 %asks, label %ask, label %yes
+ask:
+  %wanted = call ptr @PyObject_GetAttr(ptr %object, ptr %gradient)
+  %unwanted = call i1 @is_false(ptr %wanted, ptr %false)
+  br i1 %unwanted, label %sign, label %record
+record:
+  %recording = call ptr @field(ptr %type, i64 {recording})
+  %records = call ptr @PyObject_Vectorcall(ptr %recording, ptr null, i64 0, ptr null)
+  %silent = call i1 @is_false(ptr %records, ptr %false)
+  br i1 %silent, label %sign, label %no
+sign:
+  %negated = call ptr @field(ptr %type, i64 {negated})
+  store ptr %object, ptr %args
+  %sign.given = call ptr @PyObject_VectorcallMethod(ptr %negated, ptr %args, i64 1,
+                                                    ptr null)
+  %positive = call i1 @is_false(ptr %sign.given, ptr %false)
+  ret i1 %positive
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @describe(ptr %table, ptr %object, ptr %kind, ptr %entry.of,
+                             i64 %writes, ptr %tensor) {
+entry:
+  %types = call ptr @field(ptr %table, i64 {types})
+  %count = load i64, ptr %types
+  br label %look
+look:
+  %i = phi i64 [ 0, %entry ], [ %next, %on ]
+  %end = icmp eq i64 %i, %count
+  br i1 %end, label %no, label %compare
+compare:
+  %words = mul i64 %i, {width}
+  %place = add i64 %words, 1
+  %type = getelementptr i64, ptr %types, i64 %place
+  %candidate = load ptr, ptr %type
+  %same = icmp eq ptr %candidate, %kind
+  br i1 %same, label %found, label %on
+on:
+  %next = add i64 %i, 1
+  br label %look
+found:
+  %may.at = getelementptr i64, ptr %type, i64 {may_write}
+  %may = load i64, ptr %may.at
+  %allowed = icmp uge i64 %may, %writes
+  br i1 %allowed, label %ask, label %no
+ask:
+  %function = call ptr @field(ptr %type, i64 {describe})
+  %status = call i32 %function(ptr %object, ptr %tensor)
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %read, label %error
+error:
+  call void @PyErr_Clear()
+  br label %no
+read:
+  %device.at = getelementptr i8, ptr %tensor, i64 {device}
+  %device = load i32, ptr %device.at
+  %near = icmp eq i32 %device, {cpu}
+  %dtype.at = getelementptr i8, ptr %tensor, i64 {dtype}
+  %dtype = load i32, ptr %dtype.at
+  %wanted.at = getelementptr i64, ptr %entry.of, i64 7
+  %wanted = load i64, ptr %wanted.at
+  %dtype.long = zext i32 %dtype to i64
+  %equal = icmp eq i64 %dtype.long, %wanted
+  %steps = call ptr @field(ptr %tensor, i64 {strides})
+  %has.steps = icmp ne ptr %steps, null
+  %near.equal = and i1 %near, %equal
+  %readable = and i1 %near.equal, %has.steps
+  br i1 %readable, label %align, label %no
+align:
+  %data = load ptr, ptr %tensor
+  %offset.at = getelementptr i8, ptr %tensor, i64 {offset}
+  %offset = load i64, ptr %offset.at
+  %start = getelementptr i8, ptr %data, i64 %offset
+  store ptr %start, ptr %tensor
+  %number = ptrtoint ptr %start to i64
+  %itemsize.at = getelementptr i64, ptr %entry.of, i64 6
+  %itemsize = load i64, ptr %itemsize.at
+  %mask = sub i64 %itemsize, 1
+  %low = and i64 %number, %mask
+  %aligned = icmp eq i64 %low, 0
+  br i1 %aligned, label %last, label %no
+last:
+  %plain = call i1 @is_plain(ptr %object, ptr %type)
+  ret i1 %plain
+no:
+  ret i1 false
+}
+"""
+
+
+def foreign_functions() -> str:
+    """LLVM IR of ``describe(table, object, type, entry, writes, tensor)``.
+
+    It fills a ``DLTensor`` whose data is the first element, and answers whether the
+    object's type is known, its elements are those of the parameter's entry, in the
+    memory of the CPU, aligned, and no gradient of it is wanted.
+    """
+    return fill(
+        _FOREIGN,
+        types=8 * Word.FOREIGN_TYPES,
+        width=foreign_types.WIDTH,
+        may_write=int(Field.MAY_WRITE),
+        describe=8 * Field.DESCRIBE,
+        gradient=8 * Field.GRADIENT,
+        recording=8 * Field.IS_RECORDING,
+        negated=8 * Field.IS_NEGATED,
+        false=8 * Field.FALSE,
+        device=foreign_types.DEVICE,
+        cpu=foreign_types.CPU,
+        dtype=foreign_types.DTYPE,
+        strides=foreign_types.STRIDES,
+        offset=foreign_types.OFFSET,
+    )

@@ -1,0 +1,121 @@
+"""Types of other libraries whose arrays machine code can read at a call.
+
+A type may have ``__dlpack_c_exchange_api__``, a capsule with functions of C: one of
+them describes an array without handing it over, in some ten nanoseconds. PyTorch has it.
+https://dmlc.github.io/dlpack/latest/c_api.html has the structures.
+
+`learn` puts a type into a table of the process that calls look up; every other type
+goes the way of `foreign_arrays.py`.
+"""
+
+import ctypes
+import enum
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+MOST = 16
+"""Types that the table has room for."""
+
+DEVICE, DTYPE, SHAPE, STRIDES, OFFSET = 8, 20, 24, 32, 40
+"""Where the fields of a ``DLTensor`` are; its data is first, its rank before DTYPE."""
+
+RANK = 16
+
+TENSOR_BYTES = 48
+
+CPU = 1
+"""The device of a ``DLTensor`` in the memory of the CPU."""
+
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_BFLOAT = 4
+_MAJOR = 1
+"""The version of the structures that is read here."""
+
+_FROM_OBJECT = 40
+"""Where the function that describes an array is in the capsule's structure."""
+
+
+class Field(enum.IntEnum):
+    """The words of a type in the table."""
+
+    TYPE = 0
+    DESCRIBE = 1
+    """Address of the function of the library."""
+    MAY_WRITE = 2
+    """1 if its arrays may be written, else 0."""
+    GRADIENT = 3
+    """The name of the attribute that says whether a gradient is wanted, or 0."""
+    IS_NEGATED = 4
+    """The name of the method that says whether elements are to be negated."""
+    IS_RECORDING = 5
+    """The function that says whether gradients are recorded."""
+    FALSE = 6
+    """Address of False."""
+
+
+WIDTH = len(Field)
+
+_table: Any = (ctypes.c_int64 * (1 + MOST * WIDTH))()
+"""The number of types, then their words."""
+
+address = ctypes.addressof(_table)
+"""Of the table; it does not move."""
+
+_kept: dict[type, tuple[Any, ...]] = {}
+"""The types that were seen, with what the table has addresses of."""
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_pointer_of.restype = ctypes.c_void_p
+
+
+def dtype_word(dtype: np.dtype[Any]) -> int:
+    """The ``DLDataType`` of a dtype as one number; -1 where there is none."""
+    code = _CODES.get(dtype.kind)
+    if dtype == ml_dtypes.bfloat16:
+        code = _BFLOAT
+    if code is None:
+        return -1
+    return code | 8 * dtype.itemsize << 8 | 1 << 16
+
+
+def learn(kind: type) -> None:
+    """Let calls read arrays of a type, if it says how. A subclass is another type."""
+    if kind in _kept or len(_kept) > 64 * MOST:
+        return
+    _kept[kind] = ()
+    torch: Any = sys.modules.get("torch")
+    of_torch = torch is not None and kind in (torch.Tensor, torch.nn.Parameter)
+    capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
+    # What inherits it may hold no memory of its own, as torch's FakeTensor.
+    is_own = of_torch or "__dlpack_c_exchange_api__" in vars(kind)
+    describe = _describe(capsule) if capsule is not None and is_own else 0
+    if not describe or _table[0] == MOST:
+        return
+    words: list[Any] = [kind, describe, int(of_torch), 0, 0, 0, False]
+    if of_torch:
+        names = [sys.intern("requires_grad"), sys.intern("is_neg")]
+        words[Field.GRADIENT : Field.FALSE] = [*names, torch.is_grad_enabled]
+    elif hasattr(kind, "requires_grad"):
+        return
+    _kept[kind] = tuple(words)
+    start = 1 + _table[0] * WIDTH
+    for place, word in enumerate(words):
+        is_number = place in (Field.DESCRIBE, Field.MAY_WRITE) or word == 0
+        _table[start + place] = word if is_number else id(word)
+    _table[start + Field.FALSE] = id(False)
+    _table[0] += 1
+
+
+def _describe(capsule: Any) -> int:
+    """The address of the function that describes an array; 0 where there is none."""
+    try:
+        start = _pointer_of(capsule, b"dlpack_exchange_api")
+    except (TypeError, ValueError):
+        return 0
+    if ctypes.c_uint32.from_address(start).value != _MAJOR:
+        return 0
+    return ctypes.c_size_t.from_address(start + _FROM_OBJECT).value
