@@ -1,7 +1,7 @@
 """Types of other libraries whose arrays machine code can read at a call.
 
 A type may have ``__dlpack_c_exchange_api__``, a capsule with functions of C: one of
-them describes an array without handing it over, in some ten nanoseconds. PyTorch has it.
+them describes an array without handing it over, in ten nanoseconds. PyTorch has it.
 https://dmlc.github.io/dlpack/latest/c_api.html has the structures.
 
 `learn` puts a type into a table of the process that calls look up; every other type
