@@ -1,6 +1,6 @@
 // RUN: %morello-opt %s -p 'builtin.module(cse,test-fail{how=pass})' --load-pass-plugin=%inputs/faulty_passes.py --mlir-print-ir-after-all -o %t 2>&1 | FileCheck %s --check-prefix=AFTER
 // RUN: %morello-opt %s -p 'builtin.module(cse)' --mlir-print-ir-before-all -o %t 2>&1 | FileCheck %s --check-prefix=BEFORE
-// RUN: %morello-opt %s -p 'builtin.module(symbol-dce,cse)' --mlir-print-ir-after-change -o %t 2>&1 | FileCheck %s --check-prefix=CHANGE
+// RUN: %morello-opt %s -p 'builtin.module(symbol-dce,cse)' --mlir-print-ir-after-all --mlir-print-ir-after-change -o %t 2>&1 | FileCheck %s --check-prefix=CHANGE
 // RUN: %morello-opt %s --mlir-print-op-generic --mlir-print-assume-verified | FileCheck %s --check-prefix=GENERIC
 // RUN: %morello-opt %s --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=DEBUG
 // RUN: %morello-opt %s -p 'builtin.module(cse)' --mlir-timing -o %t 2>&1 | FileCheck %s --check-prefix=TIMING

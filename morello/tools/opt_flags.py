@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from morello.passes.pipelines.pass_flag import PassFlag
 from morello.tools.input_output import UsageError, printable
+from morello.tools.opt_refused import check_flag
 from morello.tools.split_input import MARKER
 
 _EXAMPLES = """\
@@ -50,6 +51,7 @@ class Flags:
     pass_pipeline: str
     dump_pass_pipeline: bool
     load_pass_plugin: tuple[str, ...]
+    irdl_file: str
     split_input_file: str
     output_split_marker: str
     no_implicit_module: bool
@@ -61,6 +63,8 @@ class Flags:
     emit_bytecode: bool
     emit_bytecode_version: int | None
     mlir_disable_threading: bool
+    mlir_diagnostic_verbosity_level: str
+    color: bool
     mlir_disable_diagnostic_notes: bool
     mlir_print_op_on_diagnostic: bool
     mlir_print_ir_before_all: bool
@@ -81,6 +85,7 @@ class Flags:
     mlir_elide_elementsattrs_if_larger: int | None
     mlir_elide_resource_strings_if_larger: int | None
     mlir_timing: bool
+    mlir_timing_display: str
     mlir_pass_statistics: bool
     mlir_pass_statistics_display: str
     log_actions_to: str
@@ -114,11 +119,7 @@ class Flags:
 
     @property
     def _prints_all_after(self) -> bool:
-        return (
-            self.mlir_print_ir_after_all
-            or self.mlir_print_ir_after_failure
-            or (self.mlir_print_ir_after_change and not self.mlir_print_ir_after)
-        )
+        return self.mlir_print_ir_after_all or self.mlir_print_ir_after_failure
 
 
 class _Parser(argparse.ArgumentParser):
@@ -200,6 +201,7 @@ def _words(
             name = "--help"
         action = flags.get(name)
         if action is None and len(name) > 1 and name.startswith("-"):
+            check_flag(name, name.lstrip("-"))
             passes.append(PassFlag(name, name.lstrip("-"), value if equals else None))
         elif action is None:
             yield word
@@ -281,6 +283,12 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
         help="a Python file whose ROWS (of morello.passes.registry.Row) add passes",
     )
     group.add_argument(
+        "--irdl-file",
+        default="",
+        metavar="FILE",
+        help="a module of the irdl dialect whose dialects the input may use",
+    )
+    group.add_argument(
         "--list-passes",
         action="store_true",
         help="print the passes with their options and exit",
@@ -333,6 +341,12 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
         help="verify the IR after each pass (default: true)",
     )
     group.add_argument(
+        "--mlir-diagnostic-verbosity-level",
+        choices=["errors", "warnings", "remarks"],
+        default="remarks",
+        help="print errors alone, or warnings too, or all (default: remarks)",
+    )
+    group.add_argument(
         "--mlir-print-op-on-diagnostic",
         type=_truth,
         default=True,
@@ -349,6 +363,7 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
             "and as bytecode",
         ),
         ("--mlir-disable-diagnostic-notes", "print no notes but that of the op"),
+        ("--color", "accepted: the output has no colours"),
         ("--mlir-disable-threading", "accepted: passes run in one thread anyway"),
     )
 
@@ -360,7 +375,10 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
         ("--emit-bytecode", "write bytecode"),
         ("--mlir-print-ir-before-all", "print the IR before each pass"),
         ("--mlir-print-ir-after-all", "print the IR after each pass"),
-        ("--mlir-print-ir-after-change", "print it only after a pass that changed it"),
+        (
+            "--mlir-print-ir-after-change",
+            "of the dumps after passes, print only those of passes that changed it",
+        ),
         ("--mlir-print-ir-after-failure", "print it only after a pass that failed"),
         ("--mlir-print-ir-module-scope", "print the whole module each time"),
         ("--mlir-print-op-generic", "print every op in its generic form"),
@@ -405,6 +423,12 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="FILE",
         help="write a line where a pass begins and ends (- is the standard output)",
+    )
+    group.add_argument(
+        "--mlir-timing-display",
+        choices=["tree"],
+        default="tree",
+        help="how to print times; the bindings have no list of them",
     )
     group.add_argument(
         "--mlir-pass-statistics-display",

@@ -15,6 +15,7 @@ from typing import Any
 from morello import dialect
 from morello.errors import MorelloError, PipelineError
 from morello.mlir import PassDisplayMode, PassManager, ir
+from morello.mlir import dialect as mlir_dialect
 from morello.passes.pipelines.implicit_nesting import pipeline_text
 from morello.passes.pipelines.pipeline import (
     ANY,
@@ -51,6 +52,13 @@ from morello.tools.opt_events import (
 from morello.tools.opt_flags import Flags, flag_names
 from morello.tools.plugins import load_plugins
 from morello.tools.split_input import Chunk
+
+_SHOWN = {
+    "errors": ("error",),
+    "warnings": ("error", "warning"),
+    "remarks": ("error", "warning", "remark", "note"),
+}
+"""What each ``--mlir-diagnostic-verbosity-level`` shows."""
 
 
 def work(
@@ -158,6 +166,8 @@ class _Run:
             try:
                 dialect.load(context)
                 _load_for(chunk.source, context)
+                if self.flags.irdl_file:
+                    _load_irdl(self.flags.irdl_file)
                 return self.transformed(chunk)
             except ir.MLIRError as error:
                 if not self.errors:
@@ -349,8 +359,14 @@ class _Run:
         if self.flags.run_reproducer and HELD_AS in plain.message:
             return True  # it was read as text
         self.errors += plain.severity == "error"
-        self.send(Said(plain))
+        if self.is_wanted(plain):
+            self.send(Said(plain))
         return True
+
+    def is_wanted(self, said: Diagnostic) -> bool:
+        """Whether a diagnostic is to be shown; one that is expected always is."""
+        shown = _SHOWN[self.flags.mlir_diagnostic_verbosity_level]
+        return bool(self.flags.verify_diagnostics) or said.severity in shown
 
     def error(self, message: str) -> None:
         self.errors += 1
@@ -373,6 +389,32 @@ def _load_for(text: str | bytes, context: ir.Context) -> None:
         from morello.frontends.reading import load_stablehlo
 
         load_stablehlo(context)
+
+
+def _load_irdl(path: str) -> None:
+    """Make the dialects known that a module of irdl defines.
+
+    Raises:
+        MorelloError: it cannot be read, or one of them exists.
+        MLIRError: it cannot be parsed; that is reported.
+    """
+    if not Path(path).is_file():
+        raise MorelloError(
+            f"no file at '{path}'", "give --irdl-file a module of the irdl dialect"
+        )
+    module = ir.Module.parseFile(path)
+    names = [
+        str(ir.StringAttr(op.attributes["sym_name"]).value)
+        for op in module.body.operations
+        if op.operation.name == "irdl.dialect"
+    ]
+    for name in names:
+        if ir.Context.current.is_dialect_loaded(name) or name in dialects():
+            raise MorelloError(
+                f"'{path}' defines the dialect '{name}', which there is already",
+                "give it another name",
+            )
+    mlir_dialect("irdl").load_dialects(module)
 
 
 def dialects() -> list[str]:

@@ -6,6 +6,7 @@ version, with fewer dialects and passes.
 
 import difflib
 import importlib.util
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 
 from morello.mlir import BACKEND
 from morello.tools.morello_opt import main
+from morello.tools.opt_flags import flag_names
+from morello.tools.opt_refused import refused_flags
 
 pytestmark = pytest.mark.quick
 
@@ -52,6 +55,27 @@ func.func @i() { %c = arith.constant 1 : i32 return }
 // -----""",
 }
 
+FILES["mine.irdl.mlir"] = """\
+irdl.dialect @mine {
+  irdl.operation @op {
+    %0 = irdl.is i32
+    irdl.operands(x: %0)
+    irdl.results(y: %0)
+  }
+}
+"""
+FILES["mine.mlir"] = """\
+func.func @f(%a: i32) {
+  %0 = "mine.op"(%a) : (i32) -> i32
+  return
+}
+// -----
+func.func @f(%a: i64) {
+  %0 = "mine.op"(%a) : (i64) -> i32
+  return
+}
+"""
+
 CASES = (
     "plain.mlir",
     "plain.mlir --cse",
@@ -78,6 +102,9 @@ CASES = (
     "two.mlir --cse -canonicalize -mlir-print-ir-after=cse "
     "-mlir-print-ir-before=canonicalize -mlir-print-ir-after-change",
     "two.mlir --cse --mlir-print-ir-after-failure",
+    "two.mlir --cse -mlir-print-ir-after-change --color",
+    "mine.mlir --irdl-file=mine.irdl.mlir --split-input-file",
+    "mine.mlir --irdl-file=two.mlir -mlir-diagnostic-verbosity-level=errors",
     "two.mlir --cse --mlir-print-ir-after-all --mlir-print-debuginfo",
     "two.mlir --cse --mlir-print-op-generic --mlir-print-ir-before-all",
     "two.mlir --mlir-print-skip-regions",
@@ -124,6 +151,30 @@ def test_the_output_is_that_of_mlir_opt(
     assert not difference(theirs.stdout, ours.out)
     assert not difference(theirs.stderr, ours.err)
     assert code == theirs.returncode
+
+
+def test_every_flag_of_mlir_opt_is_taken_or_refused_with_a_reason(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """But passes, and the options of LLVM that every tool has."""
+    listed = mlir_opt("--help").stdout.partition("Passes:")
+    general = listed[0] + listed[2].partition("\n  --")[2]
+    shown = r"^  --?((?:mlir|emit|log|remark|irdl|load)[\w-]+)"
+    theirs = set(re.findall(shown, general, re.M))
+    assert len(theirs) > 40
+    assert theirs <= {*flag_names(), *refused_flags()}
+    for name in refused_flags():
+        assert main(["plain.mlir", f"-{name}=1"]) == 2
+        assert f"-{name} is a flag of mlir-opt" in capfd.readouterr().err
+
+
+def test_a_dialect_that_exists_is_not_defined_again(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    Path("again.mlir").write_text(FILES["mine.irdl.mlir"].replace("mine", "arith"))
+    for path, words in (("again.mlir", "which there is already"), ("none", "no file")):
+        assert main(["plain.mlir", f"--irdl-file={path}"]) == 1
+        assert words in capfd.readouterr().err
 
 
 def test_the_tree_of_dumps_is_that_of_mlir_opt() -> None:
