@@ -8,7 +8,14 @@ from morello.errors import PipelineError
 HELD_AS = "mlir_reproducer"
 """The name of the resource."""
 
-_HELD = re.compile(r'mlir_reproducer: \{\s*pipeline: ("(?:[^"\\]|\\.)*")')
+_TEXT = r'"(?:[^"\\\n]|\\.)*"'
+
+_TEXT_OR_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*")
+
+_HELD = re.compile(
+    rf'"?{HELD_AS}"?\s*:\s*\{{(?:[^{{}}"]|{_TEXT})*?"?pipeline"?\s*:\s*({_TEXT})'
+)
+"""Up to the pipeline, which may stand after other entries of the resource."""
 
 
 def with_pipeline(module: str, pipeline: str, verify_each: bool) -> str:
@@ -29,7 +36,11 @@ def held_pipeline(source: str | bytes) -> str:
     Raises:
         PipelineError: it holds none.
     """
-    found = _HELD.search(source) if isinstance(source, str) else None
+    found = None
+    if isinstance(source, str) and "{-#" in source:
+        resources = source[source.rindex("{-#") :]
+        plain = _TEXT_OR_COMMENT.sub(lambda one: one[1] or "", resources)
+        found = _HELD.search(plain)
     if found is None:
         raise PipelineError(
             "the input holds no pipeline",

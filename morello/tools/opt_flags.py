@@ -133,6 +133,13 @@ class _Parser(argparse.ArgumentParser):
             f"morello-opt: error: {message}", "morello-opt --help lists the flags"
         )
 
+    def print_help(self, file: Any = None) -> None:
+        """Print it as mlir-opt does: the dialects come with it."""
+        from morello.tools.opt_worker import dialects
+
+        super().print_help(file)
+        self._print_message(f"\nAvailable Dialects: {', '.join(dialects())}\n", file)
+
     def _print_message(self, message: str, file: Any = None) -> None:
         stream = file or sys.stdout
         super()._print_message(printable(message, stream), stream)

@@ -168,6 +168,39 @@ def test_every_flag_of_mlir_opt_is_taken_or_refused_with_a_reason(
         assert f"-{name} is a flag of mlir-opt" in capfd.readouterr().err
 
 
+def test_a_pipeline_is_found_among_comments_and_entries(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    Path("held.mlir").write_text(
+        FILES["plain.mlir"]
+        + """
+{-#
+  external_resources: {
+    mlir_reproducer: {
+      verify_each: true,  // pipeline: "not this one"
+      // "nor": this
+      pipeline: "builtin.module(func.func(cse))",
+      disable_threading: true
+    }
+  }
+#-}
+"""
+    )
+    case = ("held.mlir", "--run-reproducer", "--dump-pass-pipeline")
+    theirs, code = mlir_opt(*case), main([*case, "--mlir-disable-threading"])
+    ours = capfd.readouterr()
+    assert not difference(theirs.stdout, ours.out)
+    assert not difference(theirs.stderr, ours.err)
+    assert code == theirs.returncode == 0
+
+
+def test_help_lists_the_dialects(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["-h"])
+    listed = capsys.readouterr().out.partition("Available Dialects: ")[2].split(", ")
+    assert {"affine", "builtin", "func", "memref", "morello"} <= set(listed)
+
+
 def test_a_dialect_that_exists_is_not_defined_again(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
