@@ -121,6 +121,7 @@ IMPORTS = {
         "cost",
         "actions",
         "search",
+        "learned",
         "runtime",
         "compiler",
     },

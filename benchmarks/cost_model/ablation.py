@@ -22,8 +22,8 @@ from morello.calibration.specs import specs
 from morello.compiler.target_choice import chosen_target
 from morello.cost.coefficients import Coefficients, names
 from morello.errors import MorelloError
+from morello.learned.ledger import cost_of, with_costs
 from morello.machine import Target
-from morello.search.queries.ledger import cost_of, with_costs
 from morello.spec import Spec
 from morello.tools.flags import seconds, whole_number
 from morello.whole_files import write_whole

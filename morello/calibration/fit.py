@@ -17,9 +17,9 @@ from morello.calibration.least_squares import bounded_least_squares
 from morello.calibration.probes import Bounds
 from morello.calibration.reprice import Ledger
 from morello.errors import MorelloError
+from morello.learned.ledger import FITTED, Vector, cost_of, with_costs
 from morello.machine import Target
 from morello.search import Impl
-from morello.search.queries.ledger import FITTED, Vector, cost_of, with_costs
 from morello.spec import Spec
 
 ROUNDS = 6

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from morello.calibration.timing import Stopwatch
+from morello.learned.ledger import FITTED, cost_of
 from morello.machine import Target
 from morello.machine.isa import Isa, Op
 from morello.runtime.engine import compile_llvm
-from morello.search.queries.ledger import FITTED, cost_of
 
 Bounds = Mapping[str, tuple[int, int]]
 """The least and the largest value of coefficients, in millicycles."""

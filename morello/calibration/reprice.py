@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from morello.machine import Target
-from morello.search import Branch, Impl
-from morello.search.queries.ledger import (
+from morello.learned.ledger import (
     FITTED,
     Decisions,
     Group,
@@ -14,6 +12,8 @@ from morello.search.queries.ledger import (
     cost_of,
     with_costs,
 )
+from morello.machine import Target
+from morello.search import Branch, Impl
 
 
 def reprice(impl: Impl, target: Target) -> Impl:

@@ -15,10 +15,10 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from morello.actions import Action, Child, Expansion, Move
+from morello.learned.ledger import FITTED, cost_of, with_costs
 from morello.machine import Target
 from morello.search import Branch, Impl, Solver
 from morello.search.dp.table import TableId
-from morello.search.queries.ledger import FITTED, cost_of, with_costs
 from morello.spec import Spec
 from morello.spec.frame import Frame
 

@@ -16,15 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from morello.actions.select import Select
-from morello.machine import Target
-from morello.search import Impl
-from morello.search.queries.ledger import (
+from morello.learned.ledger import (
     FITTED,
     Decisions,
     Vector,
     cost_of,
     with_costs,
 )
+from morello.machine import Target
+from morello.search import Impl
 from morello.search.queries.program_class import ProgramClass, class_of
 from morello.spec import Spec
 from morello.spec.layout import LINE_BYTES

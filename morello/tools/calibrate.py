@@ -12,8 +12,8 @@ from morello.calibration.draw import Plan
 from morello.calibration.from_database import refit
 from morello.calibration.specs import ALL, QUICK, specs
 from morello.calibration.target_file import target_file, trial_lines
+from morello.learned.ledger import FITTED, cost_of
 from morello.machine import Target
-from morello.search.queries.ledger import FITTED, cost_of
 from morello.search.storage.overlay import default_path, open_database
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.measuring_commands import CalibrateOptions

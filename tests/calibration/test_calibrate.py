@@ -15,10 +15,10 @@ from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
 from morello.calibration.timing import Stopwatch, Time
+from morello.learned.ledger import FITTED
 from morello.machine import AVX2, TARGETS, find_target, print_target
 from morello.machine.isa import Isa
 from morello.search import Impl, Solver
-from morello.search.queries.ledger import FITTED
 from morello.spec import Spec, parse_spec
 from morello.tools.morello import main
 from tests.kernels.harness import skip_where_it_cannot_run

@@ -11,9 +11,9 @@ from morello.calibration.fit import Measured, fit
 from morello.calibration.least_squares import bounded_least_squares
 from morello.calibration.reprice import Ledger
 from morello.errors import MorelloError
+from morello.learned.ledger import cost_of
 from morello.machine import AVX2, Target, find_target
 from morello.search import Impl
-from morello.search.queries.ledger import cost_of
 from morello.spec import parse_spec
 
 Matrix = np.ndarray

@@ -9,8 +9,8 @@ import pytest
 from morello.calibration.from_database import refit
 from morello.calibration.reprice import reprice
 from morello.errors import MorelloError
+from morello.learned.ledger import with_costs
 from morello.machine import AVX2, find_target
-from morello.search.queries.ledger import with_costs
 from morello.search.queries.measured import program_of
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay, open_database

@@ -16,9 +16,9 @@ from morello.calibration.sample import (
     perturbed,
 )
 from morello.compiler.stages import build_stages
+from morello.learned.ledger import FITTED, cost_of, decisions
 from morello.machine import AVX2, Target, find_target
 from morello.search import Impl, Solution, Solver, Statistics
-from morello.search.queries.ledger import FITTED, cost_of, decisions
 from morello.spec import parse_spec
 
 L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
