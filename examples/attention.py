@@ -6,7 +6,7 @@ import numpy as np
 
 import morello
 
-QUERIES, KEYS, DEPTH = 96, 160, 32
+QUERIES, KEYS, DEPTH = 32, 128, 16
 
 
 def in_numpy(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
