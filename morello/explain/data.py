@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from morello.explain.fusion import Temporary, Unfused, temporaries
 from morello.explain.memory import Held, Use
 from morello.explain.model import Explanation, Node
 from morello.explain.tiles import Tiles
@@ -12,7 +13,9 @@ VERSION = 1
 """Of the form of the values; another one is not compatible."""
 
 
-def as_data(explanation: Explanation, gigahertz: float, top: int) -> dict[str, Any]:
+def as_data(
+    explanation: Explanation, gigahertz: float, top: int, apart: Unfused | None = None
+) -> dict[str, Any]:
     """The explanation, with at most ``top`` alternatives a node.
 
     Costs are integers in millicycles; shares go from 0 to 1; memory is counted in
@@ -29,6 +32,19 @@ def as_data(explanation: Explanation, gigahertz: float, top: int) -> dict[str, A
         "tables": explanation.statistics.tables,
         "specs": explanation.statistics.specs,
         "program": _node(explanation.root, top),
+        "temporaries": [_temporary(t) for t in temporaries(explanation)],
+        "unfused_cost": None if apart is None else apart.cost,
+    }
+
+
+def _temporary(found: Temporary) -> dict[str, Any]:
+    return {
+        "node": found.node,
+        "value": found.name,
+        "shape": list(found.shape),
+        "level": str(found.level),
+        "bytes": found.bytes,
+        "runs": found.runs,
     }
 
 

@@ -11,6 +11,7 @@ from html import escape
 from morello.actions import Action, Move, Select
 from morello.actions.move import copies
 from morello.explain.fold import Folded, fold
+from morello.explain.fusion import Unfused, fusion_text
 from morello.explain.model import Explanation, Node
 from morello.explain.picture import KEY, Hues, memory, tiles
 from morello.explain.style import SHEET
@@ -34,7 +35,11 @@ _OPEN_SHARE = 0.02
 
 
 def as_page(
-    explanation: Explanation, clock: Clock, top: int, unfold: bool = False
+    explanation: Explanation,
+    clock: Clock,
+    top: int,
+    unfold: bool = False,
+    apart: Unfused | None = None,
 ) -> str:
     """The explanation as the text of an HTML file.
 
@@ -43,8 +48,10 @@ def as_page(
         clock: for times.
         top: the most alternatives that are shown at a node.
         unfold: show moves that make no code as nodes of their own.
+        apart: what the nodes of a graph cost one by one.
     """
     page = _Page(explanation, clock, top, unfold)
+    page.fused = fusion_text(explanation, clock, apart)
     name = escape(print_spec(explanation.spec, explanation.target.limits))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -65,6 +72,8 @@ class _Page:
         self.top = top
         self.unfold = unfold
         self.hottest = explanation.hottest()
+        self.fused = ""
+        """What fusing saves; empty for a Spec that is not fused."""
         self.hues = Hues(tuple(o.name for o in explanation.spec.kind.operands))
 
     def sections(self, name: str) -> Iterator[str]:
@@ -73,6 +82,11 @@ class _Page:
         yield self._header(name)
         yield "<h2>Where the cycles go</h2>\n" + self._work()
         yield self._tiles()
+        if self.fused:
+            yield (
+                "<h2>What is fused</h2>\n<div class='panel scroll'>"
+                f"<pre>{escape(self.fused)}</pre></div>\n"
+            )
         if root.alternatives is not None:
             yield (
                 "<h2>How else it could begin</h2>\n<p class=soft>For each first "

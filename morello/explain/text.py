@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from morello.explain.fold import Folded, fold
+from morello.explain.fusion import Unfused, fusion_text
 from morello.explain.memory import Use
 from morello.explain.model import Explanation, Node
 from morello.explain.words import (
@@ -40,7 +41,11 @@ VRF, L1, L2: registers and cache lines left; (-n): taken here by the operand mov
 
 
 def as_text(
-    explanation: Explanation, clock: Clock, top: int, unfold: bool = False
+    explanation: Explanation,
+    clock: Clock,
+    top: int,
+    unfold: bool = False,
+    apart: Unfused | None = None,
 ) -> str:
     """The explanation for a terminal.
 
@@ -49,9 +54,13 @@ def as_text(
         clock: for times.
         top: the most alternatives that are shown at a node.
         unfold: show moves that make no code as nodes of their own.
+        apart: what the nodes of a graph cost one by one.
     """
     tree = _tree(explanation.root, unfold)
     parts = [_header(explanation, clock), tree, _LEGEND]
+    fused = fusion_text(explanation, clock, apart)
+    if fused:
+        parts.append(fused)
     for node, found in first_alternatives(explanation.root):
         parts.append(_alternatives(node, found, clock, top))
     return "\n\n".join(parts) + "\n"

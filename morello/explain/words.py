@@ -67,6 +67,16 @@ def excess(part: int, whole: int) -> str:
     return f"{1 + ratio:,.0f} times"
 
 
+def byte_count(count: int) -> str:
+    """Bytes with a binary prefix: ``640 B``, ``12.5 KiB``."""
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.4g} {unit}"
+
+
 def sizes(shape: tuple[int, ...]) -> str:
     """A shape: ``6x16``."""
     return "x".join(map(str, shape))

@@ -215,6 +215,10 @@ class ExplainOptions:
         metavar="K",
         parse=whole_number(0),
     )
+    unfused: bool = flag(
+        "search for each node of a graph by itself, too, and say what fusing saves",
+        default=False,
+    )
     untuned: bool = _untuned()
     ghz: float = flag(
         "the clock at which cycles are shown as time (default: 3)",

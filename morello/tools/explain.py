@@ -11,15 +11,17 @@ from morello.compiler.hand_schedule import read_program
 from morello.compiler.threads import thread_count
 from morello.explain import (
     Explanation,
+    Unfused,
     as_data,
     as_page,
     as_text,
     explain,
+    unfused,
 )
 from morello.explain import Request as Wanted
 from morello.explain.words import Clock
 from morello.machine import Target
-from morello.search import Solver, best_settled
+from morello.search import Solver, best_program, best_settled
 from morello.search.queries.best_program import parallel_goal, watch_of
 from morello.search.queries.counting import count_programs
 from morello.search.queries.measured import (
@@ -71,11 +73,26 @@ def main(options: ExplainOptions) -> int:
         listed: tuple[Candidate, ...] = ()
         if options.candidates:
             listed = find_candidates(goal, machine, solver, options.candidates)
+        apart = None
+        if options.unfused:
+            patience = request.patience(show)
+            apart = unfused(
+                goal,
+                lambda part: (
+                    best_program(part, machine, request.database(), patience).impl
+                ),
+            )
+            if apart is None:
+                raise UsageError(
+                    f"argument --unfused: {request.text} is one node, or has nodes "
+                    "that are nothing by themselves",
+                    "leave --unfused out",
+                )
     _check_nodes(options.at, found)
     programs = None
     if options.count:
         programs = count_and_note(request, goal, target)
-    _write(options, found, _More(measured, listed, programs))
+    _write(options, found, apart, _More(measured, listed, programs))
     return 0
 
 
@@ -170,16 +187,20 @@ def count_and_note(request: Request, goal: Spec, target: Target) -> float:
     return programs
 
 
-def _write(options: ExplainOptions, found: Explanation, more: _More) -> None:
+def _write(
+    options: ExplainOptions, found: Explanation, apart: Unfused | None, more: _More
+) -> None:
     clock = Clock(options.ghz)
     if options.html is not None:
-        write_output(options.html, as_page(found, clock, options.top, options.moves))
+        write_output(
+            options.html, as_page(found, clock, options.top, options.moves, apart)
+        )
     parts = list(more.parts(clock))
     if options.json:
-        data = as_data(found, options.ghz, options.top)
+        data = as_data(found, options.ghz, options.top, apart)
         write_output("-", json.dumps({**data, **more.data()}) + "\n")
     elif options.html is None:
-        text = as_text(found, clock, options.top, options.moves)
+        text = as_text(found, clock, options.top, options.moves, apart)
         write_output("-", "\n".join((text, *(f"{part}\n" for part in parts))))
     elif parts and options.html != "-":
         write_output("-", "\n\n".join(parts) + "\n")

@@ -192,3 +192,11 @@ def test_an_open_layout_is_settled_first(capsys: Capture) -> None:
     assert "leaves a layout open, but a given schedule is for one" in (
         capsys.readouterr().err
     )
+
+
+def test_unfused(capsys: Capture) -> None:
+    words = ["--threads", "1", "--unfused"]
+    assert main(["explain", "softmax:3x9:f32", *words]) == 0
+    assert "node by node, each result through memory: " in capsys.readouterr().out
+    assert main(["explain", "matmul:3x9x5:f32", *words]) == 2
+    assert "matmul:3x9x5:f32 is one node" in capsys.readouterr().err

@@ -1,0 +1,180 @@
+"""What fusing saves: where temporaries live, and what the nodes of a graph cost apart.
+
+A cut leaves temporaries between its producers and its consumers. Below a loop they are
+tiles, and lie in a cache or in registers: what is never stored as a whole costs no
+traffic with memory.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+
+from morello.actions.cut import Cut
+from morello.actions.graph_parts import part_key
+from morello.errors import SearchError
+from morello.explain.fold import fold
+from morello.explain.model import Explanation, Node
+from morello.explain.words import MILLI, Clock, byte_count, sizes
+from morello.machine import Target
+from morello.search import Impl
+from morello.spec import Dtype, Layout, Level, Spec, argument_tensor
+from morello.spec.graphs.graph import Graph, Output, part_of
+from morello.spec.graphs.text import value_name
+
+_HEAD = ("node", "value", "tile", "in", "bytes", "runs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Temporary:
+    """A value between the producers and the consumers of a cut."""
+
+    node: int
+    """The number of the cut."""
+    nodes: str
+    """The node, or nodes, of the explanation that has the cut: ``0-2``."""
+    name: str
+    """In the graph that is cut."""
+    shape: tuple[int, ...]
+    """Of the tile that one run makes."""
+    level: Level
+    bytes: int
+    """Of the tile."""
+    runs: int
+    """How often a call makes one."""
+
+    @property
+    def traffic(self) -> int:
+        """Bytes that all runs write and read once, as far as these stay out of
+        memory."""
+        return 0 if self.level is Level.MEM else 2 * self.bytes * self.runs
+
+
+@dataclasses.dataclass(frozen=True)
+class Unfused:
+    """The nodes of a graph, each as a kernel of its own."""
+
+    parts: tuple[Spec, ...]
+    cost: int
+    """Millicycles of all of them."""
+
+
+def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:
+    """Every temporary of a program, in the order of its nodes; of equal parts of the
+    program those of each."""
+    found: list[Temporary] = []
+
+    def visit(node: Node) -> None:
+        folded = fold(node, False)
+        inner = folded.node
+        if isinstance(inner.impl.action, Cut):
+            cut = inner.impl.action, inner.number, inner.runs
+            found.extend(_of(*cut, inner.impl.spec, folded.numbers, explanation.target))
+        for child in inner.children:
+            visit(child)
+
+    visit(explanation.root)
+    return tuple(found)
+
+
+def _of(
+    action: Cut, number: int, runs: int, spec: Spec, nodes: str, target: Target
+) -> Iterator[Temporary]:
+    cutting = action.cutting(spec.key, target)
+    graph = spec.kind.as_graph
+    assert graph is not None
+    assert not isinstance(cutting, str)  # it was applied
+    for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
+        shape = tuple(spec.sizes[d] for d in graph.axes(value) if isinstance(d, int))
+        count = math.prod(shape) * form.dtype.itemsize
+        name = value_name(graph, value)
+        yield Temporary(number, nodes, name, shape, form.level, count, runs)
+
+
+def graph_parts(spec: Spec) -> tuple[Spec, ...]:
+    """Each node of a graph as a Spec whose operands are whole arrays in memory.
+
+    Values between two nodes are row-major. None for a Spec that is one node.
+    """
+    graph = spec.kind.as_graph
+    if graph is None or len(graph.nodes) < 2:
+        return ()
+    forms = {
+        value: argument_tensor(Dtype.F32, Layout.row_major(len(graph.axes(value))))
+        for value in graph.node_values
+    }
+    forms |= dict(zip(spec.kind.values, spec.tensors, strict=True))
+    found = []
+    for value in graph.node_values:
+        part = part_of(graph, (value,), [_output(graph, value)])
+        key = part_key(part, forms, spec.serial)
+        if key is None:
+            return ()
+        lengths = (1 if dim < 0 else spec.sizes[dim] for dim in key.dims)
+        inner = key.key
+        found.append(
+            Spec(inner.kind, tuple(lengths), inner.tensors, spec.limits, inner.serial)
+        )
+    return tuple(found)
+
+
+def _output(graph: Graph, value: int) -> Output:
+    known = (out for out in graph.outputs if out.value == value)
+    return next(known, Output(value))
+
+
+def unfused(spec: Spec, solve: Callable[[Spec], Impl]) -> Unfused | None:
+    """What the nodes of a graph cost one after another, each with its best program.
+
+    Args:
+        spec: of the graph.
+        solve: gives the best program of a part.
+
+    Returns:
+        None for a Spec that is one node, or has one without a program of its own.
+    """
+    parts = graph_parts(spec)
+    try:
+        cost = sum(solve(part).cost for part in parts)
+    except SearchError:
+        return None
+    return Unfused(parts, cost) if parts else None
+
+
+def fusion_text(explanation: Explanation, clock: Clock, apart: Unfused | None) -> str:
+    """Both as text; empty for a program without temporaries, if ``apart`` is None."""
+    lines = []
+    found = temporaries(explanation)
+    if found:
+        lines = [
+            "temporaries: what producers leave for consumers, a tile a run",
+            *_table(found),
+        ]
+        saved = sum(one.traffic for one in found)
+        lines.append(
+            f"  {byte_count(saved)} are written and read near the core, not in memory"
+        )
+    if apart is not None:
+        times = apart.cost / max(explanation.cost, MILLI)
+        lines.append(
+            f"node by node, each result through memory: {clock.cost(apart.cost)}, "
+            f"{times:.2f} times the cost"
+        )
+    return "\n".join(lines)
+
+
+def _table(found: tuple[Temporary, ...]) -> Iterator[str]:
+    rows = [_HEAD] + [
+        (
+            one.nodes,
+            one.name,
+            sizes(one.shape) or "1",
+            str(one.level),
+            byte_count(one.bytes),
+            f"{one.runs:,}",
+        )
+        for one in found
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  " + "  ".join(cells)

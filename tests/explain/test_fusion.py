@@ -1,0 +1,61 @@
+"""What fusing saves: temporaries of a program, and the nodes of a graph apart."""
+
+import math
+
+import pytest
+
+from morello.actions.cut import Cut
+from morello.explain import as_data, as_page, as_text, explain
+from morello.explain.fusion import graph_parts, temporaries, unfused
+from morello.explain.words import Clock
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.spec import Level, parse_spec
+
+CLOCK = Clock(3.0)
+
+
+@pytest.mark.parametrize("text", ["softmax:3x19:f32", "gelu_matmul:5x8x17:f32"])
+def test_temporaries_are_those_of_the_cuts(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    solver = Solver(AVX2)
+    explanation = explain(spec, solver)
+    found = temporaries(explanation)
+    cuts = {n.number: n for n in explanation.root.walk() if n.impl.action.name == "cut"}
+    assert {one.node for one in found} == {*cuts}
+    for one in found:
+        action = cuts[one.node].impl.action
+        assert isinstance(action, Cut)
+        assert one.runs == cuts[one.node].runs
+        assert one.bytes == 4 * math.prod(one.shape)
+        assert one.traffic == 2 * one.bytes * one.runs * (one.level is not Level.MEM)
+    apart = unfused(spec, lambda part: Solver(AVX2).solve(part).impl)
+    assert apart is not None
+    assert apart.cost > explanation.cost
+    assert apart.cost == sum(Solver(AVX2).solve(p).impl.cost for p in apart.parts)
+    shown = as_text(explanation, CLOCK, 3, apart=apart)
+    assert "temporaries: what producers leave" in shown
+    assert (
+        f"node by node, each result through memory: {CLOCK.cost(apart.cost)}" in shown
+    )
+    assert "What is fused" in as_page(explanation, CLOCK, 3, apart=apart)
+    data = as_data(explanation, 3.0, 3, apart)
+    assert data["unfused_cost"] == apart.cost
+    assert [t["value"] for t in data["temporaries"]] == [one.name for one in found]
+
+
+def test_parts_are_the_nodes() -> None:
+    spec = parse_spec("attention:3x5x2x4:f32", AVX2.limits)
+    graph = spec.kind.as_graph
+    assert graph is not None
+    parts = graph_parts(spec)
+    assert len(parts) == len(graph.nodes)
+    assert [part.kind.label for part in parts].count("matmul") == 2
+
+
+def test_one_node_is_not_fused() -> None:
+    spec = parse_spec("matmul:3x5x7:f32", AVX2.limits)
+    assert unfused(spec, lambda part: Solver(AVX2).solve(part).impl) is None
+    shown = as_text(explain(spec, Solver(AVX2)), CLOCK, 3)
+    assert "temporaries" not in shown
+    assert "What is fused" not in as_page(explain(spec, Solver(AVX2)), CLOCK, 3)
