@@ -1,8 +1,10 @@
 """Where solved tables are kept: as boxes, on disk too, and dense while they are read.
 
 A table that is put here is packed and written to the database; a large one by a second
-thread, while the search goes on (machine code lets go of Python's lock). Dense arrays
-stay until the room for them is needed; later they are made again from the boxes.
+thread, while the search goes on (machine code lets go of Python's lock). Without a
+database to write to, the latest tables are packed when they are first asked for, which
+most never are. Dense arrays stay until the room for them is needed; later they are made
+again from the boxes.
 """
 
 import contextlib
@@ -11,6 +13,7 @@ import functools
 import itertools
 import json
 import math
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -56,8 +59,21 @@ time that they take with 10,000 (docs/internals/search.md)."""
 TOGETHER = 64
 """How many tables are written at once: a transaction takes as long as to pack one."""
 
+UNPACKED_POINTS = 1 << 24
+"""How many points may stay as they were solved, where nothing is written: each takes 12
+bytes."""
+
 WAITING_POINTS = 1 << 23
 """How many points may wait to be packed: each takes 12 bytes."""
+
+
+@dataclasses.dataclass
+class _Unpacked:
+    """A table that is packed when it is asked for."""
+
+    table: Callable[[], Table]
+    """Gives all of it, once."""
+    points: int
 
 
 class TableStore:
@@ -89,8 +105,12 @@ class TableStore:
         self.tally = (0, 0, 0)
         """Of the tables that were solved and compressed: points, boxes of decisions and
         boxes of costs."""
+        self._counting = threading.Lock()
         self._family = family(target, pins) if database else ""
-        self._packed: dict[TableId, Packed | Future[Packed]] = {}
+        self._packed: dict[TableId, Packed | Future[Packed] | _Unpacked] = {}
+        self._unpacked: OrderedDict[TableId, _Unpacked] = OrderedDict()
+        """Those of them that are not packed, the oldest first."""
+        self._unpacked_points = 0
         self._dense: OrderedDict[TableId, Costs] = OrderedDict()
         self._bytes = 0
         self._waiting: deque[tuple[TableId, int]] = deque()
@@ -134,7 +154,10 @@ class TableStore:
     def entry(self, identity: TableId) -> Packed:
         """A table that is here, as boxes."""
         found = self._packed[identity]
-        if isinstance(found, Future):
+        if isinstance(found, _Unpacked):
+            self._is_packed(identity)
+            found = self._packed[identity] = self._pack(found.table())
+        elif isinstance(found, Future):
             found = self._packed[identity] = found.result()
         return found
 
@@ -236,12 +259,41 @@ class TableStore:
             table: gives all of it.
         """
         points = math.prod(costs.box.shape)
+        if self._writes:
+            self._pack_soon(identity, table, points)
+        else:
+            self._put_off(identity, _Unpacked(table, points))
+        self._hold(identity, costs)
+
+    @property
+    def _writes(self) -> bool:
+        """Whether tables go to a database."""
+        return self.database is not None and self.database.top is not None
+
+    def _put_off(self, identity: TableId, made: _Unpacked) -> None:
+        """Leave a table as it is; the oldest are packed where there are too many."""
+        self._packed[identity] = self._unpacked[identity] = made
+        self._unpacked_points += made.points
+        while self._unpacked_points > UNPACKED_POINTS:
+            oldest = next(iter(self._unpacked))
+            found = self._is_packed(oldest)
+            self._pack_soon(oldest, found.table, found.points)
+
+    def _is_packed(self, identity: TableId) -> _Unpacked:
+        """Count a table no more among those that are not packed."""
+        found = self._unpacked.pop(identity)
+        self._unpacked_points -= found.points
+        return found
+
+    def _pack_soon(
+        self, identity: TableId, table: Callable[[], Table], points: int
+    ) -> None:
+        """Pack a table now, or in the second thread if that takes less time."""
         idle = self._last is None or self._last.done()  # tables are stored in turn
         if self._worker is None or (idle and points <= FEW_POINTS):
             self._packed[identity] = self._pack(table())
         else:
             self._pack_later(identity, table, points)
-        self._hold(identity, costs)
 
     def _pack_later(
         self, identity: TableId, table: Callable[[], Table], points: int
@@ -273,7 +325,7 @@ class TableStore:
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
-        """Pack in a second thread meanwhile; at the end all is packed and stored."""
+        """Pack in a second thread meanwhile; at the end that is done, and all is stored."""
         if self._worker is not None:
             yield
             return
@@ -285,8 +337,9 @@ class TableStore:
                 self._worker = None
 
     def _settle(self) -> None:
-        for identity in tuple(self._packed):
-            self.entry(identity)
+        for identity, found in tuple(self._packed.items()):
+            if isinstance(found, Future):
+                self.entry(identity)
         self._write(1)
 
     def _write(self, least: int) -> None:
@@ -298,13 +351,14 @@ class TableStore:
 
     def _pack(self, table: Table) -> Packed:
         packed = Packed.of(table)
-        points, boxes, cost_boxes = self.tally
-        self.tally = (
-            points + packed.points,
-            boxes + len(packed.decisions.labels),
-            cost_boxes + len(packed.costs.ends),
-        )
-        if self.database is not None and self.database.top is not None:
+        with self._counting:  # both threads pack
+            points, boxes, cost_boxes = self.tally
+            self.tally = (
+                points + packed.points,
+                boxes + len(packed.decisions.labels),
+                cost_boxes + len(packed.costs.ends),
+            )
+        if self._writes:
             row = Row(
                 self._key(table.id),
                 str(table.id.key),
