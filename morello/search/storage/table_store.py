@@ -325,7 +325,7 @@ class TableStore:
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
-        """Pack in a second thread meanwhile; at the end that is done, and all is stored."""
+        """Pack in a second thread meanwhile; at the end that is over, all is stored."""
         if self._worker is not None:
             yield
             return
