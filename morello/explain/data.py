@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from morello.explain.fusion import Temporary, Unfused, temporaries
+from morello.explain.fusion import (
+    Temporary,
+    Unfused,
+    bytes_between,
+    bytes_held,
+    temporaries,
+)
 from morello.explain.memory import Held, Use
 from morello.explain.model import Explanation, Node
 from morello.explain.tiles import Tiles
@@ -33,6 +39,8 @@ def as_data(
         "specs": explanation.statistics.specs,
         "program": _node(explanation.root, top),
         "temporaries": [_temporary(t) for t in temporaries(explanation)],
+        "temporary_bytes": bytes_held(explanation),
+        "bytes_between_nodes": bytes_between(explanation.spec),
         "unfused_cost": None if apart is None else apart.cost,
     }
 

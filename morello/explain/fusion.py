@@ -76,6 +76,37 @@ def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:
     return tuple(found)
 
 
+def bytes_held(explanation: Explanation) -> int:
+    """The most bytes of temporaries that there are at once."""
+    own: dict[int, int] = {}
+    for one in temporaries(explanation):
+        own[one.node] = own.get(one.node, 0) + one.bytes
+
+    def most(node: Node) -> int:
+        below = max(map(most, node.children), default=0)
+        return own.get(node.number, 0) + below
+
+    return most(explanation.root)
+
+
+def bytes_between(spec: Spec) -> int:
+    """The bytes of all values between the nodes of a graph, each as a whole."""
+    graph = spec.kind.as_graph
+    if graph is None:
+        return 0
+    outputs = {out.value for out in graph.outputs}
+    inner = (value for value in graph.node_values if value not in outputs)
+    return sum(_bytes(graph, value, spec) for value in inner)
+
+
+def _shape(graph: Graph, value: int, spec: Spec) -> tuple[int, ...]:
+    return tuple(spec.sizes[d] for d in graph.axes(value) if isinstance(d, int))
+
+
+def _bytes(graph: Graph, value: int, spec: Spec) -> int:
+    return math.prod(_shape(graph, value, spec)) * Dtype.F32.itemsize
+
+
 def _of(
     action: Cut, number: int, runs: int, spec: Spec, nodes: str, target: Target
 ) -> Iterator[Temporary]:
@@ -84,8 +115,7 @@ def _of(
     assert graph is not None
     assert not isinstance(cutting, str)  # it was applied
     for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
-        shape = tuple(spec.sizes[d] for d in graph.axes(value) if isinstance(d, int))
-        count = math.prod(shape) * form.dtype.itemsize
+        shape, count = _shape(graph, value, spec), _bytes(graph, value, spec)
         name = value_name(graph, value)
         yield Temporary(number, nodes, name, shape, form.level, count, runs)
 
@@ -150,9 +180,13 @@ def fusion_text(explanation: Explanation, clock: Clock, apart: Unfused | None) -
             *_table(found),
         ]
         saved = sum(one.traffic for one in found)
-        lines.append(
-            f"  {byte_count(saved)} are written and read near the core, not in memory"
-        )
+        held = bytes_held(explanation)
+        whole = bytes_between(explanation.spec)
+        lines += [
+            f"  {byte_count(saved)} are written and read near the core, not in memory",
+            f"  at most {byte_count(held)} at once; the values between the nodes have "
+            f"{byte_count(whole)} as a whole",
+        ]
     if apart is not None:
         times = apart.cost / max(explanation.cost, MILLI)
         lines.append(

@@ -41,6 +41,8 @@ def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     assert "What is fused" in as_page(explanation, CLOCK, 3, apart=apart)
     data = as_data(explanation, 3.0, 3, apart)
     assert data["unfused_cost"] == apart.cost
+    assert 0 < data["temporary_bytes"] <= sum(one.bytes for one in found)
+    assert data["temporary_bytes"] <= data["bytes_between_nodes"]
     assert [t["value"] for t in data["temporaries"]] == [one.name for one in found]
 
 
