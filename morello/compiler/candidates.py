@@ -1,7 +1,10 @@
 """The cheapest program of each class of a Spec: `candidates`."""
 
 import dataclasses
+import operator
+from typing import SupportsIndex
 
+from morello.compiler.goal import goal_of
 from morello.compiler.stages import program_schedule
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
@@ -12,7 +15,7 @@ from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.k_best import k_best
 from morello.search.queries.program_class import class_text
 from morello.search.storage.overlay import Overlay, PathLike, open_database
-from morello.spec import OpenSpec, Spec, parse_open_spec, print_spec
+from morello.spec import OpenSpec, Spec, print_spec
 from morello.subinterpreters import in_any_interpreter
 
 
@@ -79,15 +82,16 @@ def candidates(
         MorelloError: ``k`` is less than 1.
         SpecError, TargetError, SearchError, DatabaseError: as `compile` raises them.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, SupportsIndex) or operator.index(k) < 1:
         raise MorelloError(f"{k!r} candidates", "give a whole number from 1 on")
     machine = chosen_target(target, None)
-    goal = _goal(spec, machine)
+    goal = goal_of(spec, machine)
     wanted, machine = parallel_goal(goal.spec, machine, thread_count(threads, None))
     overlay = open_database(db)
     if not goal.is_settled:
         wanted, _ = best_settled(OpenSpec(wanted, goal.open), machine, overlay)
-    return find_candidates(wanted, machine, Solver(machine.at(wanted), overlay), k)
+    solver = Solver(machine.at(wanted), overlay)
+    return find_candidates(wanted, machine, solver, operator.index(k))
 
 
 def find_candidates(
@@ -105,9 +109,3 @@ def find_candidates(
         Candidate(goal, target, one.impl, tuple(sorted(one.features)))
         for one in k_best(solver, goal, k)
     )
-
-
-def _goal(spec: str | Spec | OpenSpec, target: Target) -> OpenSpec:
-    if isinstance(spec, str):
-        return parse_open_spec(spec, target.limits)
-    return OpenSpec(spec) if isinstance(spec, Spec) else spec

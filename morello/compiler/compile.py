@@ -5,6 +5,7 @@ import warnings
 from numbers import Real
 from typing import Any, Literal
 
+from morello.compiler.goal import goal_of
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
@@ -22,7 +23,7 @@ from morello.search.queries.best_program import (
 )
 from morello.search.queries.measured import measured_solution
 from morello.search.storage.overlay import Overlay, PathLike, open_database
-from morello.spec import Encoding, OpenSpec, Spec, parse_open_spec
+from morello.spec import Encoding, OpenSpec, Spec
 from morello.subinterpreters import in_any_interpreter
 
 
@@ -76,7 +77,7 @@ def compile(
     _check_schedule(schedule)
     tuning = _tuning_time(tune, schedule)
     machine = chosen_target(target, schedule)
-    goal = _goal(spec, machine)
+    goal = goal_of(spec, machine)
     _check(goal, schedule)
     count = _available(thread_count(threads, schedule))
     parallel, machine = parallel_goal(goal.spec, machine, count)
@@ -207,21 +208,6 @@ def _tuning_time(tune: Any, schedule: str | None) -> float | Literal["learned"] 
             "give True, False, 'learned', or seconds up to 86400",
         )
     return float(tune)
-
-
-def _goal(spec: Any, target: Target) -> OpenSpec:
-    match spec:
-        case OpenSpec():
-            return spec
-        case Spec():
-            return OpenSpec(spec)
-        case str():
-            return parse_open_spec(spec, target.limits)
-        case _:
-            raise CompileError(
-                f"'spec' is {type(spec).__name__}, not a Spec or its text",
-                "write for example 'matmul:512x512x512:f32'",
-            )
 
 
 def _available(threads: int) -> int:

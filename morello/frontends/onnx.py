@@ -45,10 +45,18 @@ def from_onnx(
         raise ImportError(
             "morello.from_onnx needs the package onnx: pip install 'morello[onnx]'"
         ) from error
+    if not isinstance(model, str | Path | bytes):
+        raise CompileError(
+            f"the model is {type(model).__name__}, not the path or contents of a file",
+            "give the path, or model.SerializeToString() of a model in memory",
+        )
     source = "model" if isinstance(model, bytes) else Path(model).name
     proto = _settled(_read(onnx, model, source), dict(shapes or {}), source)
     try:
-        proto = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        # Axes and permutations out of range would crash what imports the model.
+        proto = onnx.shape_inference.infer_shapes(
+            proto, check_type=True, strict_mode=True, data_prop=True
+        )
     except onnx.shape_inference.InferenceError as error:
         raise CompileError(f"{source}: {str(error).strip()}") from error
     return from_mlir(_bytecode(proto, source), source=source)
@@ -85,7 +93,9 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
         own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
         given: Sequence[Any] = shapes.pop(value.name, own)
         fits = len(given) == len(own) and all(
-            isinstance(size, int) and (not isinstance(was, int) or was == size)
+            isinstance(size, int)
+            and size > 0
+            and (not isinstance(was, int) or was == size)
             for was, size in zip(own, given, strict=True)
         )
         if not fits:
@@ -122,7 +132,8 @@ def _bytecode(proto: Any, source: str) -> bytes:
             graph = importer.NodeImporter.define_function(info.main_graph, module)
             graph.import_all()
             PassManager.parse(_TO_LINALG).run(module)
-        except (importer.OnnxImportError, ir.MLIRError) as error:
+        # An initializer with fewer elements than its shape is a ValueError.
+        except (importer.OnnxImportError, ir.MLIRError, ValueError) as error:
             raise CompileError(
                 f"{source}: {_told(error, source)}",
                 "export the model with other ops, or compute these outside of it",

@@ -110,10 +110,12 @@ def _parsed(given: Text, source: str) -> ir.Operation:
     try:
         if isinstance(given, bytes) and not given.startswith(b"ML\xefR"):
             given = given.decode()
+        elif isinstance(given, str):
+            given.encode()  # refuses what is half of a character
         if isinstance(given, bytes):
             return ir.Module.parse(given).operation
         operation = ir.Operation.parse(given, source_name=source)
-    except (ir.MLIRError, UnicodeDecodeError) as error:
+    except (ir.MLIRError, UnicodeError) as error:
         raise CompileError(
             f"{source} is no module of linalg or StableHLO: {_first(error)}",
             "give the text or the bytecode that the exporter writes",

@@ -32,7 +32,9 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     """
     parts = text.strip().split(":")
     if len(parts) < 2:
-        raise SpecError(f"'{text}' is not a Spec", f"write {GRAMMAR}")
+        of_mlir = "; files of MLIR are for morello run, bench, explain and save"
+        hint = of_mlir if text.endswith(".mlir") else ""
+        raise SpecError(f"'{text}' is not a Spec", f"write {GRAMMAR}{hint}")
     label, size_text, *rest = parts
     kinds = labels()
     if label not in kinds:

@@ -102,6 +102,12 @@ class Jitted:
         return self._for(given).kernel
 
     def _checked(self, place: int, given: Any) -> np.ndarray[Any, Any]:
+        if isinstance(given, np.ma.MaskedArray):
+            raise MorelloError(
+                f"argument {place} of {_name(self._function)} is a masked array, whose "
+                "mask would be ignored",
+                "give numpy.ma.filled(array, value)",
+            )
         array = np.asarray(given)
         if array.dtype != np.float32:
             raise MorelloError(
@@ -162,4 +168,9 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(jit, **options)
+    if not callable(function):
+        raise MorelloError(
+            f"morello.jit is given {type(function).__name__}, not a function",
+            "write @morello.jit above a function on arrays",
+        )
     return Jitted(function, options)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import morello
@@ -46,3 +47,9 @@ def test_open_layouts_are_settled_first() -> None:
     found = morello.candidates("matmul:1x16x16:f32:rhs=any", 2)
     kernel = morello.compile("matmul:1x16x16:f32:rhs=any")
     assert found[0].spec == kernel.spec
+
+
+def test_numbers_of_numpy_are_numbers_and_a_goal_is_a_spec() -> None:
+    assert len(morello.candidates("fill:3:f32", np.int64(1))) == 1
+    with pytest.raises(morello.MorelloError, match="'spec' is NoneType"):
+        morello.candidates(None, 1)  # type: ignore[arg-type]

@@ -158,3 +158,39 @@ def test_without_onnx_it_says_what_to_install() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert "ImportError: morello.from_onnx needs the package onnx: pip" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ([node("Transpose", ["x"], ["y"], perm=[5, 7])], "perm"),
+        ([node("Softmax", ["x"], ["y"], axis=99)], "axis"),
+        ([node("Gemm", ["x"], ["y"])], "input size 1"),
+        ([node("Exp", ["y"], ["y"])], "'?y'?"),
+    ],
+)
+def test_what_would_crash_an_importer_is_refused(nodes: list[Any], words: str) -> None:
+    proto = model(nodes, {"x": (4, 4)}, {"y": (4, 4)})
+    with pytest.raises(CompileError, match=words):
+        morello.from_onnx(proto.SerializeToString())
+
+
+def test_broken_constants_and_shapes_are_refused() -> None:
+    proto = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        {"x": (4, 4)},
+        {"y": (4, 4)},
+        {"w": (4, 4)},
+    )
+    proto.graph.initializer[0].ClearField("raw_data")
+    with pytest.raises(CompileError, match="reshape"):
+        morello.from_onnx(proto.SerializeToString())
+    negative = model([node("Exp", ["x"], ["y"])], {"x": (-2, 4)}, {"y": (4, 4)})
+    with pytest.raises(ArgumentError, match=r"\(-2, 4\)"):
+        morello.from_onnx(negative.SerializeToString())
+
+
+def test_a_model_in_memory_is_told_apart() -> None:
+    proto = model([node("Exp", ["x"], ["y"])], {"x": (4, 4)}, {"y": (4, 4)})
+    with pytest.raises(CompileError, match=r"ModelProto.*SerializeToString"):
+        morello.from_onnx(proto)

@@ -3,6 +3,7 @@
 import pytest
 
 import morello
+from morello.errors import MorelloError
 from morello.frontends.refusals import ModelError
 
 DYNAMIC = """module {
@@ -82,3 +83,8 @@ def test_all_are_listed_at_once() -> None:
     first, *lines = str(error).splitlines()
     assert first.startswith("2 ops have no Spec")
     assert len(lines) == 2
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(MorelloError, match="surrogates not allowed"):
+        morello.from_mlir("\ud800" + DYNAMIC)

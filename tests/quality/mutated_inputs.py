@@ -119,13 +119,12 @@ class Inputs:
     run: Callable[[Path, random.Random], int]
 
 
-def check_inputs(name: str, seeds: Sequence[int]) -> int:
-    """Check a kind of input; how many cases were.
+def check_inputs(name: str, kind: Inputs, seeds: Sequence[int]) -> int:
+    """Check a kind of input, by its name in the soak; how many cases were.
 
     Raises:
         AssertionError: one did not end as it must; begins with how to run it again.
     """
-    kind = INPUTS[name]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         kind.prepare(place)

@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.quality.mutated_inputs import INPUTS, check_inputs
+from tests.quality.mutated_inputs import check_inputs
+from tests.quality.mutated_programs import ALL_INPUTS
 
 CASES = 30
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", ALL_INPUTS)
 def test_a_mutated_input_is_taken_or_refused(name: str) -> None:
-    assert check_inputs(name, range(CASES)) == CASES
+    assert check_inputs(name, ALL_INPUTS[name], range(CASES)) == CASES

@@ -7,7 +7,8 @@ Each takes the seeds of a batch and gives how many things it checked; a failure 
 import functools
 from collections.abc import Callable, Sequence
 
-from tests.quality.mutated_inputs import INPUTS, check_inputs
+from tests.quality.mutated_inputs import check_inputs
+from tests.quality.mutated_programs import ALL_INPUTS
 from tests.quality.random_programs import check_random_programs
 from tests.quality.searched_programs import check_searched_programs
 from tests.quality.stages import check_stages
@@ -16,5 +17,8 @@ CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
     "random_programs": check_random_programs,
     "searched_programs": check_searched_programs,
     "stages": check_stages,
-    **{name: functools.partial(check_inputs, name) for name in INPUTS},
+    **{
+        name: functools.partial(check_inputs, name, kind)
+        for name, kind in ALL_INPUTS.items()
+    },
 }

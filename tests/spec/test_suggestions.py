@@ -89,3 +89,8 @@ def test_a_spec_is_parsed_for_a_target() -> None:
 def test_what_is_no_spec(make: Any, reason: str) -> None:
     with pytest.raises(MorelloError, match=reason):
         make()
+
+
+def test_files_of_mlir_are_for_other_commands() -> None:
+    with pytest.raises(SpecError, match=r"morello run, bench, explain and save$"):
+        Spec.parse("model.mlir")

@@ -188,3 +188,11 @@ def test_other_dtypes_are_refused() -> None:
 def test_functions_of_nn_take_traced_arrays_alone() -> None:
     with pytest.raises(MorelloError, match=r"morello\.nn\.relu is given ndarray"):
         morello.nn.relu(np.zeros((2, 3), np.float32))
+
+
+def test_masks_and_what_is_no_function_are_refused() -> None:
+    masked = np.ma.masked_equal(np.ones((2, 3), np.float32), 1)
+    with pytest.raises(MorelloError, match="masked array"):
+        morello.jit(lambda x: x + x)(masked)
+    with pytest.raises(MorelloError, match="given int, not a function"):
+        morello.jit(3)  # type: ignore[arg-type]
