@@ -21,6 +21,7 @@ from morello.frontends.compiling import (
     compiled_parts,
     searched_parts,
 )
+from morello.frontends.dry_run import check_survival
 from morello.frontends.groups import grouped
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
@@ -216,12 +217,19 @@ def from_mlir(
         source: what messages call the text.
 
     Raises:
-        CompileError: it is no module, or has no such function.
+        CompileError: it is no module, has no such function, or crashes MLIR.
         ModelError: ops that have no Spec: all of them, each with its place.
     """
+    given: Any = text
     if isinstance(text, Path):
         source = text.name
-        text = text.read_bytes()
+        given = text.read_bytes()
+    check_survival(lambda: trusted_model(given, name, source), source)
+    return trusted_model(given, name, source)
+
+
+def trusted_model(text: str | bytes, name: str | None, source: str) -> Model:
+    """The same of a program that this process has made: it crashes no parser."""
     with ir.Context(), ir.Location.unknown():
         module = read_program(text, source)
         tensors = imported(chosen_function(module, name), source)

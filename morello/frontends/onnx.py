@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from morello.errors import ArgumentError, CompileError
-from morello.frontends.model import Model, from_mlir
+from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError, Refusal, place_of
 from morello.mlir import BACKEND, PassManager, ir
 
@@ -59,7 +59,7 @@ def from_onnx(
         )
     except onnx.shape_inference.InferenceError as error:
         raise CompileError(f"{source}: {str(error).strip()}") from error
-    return from_mlir(_bytecode(proto, source), source=source)
+    return trusted_model(_bytecode(proto, source), None, source)
 
 
 def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:

@@ -12,7 +12,7 @@ import jax
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.model import from_mlir
+from morello.frontends.model import trusted_model
 from morello.jax.handler_code import handler_module, wanted
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
@@ -66,7 +66,7 @@ def compile(function: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
     """
     text = jax.jit(function).lower(*arrays).as_text()
     name = getattr(function, "__name__", "function")
-    run = call(from_mlir(text, source=name).compile(**options))
+    run = call(trusted_model(text, None, name).compile(**options))
     found = jax.custom_vjp(run)
     found.defvjp(
         lambda *given: (run(*given), given),

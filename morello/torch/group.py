@@ -10,7 +10,7 @@ from torch.fx import GraphModule
 
 from morello.errors import MorelloError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.model import from_mlir
+from morello.frontends.model import trusted_model
 from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
 from morello.torch.lowering import linalg_text, lowered
@@ -55,7 +55,7 @@ class Group:
 
     def _compile(self, simple: GraphModule) -> None:
         with self._or_eager():
-            model = from_mlir(linalg_text(simple))
+            model = trusted_model(linalg_text(simple), None, "model")
             compiled = model.compile(
                 target=self._options.target,
                 threads=self._options.threads or torch.get_num_threads(),

@@ -88,3 +88,16 @@ def test_all_are_listed_at_once() -> None:
 def test_half_a_character_is_refused() -> None:
     with pytest.raises(MorelloError, match="surrogates not allowed"):
         morello.from_mlir("\ud800" + DYNAMIC)
+
+
+def test_what_crashes_a_parser_of_mlir_is_refused() -> None:
+    """The parser of transpositions goes on after an error, with nothing in hand."""
+    text = """module {
+  func.func @f(%a: tensor<16x12xf32>, %b: tensor<12x16xf32>) -> tensor<12x16xf32> {
+    %t = linalg.transpose ins(%a : tensor<16x12xf32>) outs(%b : tensor<12x16xf32>)
+      permutation = [[1, 0]
+    return %t : tensor<12x16xf32>
+  }
+}"""
+    with pytest.raises(MorelloError, match=r"end the process .* \(SIGSEGV\)"):
+        morello.from_mlir(text)
