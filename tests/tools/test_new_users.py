@@ -1,0 +1,56 @@
+"""What a new user stumbled over, and no other file checks."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import morello
+from morello.search.storage.overlay import DatabaseWarning
+from morello.tools.morello import main
+from tests.quality.compiled import unsearched
+
+Capture = pytest.CaptureFixture[str]
+
+NONE = ("--db", "none", "--target", "avx2")
+
+
+def test_explain_takes_an_open_layout(capsys: Capture) -> None:
+    assert main(["explain", "matmul:1x8x16:f32:rhs=any", *NONE]) == 0
+    assert capsys.readouterr().out.startswith("matmul:1x8x16:f32")
+
+
+def test_the_page_of_explain_takes_the_width_of_the_window(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["explain", "fill:7:f32", "--html", str(page), *NONE]) == 0
+    widest = max(map(int, re.findall(r"max-width: (\d+)px", page.read_text())))
+    assert widest >= 2400
+
+
+def test_handles_have_the_names_of_their_holes(capsys: Capture) -> None:
+    words = ["emit", "matmul:1x8x16:f32", "--stage", "schedule", *NONE]
+    assert main(words) == 0
+    assert "%prologue, %body, %epilogue = " in capsys.readouterr().out
+
+
+def test_an_object_names_its_source_after_the_kernel() -> None:
+    kernel = unsearched("fill:3:f32", 0)
+    assert f'source_filename = "{kernel.symbol}"' in kernel.llvm
+    assert b"LLVMDialectModule" not in kernel.object
+
+
+def test_a_database_in_a_folder_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "such" / "found.sqlite"
+    words = ["emit", "fill:3:f32", "--stage", "schedule", "--target", "avx2"]
+    with pytest.warns(DatabaseWarning, match="there is no folder"):
+        assert main([*words, "--db", str(path)]) == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_serial_program_costs_the_same_with_more_threads() -> None:
+    one, two = (
+        morello.compile("fill:30:f32", threads=threads, target="avx2", db="none")
+        for threads in (1, 2)
+    )
+    assert two.threads == 1
+    assert two.cost() == one.cost()
