@@ -179,9 +179,11 @@ run:
 {call}
   call void @PyEval_RestoreThread(ptr %state)
 {give}
+{release}
   call void @Py_IncRef(ptr %a{inputs})
   ret ptr %a{inputs}
 slow:
+{release}
   %other = call ptr @PyTuple_GetItem(ptr %self, i64 1)
   %answer = call ptr @PyObject_Vectorcall(ptr %other, ptr %args, i64 %nargs, ptr %names)
   ret ptr %answer
@@ -217,15 +219,14 @@ memory{i}:
   %own.data{i} = call ptr @field(ptr %a{i}, i64 {data})
   br i1 %memory.same{i}, label %shape{i}, label %slow
 foreign{i}:
-  %described{i} = call i1 @describe(ptr %table, ptr %a{i}, ptr %type{i}, ptr %e{i},
-                                    i64 {writes}, ptr %tensor)
+  %its.unit{i} = call i64 @describe(ptr %table, ptr %a{i}, ptr %type{i}, ptr %e{i},
+                                    i64 {writes}, ptr %tensor, ptr %buffer{i})
   %its.rank.at{i} = getelementptr i8, ptr %tensor, i64 {tensor.rank}
   %its.rank{i} = load i32, ptr %its.rank.at{i}
   %its.sizes{i} = call ptr @field(ptr %tensor, i64 {tensor.shape})
   %its.steps{i} = call ptr @field(ptr %tensor, i64 {tensor.strides})
   %its.data{i} = load ptr, ptr %tensor
-  %its.unit.at{i} = getelementptr i64, ptr %e{i}, i64 6
-  %its.unit{i} = load i64, ptr %its.unit.at{i}
+  %described{i} = icmp ne i64 %its.unit{i}, 0
   br i1 %described{i}, label %shape{i}, label %slow
 shape{i}:
   %rank{i} = phi i32 [ %own.rank{i}, %memory{i} ], [ %its.rank{i}, %foreign{i} ]
@@ -336,6 +337,31 @@ def _checks(arrays: int, rows: tuple[int, ...]) -> str:
     )
 
 
+_RELEASE = """
+define internal void @release(ptr %buffer) alwaysinline {
+  %owner = call ptr @field(ptr %buffer, i64 {owner})
+  %nothing = icmp eq ptr %owner, null
+  br i1 %nothing, label %done, label %held
+held:
+  call void @PyBuffer_Release(ptr %buffer)
+  br label %done
+done:
+  ret void
+}
+"""
+
+
+def _buffers(arrays: int) -> str:
+    """Memory for what each input exports by the buffer protocol: nothing yet."""
+    return "\n".join(
+        f"  %buffer{i} = alloca [{foreign_types.BUFFER_BYTES} x i8], align 8\n"
+        f"  %owner{i} = getelementptr i8, ptr %buffer{i}, "
+        f"i64 {foreign_types.BUFFER_OWNER}\n"
+        f"  store ptr null, ptr %owner{i}"
+        for i in range(arrays)
+    )
+
+
 def _slots(rows: tuple[int, ...]) -> str:
     """Memory for the description of an array of another library, and for the bytes
     from row to row of each array of which a call says it."""
@@ -398,16 +424,19 @@ def call_module(
         shared["call"] = call_in_team(shared["call"])
         text += teams()
     text += _shape_fits(rows) + workspaces() + foreign_functions()
+    text += fill(_RELEASE, owner=foreign_types.BUFFER_OWNER)
+    release = "\n".join(f"  call void @release(ptr %buffer{i})" for i in range(arrays))
     text += fill(_RUN, failed=failed["run"], **shared)
     text += fill(_BOUND, failed=failed["python"], **shared)
     return text + fill(
         _CALL,
-        failed=failed["python"],
+        failed=failed["python"].replace("failed:", f"failed:\n{release}"),
         arrays=arrays,
         inputs=arrays - 1,
         out=8 * Word.OUT,
         checks=_checks(arrays, rows),
-        slots=_slots(rows),
+        slots=f"{_slots(rows)}\n{_buffers(arrays)}",
+        release=release,
         disjoint=_disjoint(arrays),
         **shared,
     )

@@ -49,12 +49,13 @@ class Word(enum.IntEnum):
 
     An entry has: address of the dtype; flags that must be set; bytes of the elements;
     number of forms; bytes of a row; number of rows but the first; bytes of an element;
-    the dtype as DLPack has it; then for each form its rank, its sizes, and its strides
-    in bytes, which do not matter where a size is 1, and may be `ANY_ROW`.
+    the dtype as DLPack has it; its letter in the buffer protocol; then for each form
+    its rank, its sizes, and its strides in bytes, which do not matter where a size is
+    1, and may be `ANY_ROW`.
     """
 
 
-FORMS = 8
+FORMS = 9
 """Where the forms begin in an entry."""
 
 ANY_ROW = -1
@@ -133,6 +134,7 @@ def _entry(parameter: Parameter) -> list[int]:
     entry = [id(parameter.dtype), flags, parameter.nbytes, len(forms)]
     entry += [parameter.row[0], parameter.rows - 1, size]
     entry += [foreign_types.dtype_word(parameter.dtype)]
+    entry += [foreign_types.buffer_format(parameter.dtype)]
     row = parameter.any_row * size
     for shape, strides in forms:
         if row:  # batches follow each other: that is for the slow way to find out

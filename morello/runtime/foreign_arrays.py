@@ -161,6 +161,9 @@ def _from_interface(given: Any, parameter: Parameter) -> Array:
 
 
 def _from_dlpack(given: Any, parameter: Parameter) -> Array:
+    ask = getattr(given, "is_deleted", None)
+    if callable(ask) and ask():
+        raise _refusal(parameter, "it was deleted, or donated to another function")
     try:
         device, _ = given.__dlpack_device__()
         if device not in _HOST_DEVICES:

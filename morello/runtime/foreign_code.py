@@ -56,8 +56,63 @@ no:
   ret i1 false
 }
 
-define internal i1 @describe(ptr %table, ptr %object, ptr %kind, ptr %entry.of,
-                             i64 %writes, ptr %tensor) {
+declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
+declare void @PyBuffer_Release(ptr)
+
+define internal i64 @export(ptr %object, ptr %entry.of, ptr %tensor, ptr %buffer) {
+entry:
+  %status = call i32 @PyObject_GetBuffer(ptr %object, ptr %buffer, i32 {buffer.flags})
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %read, label %error
+error:
+  %owner.at = getelementptr i8, ptr %buffer, i64 {buffer.owner}
+  store ptr null, ptr %owner.at
+  call void @PyErr_Clear()
+  ret i64 0
+read:
+  %format = call ptr @field(ptr %buffer, i64 {buffer.format})
+  %steps = call ptr @field(ptr %buffer, i64 {buffer.strides})
+  %has.format = icmp ne ptr %format, null
+  %has.steps = icmp ne ptr %steps, null
+  %has.both = and i1 %has.format, %has.steps
+  br i1 %has.both, label %compare, label %no
+compare:
+  %first = load i8, ptr %format
+  %second = getelementptr i8, ptr %format, i64 1
+  %is.marked = icmp eq i8 %first, {byte.order}
+  %format.plain = select i1 %is.marked, ptr %second, ptr %format
+  %letters = load i16, ptr %format.plain, align 1
+  %letter = zext i16 %letters to i64
+  %wanted.at = getelementptr i64, ptr %entry.of, i64 8
+  %wanted = load i64, ptr %wanted.at
+  %same = icmp eq i64 %letter, %wanted
+  br i1 %same, label %fill, label %no
+fill:
+  %start = load ptr, ptr %buffer
+  store ptr %start, ptr %tensor
+  %rank.from = getelementptr i8, ptr %buffer, i64 {buffer.rank}
+  %rank = load i32, ptr %rank.from
+  %rank.to = getelementptr i8, ptr %tensor, i64 {rank}
+  store i32 %rank, ptr %rank.to
+  %sizes = call ptr @field(ptr %buffer, i64 {buffer.shape})
+  %sizes.to = getelementptr i8, ptr %tensor, i64 {shape}
+  store ptr %sizes, ptr %sizes.to
+  %steps.to = getelementptr i8, ptr %tensor, i64 {strides}
+  store ptr %steps, ptr %steps.to
+  %number = ptrtoint ptr %start to i64
+  %itemsize.at = getelementptr i64, ptr %entry.of, i64 6
+  %itemsize = load i64, ptr %itemsize.at
+  %mask = sub i64 %itemsize, 1
+  %low = and i64 %number, %mask
+  %aligned = icmp eq i64 %low, 0
+  %unit = zext i1 %aligned to i64
+  ret i64 %unit
+no:
+  ret i64 0
+}
+
+define internal i64 @describe(ptr %table, ptr %object, ptr %kind, ptr %entry.of,
+                              i64 %writes, ptr %tensor, ptr %buffer) {
 entry:
   %types = call ptr @field(ptr %table, i64 {types})
   %count = load i64, ptr %types
@@ -83,6 +138,12 @@ found:
   br i1 %allowed, label %ask, label %no
 ask:
   %function = call ptr @field(ptr %type, i64 {describe})
+  %exports = icmp eq ptr %function, null
+  br i1 %exports, label %export, label %call
+export:
+  %exported = call i64 @export(ptr %object, ptr %entry.of, ptr %tensor, ptr %buffer)
+  ret i64 %exported
+call:
   %status = call i32 %function(ptr %object, ptr %tensor)
   %good = icmp eq i32 %status, 0
   br i1 %good, label %read, label %error
@@ -119,22 +180,36 @@ align:
   br i1 %aligned, label %last, label %no
 last:
   %plain = call i1 @is_plain(ptr %object, ptr %type)
-  ret i1 %plain
+  %unit = select i1 %plain, i64 %itemsize, i64 0
+  ret i64 %unit
 no:
-  ret i1 false
+  ret i64 0
 }
 """
 
 
 def foreign_functions() -> str:
-    """LLVM IR of ``describe(table, object, type, entry, writes, tensor)``.
+    """LLVM IR of ``describe(table, object, type, entry, writes, tensor, buffer)``.
 
-    It fills a ``DLTensor`` whose data is the first element, and answers whether the
-    object's type is known, its elements are those of the parameter's entry, in the
-    memory of the CPU, aligned, and no gradient of it is wanted.
+    It fills a ``DLTensor`` whose data is the first element, and answers with the unit
+    of its strides in bytes; 0 unless the object's type is known, its elements are those
+    of the parameter's entry, in the memory of the CPU, aligned, and no gradient of it
+    is wanted. A buffer that has an owner then is to be released after the call.
     """
+    offsets = {
+        "buffer.flags": foreign_types.BUFFER_FLAGS,
+        "buffer.owner": foreign_types.BUFFER_OWNER,
+        "buffer.format": foreign_types.BUFFER_FORMAT,
+        "buffer.rank": foreign_types.BUFFER_RANK,
+        "byte.order": ord("="),
+        "buffer.shape": foreign_types.BUFFER_SHAPE,
+        "buffer.strides": foreign_types.BUFFER_STRIDES,
+    }
     return fill(
         _FOREIGN,
+        **offsets,
+        rank=foreign_types.RANK,
+        shape=foreign_types.SHAPE,
         types=8 * Word.FOREIGN_TYPES,
         width=foreign_types.WIDTH,
         may_write=int(Field.MAY_WRITE),

@@ -4,6 +4,8 @@ A type may have ``__dlpack_c_exchange_api__``, a capsule with functions of C: on
 them describes an array without handing it over, in ten nanoseconds. PyTorch has it.
 https://dmlc.github.io/dlpack/latest/c_api.html has the structures.
 
+JAX has it not, but lets arrays be read by Python's buffer protocol, which is slower.
+
 `learn` puts a type into a table of the process that calls look up; every other type
 goes the way of `foreign_arrays.py`.
 """
@@ -26,6 +28,15 @@ RANK = 16
 
 TENSOR_BYTES = 48
 
+BUFFER_BYTES = 80
+"""Of Python's ``Py_buffer``, whose fields follow."""
+
+BUFFER_OWNER, BUFFER_RANK, BUFFER_FORMAT = 8, 36, 40
+BUFFER_SHAPE, BUFFER_STRIDES = 48, 56
+
+BUFFER_FLAGS = 0x1C
+"""``PyBUF_RECORDS_RO``: shape, strides and format, of memory that is only read."""
+
 CPU = 1
 """The device of a ``DLTensor`` in the memory of the CPU."""
 
@@ -43,7 +54,7 @@ class Field(enum.IntEnum):
 
     TYPE = 0
     DESCRIBE = 1
-    """Address of the function of the library."""
+    """Address of the function of the library; 0 for the buffer protocol."""
     MAY_WRITE = 2
     """1 if its arrays may be written, else 0."""
     GRADIENT = 3
@@ -82,6 +93,15 @@ def dtype_word(dtype: np.dtype[Any]) -> int:
     return code | 8 * dtype.itemsize << 8 | 1 << 16
 
 
+def buffer_format(dtype: np.dtype[Any]) -> int:
+    """The letter that the buffer protocol has for a dtype; -1 where there is none."""
+    return ord(dtype.char) if dtype.isbuiltin == 1 and dtype.kind in _CODES else -1
+
+
+def _is_of_jax(kind: type) -> bool:
+    return kind.__name__ == "ArrayImpl" and kind.__module__.startswith("jaxlib.")
+
+
 def learn(kind: type) -> None:
     """Let calls read arrays of a type, if it says how. A subclass is another type."""
     if kind in _kept or len(_kept) > 64 * MOST:
@@ -93,7 +113,7 @@ def learn(kind: type) -> None:
     # What inherits it may hold no memory of its own, as torch's FakeTensor.
     is_own = of_torch or "__dlpack_c_exchange_api__" in vars(kind)
     describe = _describe(capsule) if capsule is not None and is_own else 0
-    if not describe or _table[0] == MOST:
+    if not (describe or _is_of_jax(kind)) or _table[0] == MOST:
         return
     words: list[Any] = [kind, describe, int(of_torch), 0, 0, 0, False]
     if of_torch:

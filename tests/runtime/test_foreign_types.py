@@ -1,6 +1,7 @@
 """Arrays of types that describe themselves to machine code are read at a call."""
 
 import ctypes
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,7 @@ import pytest
 import morello
 from morello.errors import ArgumentError
 from morello.runtime import foreign_types
-from morello.runtime.foreign_arrays import _Tensor
+from morello.runtime.foreign_arrays import _Tensor, shared
 from morello.runtime.foreign_types import Field
 from tests.quality.compiled import unsearched
 
@@ -199,3 +200,58 @@ def test_tensors_of_torch() -> None:
             kernel(parts.imag, weights)
         with torch.no_grad():
             assert (kernel(parts.imag, weights) == 1).all()
+
+
+class ArrayImpl(np.ndarray):  # type: ignore[type-arg]
+    """Like an array of JAX, of which calls ask a buffer."""
+
+    __module__ = "jaxlib.fake"
+
+
+def test_arrays_of_jax_are_read_by_the_buffer_protocol(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    foreign_types.learn(ArrayImpl)
+    monkeypatch.delattr("morello.runtime.function.quickly_shared")  # the slow way
+    a, b, c = operands()
+    kernel = unsearched(SPEC, 0)
+    given, counts = a.view(ArrayImpl), []
+    for _ in range(3):
+        assert kernel(given, b, out=c) is c
+        assert np.array_equal(c, a @ b)
+        counts.append(sys.getrefcount(given))
+    assert len(set(counts)) == 1  # what was exported is released
+    given.resize((8, 9), refcheck=False)
+    wide = np.zeros((8, 13), np.float32)
+    wide[:, 2:11] = a
+    any_row = unsearched("matmul:8x9x10:f32:lhs=ld?", 0)
+    assert np.array_equal(any_row(wide.view(ArrayImpl)[:, 2:11], b), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.ones((4, 9), np.float32), "shape"),
+        (np.ones((8, 9), np.int32), "dtype int32"),
+        (np.ones((9, 8), np.float32).T, "contiguous"),
+        (np.ones((8, 9), ">f4"), "byte order"),
+        (np.ones((8, 9), "m8[s]"), "dtype"),
+    ],
+)
+def test_buffers_that_do_not_fit_are_refused_and_released(
+    array: Array, words: str
+) -> None:
+    foreign_types.learn(ArrayImpl)
+    _, b, _ = operands()
+    given = array.view(ArrayImpl)
+    before = sys.getrefcount(given)
+    with pytest.raises(ArgumentError, match=words):
+        unsearched(SPEC, 0)(given, b)
+    assert sys.getrefcount(given) == before
+
+
+def test_a_deleted_array_is_told_apart() -> None:
+    given = Described(operands()[0])
+    given.is_deleted = lambda: True  # type: ignore[attr-defined]
+    with pytest.raises(ArgumentError, match="was deleted, or donated"):
+        shared(given, unsearched(SPEC, 0).parameters[0])
