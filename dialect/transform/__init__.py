@@ -24,6 +24,7 @@ from morello.dialect.transform.peel import PEEL
 from morello.dialect.transform.select import SELECT
 from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
 from morello.dialect.transform.split import SPLIT
+from morello.dialect.transform.split_parallel import SPLIT_PARALLEL
 from morello.dialect.transform.squeeze import SQUEEZE
 from morello.dialect.transform.tile import TILE
 from morello.dialect.transform.tile_parallel import TILE_PARALLEL
@@ -38,6 +39,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         TILE_PARALLEL,
         GRID_PARALLEL,
         SPLIT,
+        SPLIT_PARALLEL,
         PEEL,
         MOVE,
         SPECIALIZE_RANGE,

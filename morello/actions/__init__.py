@@ -18,6 +18,7 @@ from morello.actions.peel import Peel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.split import Split
+from morello.actions.split_parallel import SplitParallel
 from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
@@ -42,6 +43,7 @@ __all__ = [
     "Select",
     "SpecializeRange",
     "Split",
+    "SplitParallel",
     "Squeeze",
     "Tile",
     "TileParallel",

@@ -51,7 +51,7 @@ _LESSER = frozenset(
     {
         *("remainder", "right", "below", "corner", "first"),
         *("prologue", "epilogue", "init", "init1", "init2", "init3"),
-        *("fill", "copy", "save", "rescale", "general"),
+        *("fill", "copy", "save", "rescale", "merge", "general"),
     }
 )
 """The roles of holes that are lesser."""

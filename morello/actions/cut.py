@@ -163,7 +163,8 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     )
     tensors = given_forms(key)
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
-    serial = key.serial or action.level is not Level.MEM
+    # Rows lie where what they are beside does.
+    serial = key.serial or (lead is not None and action.level is not Level.MEM)
     parts = [
         part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
     ]

@@ -1,5 +1,6 @@
 """How a dimension is shared out among threads."""
 
+import math
 from collections.abc import Iterator
 
 from morello.spec.layout import ceil_div
@@ -43,3 +44,22 @@ def _shares(size: int, threads: int, even: bool) -> Iterator[int]:
     yield share
     if even and share - least > least // _UNEVEN:
         yield least
+
+
+_LONGER = 8
+"""How much longer than what is left of it a reduction is that threads share out."""
+
+
+def is_worth_sharing(
+    reductions: tuple[int, ...], sizes: tuple[int, ...], dim: int
+) -> bool:
+    """Whether threads may share out a reduction, and merge what each has found: there
+    is much less of that, and nothing else with as much to share out.
+
+    Args:
+        reductions: all dimensions that are reduced.
+        sizes: of all dimensions.
+        dim: the one to be shared out.
+    """
+    kept = math.prod(size for d, size in enumerate(sizes) if d not in reductions)
+    return sizes[dim] >= _LONGER * kept

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.actions import Action, GridParallel, TileParallel
+from morello.actions import Action, GridParallel, SplitParallel, TileParallel
 from morello.compiler.kernel import Kernel
 from morello.compiler.stages import spec_module
 from morello.dialect import load
@@ -73,6 +73,9 @@ def test_threads_give_the_bits_of_the_definition(text: str, threads: int) -> Non
         ("matmul:50x8x30", TileParallel("m", 16)),
         ("matmul:49x8x30", TileParallel("m", 12)),
         ("fill:211x33:s32", TileParallel("d0", 48)),
+        ("matmul:3x400x5", SplitParallel("k", 112, 4)),
+        ("matmul_accum:2x3x64x16", SplitParallel("k", 16, 4)),
+        ("max:3x301", SplitParallel("n", 80, 4)),
     ],
 )
 def test_tiles_and_what_remains_have_the_bits_of_the_definition(

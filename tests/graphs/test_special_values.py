@@ -1,4 +1,4 @@
-"""Online against the definition on rows that are hard for it, through machine code.
+"""Rows that are hard for softmax online or shared by threads, through machine code.
 
 `docs/guide/graphs.md` says what users may rely on; this pins it.
 """
@@ -53,6 +53,33 @@ def online_softmax(rows: int, columns: int = COLUMNS) -> Kernel:
     assert kernel.schedule.count("morello_transform.online") >= 1
     assert 'dim = "d1", size = 16' in kernel.schedule
     return kernel
+
+
+SHARED_ROWS = """
+  transform.named_sequence @__transform_main(
+      %root: !transform.any_op {transform.readonly}) {
+    %all = transform.structured.match ops{["morello.compose"]} in %root
+      : (!transform.any_op) -> !transform.any_op
+    %state:2 = "morello_transform.cut"(%all) {nodes = "v0,v1,v2", again = "v1",
+      level = "L1", layout = #morello.layout<"[0]">}
+      : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    %shares:7 = "morello_transform.split_parallel"(%state#0) {dim = "d1",
+      size = 16 : i64, parts = 3 : i64} : (!transform.any_op) -> (!transform.any_op,
+      !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op,
+      !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+"""
+"""Three threads have 16, 16 and 8 columns of every row."""
+
+
+@functools.cache
+def shared_softmax(rows: int) -> Kernel:
+    text = f"softmax:{rows}x{COLUMNS}:f32"
+    found = morello.compile(text, threads=3).schedule
+    module, _ = found.split("  transform.named_sequence @__transform_main")
+    return morello.compile(text, schedule=module + SHARED_ROWS, threads=3)
 
 
 @functools.cache
@@ -121,21 +148,28 @@ def _definition(x: Array) -> Array:
     return found
 
 
+SOFTMAXES = {"online": online_softmax, "shared": shared_softmax}
+
+
+@pytest.mark.parametrize("way", SOFTMAXES)
 @pytest.mark.parametrize("name", ROWS)
-def test_softmax_online_is_the_definition(name: str) -> None:
+def test_softmax_in_parts_is_the_definition(name: str, way: str) -> None:
     row = ROWS[name].astype(np.float32)
-    kernel = online_softmax(4)
+    kernel = SOFTMAXES[way](4)
     (found,) = {array.tobytes() for array in kernel(np.tile(row, (4, 1)))}
     result = np.frombuffer(found, np.float32)
     np.testing.assert_allclose(result, _definition(row), rtol=3e-6, atol=2e-38)
     assert math.isclose(float(result.sum(dtype=np.float64)), 1, rel_tol=1e-5)
 
 
+@pytest.mark.parametrize("way", SOFTMAXES)
 @pytest.mark.parametrize("name", NAN_ROWS)
-def test_rows_without_a_softmax_are_nan_and_leave_others_alone(name: str) -> None:
+def test_rows_without_a_softmax_are_nan_and_leave_others_alone(
+    name: str, way: str
+) -> None:
     bad = NAN_ROWS[name].astype(np.float32)
     assert np.isnan(_definition(bad)).all()
-    kernel = online_softmax(4)
+    kernel = SOFTMAXES[way](4)
     found = kernel(np.stack([_row(), bad, _row(), bad]))
     assert np.isnan(found[[1, 3]]).all()
     np.testing.assert_allclose(found[[0, 2]], [_definition(_row())] * 2, rtol=3e-6)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from morello.actions import TileParallel
+from morello.actions import SplitParallel, TileParallel
 from morello.machine import AVX2, Target
 from morello.search import Solver
 from morello.spec import parse_spec
@@ -20,6 +20,13 @@ GOALS = (
     "matmul_accum:3x1x4",
 )
 
+SHARED = (
+    "max:1x512",
+    "matmul:1x16x1",
+    "compose:1x20:f32:graph=m[r]=max(x[r,n]);p[r,n]=exp(x-m);out l[r]=sum(p)",
+)
+"""One row, few results: reductions can be shared out. Only the longest is."""
+
 
 def with_threads(threads: int, fork: int) -> Target:
     """A target whose parallel loops are cheap enough to be chosen for small Specs."""
@@ -32,12 +39,15 @@ def test_the_optimum_with_threads(threads: int, fork: int) -> None:
     target = with_threads(threads, fork)
     solver, brute = Solver(target), BruteForce(target)
     found = Agreement()
-    chosen = 0
-    for text in GOALS:
+    chosen = shared = 0
+    for text in GOALS + SHARED:
         spec = dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
         compare(spec, solver, brute, found)
         program = solver.solve(spec).impl.walk()
-        chosen += any(isinstance(impl.action, TileParallel) for impl in program)
+        actions = [impl.action for impl in program]
+        chosen += any(isinstance(action, TileParallel) for action in actions)
+        shared += any(isinstance(action, SplitParallel) for action in actions)
     assert found.mismatches == []
-    assert sum(found.goals.values()) == len(GOALS)
+    assert sum(found.goals.values()) == len(GOALS + SHARED)
     assert (chosen > 0) == (fork < AVX2.coefficients.fork)
+    assert (shared > 0) == (fork < AVX2.coefficients.fork)

@@ -20,9 +20,9 @@ import numpy as np
 from morello.actions import ACTIONS
 from morello.lazy import cached_property
 from morello.machine import Target
-from morello.spec import Level, Limits, Spec, SpecKey, TensorSpec
+from morello.spec import Kind, Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.hashing import HashedOnce
-from morello.spec.shares import shares_of
+from morello.spec.shares import is_worth_sharing, shares_of
 
 Axis = tuple[int, ...]
 """Ascending coordinates."""
@@ -37,10 +37,16 @@ def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
     kind, lines = spec.kind, _innermost(spec)
     return tuple(
         _goal_axis(spec, dim, 1)
-        if spec.serial or dim in kind.reductions
+        if spec.serial or _is_whole(kind, spec.sizes, dim)
         else _goal_axis(spec, dim, threads, dim not in lines)
         for dim in range(len(spec.sizes))
     )
+
+
+def _is_whole(kind: Kind, sizes: tuple[int, ...], dim: int) -> bool:
+    """Whether a dimension is a reduction that threads do not share out."""
+    found = kind.reductions
+    return dim in found and not is_worth_sharing(found, sizes, dim)
 
 
 def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:

@@ -1,0 +1,148 @@
+"""``morello_transform.split_parallel``: shares of a reduction, one for each thread.
+
+Before: a Spec op that reduces. After: for each output that is reduced a
+``memref.alloc`` of one partial result a share and a ``morello.fill`` of them (handles
+``init``, ``init1``, …); an ``scf.parallel`` with one iteration a share, in it the Spec
+op that adds a share to its partial result (handle ``main``; of the last, if it is
+smaller, ``remainder``); and the Spec op that makes results of them (handle ``merge``).
+"""
+
+import math
+
+from morello.actions import Hole
+from morello.actions.split_parallel import Sharing, SplitParallel
+from morello.actions.to_accum import INITS
+from morello.dialect.build import build_spec_op
+from morello.dialect.target import target_of
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import DYNAMIC, with_ones
+from morello.dialect.transform.loops import index
+from morello.dialect.transform.subview import Start, tile_of
+from morello.dialect.transform.team import build_team, build_where
+from morello.mlir import dialect, ir
+
+LINE = 16
+"""The elements of a line: two threads write to none in common."""
+
+
+def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
+    """Build the partial results, the loop over threads and the merge."""
+    found = action.sharing(site.spec.key, target_of(site.op))
+    assert isinstance(found, Sharing)
+    kind = found.form.kind
+    sizes = tuple(site.spec.sizes[d] for d in found.form.dims)
+    buffers = {
+        out: _buffer(action.parts, kind.operands[out].sizes(sizes))
+        for out in found.partial
+    }
+    left = {}
+    for role, out in zip(INITS, found.partial, strict=False):
+        hole = site.hole(role)
+        assert hole is not None
+        left[role] = build_spec_op(hole.spec, [buffers[out]])
+    main, rest = site.hole("main"), site.hole("remainder")
+    with ir.InsertionPoint(build_team(action.parts)) as inside:
+        thread = inside.block.arguments[0]
+        operands = [
+            _slice(buffers[i], thread) if i in buffers else site.operands[at]
+            for i, at in enumerate(found.form.operands)
+        ]
+        arith = dialect("arith")
+        last = action.parts - 1
+        if rest is None:
+            assert main is not None
+            start = Start(0, arith.MulIOp(thread, index(action.size)).result)
+            left["main"] = _tile(found, main, operands, start)
+        else:
+            for role, hole, predicate in (
+                ("main", main, arith.CmpIPredicate.ult),
+                ("remainder", rest, arith.CmpIPredicate.eq),
+            ):
+                assert hole is not None
+                here = arith.CmpIOp(predicate, thread, index(last)).result
+                with ir.InsertionPoint(build_where(here, hole.times)):
+                    start = Start(last * action.size)
+                    if role == "main":
+                        offset = arith.MulIOp(thread, index(action.size)).result
+                        start = Start(0, offset)
+                    left[role] = _tile(found, hole, operands, start)
+    merge = site.hole("merge")
+    assert merge is not None
+    outputs = {out: site.operands[at] for out, at in enumerate(found.form.operands)}
+    outputs |= {-1 - out: buffer for out, buffer in buffers.items()}
+    left["merge"] = build_spec_op(
+        merge.spec,
+        [
+            with_ones(outputs[value], ones)
+            for value, ones in zip(found.merge.values, found.merge.ones, strict=True)
+        ],
+    )
+    return left
+
+
+def _buffer(parts: int, sizes: tuple[int, ...]) -> ir.Value:
+    """Room for so many partial results, each of whole lines."""
+    memref = dialect("memref")
+    inner = math.prod(sizes[1:])
+    grain = LINE // math.gcd(LINE, inner)
+    rows = -(-sizes[0] // grain) * grain
+    f32 = ir.F32Type.get()
+    kind = ir.MemRefType.get([parts, rows, *sizes[1:]], f32)
+    whole: ir.Value = memref.AllocOp(kind, [], []).result
+    if rows == sizes[0]:
+        return whole
+    shape = [parts, *sizes]
+    strides, _ = kind.get_strides_and_offset()
+    layout = ir.StridedLayoutAttr.get(0, strides)
+    part = ir.MemRefType.get(shape, f32, layout)
+    zeros, ones = [0] * len(shape), [1] * len(shape)
+    view: ir.Value = memref.SubViewOp(
+        part, whole, [], [], [], zeros, shape, ones
+    ).result
+    return view
+
+
+def _slice(buffer: ir.Value, thread: ir.Value) -> ir.Value:
+    """The partial result of one thread."""
+    source = ir.MemRefType(buffer.type)
+    strides, _ = source.get_strides_and_offset()
+    shape = list(source.shape)
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, strides[1:])
+    kind = ir.MemRefType.get(shape[1:], source.element_type, layout)
+    rank = len(shape)
+    view: ir.Value = (
+        dialect("memref")
+        .SubViewOp(
+            kind,
+            buffer,
+            [thread],
+            [],
+            [],
+            [DYNAMIC, *[0] * (rank - 1)],
+            [1, *shape[1:]],
+            [1] * rank,
+        )
+        .result
+    )
+    return view
+
+
+def _tile(
+    found: Sharing, hole: Hole, operands: list[ir.Value], start: Start
+) -> ir.Operation:
+    """The Spec of a share that begins somewhere."""
+    memrefs = []
+    for i, operand in enumerate(hole.spec.kind.operands):
+        memref = operands[i]
+        if found.dim in operand.dims:
+            place = operand.axis(found.dim), operand.step(found.dim)
+            shape = hole.spec.shape(i)
+            memref = tile_of(memref, found.tensors[i], place, shape, start)
+        memrefs.append(memref)
+    return build_spec_op(hole.spec, memrefs)
+
+
+SPLIT_PARALLEL = ActionOp.define(
+    SplitParallel, (*INITS, "main", "remainder", "merge"), apply_split_parallel
+)
+"""The op."""

@@ -1,0 +1,238 @@
+"""SplitParallel: shares of a reduction, one for each thread, then their results merged.
+
+Before::
+
+    out = sum(k=1000, …)
+
+After ``SplitParallel("k", 512, 2)`` on two threads::
+
+    part = 0                                      # init: one partial result a thread
+    for each thread, at the same time:
+        the first:  part[0] += sum(k=512, …)      # main
+        the last:   part[1] += sum(k=488, …)      # remainder
+    out = part[0] + part[1]                       # merge
+
+A graph may have several partial results, maxima that sums are relative to among them:
+these sums are brought to the maximum of all shares before they are added
+(`morello/spec/graphs/partials.py`). So one row of a softmax, or one query of attention,
+is shared out along its elements.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Child, Expansion
+from morello.actions.graph_parts import PartKey, followed, part_key
+from morello.actions.loops import expand_loop
+from morello.actions.to_accum import INITS
+from morello.machine import Target
+from morello.spec import Dtype, Fill, Kind, Layout, Level, Reform, SpecKey, TensorSpec
+from morello.spec.embedding import ONE
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.partials import merging
+from morello.spec.shares import is_worth_sharing, share_of
+
+FEWEST = 2
+"""Shares."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sharing:
+    """How a key is shared out along one of its reductions."""
+
+    form: Reform
+    """What each thread does; it adds."""
+    dim: int
+    """The reduction, of the form."""
+    tensors: tuple[TensorSpec, ...]
+    """The forms of its operands."""
+    partial: tuple[int, ...]
+    """Those of which each thread has its own."""
+    buffers: tuple[TensorSpec, ...]
+    """The form of all partial results, of each of these."""
+    merge: PartKey
+    """Of its values, those of partial results are -1 - the operand."""
+    share: int
+    """What `merge` calls the dimension that counts shares."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class SplitParallel(Action):
+    """A parallel loop over ``parts`` shares of the reduction ``dim``.
+
+    Each is of ``size``, but the last, which has what remains. It stands outside of
+    every private memory, and what it leaves is serial.
+    """
+
+    name: ClassVar[str] = "split_parallel"
+    dim: str
+    """The name of a reduction dimension."""
+    size: int
+    """The size of a share, smaller than the dimension."""
+    parts: int
+    """How many shares there are, the last one among them; one thread does each."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``init`` (for more outputs ``init1``, …), ``main``, ``remainder`` and
+        ``merge``.
+
+        cost = init + main + merge + `CostModel.parallel`: shares that are smaller hide
+        behind others.
+        """
+        found = self.sharing(frame.key, target)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        form, dim, parts = found.form, found.dim, self.parts
+        sizes = tuple(frame.sizes[d] for d in form.dims)
+        body = SpecKey(form.kind, found.tensors, serial=True)
+        whole = Frame(body, sizes, frame.limits)
+        loop = expand_loop(whole, dim, self.size, target)
+        main, rest = loop.children
+        count = main.times + rest.times
+        conditions = (
+            *loop.conditions,
+            Condition(
+                count == parts,
+                lambda: f"shares of {self.size} are {count}, not {parts}",
+            ),
+        )
+        children = []
+        for role, out, buffer in zip(INITS, found.partial, found.buffers, strict=False):
+            operand = form.kind.operands[out]
+            fill = Fill(operand.rank + 1, form.kind.neutral_of(out))
+            own = (parts, *operand.sizes(sizes))
+            dims = (-1 - parts, *(form.dims[d] for d in operand.dims))
+            key = SpecKey(fill, (buffer,), serial=True)
+            children.append(Child(role, Frame(key, own, frame.limits), 1, dims))
+        children.append(Child("main", main.frame, 1, form.dims))
+        children.append(Child("remainder", rest.frame, 0, form.dims, rest.times))
+        children.append(self._merge(found, sizes, frame))
+        return Expansion(conditions, target.model.parallel(1, 0), tuple(children))
+
+    def _merge(self, found: Sharing, sizes: tuple[object, ...], frame: Frame) -> Child:
+        own: list[object] = []
+        dims: list[int] = []
+        for dim in found.merge.dims:
+            is_one, is_share = dim == ONE, dim == found.share
+            own.append(1 if is_one else self.parts if is_share else sizes[dim])
+            new = -1 - self.parts if is_share else ONE
+            dims.append(new if is_one or is_share else found.form.dims[dim])
+        made = Frame(found.merge.key, tuple(own), frame.limits)
+        return Child("merge", made, 1, tuple(dims))
+
+    def sharing(self, key: SpecKey, target: Target) -> Sharing | str:
+        """What each thread does and what becomes of it; or why it cannot be done."""
+        if key.serial:
+            return "the Spec is serial: parallel loops are forbidden in it"
+        if not FEWEST <= self.parts <= target.threads:
+            return (
+                f"{self.parts} shares on {target.threads} threads: there are at least "
+                f"{FEWEST}, and one thread does each"
+            )
+        return _sharing(key, self.dim)
+
+    def feature(self, key: SpecKey) -> str:
+        """The dimension that threads share."""
+        return f"parallel {self.dim}"
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["SplitParallel"]:
+        """A share for each thread, or for each of fewer threads, where the reduction is
+        much longer than what is left of it: only then the results are merged in no
+        time, and there is nothing better to share out."""
+        if key.serial:
+            return
+        kind = key.kind
+        whole = tuple(axis[-1] if axis else 0 for axis in axes)
+        for dim in kind.reductions:
+            if not is_worth_sharing(kind.reductions, whole, dim):
+                continue
+            for parts in range(FEWEST, target.threads + 1):
+                size = share_of(whole[dim], parts)
+                action = cls(kind.dims[dim], size, parts)
+                fits = target.threads % parts == 0 and size in axes[dim][:-1]
+                if fits and not isinstance(action.sharing(key, target), str):
+                    yield action
+
+
+@lru_cache(maxsize=65536)
+def _sharing(key: SpecKey, name: str) -> Sharing | str:
+    kind = key.kind
+    legal = [kind.dims[d] for d in kind.reductions]
+    if name not in legal:
+        return (
+            f"'{name}' is not a reduction of {kind.label}; "
+            f"those are: {', '.join(legal) or 'none'}"
+        )
+    form = kind.reform or _itself(kind)
+    dim = form.dims.index(kind.dims.index(name))
+    inner = form.kind
+    operands = inner.operands
+    if not inner.loops(dim):
+        return f"parts along '{name}' are no results that could be merged"
+    partial = tuple(i for i in inner.written if dim not in operands[i].dims)
+    if len(partial) > len(INITS):
+        return f"it has more than {len(INITS)} outputs that are reduced"
+    added = [i for i in inner.written if operands[i].is_read]
+    if any(i not in partial for i in added) or any(i not in added for i in partial):
+        return (
+            f"an output that is added to has '{name}', or one that is written lacks it"
+        )
+    if any(form.operands[i] < 0 for i in range(len(operands)) if i not in partial):
+        return "a maximum inside is not one of the partial results"
+    if any(t.level is not Level.MEM for t in key.tensors):
+        return "an operand is in a memory of one core: loop over threads before"
+    if any(
+        key.tensors[form.operands[i]].dtype is not Dtype.F32
+        for i in partial
+        if form.operands[i] >= 0
+    ):
+        return "partial results are merged in f32 only"
+    return _forms(key, form, dim, partial)
+
+
+def _forms(
+    key: SpecKey, form: Reform, dim: int, partial: tuple[int, ...]
+) -> Sharing | str:
+    operands = form.kind.operands
+    own, buffers = {}, []
+    for out in partial:
+        at = form.operands[out]
+        whole = key.tensors[at].contiguous if at >= 0 else False
+        row = Layout.row_major(operands[out].rank)
+        own[out] = TensorSpec(Dtype.F32, Level.MEM, row, whole)
+        buffers.append(
+            TensorSpec(Dtype.F32, Level.MEM, Layout.row_major(operands[out].rank + 1))
+        )
+    forms = tuple(
+        own[i] if i in own else key.tensors[at] for i, at in enumerate(form.operands)
+    )
+    forms = followed(form.kind, forms)
+    if any(tensor.level is not Level.MEM for tensor in forms):
+        return "a partial result would follow an operand into a cache"
+    accumulates = {i: key.kind.operands[i].is_read for i in key.kind.written}
+    kept = tuple(
+        (out, accumulates[form.operands[out]])
+        for out in partial
+        if form.operands[out] >= 0
+    )
+    found = merging(form.kind, partial, kept)
+    tensors = {-1 - out: buffers[i] for i, out in enumerate(partial)}
+    tensors |= {
+        out: dataclasses.replace(key.tensors[form.operands[out]], contiguous=False)
+        for out, _ in kept
+    }
+    merge = part_key(found.part, tensors, serial=True)
+    if merge is None:
+        return "no kind takes the partial results"
+    return Sharing(form, dim, forms, partial, tuple(buffers), merge, found.share)
+
+
+def _itself(kind: Kind) -> Reform:
+    """A kind that adds already."""
+    dims, operands = range(len(kind.dims)), range(len(kind.operands))
+    return Reform(kind, tuple(dims), tuple(operands))

@@ -1,0 +1,104 @@
+"""Partial results of reductions, and the graph that makes results of them.
+
+Several threads reduce a share each. What they leave is one array for each output that
+reduces, with the share as its first axis. The sum of sums is the sum; the maximum of
+maxima the maximum. A sum that is relative to a maximum (`loops.py`) is brought to the
+maximum of all shares first: it is multiplied by exp(w · (of the share - of all)).
+"""
+
+import dataclasses
+from functools import lru_cache
+
+from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.graph import (
+    MAP,
+    NEUTRAL,
+    Graph,
+    Node,
+    Output,
+    Part,
+    canonical,
+)
+from morello.spec.graphs.loops import guarded, weight
+from morello.spec.kind import Kind
+from morello.spec.operand import Axis
+
+_REDUCTIONS = {neutral: name for name, neutral in NEUTRAL.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Merging:
+    """The graph that makes results of partial results."""
+
+    part: Part
+    """Its dimensions are those of the kind that adds, and `share`. Its values are the
+    operands of that kind; of a partial result -1 - the operand. Factors are values of
+    no operand."""
+    share: int
+    """The dimension that counts shares."""
+
+
+@lru_cache(maxsize=4096)
+def merging(
+    kind: Kind, partial: tuple[int, ...], kept: tuple[tuple[int, bool], ...]
+) -> Merging:
+    """How the partial results of a kind that adds become results.
+
+    Args:
+        kind: of what each thread does.
+        partial: its outputs of which each thread has its own.
+        kept: those of them that are results, and whether these add to what they hold.
+            Others are maxima that sums are relative to.
+    """
+    share, count = len(kind.dims), len(partial)
+    axes = [tuple(kind.operands[out].axes) for out in partial]
+    inputs = tuple((share, *own) for own in axes)
+    nodes: list[Node] = []
+    results: dict[int, int] = {}
+
+    def add(node: Node) -> int:
+        nodes.append(node)
+        return count + len(nodes) - 1
+
+    relative = {out: _relative_to(kind, out, partial) for out in partial}
+    # Maxima first: sums are relative to them.
+    for out in sorted(partial, key=lambda out: bool(relative[out])):
+        place = partial.index(out)
+        term: Expression = Reference(place)
+        for maximum, factor in relative[out]:
+            own = partial.index(maximum)
+            scale = _factor((share, *axes[own]), own, results[maximum], factor)
+            term = Call("mul", (term, Reference(add(scale))))
+        reduction = _REDUCTIONS[kind.neutral_of(out)]
+        results[out] = add(Node(axes[place], reduction, term, (share,)))
+    outputs = sorted(Output(results[out], accumulates) for out, accumulates in kept)
+    found = canonical(Graph(inputs, tuple(nodes), tuple(outputs)))
+    names = {place: -1 - out for place, out in enumerate(partial)}
+    names |= {value: out for out, value in results.items()}
+    values = tuple(names.get(v, len(kind.operands)) for v in found.values)
+    return Merging(Part(found.graph, found.dims, values), share)
+
+
+def _factor(axes: tuple[Axis, ...], share: int, every: int, factor: int) -> Node:
+    """What sums of a share are multiplied by, from its maximum and that of all. Where
+    these are -inf it is 1 and not NaN."""
+    grown: Expression = Call("sub", (guarded(share), guarded(every)))
+    if factor != 1:
+        grown = Call("mul", (Constant(float(factor)), grown))
+    return Node(axes, MAP, Call("exp", (grown,)), ())
+
+
+def _relative_to(
+    kind: Kind, out: int, partial: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    """The maxima among some outputs that one is relative to, and its weight."""
+    graph = kind.as_graph
+    if graph is None:
+        return []
+    value = kind.values[out]
+    return [
+        (other, found)
+        for other in partial
+        if kind.values[other] in graph.below[value]
+        and (found := weight(graph, graph.node(value).expression, kind.values[other]))
+    ]

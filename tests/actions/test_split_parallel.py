@@ -1,0 +1,120 @@
+"""`SplitParallel`: where it applies, what it leaves, what it costs."""
+
+import dataclasses
+
+import pytest
+
+from morello.actions import SplitParallel
+from morello.errors import ScheduleError
+from morello.machine import AVX2
+from morello.search.dp.axes import goal_axes
+from morello.spec import Spec, parse_spec
+
+pytestmark = pytest.mark.quick
+
+FOUR = dataclasses.replace(AVX2, threads=4)
+
+STATE = "m[r]=max(x[r,n]);p[r,n]=exp(x-m);out l[r]=sum(p)"
+
+
+def parallel(text: str) -> Spec:
+    return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
+
+
+def test_each_thread_adds_to_its_own_result() -> None:
+    rewrite = SplitParallel("k", 32, 4).apply(parallel("matmul:3x100x5"), FOUR)
+    left = [(h.role, h.times, h.spec.kind.label, h.spec.sizes) for h in rewrite.holes]
+    assert left == [
+        ("init", 1, "fill", (4, 1, 3, 5)),
+        ("main", 1, "matmul_accum", (1, 3, 32, 5)),
+        ("remainder", 0, "matmul_accum", (1, 3, 4, 5)),
+        ("merge", 1, "compose", (1, 3, 5, 4)),
+    ]
+    assert all(hole.spec.serial for hole in rewrite.holes)
+    units = AVX2.coefficients
+    assert rewrite.cost == units.loop_trip + units.loop_setup + units.fork
+
+
+def test_no_share_is_smaller_where_all_are_equal() -> None:
+    rewrite = SplitParallel("n", 16, 4).apply(parallel("max:2x64"), FOUR)
+    assert [hole.role for hole in rewrite.holes] == ["init", "main", "merge"]
+    init, _, merge = (repr(hole.spec.kind) for hole in rewrite.holes)
+    assert "lowest" in init
+    assert "max(" in merge
+
+
+def test_sums_are_brought_to_the_maximum_of_all_shares() -> None:
+    """The maximum inside is a partial result, too, and no output of the merge."""
+    spec = parallel(f"compose:2x64:f32:graph={STATE}")
+    rewrite = SplitParallel("d1", 16, 4).apply(spec, FOUR)
+    roles = [hole.role for hole in rewrite.holes]
+    assert roles == ["init", "init1", "main", "merge"]
+    main, merge = rewrite.holes[2].spec, rewrite.holes[3].spec
+    assert [o.name for o in main.kind.operands if o.is_written] == ["v0", "v1"]
+    assert sum(o.is_written for o in merge.kind.operands) == 1
+    assert repr(merge.kind).count("exp(") == 1
+
+
+def test_what_is_added_to_stays_so() -> None:
+    rewrite = SplitParallel("k", 32, 2).apply(parallel("matmul_accum:3x64x5"), FOUR)
+    merge = rewrite.holes[-1].spec
+    assert [o.is_read for o in merge.kind.operands] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("spec", "action", "message"),
+    [
+        (
+            parse_spec("matmul:8x64x8", AVX2.limits),
+            SplitParallel("k", 32, 2),
+            "the Spec is serial",
+        ),
+        (
+            parallel("matmul:8x64x8"),
+            SplitParallel("k", 8, 8),
+            "8 shares on 4 threads: there are at least 2, and one thread does each",
+        ),
+        (
+            parallel("matmul:8x64x8"),
+            SplitParallel("k", 16, 3),
+            "shares of 16 are 4, not 3",
+        ),
+        (
+            parallel("matmul:8x64x8"),
+            SplitParallel("m", 4, 2),
+            "'m' is not a reduction of matmul; those are: k",
+        ),
+        (
+            parallel("matmul:8x64x8:s32"),
+            SplitParallel("k", 32, 2),
+            "partial results are merged in f32 only",
+        ),
+        (
+            parallel("layer_norm:8x64:f32"),
+            SplitParallel("d1", 32, 2),
+            "parts along 'd1' are no results that could be merged",
+        ),
+    ],
+)
+def test_where_it_does_not_apply(
+    spec: Spec, action: SplitParallel, message: str
+) -> None:
+    with pytest.raises(ScheduleError, match=message):
+        action.apply(spec, FOUR)
+
+
+def tried(text: str, threads: int) -> set[SplitParallel]:
+    target = dataclasses.replace(AVX2, threads=threads)
+    spec = parallel(text)
+    axes = goal_axes(spec, threads)
+    return set(SplitParallel.candidates(spec.key, axes, target))
+
+
+def test_shares_are_for_long_reductions_and_small_results() -> None:
+    assert tried("matmul:8x1000x8", 2) == {SplitParallel("k", 512, 2)}
+    assert tried("matmul:8x500x8", 2) == set()
+    assert tried("matmul:4x1000x4", 4) == {
+        SplitParallel("k", 512, 2),
+        SplitParallel("k", 256, 4),
+    }
+    assert tried("matmul:4x1000x4", 1) == set()
