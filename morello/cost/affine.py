@@ -93,7 +93,8 @@ class AffineCostModel(CostModel):
             piece = source.run_bytes(sizes)
             part = source.runs(sizes) * piece * line // LINE_BYTES
             cost = np.where(piece < LINE_BYTES, part, cost)
-        return cost + self._starts(frame, operand)
+        cost = cost + self._starts(frame, operand)
+        return cost + self._rows_written(frame, operand, dest)
 
     def buffer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """A loop's setup; rows that the copy goes on in; lines that it waits for as
@@ -145,6 +146,23 @@ class AffineCostModel(CostModel):
             return 0
         many = source.runs(sizes) > STREAMS
         return source.lines(sizes) * many * self._prices.stream_start_mem
+
+    def _rows_written(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
+        """What streams cost that begin in the rows of an output of a graph, which is
+        written there and nowhere else: its lines come from wherever they are, and what
+        is written of a row in one tile does not bring what the next one writes."""
+        kind, source = frame.key.kind, frame.key.tensors[operand]
+        own = kind.operands[operand]
+        fresh = own.is_written and not own.is_read
+        if kind.has_element or kind.contractions or not fresh:
+            return 0
+        if dest.level is not Level.L1 or source.level <= Level.L1:
+            return 0
+        near = self.target.operand_context.near
+        rows: Ints = 1
+        for axis, size in enumerate(frame.operand_sizes(operand)):
+            rows = rows * (1 if axis == source.layout.innermost else size)
+        return rows * self._price("stream_start", Level.L2 if near else Level.MEM)
 
     def _rows(self, frame: Frame, operand: int) -> Ints:
         """The rows of a tile that a copy goes through: each begins a stream."""

@@ -386,4 +386,6 @@ def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
     match node.reduction, node.expression:
         case "sum", Call("mul", factors):
             return factors
+        case "sum", Call("square", (factor,)):
+            return factor, factor
     return ()

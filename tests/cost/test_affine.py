@@ -152,3 +152,16 @@ def test_arrays_cost_what_single_specs_cost() -> None:
     for k, price in zip(sizes.tolist(), found.tolist(), strict=True):
         one = Frame(spec.key, (1, 64, k, 64), spec.limits)
         assert int(move.expand(one, ALIASED).cost) == price
+
+
+def test_each_row_of_a_tile_that_a_graph_writes_begins_a_stream() -> None:
+    """Narrow tiles of many rows begin the same rows again and again."""
+    text = "compose:8x64:f32:graph=y[r,n]=exp(x[r,n])"
+    wide = text.replace("8x64", "2x256")
+    narrow, broad = (cost(t, "v0", Level.L1) for t in (text, wide))
+    assert narrow - broad == 6 * C.stream_start_mem
+    inside = AVX2.in_context(OperandContext(near=True))
+    assert (
+        cost(text, "v0", Level.L1, inside) - cost(wide, "v0", Level.L1, inside)
+        == 6 * C.stream_start_l2
+    )

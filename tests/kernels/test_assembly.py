@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from morello.kernels.unroll import UNROLL, UNROLL_INT
-from morello.spec import Matmul, Max, Move, Spec
+from morello.machine import AVX2
+from morello.spec import Matmul, Max, Move, Spec, parse_spec
 from tests.kernels.harness import Case, compiled, legal, spec
 
 _LABEL = re.compile(r"^(\.LBB\w+):")
@@ -306,3 +307,16 @@ def test_the_maximum_of_floats_has_no_branch_and_no_blend() -> None:
     assert body["vmaxps"] == 2 * body["vcmpunordps"] == 2 * body["vandps"]
     assert sum(s.startswith("j") for s in lines) == 1
     assert not any("blend" in opcode for opcode in body)
+
+
+def test_squares_are_summed_by_multiply_adds() -> None:
+    """As products are: of the elements' distance from a mean, a row at a time."""
+    kind = parse_spec(
+        "compose:4x768:f32:graph=y[r]=sum(square(x[r,n]-u[r]))", AVX2.limits
+    ).kind
+    given = spec(kind, (4, 768), "f32@L1[0,1]", "f32@L1[0]", "f32@L1[0]")
+    inner = max(loops(assembly("graph_rows", given)), key=len)
+    found = opcodes(inner)
+    fused = sum(count for op, count in found.items() if op.startswith("vfmadd"))
+    assert fused == found["vsubps"] > 0
+    assert not found["vmulps"] + found["vaddps"]
