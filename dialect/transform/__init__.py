@@ -10,6 +10,7 @@ from typing import Any
 from morello.actions import Action
 from morello.dialect.definition import transform
 from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.border import BORDER
 from morello.dialect.transform.collapse import COLLAPSE
 from morello.dialect.transform.cut import CUT
 from morello.dialect.transform.definition import MorelloTransform
@@ -51,6 +52,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         COLLAPSE,
         DROP,
         PAD,
+        BORDER,
         SELECT,
     )
 }

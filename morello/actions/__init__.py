@@ -5,6 +5,7 @@ that is in it is tried by the search and has an op in the ``morello_transform`` 
 """
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
+from morello.actions.border import Border
 from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.collapse import Collapse
 from morello.actions.cut import Cut
@@ -27,6 +28,7 @@ from morello.actions.to_accum import ToAccum
 __all__ = [
     "ACTIONS",
     "Action",
+    "Border",
     "Child",
     "Collapse",
     "Cut",

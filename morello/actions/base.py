@@ -51,6 +51,7 @@ _LESSER = frozenset(
     {
         *("remainder", "right", "below", "corner", "first"),
         *("prologue", "epilogue", "init", "init1", "init2", "init3"),
+        *("before", "before1", "before2", "after", "after1", "after2"),
         *("fill", "copy", "save", "rescale", "merge", "general"),
     }
 )

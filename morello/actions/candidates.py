@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 
 from morello.actions.base import Action
+from morello.actions.border import Border
 from morello.actions.collapse import Collapse
 from morello.actions.cut import Cut
 from morello.actions.drop import Drop
@@ -39,6 +40,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Online,
     Squeeze,
     Pad,
+    Border,
     Merge,
     Collapse,
     Drop,

@@ -15,7 +15,12 @@ from morello.cost.counts import OpCounts, Ops, Phase, add, times
 from morello.kernels.casts import cast_ops
 from morello.kernels.elements import CountedElements
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.graph_writer import GraphWriter, factors_of
+from morello.kernels.graph_writer import (
+    GraphWriter,
+    factors_of,
+    rows_of,
+    shares_rows,
+)
 from morello.kernels.predicates import (
     in_registers,
     is_interleaved,
@@ -34,6 +39,7 @@ from morello.spec import (
     PhysicalDim,
     Spec,
     SpecKey,
+    Window,
 )
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.functions import FUNCTIONS
@@ -104,7 +110,7 @@ class GraphRows(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """What a vector takes, a row, and the ends of reductions."""
-        counts = _Counts.of(frame, self.isa.lanes(_F32), self.unroll)
+        counts = _Counts.of(frame, self.isa.lanes(_F32), self.unroll, self.taps)
         return counts.total()
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -158,6 +164,7 @@ class _Counts:
     frame: Frame
     lanes: int
     unroll: int
+    taps: int
     vector: Ops
     """In each vector."""
     scalar: int
@@ -171,7 +178,7 @@ class _Counts:
     chain: int
 
     @classmethod
-    def of(cls, frame: Frame, lanes: int, unroll: int) -> "_Counts":
+    def of(cls, frame: Frame, lanes: int, unroll: int, taps: int) -> "_Counts":
         kind = frame.key.kind
         assert isinstance(kind, Compose)
         graph, plan, inner = kind.value, one_pass(kind.value), _inner(frame.key)
@@ -212,6 +219,7 @@ class _Counts:
             frame,
             lanes,
             unroll,
+            taps,
             {**vector, "vector_op": both},
             scalar,
             late,
@@ -252,7 +260,10 @@ class _Counts:
         }
         chains = np.minimum(np.maximum(vectors, 1), self.unroll)
         chain: Ops = {"fma": self.chain * -(-vectors // chains)} if self.chain else {}
-        phases = [Phase(row, chain, times=rows * again)]
+        alone = 1 - self._together()
+        phases = [Phase(row, chain, times=rows * again * alone)]
+        if shares_rows(kind.value, inner):
+            phases += self._side_by_side(rows, again, row)
         if self.scalar:
             phases.append(Phase({"scalar": self.scalar}, times=rows))
         if self.reductions:
@@ -262,6 +273,68 @@ class _Counts:
         loops = (rows > 1) * 1 + rows * again
         trips = rows + rows * again * -(-vectors // self.unroll)
         return OpCounts(tuple(phases), kernels=1, loops=loops, trips=trips)
+
+    def _together(self) -> Ints:
+        """1 where rows are computed side by side, else 0 (`GraphWriter`)."""
+        kind = self.frame.key.kind
+        assert isinstance(kind, Compose)
+        plan, inner = one_pass(kind.value), _inner(self.frame.key)
+        assert plan is not None
+        assert inner is not None
+        if not shares_rows(kind.value, inner):
+            return 0
+        return (self.frame.sizes[max(plan.reduced)] <= self.taps) * 1
+
+    def _side_by_side(self, rows: Ints, again: Ints, row: Ops) -> list[Phase]:
+        """Groups of rows, and what remains: what they read alike is loaded once. Sums
+        are short chains, each hidden behind the next ones."""
+        kind = self.frame.key.kind
+        assert isinstance(kind, Compose)
+        inner = _inner(self.frame.key)
+        assert inner is not None
+        along, sizes = rows_of(kind.value, inner)[-1], self.frame.sizes
+        groups, rest = sizes[along] // self.unroll, sizes[along] % self.unroll
+        outer = rows // np.maximum(sizes[along], 1)
+        loads = np.maximum(self.loads, 1)
+        phases = []
+        for count, many in ((self.unroll, groups), (rest, (rest > 0) * 1)):
+            read = self._read(along, again, count)
+            ops: Ops = {
+                **times(row, count * again),
+                "load": row["load"] // loads * read,
+                "masked_load": row["masked_load"] // loads * read,
+            }
+            phases.append(Phase(ops, times=outer * many * self._together()))
+        return phases
+
+    def _read(self, along: int, again: Ints, count: Ints) -> Ints:
+        """How often so many rows side by side load a vector, all that is reduced."""
+        kind, inner = self.frame.key.kind, _inner(self.frame.key)
+        assert isinstance(kind, Compose)
+        graph, sizes = kind.value, self.frame.sizes
+        plan = one_pass(graph)
+        assert plan is not None
+        found: Ints = 0
+        for value, tensor in zip(kind.values, self.frame.key.tensors, strict=True):
+            dims = graph.dims_of(value)
+            if graph.is_node(value) or inner not in dims or tensor.level is Level.VRF:
+                continue
+            if along not in dims:
+                found = found + again
+                continue
+            each = again * count
+            for axis in graph.axes(value):
+                if isinstance(axis, Window) and along in dict(axis.terms):
+                    places: Ints = 1
+                    reach = dict(axis.terms)[along] * (count - 1) + 1
+                    for dim, step in axis.terms:
+                        if dim in plan.reduced:
+                            places = places * sizes[dim]
+                            reach = reach + step * (sizes[dim] - 1)
+                    distinct = np.minimum(reach, places * count)
+                    each = again // np.maximum(places, 1) * distinct
+            found = found + each
+        return found
 
     def _ends(self, along: bool, rows: Ints, vectors: Ints) -> list[Phase]:
         if not along:

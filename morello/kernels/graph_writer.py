@@ -5,6 +5,7 @@ Written from the expressions of the nodes, for `GraphRows`.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from morello.kernels.elements import EmittedElements
@@ -12,7 +13,7 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
 from morello.kernels.vectors import parts
-from morello.spec import Compose, Dtype, Level, Spec
+from morello.spec import Compose, Dtype, Level, Spec, Window
 from morello.spec.graphs.expression import Call, Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -43,9 +44,7 @@ class GraphWriter:
         self.graph, self.plan, self.inner = kind.value, plan, inner
         self.buffers = dict(zip(kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)
-        across = sorted(plan.reduced - {inner})
-        few = math.prod(spec.sizes[d] for d in across) <= most_taps
-        self.taps = frozenset(across if few else ())
+        self.taps = taps_of(plan.reduced - {inner}, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""
         self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
         self.reductions = [
@@ -54,12 +53,33 @@ class GraphWriter:
 
     def write(self) -> None:
         """Loops over the rows that outputs keep."""
-        dims = [
-            d
-            for d in range(self.graph.rank)
-            if d != self.inner and d not in self.plan.reduced
-        ]
-        self._nest(dims, {}, (), lambda at, carried: self._row(at))
+        dims = rows_of(self.graph, self.inner)
+        if self.taps and shares_rows(self.graph, self.inner):
+            self._nest(dims[:-1], {}, (), lambda at, carried: self._rows(at, dims[-1]))
+        else:
+            self._nest(dims, {}, (), lambda at, carried: self._row(at))
+
+    def _rows(self, at: dict[int, Any], dim: int) -> Sequence[Value]:
+        """Everything that all rows along a dimension have, several side by side: what
+        they read alike is loaded once for all of them."""
+        size, together = self.spec.sizes[dim], self.unroll
+        whole = size // together * together
+
+        def group(start: Any, count: int) -> Sequence[Value]:
+            places = (self.emitter.offset(start, i) for i in range(count))
+            rows = [{**at, dim: place} for place in places]
+            self._reduce_across([(row, self._scalars(row)) for row in rows])
+            return ()
+
+        if whole > together:
+            self.emitter.loop(
+                0, whole, together, (), lambda start, _: group(start, together)
+            )
+        elif whole:
+            group(0, together)
+        if whole < size:
+            group(whole, size - whole)
+        return ()
 
     def _nest(
         self,
@@ -91,7 +111,7 @@ class GraphWriter:
         if self.inner in self.plan.reduced:
             self._reduce_along(at, env)
         elif self.plan.reduced:
-            self._reduce_across(at, env)
+            self._reduce_across([(at, env)])
         else:
             self._columns((), lambda c, n, held: self._mapped(at, env, c, n))
         return ()
@@ -299,53 +319,55 @@ class GraphWriter:
         a, b = (self._computed_of(f, values, self.lanes) for f in factors)
         return self.emitter.multiply_add(a, b, held)
 
-    def _reduce_across(self, at: dict[int, Any], env: Env) -> None:
-        """Reductions from row to row, a group of columns at a time."""
+    def _reduce_across(self, rows: list[tuple[dict[int, Any], Env]]) -> None:
+        """Reductions from row to row of an input, a group of columns at a time.
+
+        Args:
+            rows: of the output, and the scalars of each.
+        """
         lanes, count = self.lanes, self.spec.sizes[self.inner]
-        group = lanes * self.unroll
+        side = self.unroll if len(rows) == 1 else 1
+        group = lanes * side
         whole = count // group * group
 
         def block(start: Any, lengths: list[int]) -> Sequence[Value]:
-            self._block(at, env, start, lengths)
+            self._block(rows, start, lengths)
             return ()
 
         if whole > group:
             self.emitter.loop(
-                0,
-                whole,
-                group,
-                (),
-                lambda start, _: block(start, [lanes] * self.unroll),
+                0, whole, group, (), lambda start, _: block(start, [lanes] * side)
             )
         elif whole:
-            block(0, [lanes] * self.unroll)
+            block(0, [lanes] * side)
         if whole < count:
             block(whole, [length for _, length in parts(count - whole, lanes)])
 
     def _block(
-        self, at: dict[int, Any], env: Env, start: Any, lengths: list[int]
+        self, rows: list[tuple[dict[int, Any], Env]], start: Any, lengths: list[int]
     ) -> None:
         running = self._running()
-        places = [
+        columns = [
             (self.emitter.offset(start, i * self.lanes), length)
             for i, length in enumerate(lengths)
         ]
+        places = [(row, env, *column) for row, env in rows for column in columns]
         initial = [own.start(self.lanes) for own in running] * len(places)
+        width = len(running)
 
-        def step(place: dict[int, Any], held: Sequence[Value]) -> list[Value]:
+        def step(tap: dict[int, Any], held: Sequence[Value]) -> list[Value]:
             found: list[Value] = []
-            width = len(held) // len(places)
-            for i, (column, length) in enumerate(places):
+            for i, (row, env, column, length) in enumerate(places):
+                place = {**row, **tap}
                 scalars = self._scalars(place, env)
                 values = self._vector(place, scalars, column, length)
                 own = held[i * width : (i + 1) * width]
                 found += self._taken(running, values, own, self.lanes)
             return found
 
-        carried = self._nest(sorted(self.plan.reduced), at, initial, step)
-        width = len(carried) // len(places)
-        for i, (column, length) in enumerate(places):
-            here = {**at, self.inner: column}
+        carried = self._nest(sorted(self.plan.reduced), {}, initial, step)
+        for i, (row, env, column, length) in enumerate(places):
+            here = {**row, self.inner: column}
             values = self._beside(env, here, length)
             for place, own in enumerate(running):
                 vector = carried[i * width + place]
@@ -378,6 +400,47 @@ class GraphWriter:
                 values[value] = self._computed(value, values, self.lanes)
             if value in self.graph.modes:
                 self._store(value, at, values[value], count)
+
+
+def taps_of(
+    across: frozenset[int], sizes: tuple[Any, ...], most: int
+) -> frozenset[int]:
+    """The innermost dimensions of some, as many as have ``most`` places together."""
+    found: list[int] = []
+    for dim in sorted(across, reverse=True):
+        if math.prod(sizes[d] for d in (*found, dim)) > most:
+            break
+        found.append(dim)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def rows_of(graph: Graph, inner: int) -> list[int]:
+    """The dimensions that outputs keep beside that along vectors."""
+    plan = one_pass(graph)
+    assert plan is not None
+    return [d for d in range(graph.rank) if d != inner and d not in plan.reduced]
+
+
+@lru_cache(maxsize=4096)
+def shares_rows(graph: Graph, inner: int) -> bool:
+    """Whether rows side by side, along the last dimension of `rows_of`, read something
+    alike while they are reduced: a filter, or a part of an image."""
+    plan, rows = one_pass(graph), rows_of(graph, inner)
+    assert plan is not None
+    if not rows or inner in plan.reduced:
+        return False
+    return any(
+        graph.dims_of(value) & plan.reduced
+        and (
+            rows[-1] not in graph.dims_of(value)
+            or any(
+                isinstance(axis, Window) and rows[-1] in dict(axis.terms)
+                for axis in graph.axes(value)
+            )
+        )
+        for value in range(len(graph.inputs))
+    )
 
 
 def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:

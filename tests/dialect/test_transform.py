@@ -8,6 +8,7 @@ import pytest
 from morello.actions import (
     ACTIONS,
     Action,
+    Border,
     Collapse,
     Cut,
     Drop,
@@ -56,6 +57,7 @@ EXAMPLES: tuple[Action, ...] = (
     Online("v0"),
     Squeeze(),
     Pad("x1", Layout.parse("[0,1]")),
+    Border("d0"),
     Merge(),
     Collapse("d0", "d1"),
     Drop("d0"),

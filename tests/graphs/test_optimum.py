@@ -1,7 +1,8 @@
 """No program of a graph is better than the one found: enumeration agrees.
 
 `tests/search/test_optimum.py` does so for the other kinds. These are graphs of one
-pass, with an epilogue, that are cut more than once, that are online, or with windows.
+pass, with an epilogue, that are cut more than once, that are online, or with windows
+and padding.
 """
 
 import dataclasses
@@ -49,6 +50,8 @@ GRAPHS = {
     "two outputs": "compose:4x7:f32:graph=out a[m]+=sum(x[m,n]);out b[n]=max(x)",
     "conv": "conv:1x3x5x4x4x2x2:f32",
     "depthwise": "conv:1x3x5x4x3x2x2:f32:groups=3",
+    "border": "compose:6x3:f32:graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])",
+    "padded": "conv:1x1x3x2x2x3x3:f32:pad=1",
 }
 
 LEAST = 2000 // len(GRAPHS) + 1

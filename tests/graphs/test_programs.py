@@ -39,6 +39,7 @@ GRAPHS = {
     "gelu_matmul": "gelu_matmul:5x17x6:f32",
     "chain": "chain:3x4x9x5:f32",
     "images": "conv:1x2x5x6x3x3x2:f32:pad=1",
+    "depthwise": "compose:9x11x3:f32:graph=y[u,c]=sum(x[pad(u+i,1,1),c]*w[i,c])",
     "steps": "conv:2x3x7x8x4x3x3:f32:pad=1:stride=2",
     "channels last": "conv:2x3x7x8x4x3x3:f32:stride=2:layout=nhwc",
     # What they hold is relative to the maximum that they hold.
@@ -87,10 +88,11 @@ def test_random_programs_are_within_the_bound(name: str) -> None:
     assert count >= most // 2
 
 
-def test_programs_were_cut_and_online() -> None:
+def test_programs_were_cut_online_and_bordered() -> None:
     assert USED["cut"] >= 15
     assert USED["online"] >= 2
     assert USED["to_accum"] >= 15
+    assert USED["border"] >= 1
 
 
 @pytest.mark.parametrize("first", range(0, 16, 8))

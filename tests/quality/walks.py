@@ -8,7 +8,18 @@ tries. When the budget of a program is spent, the walk takes the way that ends s
 import random
 from collections.abc import Callable, Iterator
 
-from morello.actions import ACTIONS, Action, Move, Peel, Select, Split, Tile, ToAccum
+from morello.actions import (
+    ACTIONS,
+    Action,
+    Border,
+    Move,
+    Pad,
+    Peel,
+    Select,
+    Split,
+    Tile,
+    ToAccum,
+)
 from morello.errors import ScheduleError
 from morello.machine import AVX2, Target
 from morello.search.impl import Branch, Impl
@@ -175,6 +186,7 @@ def _some_sizes(size: int, rng: random.Random) -> tuple[int, ...]:
 def single_steps(spec: Spec, rng: random.Random) -> Iterator[Action]:
     """The end by kernels of single elements, or pairs where they are taken together: no
     remainder makes the program longer."""
+    yield from _without_padding(spec)
     yield from _kernels(spec, rng)
     yield ToAccum()
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
@@ -185,6 +197,7 @@ def single_steps(spec: Spec, rng: random.Random) -> Iterator[Action]:
 
 def small_tiles(spec: Spec, rng: random.Random) -> Iterator[Action]:
     """The end by vector kernels: tiles of a few vectors, sums in registers."""
+    yield from _without_padding(spec)
     yield from _kernels(spec, rng)
     yield ToAccum()
     moves = [m for m in Move.candidates(spec.key, (), AVX2) if m.level <= Level.L1]
@@ -192,6 +205,14 @@ def small_tiles(spec: Spec, rng: random.Random) -> Iterator[Action]:
     yield from sorted(moves, key=lambda move: move.level)
     yield from _loops(spec, lambda size: [rng.randint(2, 17), rng.choice((4, 6, 8))])
     yield from _loops(spec, lambda size: [1, 2])
+
+
+def _without_padding(spec: Spec) -> Iterator[Action]:
+    """What ends padding, which no kernel takes."""
+    graph = spec.kind.as_graph
+    if graph is not None and graph.padded_dims:
+        yield from Border.candidates(spec.key, (), AVX2)
+        yield from Pad.candidates(spec.key, (), AVX2)
 
 
 def _kernels(spec: Spec, rng: random.Random) -> list[Action]:

@@ -6,6 +6,7 @@ says which sizes a dimension can take.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable
 
 from morello.actions import Action, candidates
@@ -23,14 +24,17 @@ class BudgetError(Exception):
 
 
 def goal_sizes(spec: Spec, threads: int) -> Axes:
-    """The sizes of each dimension; of the output's, with the shares of threads.
+    """The sizes of each dimension; of the output's, and of reductions 8 times as long
+    as all of these together, with the shares of threads.
 
     A batch is whole, one of its elements, or the share of a thread.
     """
     found = []
+    kept = [s for d, s in enumerate(spec.sizes) if d not in spec.kind.reductions]
     for dim, size in enumerate(spec.sizes):
         more: set[int] = set()
-        if not spec.serial and dim not in spec.kind.reductions:
+        is_long = dim not in spec.kind.reductions or size >= 8 * math.prod(kept)
+        if not spec.serial and is_long:
             more = shares(size, threads, dim not in neighbours(spec))
         if spec.kind.is_batch(dim):
             found.append(tuple(sorted({1, size, *more})))

@@ -1,0 +1,56 @@
+// morello_transform.border: before and after, and a refusal.
+// RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(morello-apply-schedule)' | FileCheck %s
+
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// Two taps of three are inside the image in the first row and in the last.
+// CHECK-LABEL: func.func @f(
+// CHECK: [[W:%.+]] = memref.subview %arg0[1] [2] [1]
+// CHECK: [[X:%.+]] = memref.subview %arg1[0] [2] [1]
+// CHECK: [[Y:%.+]] = memref.subview %arg2[0] [1] [1]
+// CHECK: "morello.compose"([[W]], [[X]], [[Y]]) {before, graph = "out v0[d0]=sum(x0[d1]*x1[d0+d1])"
+// CHECK-SAME: sizes = array<i64: 1, 2>
+// CHECK: [[X:%.+]] = memref.subview %arg1[0] [56] [1]
+// CHECK: [[Y:%.+]] = memref.subview %arg2[1] [54] [1]
+// CHECK: "morello.compose"({{%.+}}, [[X]], [[Y]]) {graph = "out v0[d0]=sum(x0[d1]*x1[d0+d1])"
+// CHECK-SAME: main
+// CHECK-SAME: sizes = array<i64: 54, 3>
+// CHECK: [[W:%.+]] = memref.subview %arg0[0] [2] [1]
+// CHECK: [[X:%.+]] = memref.subview %arg1[54] [2] [1]
+// CHECK: [[Y:%.+]] = memref.subview %arg2[55] [1] [1]
+// CHECK: "morello.compose"([[W]], [[X]], [[Y]]) {after, graph
+// CHECK-SAME: sizes = array<i64: 1, 2>
+// CHECK-NOT: transform
+module attributes {transform.with_named_sequence, morello.target = "avx2"} {
+func.func @f(%w: memref<3xf32>, %x: memref<56xf32>, %y: memref<56xf32>) {
+  "morello.compose"(%w, %x, %y) {graph = "out v0[d0]=sum(x0[d1]*x1[pad(d0+d1,1,1)])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 56, 3>, tensors = [#g1, #g1, #g1]} : (memref<3xf32>, memref<56xf32>, memref<56xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:7 = "morello_transform.border"(%0) {dim = "d0"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "before" : !transform.any_op
+  transform.annotate %r#3 "main" : !transform.any_op
+  transform.annotate %r#4 "after" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+module attributes {transform.with_named_sequence, morello.target = "avx2"} {
+func.func @f(%w: memref<3xf32>, %x: memref<58xf32>, %y: memref<56xf32>) {
+  "morello.compose"(%w, %x, %y) {graph = "out v0[d0]=sum(x0[d1]*x1[d0+d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 56, 3>, tensors = [#g1, #g1, #g1]} : (memref<3xf32>, memref<58xf32>, memref<56xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  // expected-error @+1 {{along 'd0' no window reaches beyond an image that is but a factor of a sum over the taps of a filter}}
+  %r:7 = "morello_transform.border"(%0) {dim = "d0"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+  transform.yield
+}
+}

@@ -1,0 +1,159 @@
+"""Border: the rows where windows reach beyond an image, and those inside, apart.
+
+Before, with a filter of three taps and one place of zeros on both sides::
+
+    y[u] = sum(w[i] * x[pad(u+i,1,1)])            # u=56, i=3
+
+After ``Border("d0")``, where that is u::
+
+    y[0]    = sum(w[1:] * x[0:2])                 # before:  u=1, i=2
+    y[1:55] = sum(w[i] * x[u+i])                  # main:    u=54, i=3
+    y[55]   = sum(w[:2] * x[54:])                 # after:   u=1, i=2
+
+Nothing is copied, and inside there is no padding: loops may go along it. Rows that have
+other taps inside the image are holes of their own: ``before``, ``before1``, … `Pad`
+copies the image instead.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from morello.actions.base import Action, Child, Expansion
+from morello.actions.move import Move
+from morello.machine import Target
+from morello.spec import Level, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.graphs.borders import Border as Borders
+from morello.spec.graphs.borders import Strip, border, strips
+
+SIDES = 3
+"""The most strips before what is inside, and after it."""
+
+BEFORE = ("before", "before1", "before2")
+AFTER = ("after", "after1", "after2")
+ROLES = (*BEFORE, "main", *AFTER)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bordered:
+    """A key whose border along a dimension is taken apart."""
+
+    border: Borders
+    key: SpecKey
+    """Of all strips."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Border(Action):
+    """Along the dimension ``dim`` of the output, what is inside the image and each
+    strip of the border by itself."""
+
+    name: ClassVar[str] = "border"
+    dim: str
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """A hole for each strip: ``before``, …, ``main``, ``after``, …
+
+        cost = what a loop of no trips costs that has as many remainders
+        (`CostModel.loop`), but one.
+        """
+        found = self.bordered(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        parts = parts_of(found.border, frame.sizes)
+        children = []
+        for role in ROLES:
+            strip = parts.get(role)
+            sizes, dims = list(frame.sizes), list(range(len(frame.sizes)))
+            rows, taps = (1, 1) if strip is None else (strip.rows, strip.taps)
+            for dim, size in ((found.border.rows, rows), (found.border.taps, taps)):
+                sizes[dim], dims[dim] = size, -1 - size
+            child = Frame(found.key, tuple(sizes), frame.limits)
+            children.append(Child(role, child, int(strip is not None), tuple(dims)))
+        reason = (
+            "a row has no tap inside the image, no row has all of them inside, or "
+            f"there are more than {SIDES} strips on one side"
+        )
+        cost = target.model.loop(0, max(len(parts) - 1, 0))
+        return Expansion((Condition(bool(parts), reason),), cost, tuple(children))
+
+    def feature(self, key: SpecKey) -> str:
+        """The dimension."""
+        return f"border {self.dim}"
+
+    def bordered(self, key: SpecKey) -> Bordered | str:
+        """The key of the strips; or why there is no border."""
+        return _bordered(self.dim, key)
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Those that operands of strips may move to."""
+        found = (action.bordered(key) for action in _tried(key))
+        return frozenset().union(
+            *(
+                Move.levels_taken(parts.key, target)
+                | cls.levels_taken(parts.key, target)
+                for parts in found
+                if not isinstance(parts, str)
+            )
+        )
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Border"]:
+        """The first dimension with a border, before any operand has moved and where
+        nothing is used again: beside the work of a product of matrices a copy of the
+        image is cheap, and its strips would multiply its tables."""
+        first = Level.L2 if target.operand_context.near else Level.MEM
+        moved = any(tensor.level is not first for tensor in key.tensors)
+        if not moved and key.kind.contractions == 0:
+            yield from _tried(key)
+
+
+@lru_cache(maxsize=65536)
+def _tried(key: SpecKey) -> tuple[Border, ...]:
+    if key.kind.as_graph is None:
+        return ()
+    every = (Border(name) for name in key.kind.dims)
+    return tuple(a for a in every if not isinstance(a.bordered(key), str))[:1]
+
+
+def parts_of(found: Borders, sizes: tuple[Ints, ...]) -> dict[str, Strip]:
+    """The strips by role; none where there is no such border. Neither dimension loops,
+    so that each has one size."""
+    rows, taps = (int(np.max(sizes[d])) for d in (found.rows, found.taps))
+    parts = strips(found, rows, taps)
+    if parts is None:
+        return {}
+    inside = next(i for i, strip in enumerate(parts) if strip.taps == taps)
+    before, after = parts[:inside], parts[inside + 1 :]
+    if max(len(before), len(after)) > SIDES:
+        return {}
+    return {
+        **dict(zip(BEFORE, before, strict=False)),
+        "main": parts[inside],
+        **dict(zip(AFTER, after, strict=False)),
+    }
+
+
+@lru_cache(maxsize=65536)
+def _bordered(name: str, key: SpecKey) -> Bordered | str:
+    kind, graph = key.kind, key.kind.as_graph
+    if graph is None:
+        return f"{kind.label} is no graph"
+    if name not in kind.dims:
+        return f"it has no dimension '{name}'; those are: {', '.join(kind.dims)}"
+    found = border(graph, kind.dims.index(name))
+    if found is None:
+        return (
+            f"along '{name}' no window reaches beyond an image that is but a factor of "
+            "a sum over the taps of a filter"
+        )
+    tensors = tuple(dataclasses.replace(t, contiguous=False) for t in key.tensors)
+    inner = SpecKey(kind.with_graph(found.graph), tensors, key.serial)
+    return Bordered(found, inner)

@@ -1,0 +1,130 @@
+"""Where windows reach beyond an image: its border and what is inside of it.
+
+In the first and the last rows of the output some taps of the filter are beyond the
+image, where all is 0 and adds nothing. Of the rows with the same taps inside the image,
+the part of the filter that these are, and what it reads of the image, the graph is the
+same without padding.
+"""
+
+import dataclasses
+from functools import lru_cache
+
+from morello.spec.graphs.expression import Call, Reference, references
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.loops import loops
+from morello.spec.operand import Window
+
+
+@dataclasses.dataclass(frozen=True)
+class Border:
+    """A dimension of the output along which windows reach beyond an input."""
+
+    graph: Graph
+    """Without padding along the dimension."""
+    image: int
+    """The input."""
+    axis: int
+    """Its axis that is read through windows."""
+    rows: int
+    """The dimension of the output."""
+    taps: int
+    """The dimension of the filter."""
+    window: Window
+    """The axis."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Strip:
+    """Rows of the output with the same taps inside the image."""
+
+    row: int
+    """The first."""
+    rows: int
+    tap: int
+    """The first."""
+    taps: int
+    place: int
+    """The first place of the image that is read."""
+
+
+@lru_cache(maxsize=4096)
+def border(graph: Graph, dim: int) -> Border | None:
+    """The border along a dimension of the output; None where there is none, or where it
+    is not known that what is beyond the image adds nothing: it has to be a factor of
+    what is summed over the taps."""
+    found = [
+        (value, place, axis)
+        for value, axes in enumerate(graph.inputs)
+        for place, axis in enumerate(axes)
+        if isinstance(axis, Window) and axis.is_padded and dim in dict(axis.terms)
+    ]
+    if len(found) != 1:
+        return None
+    ((image, place, window),) = found
+    others = [d for d, _ in window.terms if d != dim]
+    if len(others) != 1 or min(window.before, window.after) < 0:
+        return None
+    (taps,) = others
+    if not _adds_nothing(graph, image, taps):
+        return None
+    axes = list(graph.inputs[image])
+    axes[place] = Window(window.terms)
+    inputs = (*graph.inputs[:image], tuple(axes), *graph.inputs[image + 1 :])
+    bare = dataclasses.replace(graph, inputs=inputs)
+    if not loops(bare, dim):
+        return None
+    return Border(bare, image, place, dim, taps, window)
+
+
+def _adds_nothing(graph: Graph, image: int, taps: int) -> bool:
+    """Whether an input is but a factor of one sum, which alone reduces the taps."""
+    readers = [v for v in graph.node_values if image in graph.arguments(v)]
+    if len(readers) != 1:
+        return False
+    (reader,) = readers
+    node = graph.node(reader)
+    match node.reduction, node.expression:
+        case "sum", Call("mul", factors):
+            alone = Reference(image) in factors
+            count = [*references(node.expression)].count(image)
+        case _:
+            return False
+    rest = (v for v in graph.node_values if v != reader)
+    elsewhere = any(
+        taps in graph.dims_of(v) or taps in graph.node(v).reduced for v in rest
+    )
+    windows = [
+        axis
+        for value, axes in enumerate(graph.inputs)
+        for axis in axes
+        if isinstance(axis, Window) and value != image and taps in dict(axis.terms)
+    ]
+    return alone and count == 1 and taps in node.reduced and not (elsewhere or windows)
+
+
+@lru_cache(maxsize=4096)
+def strips(found: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
+    """The strips of an output of so many rows under a filter of so many taps, in order;
+    None where a row has no tap inside the image, or none has all of them."""
+    steps = dict(found.window.terms)
+    step, spread = steps[found.rows], steps[found.taps]
+    before = found.window.before
+    sizes = {found.rows: rows, found.taps: taps}
+    last = max(steps) + 1
+    extent = found.window.extent(tuple(sizes.get(d, 1) for d in range(last)))
+    strips: list[Strip] = []
+    for row in range(rows):
+        start = step * row - before
+        first = max(0, -(start // spread))
+        end = min(taps, (extent - 1 - start) // spread + 1)
+        if first >= end:
+            return None
+        known = strips[-1] if strips else None
+        if known is not None and (known.tap, known.taps) == (first, end - first):
+            strips[-1] = dataclasses.replace(known, rows=known.rows + 1)
+        else:
+            place = start + spread * first
+            strips.append(Strip(row, 1, first, end - first, place))
+    if not any(strip.taps == taps for strip in strips):
+        return None
+    return tuple(strips)

@@ -1,0 +1,141 @@
+"""Borders: strips without padding are the rows of a padded graph."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.actions import Border
+from morello.actions.border import ROLES
+from morello.errors import ScheduleError
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.spec import parse_spec
+from morello.spec.graphs import parse_graph
+from morello.spec.graphs.borders import border, strips
+from tests.graphs.tiles import outputs_of
+from tests.quality.execution import RUNS, run
+from tests.quality.programs import build_programs
+
+SPECS = {
+    "conv:1x2x7x6x3x3x3:f32:pad=1": [(0, 1), (1, 5), (6, 1)],
+    "conv:1x2x9x6x2x5x5:f32:pad=2:groups=2": [
+        *((0, 1), (1, 1), (2, 5), (7, 1), (8, 1)),
+    ],
+    "conv:1x2x9x6x2x3x3:f32:pad=1:stride=2:groups=2": [(0, 1), (1, 3), (4, 1)],
+    "conv:1x2x9x6x2x3x3:f32:pad=2:dilation=2:groups=2": [(0, 2), (2, 5), (7, 2)],
+    "conv:1x3x8x6x2x3x3:f32:pad=1:stride=2:layout=nhwc": [(0, 1), (1, 3)],
+}
+"""Convolutions, and the first row of each strip with the number of rows."""
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_strips_compute_the_rows(text: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    kind, sizes = spec.kind, spec.sizes
+    graph = kind.as_graph
+    assert graph is not None
+    rows = next(d for d in range(len(sizes)) if border(graph, d))
+    found = border(graph, rows)
+    assert found is not None
+    parts = strips(found, sizes[rows], sizes[found.taps])
+    assert parts is not None
+    assert [(strip.row, strip.rows) for strip in parts] == SPECS[text]
+    rng = np.random.default_rng(0)
+    values = {
+        kind.values[i]: rng.standard_normal(operand.sizes(sizes), np.float32)
+        for i, operand in enumerate(kind.operands)
+        if not operand.is_written
+    }
+    ((out, whole),) = outputs_of(graph, sizes, values).items()
+    for strip in parts:
+        small = list(sizes)
+        small[rows], small[found.taps] = strip.rows, strip.taps
+        inner = kind.with_graph(found.graph)
+        given = {}
+        for i, operand in enumerate(inner.operands):
+            shape = operand.sizes(tuple(small))
+            starts = [0] * operand.rank
+            if i == found.image:
+                starts[found.axis] = strip.place
+            elif found.taps in operand.dims:
+                starts[operand.axis(found.taps)] = strip.tap
+            cut = tuple(slice(s, s + n) for s, n in zip(starts, shape, strict=True))
+            if not operand.is_written:
+                given[kind.values[i]] = values[kind.values[i]][cut]
+                assert given[kind.values[i]].shape == shape
+        ((_, array),) = outputs_of(found.graph, tuple(small), given).items()
+        axis = kind.operands[-1].axis(rows)
+        wanted = np.take(whole, range(strip.row, strip.row + strip.rows), axis)
+        np.testing.assert_allclose(array, wanted, rtol=1e-4, atol=1e-5)
+    assert sum(strip.rows for strip in parts) == sizes[rows]
+    assert out in kind.values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # What is beyond counts as 0, which may be the greatest.
+        "y[u]=max(x[pad(u+i,1,1)]*w[i])",
+        # It is no factor of the sum.
+        "y[u]=sum(x[pad(u+i,1,1)]+w[i])",
+        "y[u]=sum(exp(x[pad(u+i,1,1)])*w[i])",
+        # What is 0 there is read by others, too.
+        "t[u]=sum(x[pad(u+i,1,1)]*w[i]);y[u,i]=x*t",
+        # Not all that is inside is reached.
+        "y[u]=sum(x[pad(2*u+i,1,-1)]*w[i])",
+    ],
+)
+def test_where_there_is_no_border(text: str) -> None:
+    graph = parse_graph(text)
+    assert all(border(graph, dim) is None for dim in range(graph.rank))
+
+
+def test_a_row_under_no_tap_is_none_of_a_strip() -> None:
+    graph = parse_graph("y[u]=sum(x[pad(u+i,4,4)]*w[i])")
+    found = border(graph, 0)
+    assert found is not None
+    assert strips(found, 12, 3) is None
+
+
+def test_holes_of_a_border() -> None:
+    spec = parse_spec("conv:1x8x7x6x8x3x3:f32:pad=1:groups=8", AVX2.limits)
+    names = [n for n in spec.kind.dims if not _refused(spec, n)]
+    assert len(names) == 2
+    rewrite = Border(names[0]).apply(spec, AVX2)
+    assert [hole.role for hole in rewrite.holes] == ["before", "main", "after"]
+    assert {hole.role for hole in rewrite.holes} < {*ROLES}
+    assert all(hole.times == 1 for hole in rewrite.holes)
+    assert rewrite.cost == 3 * AVX2.coefficients.loop_setup
+    inner = rewrite.holes[1].spec
+    again = Border(names[1]).apply(inner, AVX2).holes[1].spec
+    graph = again.kind.as_graph
+    assert graph is not None
+    assert not graph.padded_dims
+
+
+def _refused(spec: Any, name: str) -> bool:
+    try:
+        Border(name).apply(spec, AVX2)
+    except ScheduleError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "conv:1x37x9x11x37x3x3:f32:pad=1:groups=37:layout=nhwc",
+        "conv:1x16x11x9x16x5x5:f32:pad=2:groups=16:layout=nhwc:stride=2",
+    ],
+)
+def test_depthwise_convolutions_are_within_the_bound(text: str) -> None:
+    """Searched; rows side by side, what remains of them, and tails of vectors."""
+    spec = parse_spec(text, AVX2.limits)
+    (program,) = build_programs([Solver(AVX2).solve(spec).impl], [text])
+    given = spec.random(np.random.default_rng(0))
+    exact = tuple(array.astype(np.float64) for array in given)
+    ((number, error),) = spec.kind.reference(spec.sizes, exact)
+    for side, byte in RUNS:
+        (found,) = run(program, given, side, byte)
+        assert np.all(np.abs(found - number) <= error)
