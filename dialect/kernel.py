@@ -4,7 +4,7 @@ import types
 from typing import Any
 
 from morello.dialect.attributes import string_of
-from morello.dialect.operand_groups import SEGMENTS, operand_groups, segments
+from morello.dialect.operand_groups import check_segments, operand_groups
 from morello.dialect.options import option_forms, optional_options
 from morello.dialect.spec_op import (
     SpecOp,
@@ -111,7 +111,4 @@ def _check(op: ir.OpView) -> None:
                 f"kernel '{name}' does not implement {spec}: {condition.text}"
             )
     check_memrefs(op, spec)
-    legal_segments = segments(len(op.operands))
-    given = required(op, SEGMENTS, f"{SEGMENTS} = {legal_segments}")
-    if given != legal_segments:
-        raise SpecError(f"'{SEGMENTS}' is {given}", f"it must be {legal_segments}")
+    check_segments(op)

@@ -6,6 +6,7 @@ IRDL wants all operands of one variadic group to have one type.
 from typing import Any
 
 from morello.dialect.definition import Operand
+from morello.errors import SpecError
 from morello.mlir import ir
 
 MAX_OPERANDS = 8
@@ -23,3 +24,17 @@ def operand_groups() -> dict[str, Any]:
 def segments(count: int) -> ir.Attribute:
     """The attribute `SEGMENTS` of an op with ``count`` operands."""
     return ir.DenseI32ArrayAttr.get([int(i < count) for i in range(MAX_OPERANDS)])
+
+
+def check_segments(op: ir.OpView) -> None:
+    """Check that the operands of an op are in the first groups, without a gap.
+
+    Raises:
+        SpecError: they are not.
+    """
+    legal = segments(len(op.operands))
+    if SEGMENTS not in op.attributes:
+        raise SpecError(f"has no attribute '{SEGMENTS}'", f"write {SEGMENTS} = {legal}")
+    given = op.attributes[SEGMENTS]
+    if given != legal:
+        raise SpecError(f"'{SEGMENTS}' is {given}", f"it must be {legal}")

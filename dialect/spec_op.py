@@ -18,6 +18,7 @@ from morello.dialect.attributes import (
 )
 from morello.dialect.definition import Morello
 from morello.dialect.memrefs import check_memref
+from morello.dialect.operand_groups import check_segments
 from morello.dialect.options import make_kind, option_forms, optional_options
 from morello.errors import SpecError
 from morello.mlir import ir
@@ -76,6 +77,8 @@ def check_spec_op(op: ir.OpView) -> None:
         SpecError: they do not.
     """
     check_memrefs(op, read_spec_op(op))
+    if type(op).kind_class.is_variadic:
+        check_segments(op)
 
 
 def read_spec_op(op: ir.OpView) -> Spec:

@@ -82,3 +82,15 @@ func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
   "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
+
+// -----
+
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
+  // expected-error@+1 {{'operandSegmentSizes' is array<i32: 1, 0, 1, 1, 0, 0, 0, 0>; it must be array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}}
+  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
