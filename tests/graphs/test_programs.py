@@ -4,7 +4,6 @@ import collections
 import random
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from morello.errors import SearchError
@@ -14,14 +13,12 @@ from morello.search.impl import Impl
 from morello.spec import parse_spec
 from morello.spec.graphs import canonical, print_graph
 from tests.graphs.random_graphs import random_graph
-from tests.quality.execution import RUNS, run
-from tests.quality.programs import Program, build_programs
+from tests.quality.graph_programs import check_program
+from tests.quality.programs import build_programs
 from tests.quality.walks import DeadEndError, random_program
 
 PROGRAMS = 6
 """Of each graph."""
-
-LARGEST = float(np.finfo(np.float32).max)
 
 STATE = "out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
 
@@ -57,21 +54,6 @@ def _actions(impl: Impl) -> Iterator[str]:
         yield from _actions(branch.impl)
 
 
-def _check(program: Program, seed: int) -> None:
-    """Between guard pages; where the definition is no number of f32, anything is
-    right."""
-    spec = program.spec
-    given = spec.random(np.random.default_rng(seed))
-    exact = tuple(array.astype(np.float64) for array in given)
-    with np.errstate(all="ignore"):
-        wanted = spec.kind.reference(spec.sizes, exact)
-        for side, byte in RUNS:
-            found = run(program, given, side, byte)
-            for array, (number, error) in zip(found, wanted, strict=True):
-                known = (np.abs(number) < LARGEST) & np.isfinite(error)
-                assert np.all((np.abs(array - number) <= error) | ~known), program.label
-
-
 @pytest.mark.parametrize("name", GRAPHS)
 def test_random_programs_are_within_the_bound(name: str) -> None:
     spec = parse_spec(GRAPHS[name], AVX2.limits)
@@ -83,7 +65,7 @@ def test_random_programs_are_within_the_bound(name: str) -> None:
             continue
         count += 1
         (program,) = build_programs([impl], [f"{name}, seed {seed}"])
-        _check(program, seed)
+        check_program(program, seed)
         USED.update({*_actions(impl)})
     assert count >= most // 2
 
@@ -109,6 +91,6 @@ def test_random_graphs_that_were_searched(first: int) -> None:
         except SearchError:
             continue
         (program,) = build_programs([solution.impl], [text])
-        _check(program, seed)
+        check_program(program, seed)
         found += 1
     assert found >= 5
