@@ -13,9 +13,10 @@ from morello.actions import Hole
 from morello.actions.split_parallel import Sharing, SplitParallel
 from morello.actions.to_accum import INITS
 from morello.dialect.build import build_spec_op
+from morello.dialect.memrefs import DYNAMIC
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import DYNAMIC, with_ones
+from morello.dialect.transform.graph_parts import with_ones
 from morello.dialect.transform.loops import index
 from morello.dialect.transform.subview import Start, tile_of
 from morello.dialect.transform.team import build_team, build_where
