@@ -8,13 +8,13 @@ shares it with the others while it searches and compiles.
 import contextlib
 import fcntl
 import math
-import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from morello.calibration.timing import Code, Program, Stopwatch, Time, one_core
+from morello.compiler.tuning.timing import before_all_else
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
@@ -41,9 +41,6 @@ before has filled the caches, and 32 MiB take some 40 calls to settle in L3."""
 
 _SMALL = 1 << 20
 """Bytes that need no time to settle: a call brings them."""
-
-_PRIORITY = 50
-"""Of a turn under a lock: before all that is no measurement, where that is allowed."""
 
 
 def cycles_of_all(
@@ -159,18 +156,8 @@ def turn(lock: Path | None) -> Iterator[None]:
     Raises:
         OSError: the lock cannot be taken.
     """
-    with _held(lock, fcntl.LOCK_EX):
-        if lock is None:
-            yield
-            return
-        policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-        with contextlib.suppress(OSError):  # only some users may
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
-        try:
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                os.sched_setscheduler(0, policy, parameters)
+    with _held(lock, fcntl.LOCK_EX), before_all_else(lock is not None):
+        yield
 
 
 @contextlib.contextmanager

@@ -30,6 +30,11 @@ class TuneOptions:
     again: bool = flag(
         "measure Specs anew that were tuned on this machine before", default=False
     )
+    priority: bool = flag(
+        "time programs with one thread before all else that runs, where the system "
+        "allows it: for machines that others use",
+        default=False,
+    )
     json: bool = flag("print one JSON object a Spec, each on one line", default=False)
     threads: int | None = common_flags.threads()
     target: str | None = common_flags.target()

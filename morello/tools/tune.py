@@ -102,7 +102,7 @@ def _tuned(
         known = find_measured(measured_key(goal, target, pins), database)
         if known is not None and not options.again:
             return known
-        plan = Plan(options.seconds, options.candidates)
+        plan = Plan(options.seconds, options.candidates, options.priority)
         return tune(goal, target, solver, plan, show).measured
 
 

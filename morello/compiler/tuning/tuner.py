@@ -18,7 +18,7 @@ from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import Stages, build_stages
 from morello.compiler.tuning.contest import Entry, contest
 from morello.compiler.tuning.order import CANDIDATES, tried_order
-from morello.compiler.tuning.timing import no_collection, pinned
+from morello.compiler.tuning.timing import before_all_else, no_collection, pinned
 from morello.compiler.tuning.trial import Trial
 from morello.errors import CompileError, MorelloError, ScheduleError
 from morello.machine import Target
@@ -69,10 +69,13 @@ class Plan:
     Args:
         seconds: for candidates, compilations and times of one goal.
         candidates: how many, at most.
+        priority: whether programs with one thread are timed before all else that runs,
+            where the system allows it.
     """
 
     seconds: float = TUNING_SECONDS
     candidates: int = CANDIDATES
+    priority: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +131,7 @@ def tune(
         [kernel for _, kernel in kernels],
         trial,
         max(plan.seconds - (time.perf_counter() - start), _TIMING * plan.seconds),
+        plan.priority,
     )
     key = measured_key(goal, target, solver.pinned.pins)
     rows = tuple(
@@ -246,7 +250,7 @@ def _kernel(stages: Stages) -> Kernel:
 
 
 def _timed(
-    kernels: Sequence[Kernel], trial: Trial, seconds: float
+    kernels: Sequence[Kernel], trial: Trial, seconds: float, priority: bool
 ) -> tuple[list[float], float, int]:
     """Seconds of a call of each kernel, seconds of a cycle, and the winner."""
     copies = [trial.arguments() for _ in range(placements(trial.spec))]
@@ -254,7 +258,8 @@ def _timed(
         Entry([kernel.bind(*arguments) for arguments in copies]) for kernel in kernels
     ]
     serial = all(kernel.threads == 1 for kernel in kernels)
-    with pinned(serial), no_collection():
+    first = before_all_else(priority and serial)
+    with pinned(serial), first, no_collection():
         before = clock.cycle()
         winner = contest(entries, seconds)
         cycle = (before + clock.cycle()) / 2
