@@ -19,7 +19,7 @@ QUICK = ["--seconds", "1e-3", "--rounds", "2", "--sample", "1e-4", "--loads", "1
 TINY = {
     "one": (
         Layer("product", "matmul:2x3x4:f32", 3),
-        Layer("rows", "softmax:2x8:f32"),
+        Layer("rows", "exp:2x8:f32"),
     ),
     "two": (Layer("again", "matmul:2x3x4:f32"),),
 }

@@ -24,6 +24,7 @@ def _json(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 
 def test_specs_are_tuned_once(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["tune", "fill:{8,16}:f32", *FLAGS, "--db", str(path), "--json"]
+    words.append("--priority")
     assert main(words) == 0
     first = _json(capsys)
     assert [one["spec"] for one in first] == ["fill:8:f32", "fill:16:f32"]
