@@ -1,6 +1,6 @@
 """A model as machine code: `CompiledModel`, a function of NumPy arrays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from morello.frontends.emission import given_tensors
 from morello.frontends.model_library import ModelLibrary
 from morello.frontends.model_parameters import parameters
 from morello.frontends.parts import Part
+from morello.frontends.prepared import Preparation
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
 from morello.runtime.engine import Engine
@@ -35,8 +36,10 @@ class CompiledModel:
         texts: Texts,
         engine: Engine,
         times: Times,
+        preparation: Preparation | None = None,
     ) -> None:
         self._tensors = tensors
+        self._preparation = preparation
         self._found = tuple(found)
         self._texts = texts
         self._engine = engine
@@ -46,11 +49,8 @@ class CompiledModel:
         self._function = NativeFunction(
             engine, texts.name, every, texts.workspace_bytes, self.threads
         )
-        self._held = tuple(
-            given.array
-            for i in given_tensors(tensors)
-            if isinstance(given := tensors.all[i], Given) and given.argument < 0
-        )
+        given = [tensors.all[i] for i in given_tensors(tensors)]
+        self._kept = tuple(g for g in given if isinstance(g, Given) and g.argument < 0)
         self._call = self._function.checked()
 
     @property
@@ -145,12 +145,22 @@ class CompiledModel:
     @property
     def constants(self) -> dict[str, Array]:
         """The arrays that the model holds, by the name of the parameter."""
-        given = [self._tensors.all[i] for i in given_tensors(self._tensors)]
-        return {
-            g.name: g.array
-            for g in given
-            if isinstance(g, Given) and g.array is not None
-        }
+        return {g.name: g.array for g in self._kept if g.array is not None}
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether `held` depends on weights."""
+        return self._preparation is not None
+
+    def held(self, weights: Mapping[int, Array]) -> tuple[Array, ...]:
+        """The arrays that the native function takes between the arguments and the
+        results: constants, and what is computed of weights alone.
+
+        Args:
+            weights: C-contiguous arrays by the number of the argument.
+        """
+        made = {} if self._preparation is None else self._preparation.run(weights)
+        return tuple(made.get(g.name, g.array) for g in self._kept)  # type: ignore[misc]
 
     def library(self, name: str | None = None) -> ModelLibrary:
         """The model as C and C++ programs link it; `constants` are arguments there.
@@ -171,10 +181,11 @@ class CompiledModel:
         self.library(name).save(path)
 
     def _all(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not self._held:
+        if not self._kept:
             return args
         count = len(self._tensors.names)
-        return (*args[:count], *self._held, *args[count:])
+        held = self.held({} if self._preparation is None else dict(enumerate(args)))
+        return (*args[:count], *held, *args[count:])
 
     def __repr__(self) -> str:
         count = len(self._found)

@@ -8,6 +8,7 @@ between them is stored.
 
 import dataclasses
 
+from morello.frontends.convolution import Convolution
 from morello.frontends.group_dims import UnfitError
 from morello.frontends.parts import Part, fill_part, part_of_nodes
 from morello.frontends.tensors import Joined, Node, Tensors
@@ -41,6 +42,17 @@ def is_product(node: Node) -> bool:
             dims = [_dims(node, place) for place in (a, b)]
             return node.reduction == "sum" and not any(d >= every for d in dims)
     return False
+
+
+def is_convolution(node: Node) -> bool:
+    """Whether a node is a product of channels with channels last.
+
+    Its program then needs no other layouts, and what follows is a pass over a result
+    that is small beside the products: the search of both as one takes ten times as
+    long.
+    """
+    found = Convolution.of(node)
+    return found is not None and is_product(node) and found.is_last(node)
 
 
 def _dims(node: Node, read: int) -> frozenset[int]:
@@ -133,6 +145,8 @@ class _Grouping:
 
     def _is_known(self, nodes: frozenset[int]) -> bool:
         """Whether the search is good at such a graph."""
+        if len(nodes) > 1 and any(is_convolution(self.nodes[i]) for i in nodes):
+            return False
         products = [i for i in sorted(nodes) if is_product(self.nodes[i])]
         if not products:
             return self._are_rows(nodes)
@@ -201,7 +215,9 @@ class _Grouping:
         return bool(reads & outside) or bool(seen & nodes)
 
     def _part(self, nodes: frozenset[int]) -> Part:
-        return part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
+        part = part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
+        is_laid_out = any(is_convolution(self.nodes[i]) for i in nodes)
+        return dataclasses.replace(part, is_laid_out=is_laid_out)
 
     def _attention(self, last: int) -> None:
         """Make one group of a product, what is computed of its rows, and the product

@@ -5,6 +5,7 @@ are one function with one workspace, and one call computes all of them.
 """
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from morello.compiler.compile import Searches
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
+from morello.frontends.channels_last import channels_last
 from morello.frontends.compiled_model import CompiledModel
 from morello.frontends.compiling import (
     Progress,
@@ -22,11 +24,13 @@ from morello.frontends.compiling import (
     searched_parts,
 )
 from morello.frontends.dry_run import check_survival
+from morello.frontends.evaluating import evaluate_part
 from morello.frontends.groups import grouped
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
 from morello.frontends.model_parameters import parameters, result_name
 from morello.frontends.parts import Part
+from morello.frontends.prepared import Preparation, prepared
 from morello.frontends.reading import chosen_function, read_program
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
@@ -46,10 +50,16 @@ class Model:
     Printed, it lists its parts.
     """
 
-    def __init__(self, tensors: Tensors, parts: tuple[Part, ...]) -> None:
+    def __init__(
+        self,
+        tensors: Tensors,
+        parts: tuple[Part, ...],
+        preparation: Preparation | None = None,
+    ) -> None:
         self._tensors = tensors
         self.parts = parts
         """In the order in which they are computed."""
+        self._preparation = preparation
         self._compiled: CompiledModel | None = None
 
     @property
@@ -104,7 +114,7 @@ class Model:
             self._tensors, self.parts, machine, count, search, progress
         )
         compiled = compiled_parts(self._tensors, found, machine, search, start)
-        return CompiledModel(self._tensors, found, *compiled)
+        return CompiledModel(self._tensors, found, *compiled, self._preparation)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; the first call compiles. See `CompiledModel`."""
@@ -129,9 +139,9 @@ class Model:
                 f"{self.name} takes {count} arrays, not {len(arrays)}",
                 "give one for each argument",
             )
-        known = _memory(self._tensors, arrays)
+        known = _memory(self._tensors, arrays, self._preparation)
         for part in self.parts:
-            _evaluate(part, known, self._tensors)
+            evaluate_part(part, known, self._tensors)
         results = [
             known[self._tensors.root(r)].reshape(self._tensors.all[r].shape)
             for r in self._tensors.results
@@ -165,39 +175,18 @@ class Model:
         return f"<model {self.name}, {count} part{'s' if count > 1 else ''}>"
 
 
-def _memory(tensors: Tensors, arrays: tuple[Array, ...]) -> dict[int, Array]:
+def _memory(
+    tensors: Tensors, arrays: tuple[Array, ...], preparation: Preparation | None
+) -> dict[int, Array]:
     """The elements of what is given, by tensor, in one dimension."""
+    made = {} if preparation is None else preparation.run(dict(enumerate(arrays)))
     found = {}
     for i, tensor in enumerate(tensors.all):
         if isinstance(tensor, Given):
-            own = tensor.argument < 0
-            array = tensor.array if own else arrays[tensor.argument]
+            array = arrays[tensor.argument] if tensor.argument >= 0 else tensor.array
+            array = made.get(tensor.name, array)
             found[i] = np.ascontiguousarray(array).reshape(-1)
     return found
-
-
-def _evaluate(part: Part, known: dict[int, Array], tensors: Tensors) -> None:
-    """Compute a part by its definition."""
-    views, dtypes = [], []
-    for operand in part.operands:
-        dtype = tensors.dtype(operand.tensor)
-        if operand.tensor not in known:
-            size = int(np.prod(tensors.all[operand.tensor].shape))
-            known[operand.tensor] = np.zeros(size, dtype.numpy)
-        whole = known[operand.tensor]
-        strides = [step * whole.itemsize for step in operand.strides]
-        views.append(
-            np.lib.stride_tricks.as_strided(
-                whole[operand.offset :], operand.shape, strides
-            )
-        )
-        dtypes.append(dtype)
-    kind = part.kind
-    read = [v for v, o in zip(views, kind.operands, strict=True) if o.is_read]
-    made = kind.evaluate(part.sizes, tuple(dtypes), tuple(map(np.array, read)))
-    written = [v for v, o in zip(views, kind.operands, strict=True) if o.is_written]
-    for view, array in zip(written, made, strict=True):
-        view[...] = array
 
 
 def _said(parameter: Parameter) -> str:
@@ -209,6 +198,8 @@ def from_mlir(
     text: str | bytes | Path, *, name: str | None = None, source: str = "model"
 ) -> Model:
     """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
+
+    What is computed of constants alone is computed here.
 
     Args:
         text: a module as text; its bytecode; a portable artifact of StableHLO; or the
@@ -228,10 +219,21 @@ def from_mlir(
     return trusted_model(given, name, source)
 
 
-def trusted_model(text: str | bytes, name: str | None, source: str) -> Model:
-    """The same of a program that this process has made: it crashes no parser."""
+def trusted_model(
+    text: str | bytes,
+    name: str | None = None,
+    source: str = "model",
+    weights: Iterable[int] = (),
+) -> Model:
+    """The same of a program that this process has made: it crashes no parser.
+
+    Args:
+        weights: arguments that change seldom. What is computed of them alone is no part
+            of a call: `CompiledModel.held` computes it.
+    """
     with ir.Context(), ir.Location.unknown():
         module = read_program(text, source)
         tensors = imported(chosen_function(module, name), source)
-    tensors = improved(tensors)
-    return Model(tensors, grouped(tensors))
+    tensors.weights = frozenset(weights)
+    tensors, preparation = prepared(channels_last(improved(tensors)))
+    return Model(tensors, grouped(tensors), preparation)

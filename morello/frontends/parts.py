@@ -49,6 +49,8 @@ class Part:
     forms: tuple[TensorSpec, ...]
     places: tuple[str, ...]
     """Where the program has its nodes."""
+    is_laid_out: bool = False
+    """Whether its operands lie as its best programs read them."""
 
     @property
     def inputs(self) -> tuple[int, ...]:

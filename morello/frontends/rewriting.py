@@ -34,7 +34,7 @@ class Rewriter:
 
     def __init__(self, old: Tensors) -> None:
         self.old = old
-        self.new = Tensors(old.name, names=list(old.names))
+        self.new = Tensors(old.name, names=list(old.names), weights=old.weights)
         self.known: dict[int, int] = {}
         """The new tensor for each old one."""
         self.results = {w for r in old.results for w in old.writers(r)}
@@ -58,8 +58,10 @@ class Rewriter:
         for number, tensor in enumerate(self.old.all):
             if isinstance(tensor, Joined):
                 pieces = tuple(self.known[p] for p in tensor.pieces)
-                joined = dataclasses.replace(tensor, pieces=pieces)
-                self.new.all[self.known[number]] = joined
+                made = self.known[number]
+                whole = self.new.all[made]
+                assert isinstance(whole, Joined)
+                self.new.all[made] = dataclasses.replace(whole, pieces=pieces)
         self.new.results = [self.known[r] for r in self.old.results]
         return self.new
 

@@ -124,6 +124,9 @@ class Tensors:
     results: list[int] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
     """Of the arguments."""
+    weights: frozenset[int] = frozenset()
+    """The arguments that change seldom: what is computed of them alone is not computed
+    in each call."""
 
     def add(self, tensor: Tensor) -> int:
         """A tensor, and its number."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch._dynamo.backends.common import aot_autograd
+from torch._guards import TracingContext
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
@@ -69,8 +70,9 @@ def _boxed(function: Function) -> Function:
 def _compiled(traced: GraphModule, options: Options) -> Function:
     """The graph with each group as one node."""
     groups = []
+    weights = _weights(traced) if options.freeze else frozenset()
     for number, nodes in enumerate(groups_of(traced)):
-        group = _replaced(traced, nodes, f"group{number}", options)
+        group = _replaced(traced, nodes, f"group{number}", options, weights)
         groups.append(group)
     # Calls of groups were put last; each belongs before its first reader.
     stable_topological_sort(traced)
@@ -81,14 +83,28 @@ def _compiled(traced: GraphModule, options: Options) -> Function:
     return _boxed(traced.forward)
 
 
+def _weights(traced: GraphModule) -> frozenset[Node]:
+    """The parameters and buffers among the arguments of a graph."""
+    context = TracingContext.try_get()
+    metadata = None if context is None else context.fw_metadata
+    places = frozenset() if metadata is None else {*metadata.static_input_indices}
+    given = [node for node in traced.graph.nodes if node.op == "placeholder"]
+    return frozenset(node for place, node in enumerate(given) if place in places)
+
+
 def _replaced(
-    traced: GraphModule, nodes: list[Node], name: str, options: Options
+    traced: GraphModule,
+    nodes: list[Node],
+    name: str,
+    options: Options,
+    weights: frozenset[Node],
 ) -> Group:
     """Put a group in the place of its nodes."""
     inner, inputs, outputs = fuse_as_graphmodule(
         traced, nodes, name, always_return_tuple=True
     )
-    group = Group(inner, [node.meta["val"] for node in inputs], options)
+    places = [place for place, node in enumerate(inputs) if node in weights]
+    group = Group(inner, [node.meta["val"] for node in inputs], options, places)
     graph: Graph = traced.graph
     group.__name__, group.__module__ = name, __name__
     called = graph.call_function(group, tuple(inputs))

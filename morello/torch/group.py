@@ -1,6 +1,7 @@
 """A group of nodes: eager until its program is found, then one call of machine code."""
 
 import logging
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -27,11 +28,17 @@ class Group:
         graph: the nodes as a graph of their own, which is what eager runs.
         inputs: tensors of the shapes and strides of its arguments, without memory.
         options: of the user.
+        weights: which of its arguments are parameters and buffers.
     """
 
     def __init__(
-        self, graph: GraphModule, inputs: Sequence[Any], options: Options
+        self,
+        graph: GraphModule,
+        inputs: Sequence[Any],
+        options: Options,
+        weights: Sequence[int] = (),
     ) -> None:
+        self._weights = tuple(weights)
         self._graph = graph
         self._inputs = tuple(inputs)
         self._options = options
@@ -55,14 +62,15 @@ class Group:
 
     def _compile(self, simple: GraphModule) -> None:
         with self._or_eager():
-            model = trusted_model(linalg_text(simple), None, "model")
+            model = trusted_model(linalg_text(simple), weights=self._weights)
             compiled = model.compile(
                 target=self._options.target,
                 threads=self._options.threads or torch.get_num_threads(),
                 db=self._options.database,
                 time_limit=patience(self._options.time_limit),
+                progress=lambda what: log.info("searching %s", what),
             )
-            self._run = _native(compiled, _results(self._graph))
+            self._run = _native(compiled, _results(self._graph), self._weights)
             self.is_compiled = True
             log.info("compiled a group of %s:\n%s", _names(self._graph), model)
 
@@ -95,10 +103,45 @@ def _results(graph: GraphModule) -> tuple[Any, bool]:
     return [given.meta["val"]], False
 
 
-def _native(compiled: CompiledModel, results: tuple[Any, bool]) -> Callable[..., Any]:
+class _Weights:
+    """What a program reads of weights, computed again when these have changed.
+
+    Args:
+        places: which of a group's arguments are weights; none where nothing is computed
+            of them.
+    """
+
+    def __init__(self, compiled: CompiledModel, places: Sequence[int]) -> None:
+        self._compiled = compiled
+        self._places = tuple(places)
+        self._seen: list[Any] = []
+        self._versions: list[int] | None = None
+        self._arrays: tuple[Any, ...] = ()
+        self.addresses: list[int] = []
+        """Of the arrays that the program takes after its arguments."""
+
+    def look(self, tensors: Sequence[Any]) -> None:
+        """Compute it anew, unless the weights are those of the call before."""
+        given = [tensors[place] for place in self._places]
+        versions = [tensor._version for tensor in given]
+        if versions == self._versions and all(map(operator.is_, given, self._seen)):
+            return
+        arrays = {
+            place: tensor.detach().contiguous().numpy()
+            for place, tensor in zip(self._places, given, strict=True)
+        }
+        self._arrays = self._compiled.held(arrays)
+        self.addresses = [int(array.ctypes.data) for array in self._arrays]
+        self._seen, self._versions = given, versions
+
+
+def _native(
+    compiled: CompiledModel, results: tuple[Any, bool], places: Sequence[int]
+) -> Callable[..., Any]:
     """A function of a group's tensors that calls its program.
 
     Args:
+        places: which of them are weights.
         results: tensors like its results, and whether they come in a tuple.
     """
     outputs, several = results
@@ -109,7 +152,8 @@ def _native(compiled: CompiledModel, results: tuple[Any, bool]) -> Callable[...,
         compiled.threads,
     )
     run = address_call(table, compiled.workspace_bytes > 0, compiled.threads > 1)
-    constants = [int(array.ctypes.data) for array in compiled.constants.values()]
+    weights = _Weights(compiled, places if compiled.reads_weights else ())
+    weights_of = weights.look
     shapes = [tuple(output.shape) for output in outputs]
     strides = [
         None if output.is_contiguous() else output.stride() for output in outputs
@@ -120,7 +164,8 @@ def _native(compiled: CompiledModel, results: tuple[Any, bool]) -> Callable[...,
         # Kept until the end: a copy is freed with its last reference.
         own = [t if t.is_contiguous() else t.contiguous() for t in tensors]
         made = [empty(shape) for shape in shapes]
-        run(*map(address, own), *constants, *map(address, made))
+        weights_of(tensors)
+        run(*map(address, own), *weights.addresses, *map(address, made))
         for place, wanted in enumerate(strides):
             if wanted is not None:
                 whole = torch.empty_strided(shapes[place], wanted)

@@ -19,6 +19,8 @@ class Options:
         database: as ``db`` of `morello.compile`.
         time_limit: seconds of the search of each part of a group.
         wait: compile before the first call, not beside the first calls.
+        freeze: compute what depends on parameters and buffers alone once, and again
+            when PyTorch's counters say that one has changed.
     """
 
     threads: int | None = None
@@ -26,6 +28,7 @@ class Options:
     database: str | None = None
     time_limit: float | None = None
     wait: bool = False
+    freeze: bool = True
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "Options":

@@ -47,6 +47,7 @@ COMPUTED = frozenset(
         aten._scaled_dot_product_flash_attention_for_cpu.default,
         aten.native_layer_norm.default,
         aten._native_batch_norm_legit_no_training.default,
+        aten.max_pool2d_with_indices.default,
         aten._softmax.default,
         aten.add.Tensor,
         aten.sub.Tensor,
@@ -79,6 +80,7 @@ MULTIPLE = frozenset(
         aten._scaled_dot_product_flash_attention_for_cpu.default,
         aten.native_layer_norm.default,
         aten._native_batch_norm_legit_no_training.default,
+        aten.max_pool2d_with_indices.default,
     )
 )
 """Those of them with several results, of which the first alone may be read."""

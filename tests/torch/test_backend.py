@@ -95,10 +95,33 @@ class Residual(nn.Module):
         return torch.relu(x + self.norm2(self.conv2(y)))
 
 
+class Narrow(nn.Module):
+    """As a ResNet: a stem, a block that halves the image, a head."""
+
+    def __init__(self, channels: int = 8) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, channels, 3, padding=1, bias=False)
+        self.halved = nn.Conv2d(channels, channels, 3, stride=2, padding=1, bias=False)
+        self.beside = nn.Conv2d(channels, channels, 1, stride=2, bias=False)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in range(3))
+        self.head = nn.Linear(channels, 5)
+        for norm in self.norms:
+            norm.running_mean.normal_()
+            norm.running_var.uniform_(0.5, 1.5)
+
+    def forward(self, x: Any) -> Any:
+        y = torch.relu(self.norms[0](self.stem(x)))
+        y = functional.max_pool2d(y, 3, 2, 1)
+        z = self.norms[1](self.halved(y)) + self.norms[2](self.beside(y))
+        pooled = functional.adaptive_avg_pool2d(torch.relu(z), 1)
+        return self.head(pooled.flatten(1))
+
+
 MODELS = {
     "mlp": (Mlp, (3, 16)),
     "vit block": (VitBlock, (1, 6, 16)),
     "residual block": (Residual, (1, 4, 6, 6)),
+    "narrow resnet": (Narrow, (1, 3, 8, 8)),
 }
 
 
@@ -118,6 +141,31 @@ def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None
     assert compiled(told) == 1
 
 
+def test_a_change_of_weights_is_seen(told: pytest.LogCaptureFixture) -> None:
+    model = Residual().eval()
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    x = torch.randn(1, 4, 6, 6)
+    with torch.no_grad():
+        fast(x)
+        model.conv1.weight.mul_(2)
+        model.norm2.running_var.add_(1)
+        assert close(fast(x), model(x))
+        model.conv2.weight = nn.Parameter(torch.randn(4, 4, 3, 3))
+        assert close(fast(x), model(x))
+    assert compiled(told) == 1
+
+
+def test_unfrozen_weights_are_read_by_each_call() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(8), nn.ReLU()).eval()
+    options = {**WAIT, "freeze": False}
+    fast = torch.compile(model, backend="morello", options=options)
+    x = torch.randn(4, 8)
+    with torch.no_grad():
+        fast(x)
+        model[0].running_var.data.mul_(2)  # which PyTorch's counters do not see
+        assert close(fast(x), model(x))
+
+
 def test_gradients_are_those_of_eager(told: pytest.LogCaptureFixture) -> None:
     model = VitBlock()
     fast = torch.compile(model, backend="morello", options=WAIT)
@@ -133,13 +181,13 @@ def test_it_is_eager_until_the_program_is_found(
     told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_go_on = threading.Event()
-    found = group.from_mlir
+    found = group.model_of
 
-    def slow(text: str) -> Any:
+    def slow(text: str, **options: Any) -> Any:
         may_go_on.wait()
-        return found(text)
+        return found(text, **options)
 
-    monkeypatch.setattr(group, "from_mlir", slow)
+    monkeypatch.setattr(group, "model_of", slow)
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "wait": False})
     x = torch.randn(3, 16)
@@ -179,10 +227,10 @@ def test_what_is_not_covered_stays_eager(told: pytest.LogCaptureFixture) -> None
 def test_a_group_that_is_refused_stays_eager(
     told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(text: str) -> Any:
+    def refuse(text: str, **options: Any) -> Any:
         raise MorelloError("something has no Spec")
 
-    monkeypatch.setattr(group, "from_mlir", refuse)
+    monkeypatch.setattr(group, "model_of", refuse)
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(3, 16)

@@ -1,0 +1,95 @@
+"""Convolutions whose filters are constants: channels last, filters turned beforehand."""
+
+import numpy as np
+import pytest
+
+import morello
+from morello.frontends.model import model_of
+
+pytestmark = pytest.mark.quick
+
+RNG = np.random.default_rng(0)
+FILTERS = RNG.standard_normal((5, 4, 3, 3)).astype(np.float32)
+DEPTHWISE = RNG.standard_normal((5, 3, 3)).astype(np.float32)
+IMAGE = RNG.standard_normal((1, 4, 8, 7)).astype(np.float32)
+
+
+def dense(array: np.ndarray) -> str:
+    kind = "x".join(map(str, array.shape))
+    return f'dense<"0x{array.tobytes().hex()}"> : tensor<{kind}xf32>'
+
+
+def convolution(filters: str, arguments: str = "") -> str:
+    """3x3 with zeros around, a maximum, and a depthwise one with steps of 2."""
+    return f"""
+func.func @net(%x: tensor<1x4x8x7xf32>{arguments}) -> tensor<1x5x3x2xf32> {{
+  {filters}
+  %zero = arith.constant 0.0 : f32
+  %pad = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {{
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  }} : tensor<1x4x8x7xf32> to tensor<1x4x10x9xf32>
+  %e = tensor.empty() : tensor<1x5x8x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x5x8x7xf32>)
+      -> tensor<1x5x8x7xf32>
+  %y = linalg.conv_2d_nchw_fchw
+      ins(%pad, %w : tensor<1x4x10x9xf32>, tensor<5x4x3x3xf32>)
+      outs(%f : tensor<1x5x8x7xf32>) -> tensor<1x5x8x7xf32>
+  %r = linalg.max ins(%y, %f : tensor<1x5x8x7xf32>, tensor<1x5x8x7xf32>)
+      outs(%e : tensor<1x5x8x7xf32>) -> tensor<1x5x8x7xf32>
+  %v = arith.constant {dense(DEPTHWISE)}
+  %g = tensor.empty() : tensor<1x5x3x2xf32>
+  %h = linalg.fill ins(%zero : f32) outs(%g : tensor<1x5x3x2xf32>)
+      -> tensor<1x5x3x2xf32>
+  %z = linalg.depthwise_conv_2d_nchw_chw {{strides = dense<[2, 3]> : vector<2xi64>}}
+      ins(%r, %v : tensor<1x5x8x7xf32>, tensor<5x3x3xf32>)
+      outs(%h : tensor<1x5x3x2xf32>) -> tensor<1x5x3x2xf32>
+  return %z : tensor<1x5x3x2xf32>
+}}"""
+
+
+def windows(image: np.ndarray) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(image, (3, 3), (2, 3))
+
+
+def wanted() -> np.ndarray:
+    padded = np.pad(IMAGE.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    y = np.einsum("nchwij,fcij->nfhw", windows(padded), FILTERS)
+    return np.einsum(
+        "nchwij,cij->nchw", windows(np.maximum(y, 0))[:, :, ::2, ::3], DEPTHWISE
+    )
+
+
+CONSTANT = convolution(f"%w = arith.constant {dense(FILTERS)}")
+ARGUMENT = convolution("", ", %w: tensor<5x4x3x3xf32>")
+
+
+@pytest.mark.parametrize("is_constant", [True, False], ids=["constants", "weights"])
+def test_filters_are_turned_beforehand(is_constant: bool) -> None:
+    if is_constant:
+        model, given = morello.from_mlir(CONSTANT), (IMAGE,)
+    else:
+        model, given = model_of(ARGUMENT, weights=[1]), (IMAGE, FILTERS)
+    np.testing.assert_allclose(model.evaluate(*given), wanted(), rtol=1e-4, atol=1e-4)
+    assert [part.is_laid_out for part in model.parts] == [False, True, False, False]
+    assert model.specs()[1].startswith("compose:8x7x5x3x3x4:")  # x taps x channels
+    compiled = model.compile(target="avx2", threads=1)
+    np.testing.assert_allclose(compiled(*given), wanted(), rtol=1e-4, atol=1e-4)
+
+
+def test_filters_that_are_arguments_stay() -> None:
+    model = morello.from_mlir(ARGUMENT)
+    assert not any(part.is_laid_out for part in model.parts)
+    found = model.evaluate(IMAGE, FILTERS)
+    np.testing.assert_allclose(found, wanted(), rtol=1e-4, atol=1e-4)
+
+
+def test_progress_counts_distinct_specs() -> None:
+    told: list[str] = []
+    model = morello.from_mlir(CONSTANT)
+    model.compile(target="avx2", threads=1, time_limit=0.1, progress=told.append)
+    places = [text.partition(":")[0].split(" of ") for text in told]
+    # A part that has no program as a whole becomes several, which count.
+    assert [int(place) for place, _ in places] == list(range(1, len(told) + 1))
+    assert places[0][1] == "4"
+    assert places[-1][1] == str(len(told))
