@@ -86,6 +86,7 @@ def searched_parts(
         SearchError: a part of one node has none.
     """
     known: dict[Spec, Solution] = {}
+    tried: set[Spec] = set()
     found: list[Found] = []
     rest = list(parts)
 
@@ -96,10 +97,11 @@ def searched_parts(
         part = rest.pop(0)
         spec = goal(part)
         if spec not in known:
+            tried.add(spec)
             if progress is not None:
-                count = len({*known, spec, *map(goal, rest)})
+                count = len(tried.union(map(goal, rest)))
                 text = print_spec(spec, machine.limits)
-                progress(f"{len(known) + 1} of {count}: {text}")
+                progress(f"{len(tried)} of {count}: {text}")
             try:
                 known[spec] = _searched(part, spec, machine, search)
             except SearchError:

@@ -1,4 +1,4 @@
-"""Convolutions whose filters are constants: channels last, filters turned beforehand."""
+"""Convolutions of filters that are known: channels last, filters turned beforehand."""
 
 import numpy as np
 import pytest
