@@ -1,7 +1,8 @@
 """A group as linalg on tensors: larger ops are taken apart by rules of PyTorch.
 
-Two have rules of their own: PyTorch's of attention asks whether a row is masked whole,
-and the importer computes the variance of layer norm in f64, from a copy.
+Some have rules of their own: the importer computes the variances of norms in f64, from
+a copy, spreads the image of a transposed convolution with zeros, and has another
+constant in gelu.
 """
 
 import copy
@@ -13,6 +14,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+
+from morello.torch.ops import is_upsampling
 
 _LOCK = threading.Lock()
 """Tracing sets states of the process."""
@@ -28,30 +31,87 @@ def _attention(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    """Attention without a mask but the causal one; the second result is not read."""
-    del dropout_p, attn_mask
+    """Attention without dropout; the second result is not read."""
+    del dropout_p
     scores = query @ key.mT * (scale or 1 / math.sqrt(query.shape[-1]))
     if is_causal:
         rows, columns = scores.shape[-2:]
         later = torch.ones(rows, columns, dtype=torch.bool).triu(1)
         scores = scores.masked_fill(later, -math.inf)
-    return scores.softmax(-1) @ value, scores
+    if attn_mask is None:
+        return scores.softmax(-1) @ value, scores
+    # Rows that are masked whole are 0.
+    weights = torch.ops.aten._safe_softmax(scores + attn_mask, -1)
+    return weights @ value, scores
+
+
+def _normalised(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any, Any]:
+    """Less its mean, over its deviation, in f32; with the mean and 1 over the
+    deviation, which nobody reads."""
+    mean = x.mean(axes, keepdim=True)
+    centred = x - mean
+    deviation = torch.rsqrt((centred * centred).mean(axes, keepdim=True) + eps)
+    return centred * deviation, mean, deviation
+
+
+def _scaled(x: Any, weight: Any, bias: Any, shape: Sequence[int]) -> Any:
+    if weight is not None:
+        x = x * weight.reshape(shape)
+    if bias is not None:
+        x = x + bias.reshape(shape)
+    return x
 
 
 def _layer_norm(
     x: Any, shape: Sequence[int], weight: Any, bias: Any, eps: float
 ) -> tuple[Any, Any, Any]:
-    """Layer norm in f32; the mean and the reciprocal deviation are not read."""
-    axes = list(range(-len(shape), 0))
-    mean = x.mean(axes, keepdim=True)
-    centred = x - mean
-    deviation = torch.rsqrt((centred * centred).mean(axes, keepdim=True) + eps)
-    found = centred * deviation
-    if weight is not None:
-        found = found * weight
-    if bias is not None:
-        found = found + bias
-    return found, mean, deviation
+    found, mean, deviation = _normalised(x, list(range(-len(shape), 0)), eps)
+    return _scaled(found, weight, bias, shape), mean, deviation
+
+
+def _group_norm(
+    x: Any, weight: Any, bias: Any, n: int, c: int, rest: int, groups: int, eps: float
+) -> tuple[Any, Any, Any]:
+    rows = x.reshape(n, groups, c // groups, rest)
+    found, mean, deviation = _normalised(rows, [2, 3], eps)
+    shape = [1, groups, c // groups, 1]
+    return _scaled(found, weight, bias, shape).reshape(x.shape), mean, deviation
+
+
+def _batch_norm(
+    x: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    """By the statistics of the batch itself."""
+    del training, momentum
+    axes = [axis for axis in range(x.dim()) if axis != 1]
+    found, mean, deviation = _normalised(x, axes, eps)
+    shape = [1, x.shape[1], *([1] * (x.dim() - 2))]
+    return _scaled(found, weight, bias, shape), mean, deviation
+
+
+def _convolution(*arguments: Any) -> Any:
+    """A transposed one that writes each element once, as a product of matrices."""
+    if not is_upsampling(arguments):
+        return NotImplemented
+    x, filters, bias, *_ = arguments
+    n, c, *places = x.shape
+    taps = filters.shape[2:]
+    rows = x.movedim(1, -1).reshape(-1, c)
+    y = (rows @ filters.reshape(c, -1)).reshape(n, *places, filters.shape[1], *taps)
+    rank = len(places)
+    order = [0, rank + 1]
+    for axis in range(rank):
+        order += [axis + 1, rank + 2 + axis]
+    sizes = [place * tap for place, tap in zip(places, taps, strict=True)]
+    y = y.permute(order).reshape(n, filters.shape[1], *sizes)
+    return y if bias is None else y + bias.reshape(-1, *([1] * rank))
+
+
+def _gelu(x: Any, *, approximate: str = "none") -> Any:
+    if approximate != "tanh":
+        return NotImplemented
+    inner = x + 0.044715 * (x * x * x)
+    return x * (0.5 * (torch.tanh(math.sqrt(2 / math.pi) * inner) + 1))
 
 
 def _rules() -> dict[Any, Any]:
@@ -61,7 +121,11 @@ def _rules() -> dict[Any, Any]:
     return {
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
+        aten.convolution.default: _convolution,
+        aten.gelu.default: _gelu,
+        aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
+        aten._native_batch_norm_legit.no_stats: _batch_norm,
     }
 
 

@@ -1,6 +1,6 @@
 """Which nodes of an FX graph of ATen ops become groups.
 
-A node may be in a group if its op is in the table below and its tensors are on the CPU,
+A node may be in a group if its op is one of `ops.py` and its tensors are on the CPU,
 dense, of f32, and of static shape. `groups_of` is the entry point. Views that are read
 outside of a group are taken there, where they cost nothing and alias what eager's do.
 """
@@ -14,79 +14,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-aten: Any = torch.ops.aten
-
-VIEWS = frozenset(
-    (
-        aten.view.default,
-        aten._unsafe_view.default,
-        aten.permute.default,
-        aten.transpose.int,
-        aten.t.default,
-        aten.unsqueeze.default,
-        aten.squeeze.dim,
-        aten.squeeze.dims,
-        aten.expand.default,
-        aten.select.int,
-        aten.slice.Tensor,
-        aten.split.Tensor,
-        aten.split_with_sizes.default,
-    )
-)
-"""Ops that compute nothing."""
-
-_SPLITS = (aten.split.Tensor, aten.split_with_sizes.default)
-"""Those with a list of results."""
-
-COMPUTED = frozenset(
-    (
-        aten.mm.default,
-        aten.bmm.default,
-        aten.addmm.default,
-        aten.convolution.default,
-        aten._scaled_dot_product_flash_attention_for_cpu.default,
-        aten.native_layer_norm.default,
-        aten._native_batch_norm_legit_no_training.default,
-        aten.max_pool2d_with_indices.default,
-        aten._softmax.default,
-        aten.add.Tensor,
-        aten.sub.Tensor,
-        aten.mul.Tensor,
-        aten.div.Tensor,
-        aten.neg.default,
-        aten.relu.default,
-        aten.gelu.default,
-        aten.sigmoid.default,
-        aten.silu.default,
-        aten.tanh.default,
-        aten.exp.default,
-        aten.sqrt.default,
-        aten.rsqrt.default,
-        aten.reciprocal.default,
-        aten.pow.Tensor_Scalar,
-        aten.maximum.default,
-        aten.minimum.default,
-        aten.sum.dim_IntList,
-        aten.mean.dim,
-        aten.amax.default,
-        aten.amin.default,
-        aten.clone.default,
-    )
-)
-"""Ops that `morello.from_mlir` knows once they are linalg."""
-
-MULTIPLE = frozenset(
-    (
-        aten._scaled_dot_product_flash_attention_for_cpu.default,
-        aten.native_layer_norm.default,
-        aten._native_batch_norm_legit_no_training.default,
-        aten.max_pool2d_with_indices.default,
-    )
-)
-"""Those of them with several results, of which the first alone may be read."""
-
-_ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
-"""Without dropout and without a mask: rows that are masked whole are 0 in eager."""
+from morello.torch.ops import COMPUTED, MULTIPLE, SPLITS, VIEWS, takes
 
 
 class _Support(OperatorSupportBase):
@@ -105,14 +33,11 @@ class _Support(OperatorSupportBase):
 
 def _is_supported(node: Any) -> bool:
     """Whether an op, and all that is taken of its results, may be in a group."""
-    if not isinstance(node, Node) or node.target not in VIEWS | COMPUTED:
+    if not isinstance(node, Node) or node.target not in VIEWS | SPLITS | COMPUTED:
         return False
     if node.target in MULTIPLE and not _reads_first_alone(node):
         return False
-    if node.target is _ATTENTION and (
-        (len(node.args) > 3 and node.args[3] != 0.0)
-        or node.kwargs.get("attn_mask") is not None
-    ):
+    if not takes(node):
         return False
     return all(is_plain(value) for value in _tensors(node))
 
@@ -196,5 +121,5 @@ def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
 
 def _is_view(node: Node) -> bool:
     if is_take(node):
-        return isinstance(node.args[0], Node) and node.args[0].target in _SPLITS
-    return node.target in VIEWS
+        return isinstance(node.args[0], Node) and node.args[0].target in SPLITS
+    return node.target in VIEWS | SPLITS

@@ -1,0 +1,144 @@
+"""Each op of a group, by the definition of the parts that it becomes; no search."""
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip(
+    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from morello.frontends.model import model_of  # noqa: E402
+from morello.torch import group  # noqa: E402
+from morello.torch.group import Group  # noqa: E402
+from morello.torch.lowering import linalg_text  # noqa: E402
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+class Of(nn.Module):
+    """A function as a module, with parameters of some shapes."""
+
+    def __init__(self, function: Any, *shapes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.function = function
+        self.own = nn.ParameterList(torch.randn(shape) for shape in shapes)
+
+    def forward(self, *tensors: Any) -> Any:
+        return self.function(*tensors, *self.own)
+
+
+def attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def rotated(x: Any, cosine: Any, sine: Any) -> Any:
+    first, second = x.chunk(2, -1)
+    return x * cosine + torch.cat([-second, first], -1) * sine
+
+
+def gates(x: Any, w: Any) -> Any:
+    i, f, g, o = (x @ w).chunk(4, 1)
+    return torch.sigmoid(o) * torch.tanh(torch.sigmoid(i) * torch.tanh(g) + f)
+
+
+MASK = torch.tensor([[0.0, -np.inf, 1.0], [-np.inf] * 3, [0.5, 0.0, -np.inf]])
+
+MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
+    "activations": (
+        nn.Sequential(
+            nn.LeakyReLU(), nn.ELU(), nn.Softplus(), nn.Mish(), nn.Hardtanh(-0.5, 2)
+        ),
+        (torch.randn(3, 8),),
+    ),
+    "attention with a mask": (Of(attend), (*torch.randn(3, 1, 2, 3, 4), MASK)),
+    "average pooling": (nn.AvgPool2d(2), (torch.randn(1, 3, 6, 6),)),
+    "convolution in groups": (
+        nn.Conv2d(8, 8, 3, padding=1, groups=2),
+        (torch.randn(2, 8, 4, 4),),
+    ),
+    "convolution of 1 dimension": (
+        nn.Conv1d(4, 8, 3, stride=2, padding=1),
+        (torch.randn(1, 4, 9),),
+    ),
+    "convolution of 3 dimensions": (
+        nn.Conv3d(2, 4, 3, padding=1),
+        (torch.randn(1, 2, 4, 4, 4),),
+    ),
+    "dropout that is off": (
+        nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.LogSoftmax(-1)).eval(),
+        (torch.randn(3, 8),),
+    ),
+    "gates of an LSTM": (Of(gates, (8, 16)), (torch.randn(4, 8),)),
+    "gelu": (nn.GELU(approximate="tanh"), (3 * torch.randn(64),)),
+    "group norm": (nn.GroupNorm(2, 8), (torch.randn(2, 8, 4, 4),)),
+    "hard functions": (
+        nn.Sequential(nn.Hardswish(), nn.Hardsigmoid()),
+        (3 * torch.randn(16),),
+    ),
+    "instance norm": (nn.InstanceNorm2d(4, affine=True), (torch.randn(1, 4, 5, 5),)),
+    "inverted residual": (
+        nn.Sequential(
+            nn.Conv2d(4, 8, 1), nn.ReLU6(), nn.Conv2d(8, 8, 3, 1, 1, groups=8)
+        ),
+        (torch.randn(1, 4, 5, 5),),
+    ),
+    "rotary embedding": (
+        Of(rotated),
+        (torch.randn(1, 2, 3, 8), torch.randn(3, 8), torch.randn(3, 8)),
+    ),
+    "upsampling by a transposed convolution": (
+        nn.ConvTranspose2d(4, 3, 2, 2),
+        (torch.randn(2, 4, 3, 5),),
+    ),
+    "variance": (Of(lambda x: x.var(1) + x.mean()), (torch.randn(3, 8),)),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_op_is_taken(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "morello.torch")
+    defined = []
+
+    def define(self: Group, simple: Any) -> None:
+        model = model_of(linalg_text(simple), weights=self._weights)
+
+        def run(*tensors: Any) -> Any:
+            found = model.evaluate(*(t.detach().contiguous().numpy() for t in tensors))
+            arrays = found if isinstance(found, tuple) else (found,)
+            defined.append(model)
+            return tuple(map(torch.from_numpy, arrays))
+
+        self._run = run
+
+    monkeypatch.setattr(group.Group, "_compile", define)
+    module, given = MODULES[name]
+    torch._dynamo.reset()
+    fast = torch.compile(module, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        assert torch.allclose(fast(*given), module(*given), rtol=1e-5, atol=1e-5)
+    assert len(defined) == 1
+    assert not caplog.records
+
+
+def test_what_has_no_spec_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: list[Any] = []
+    monkeypatch.setattr(Group, "start", groups.append)
+    module = nn.ConvTranspose2d(4, 3, 3, 2)
+    x = torch.randn(1, 4, 3, 3)
+    torch._dynamo.reset()
+    with torch.no_grad():
+        assert torch.equal(torch.compile(module, backend="morello")(x), module(x))
+    assert not groups
