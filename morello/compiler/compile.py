@@ -75,7 +75,7 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
-    tuning = _tuning_time(tune, schedule)
+    tuning = tuning_time(tune, schedule)
     machine = chosen_target(target, schedule)
     goal = goal_of(spec, machine)
     _check(goal, schedule)
@@ -185,7 +185,9 @@ TUNING_SECONDS = 5.0
 """How long tuning takes where no time is given."""
 
 
-def _tuning_time(tune: Any, schedule: str | None) -> float | Literal["learned"] | None:
+def tuning_time(
+    tune: Any, schedule: str | None = None
+) -> float | Literal["learned"] | None:
     """What `Searches` takes for an argument of `compile`.
 
     Raises:

@@ -240,7 +240,7 @@ def _restore(version: str, data: bytes) -> Kernel:
         CompileError: by another version of Morello.
         TargetError: this machine lacks a feature that it may use.
     """
-    parts = thaw(version, data)
+    parts: Parts = thaw(version, data)
     engine = parts.engine()
     function = native_function(parts.stages, engine)
     return Kernel(parts.stages, function, engine, parts.times, parts.settled)

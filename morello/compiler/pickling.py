@@ -9,7 +9,6 @@ import pickle
 from typing import Any
 
 from morello._version import __version__
-from morello.compiler.stages import Stages
 from morello.errors import CompileError
 from morello.runtime.engine import Compiled, Engine, load
 from morello.runtime.openmp import load_openmp
@@ -19,7 +18,8 @@ from morello.runtime.openmp import load_openmp
 class Parts:
     """What a kernel is made of anew."""
 
-    stages: Stages
+    stages: Any
+    """`Stages`, or what a model has of it."""
     compiled: Compiled
     times: Any
     """Seconds of its search and compilation: `morello.compiler.kernel.Times`."""
@@ -37,12 +37,12 @@ class Parts:
         return load(self.compiled)
 
 
-def freeze(parts: Parts) -> tuple[str, bytes]:
+def freeze(parts: Any) -> tuple[str, bytes]:
     """The version that has made it, and what that version reads."""
     return __version__, pickle.dumps(parts)
 
 
-def thaw(version: str, data: bytes) -> Parts:
+def thaw(version: str, data: bytes) -> Any:
     """What `freeze` was given.
 
     Raises:
@@ -53,5 +53,4 @@ def thaw(version: str, data: bytes) -> Parts:
             f"the pickled kernel is of Morello {version}, and this is {__version__}",
             "compile it again, or keep Kernel.schedule instead, which is text",
         )
-    parts: Parts = pickle.loads(data)
-    return parts
+    return pickle.loads(data)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from morello.compiler.kernel import Times
+from morello.compiler.pickling import Parts, freeze, thaw
 from morello.frontends.compiling import Found, Texts
 from morello.frontends.emission import given_tensors
 from morello.frontends.model_library import ModelLibrary
@@ -27,6 +28,7 @@ class CompiledModel:
     ``out=`` takes the array, or a tuple of them, to be filled. Arguments are
     C-contiguous arrays, or arrays of other libraries on the same memory, in the order
     of the model's. Constants of the model are held here. A call releases the GIL.
+    A compiled model can be pickled, and travels with its machine code and constants.
     """
 
     def __init__(
@@ -187,9 +189,31 @@ class CompiledModel:
         held = self.held({} if self._preparation is None else dict(enumerate(args)))
         return (*args[:count], *held, *args[count:])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = Parts(self._texts, self._engine.compiled, self.times, ())
+        return _restore, freeze((parts, self._tensors, self._found, self._preparation))
+
+    def __copy__(self) -> "CompiledModel":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "CompiledModel":
+        return self
+
     def __repr__(self) -> str:
         count = len(self._found)
         return (
             f"<compiled model {self._tensors.name}, {count} "
             f"part{'s' if count > 1 else ''}, for {self.target.name}>"
         )
+
+
+def _restore(version: str, data: bytes) -> CompiledModel:
+    """The model that was pickled.
+
+    Raises:
+        CompileError: by another version of Morello.
+        TargetError: this machine lacks a feature that it may use.
+    """
+    parts, tensors, found, preparation = thaw(version, data)
+    engine = parts.engine()
+    return CompiledModel(tensors, found, parts.stages, engine, parts.times, preparation)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.compiler.compile import Searches
+from morello.compiler.compile import Searches, tuning_time
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
@@ -93,6 +93,7 @@ class Model:
         threads: int | None = None,
         db: PathLike | Overlay | None = None,
         time_limit: float | Patience | None = None,
+        tune: bool | float | None = None,
         progress: Progress | None = None,
     ) -> "CompiledModel":
         """Search the best program of each part, and compile all as one function.
@@ -100,6 +101,7 @@ class Model:
         Args:
             target, threads, db: as `morello.compile` takes them.
             time_limit: of each search.
+            tune: of each part, as `morello.compile` takes it.
             progress: called with a sentence before each search.
 
         Raises:
@@ -109,7 +111,7 @@ class Model:
         machine = chosen_target(target)
         count = available_threads(thread_count(threads, None))
         _, machine = parallel_goal(self.parts[0].spec(machine.limits), machine, count)
-        search = Searches(db, time_limit)
+        search = Searches(db, time_limit, tuning_time(tune))
         found = searched_parts(
             self._tensors, self.parts, machine, count, search, progress
         )

@@ -10,9 +10,9 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
-from morello.torch.group import Group
+from morello.torch.group import Group, log
 from morello.torch.options import Options
-from morello.torch.partition import groups_of
+from morello.torch.partition import groups_of, other_dtypes
 
 Function = Callable[..., Any]
 
@@ -74,6 +74,13 @@ def _compiled(traced: GraphModule, options: Options) -> Function:
     for number, nodes in enumerate(groups_of(traced)):
         group = _replaced(traced, nodes, f"group{number}", options, weights)
         groups.append(group)
+    others = other_dtypes(traced)
+    if others:
+        log.warning(
+            "ops of %s stay eager, and groups have float32: call model.float(), or "
+            "export the model, for morello.from_mlir takes bfloat16, too",
+            ", ".join(others),
+        )
     # Calls of groups were put last; each belongs before its first reader.
     stable_topological_sort(traced)
     traced.graph.lint()

@@ -68,6 +68,7 @@ class Group:
                 threads=self._options.threads or torch.get_num_threads(),
                 db=self._options.database,
                 time_limit=patience(self._options.time_limit),
+                tune=self._options.tune,
                 progress=lambda what: log.info("searching %s", what),
             )
             self._run = _native(compiled, _results(self._graph), self._weights)

@@ -18,6 +18,7 @@ class Options:
         target: as `morello.compile` takes it.
         database: as ``db`` of `morello.compile`.
         time_limit: seconds of the search of each part of a group.
+        tune: of each part of a group, as ``tune`` of `morello.compile`.
         wait: compile before the first call, not beside the first calls.
         freeze: compute what depends on parameters and buffers alone once, and again
             when PyTorch's counters say that one has changed.
@@ -27,6 +28,7 @@ class Options:
     target: str | None = None
     database: str | None = None
     time_limit: float | None = None
+    tune: bool | float | None = None
     wait: bool = False
     freeze: bool = True
 

@@ -74,6 +74,17 @@ def is_plain(value: Any) -> bool:
     )
 
 
+def other_dtypes(graph: GraphModule) -> list[str]:
+    """The dtypes for which alone ops are in no group: floats that are not float32."""
+    found: set[str] = set()
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and node.target in COMPUTED:
+            values = [v for v in _tensors(node) if isinstance(v, torch.Tensor)]
+            floats = {v.dtype for v in values if v.dtype.is_floating_point}
+            found |= {str(d).partition(".")[2] for d in floats - {torch.float32}}
+    return sorted(found)
+
+
 def groups_of(graph: GraphModule) -> list[list[Node]]:
     """The nodes of each group, in order; views that readers outside need are copied.
 

@@ -1,12 +1,14 @@
 """Convolutions of filters that are known: channels last, filters turned beforehand."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import morello
 from morello.frontends.model import model_of
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 RNG = np.random.default_rng(0)
 FILTERS = RNG.standard_normal((5, 4, 3, 3)).astype(np.float32)
@@ -75,6 +77,14 @@ def test_filters_are_turned_beforehand(is_constant: bool) -> None:
     assert model.specs()[1].startswith("compose:8x7x5x3x3x4:")  # x taps x channels
     compiled = model.compile(target="avx2", threads=1)
     np.testing.assert_allclose(compiled(*given), wanted(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_compiled_model_can_be_pickled() -> None:
+    model = model_of(ARGUMENT, weights=[1])
+    compiled = model.compile(target="avx2", threads=1)
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again.object == compiled.object
+    np.testing.assert_array_equal(again(IMAGE, FILTERS), compiled(IMAGE, FILTERS))
 
 
 def test_filters_that_are_arguments_stay() -> None:

@@ -141,3 +141,12 @@ def test_what_is_no_program_is_refused(
 ) -> None:
     with pytest.raises(morello.MorelloError, match=message):
         morello.from_mlir(text, name=name)
+
+
+def test_parts_are_tuned() -> None:
+    model = morello.from_mlir(WEIGHTED)
+    compiled = model.compile(threads=1, target="avx2", tune=0.05)
+    assert any(row.chosen for row in compiled.solutions[0].measured)
+    np.testing.assert_array_equal(
+        compiled(np.eye(3, dtype=np.float32)[:2]).shape, [2, 4]
+    )

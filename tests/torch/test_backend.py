@@ -292,6 +292,18 @@ def test_other_shapes() -> None:
             assert close(fast(x), model(x))
 
 
+def test_other_dtypes_stay_eager_and_are_named(
+    told: pytest.LogCaptureFixture,
+) -> None:
+    model = nn.Linear(4, 4).double()
+    x = torch.randn(2, 4, dtype=torch.float64)
+    with torch.no_grad():
+        found = torch.compile(model, backend="morello", options=WAIT)(x)
+        assert torch.equal(found, model(x))
+    (message,) = [r.message for r in told.records if r.name == "morello.torch"]
+    assert message.startswith("ops of float64 stay eager, and groups have float32")
+
+
 def test_an_option_that_does_not_exist_is_refused() -> None:
     fast = torch.compile(Mlp(), backend="morello", options={"time_limt": 3})
     words = "has no option 'time_limt'; it has threads, .*; did you mean 'time_limit'?"
