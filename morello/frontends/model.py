@@ -93,7 +93,7 @@ class Model:
         threads: int | None = None,
         db: PathLike | Overlay | None = None,
         time_limit: float | Patience | None = None,
-        tune: bool | float | None = None,
+        tune: bool | float | str | None = None,
         progress: Progress | None = None,
     ) -> "CompiledModel":
         """Search the best program of each part, and compile all as one function.
