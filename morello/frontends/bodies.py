@@ -123,7 +123,7 @@ def body_elements(
         if op is None:
             found = outside(value)
         elif op.name == "tensor.extract":
-            found = outside(op.operands[0])
+            found = _extracted(op, outside)
         elif op.name == "linalg.index":
             found = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
         else:
@@ -133,6 +133,33 @@ def body_elements(
 
     last = block.operations[len(block.operations) - 1].operation
     return [element(last.operands[place]) for place in wanted]
+
+
+def _extracted(op: ir.Operation, outside: Callable[[ir.Value], Element]) -> Element:
+    """An element of a tensor of one; places in larger ones are refused."""
+    try:
+        return outside(op.operands[0])
+    except OpError as error:
+        if _is_data(list(op.operands)[1:]):
+            raise
+        raise OpError(
+            "elements are read at computed places, as where a tensor is reversed or "
+            "spread (the filters of a transposed convolution)",
+            "compute it outside of the program; instead of a transposed convolution, "
+            "repeat the elements of the image, then convolve",
+            op.location,
+        ) from error
+
+
+def _is_data(values: Sequence[ir.Value]) -> bool:
+    """Whether places depend on elements of operands, not on indices alone."""
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value.owner, ir.Block):
+            return True
+        stack += value.owner.operands
+    return False
 
 
 def computed_element(op: ir.Operation, operands: list[Element]) -> Element:
@@ -181,7 +208,8 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
 def _power(op: ir.Operation, operands: list[Element]) -> Element:
     base, exponent = constant(operands[0]), operands[1]
     if is_number(exponent):
-        match float(exponent):  # type: ignore[arg-type]
+        power = float(exponent)  # type: ignore[arg-type]
+        match power:
             case 1.0:
                 return base
             case 2.0:
@@ -194,11 +222,29 @@ def _power(op: ir.Operation, operands: list[Element]) -> Element:
                 return Call("rsqrt", (base,))
             case -1.0:
                 return Call("div", (Constant(1.0), base))
+        if power.is_integer() and 0 < power <= _MOST_FACTORS:
+            return _product(base, int(power))
+        if not power.is_integer():  # NaN below 0, as log is
+            return Call("exp", (Call("mul", (Call("log", (base,)), Constant(power))),))
     raise OpError(
-        f"'{op.name}' has another exponent than 2, 3, 0.5, -0.5 and -1",
+        f"'{op.name}' has an exponent that is no number known before, or a whole one "
+        f"below -1 or above {_MOST_FACTORS}",
         "write it as exp, or compute it outside of the program",
         op.location,
     )
+
+
+_MOST_FACTORS = 16
+"""Of a power that is written as products."""
+
+
+def _product(base: Expression, power: int) -> Expression:
+    """A power as few products."""
+    if power == 1:
+        return base
+    half = _product(base, power // 2)
+    whole: Expression = Call("square", (half,))
+    return Call("mul", (whole, base)) if power % 2 else whole
 
 
 def _refusal(op: ir.Operation) -> OpError:

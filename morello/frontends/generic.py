@@ -125,7 +125,10 @@ class GenericOp:
         for expr, extent in zip(self.maps[place].results, shape, strict=True):
             terms, start = _linear(expr)
             if any(step < 0 for step in terms.values()):
-                raise OpError(f"an operand is read backwards, at {expr}", _DIMENSIONS)
+                raise OpError(
+                    f"an operand is read backwards, at {expr}",
+                    "reverse it outside of the program",
+                )
             found.append(window_of(terms, -start, self.extents, extent))
         return tuple(found)
 

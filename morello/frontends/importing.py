@@ -390,10 +390,6 @@ class Importer:
                 f"it pads with {fill}, and a Fill writes 0, -inf or inf",
                 "pad with one of them, or outside of the program",
             )
-        if steps and steps[-1] != 1:
-            raise OpError(
-                "it writes with gaps between neighbours", "write them side by side"
-            )
         name = "" if fill is None else _FILLS[fill]
         joined = self.tensors.add(Joined(shape, dtype, name))
         made: list[int] = []

@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 from morello.errors import CompileError
+from morello.frontends.concatenation import keep_concatenation
 from morello.frontends.dilation import keep_dilation
 from morello.frontends.refusals import (
     ModelError,
@@ -95,6 +96,7 @@ def to_linalg(module: ir.Operation, source: str) -> None:
     if names & {*_DIALECTS}:
         _refuse_foreign(module, source)
         keep_dilation(module)
+        keep_concatenation(module)
         _run(_FROM_STABLEHLO, module, source)
     else:
         _drop_asserts(module)

@@ -10,6 +10,9 @@ from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 
 _REMEDY = "export the model in float32 or bfloat16"
+_INTEGER_REMEDY = (
+    "leave what has integers (an embedding, places, masks) to the framework that calls"
+)
 
 
 def dynamic(found: ir.Type) -> OpError | None:
@@ -83,7 +86,9 @@ def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
     if any(extent < 1 for extent in found.shape):
         raise OpError(f"{what} is {found}, which has no elements", "leave it out")
     if not isinstance(found.element_type, ir.F32Type | ir.BF16Type):
-        raise OpError(f"{what} is {found}, and kernels take f32 and bf16", _REMEDY)
+        is_integer = isinstance(found.element_type, ir.IntegerType)
+        remedy = _INTEGER_REMEDY if is_integer else _REMEDY
+        raise OpError(f"{what} is {found}, and kernels take f32 and bf16", remedy)
     return tuple(found.shape), dtype_of(found)
 
 

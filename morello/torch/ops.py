@@ -103,8 +103,6 @@ COMPUTED = MULTIPLE | frozenset(
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
 
-_POWERS = (-1, -0.5, 0.5, 1, 2, 3)
-
 
 def takes(node: Node) -> bool:
     """Whether such an op is known with its arguments that are no tensors."""
@@ -114,7 +112,8 @@ def takes(node: Node) -> bool:
         case aten.convolution.default:
             return not node.args[6] or is_upsampling(node.args)
         case aten.pow.Tensor_Scalar:
-            return node.args[1] in _POWERS
+            power = float(node.args[1])  # type: ignore[arg-type]
+            return power == -1 or not power.is_integer() or 0 < power <= 16
         case aten.constant_pad_nd.default:
             value = node.args[2] if len(node.args) > 2 else 0
             return value == 0 and all(n >= 0 for n in node.args[1])

@@ -1,0 +1,30 @@
+"""Concatenations of StableHLO, as the op of the tensor dialect.
+
+StableHLO's own conversion makes one generic of them, with a condition for each element.
+"""
+
+from morello.mlir import ir
+
+
+def keep_concatenation(module: ir.Operation) -> None:
+    """Replace the concatenations of a module by ``tensor.concat``, in place."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "stablehlo.concatenate":
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    for op in found:
+        dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
+        with op.location, ir.InsertionPoint(op):
+            made = ir.Operation.create(
+                "tensor.concat",
+                results=[op.results[0].type],
+                operands=list(op.operands),
+                attributes={"dim": number},
+            )
+        op.results[0].replace_all_uses_with(made.results[0])
+        op.erase()

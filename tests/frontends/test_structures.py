@@ -1,0 +1,115 @@
+"""Programs of StableHLO that are no layers: joined, cut, powers, windows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import MorelloError
+
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+Y = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)
+
+
+def rolled(body: str, result: str) -> str:
+    return f"""func.func @f(%x: tensor<3x4xf32>, %y: tensor<3x5xf32>) -> {result} {{
+{body}
+return %r : {result}
+}}"""
+
+
+def spread(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    wide = np.zeros((5, 7), np.float32)
+    wide[::2, ::2] = x
+    return wide
+
+
+PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "joined": (
+        rolled(
+            "%c = stablehlo.concatenate %x, %y, dim = 1 : "
+            "(tensor<3x4xf32>, tensor<3x5xf32>) -> tensor<3x9xf32>\n"
+            "%r = stablehlo.tanh %c : tensor<3x9xf32>",
+            "tensor<3x9xf32>",
+        ),
+        lambda x, y: np.tanh(np.concatenate([x, y], 1)),
+    ),
+    "rolled": (
+        rolled(
+            "%a = stablehlo.slice %x [0:3, 3:4] : "
+            "(tensor<3x4xf32>) -> tensor<3x1xf32>\n"
+            "%b = stablehlo.slice %x [0:3, 0:3] : "
+            "(tensor<3x4xf32>) -> tensor<3x3xf32>\n"
+            "%r = stablehlo.concatenate %a, %b, dim = 1 : "
+            "(tensor<3x1xf32>, tensor<3x3xf32>) -> tensor<3x4xf32>",
+            "tensor<3x4xf32>",
+        ),
+        lambda x, y: np.roll(x, 1, 1),
+    ),
+    "spread": (
+        rolled(
+            "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+            "%r = stablehlo.pad %x, %z, low = [0, 0], high = [0, 0], interior = [1, 1] "
+            ": (tensor<3x4xf32>, tensor<f32>) -> tensor<5x7xf32>",
+            "tensor<5x7xf32>",
+        ),
+        spread,
+    ),
+    "powers": (
+        rolled(
+            "%p = stablehlo.constant dense<7.0> : tensor<3x4xf32>\n"
+            "%q = stablehlo.constant dense<1.5> : tensor<3x4xf32>\n"
+            "%a = stablehlo.power %x, %p : tensor<3x4xf32>\n"
+            "%b = stablehlo.abs %x : tensor<3x4xf32>\n"
+            "%c = stablehlo.power %b, %q : tensor<3x4xf32>\n"
+            "%r = stablehlo.add %a, %c : tensor<3x4xf32>",
+            "tensor<3x4xf32>",
+        ),
+        lambda x, y: x**7 + np.abs(x) ** 1.5,
+    ),
+    "added up": (
+        rolled(
+            "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+            '%r = "stablehlo.reduce_window"(%y, %z) <{'
+            "padding = dense<[[0, 0], [4, 0]]> : tensor<2x2xi64>, "
+            "window_dimensions = array<i64: 1, 5>}> ({\n"
+            "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+            "%s = stablehlo.add %a, %b : tensor<f32>\n"
+            "stablehlo.return %s : tensor<f32>\n"
+            "}) : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>",
+            "tensor<3x5xf32>",
+        ),
+        lambda x, y: np.cumsum(y, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_structure_is_computed(name: str) -> None:
+    text, wanted = PROGRAMS[name]
+    model = morello.from_mlir(text)
+    for found in (
+        model.evaluate(X, Y),
+        model.compile(threads=1, target="avx2", time_limit=0.5)(X, Y),
+    ):
+        np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5, atol=1e-6)
+
+
+def test_a_reversed_operand_is_refused() -> None:
+    text = rolled(
+        "%r = stablehlo.reverse %x, dims = [1] : tensor<3x4xf32>", "tensor<3x4xf32>"
+    )
+    with pytest.raises(MorelloError, match=r"read backwards.*reverse it outside"):
+        morello.from_mlir(text)
+
+
+def test_integers_are_left_to_the_framework() -> None:
+    text = (
+        "func.func @f(%i: tensor<3xi64>) -> tensor<3xi64> { return %i : tensor<3xi64> }"
+    )
+    with pytest.raises(MorelloError, match=r"tensor<3xi64>.*leave what has integers"):
+        morello.from_mlir(text)
