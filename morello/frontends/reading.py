@@ -117,6 +117,12 @@ def _parsed(given: Text, source: str) -> ir.Operation:
         if isinstance(given, bytes):
             return ir.Module.parse(given).operation
         operation = ir.Operation.parse(given, source_name=source)
+    except UnicodeDecodeError as error:
+        raise CompileError(
+            f"{source} has bytes that are neither text nor bytecode of MLIR",
+            "give the text or the bytecode that the exporter writes; of jax.export that "
+            "is exported.mlir_module_serialized, not exported.serialize()",
+        ) from error
     except (ir.MLIRError, UnicodeError) as error:
         raise CompileError(
             f"{source} is no module of linalg or StableHLO: {_first(error)}",

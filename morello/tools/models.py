@@ -74,6 +74,15 @@ class _Options(Protocol):
     def db(self) -> str | None: ...
 
 
+class _Compiling(_Options, Protocol):
+    """What those have that compile."""
+
+    @property
+    def threads(self) -> int | None: ...
+    @property
+    def time_limit(self) -> float | None: ...
+
+
 def _read(options: _Options) -> tuple[Model, Target]:
     """The model of a command line, and its target.
 
@@ -91,11 +100,10 @@ def _read(options: _Options) -> tuple[Model, Target]:
 
 
 def _compile(
-    options: _Options,
+    options: _Compiling,
     model: Model,
     target: Target,
-    threads: int | None,
-    time_limit: float | None,
+    measured: bool,
 ) -> CompiledModel:
     with progress(f"searching for the parts of {options.spec}") as show:
         part = ""
@@ -112,9 +120,10 @@ def _compile(
 
         return model.compile(
             target=target,
-            threads=threads,
+            threads=options.threads,
             db=open_database(options.db, default=default_path) or NONE,
-            time_limit=Patience(time_limit, interruptible=True, watch=watch),
+            time_limit=Patience(options.time_limit, interruptible=True, watch=watch),
+            tune=None if measured else False,
             progress=begin,
         )
 
@@ -207,7 +216,7 @@ def run_model(options: RunOptions) -> int:
     if options.output is not None:
         check_output(options.output)
     threads = thread_count(options.threads, None)
-    found = _compile(options, model, target, options.threads, options.time_limit)
+    found = _compile(options, model, target, not options.untuned)
     start = time.perf_counter()
     made = found(*arrays)
     elapsed = time.perf_counter() - start
@@ -265,7 +274,7 @@ def bench_model(options: BenchOptions) -> int:
     model, target = _read(options)
     arrays = _arguments(model, options.seed)
     threads = thread_count(options.threads, None)
-    found = _compile(options, model, target, options.threads, options.time_limit)
+    found = _compile(options, model, target, not options.untuned)
     made = found(*arrays)
     verdict = _compared(model, arrays, made)
     results = list(made) if isinstance(made, tuple) else [made]
@@ -331,6 +340,8 @@ def explain_model(options: ExplainOptions) -> int:
     texts = [f"{model}\n"]
     for number, part in enumerate(model.parts):
         goal, machine = parallel_goal(part.spec(target.limits), target, threads)
+        if part.is_laid_out:
+            machine = dataclasses.replace(machine, relayouts=False)
         text = print_spec(goal, target.limits)
         with progress(f"searching for {text}"):
             solver = Solver(machine.at(goal), database)
@@ -361,7 +372,7 @@ def save_model(options: SaveOptions) -> int:
             "--pack, --also and --targets are for Specs", "leave them out for a model"
         )
     model, target = _read(options)
-    found = _compile(options, model, target, options.threads, options.time_limit)
+    found = _compile(options, model, target, options.tuned)
     library = found.library(options.name)
     contents = [(file, library.content(file)) for file in options.output]
     for name, array in found.constants.items():

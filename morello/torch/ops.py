@@ -112,7 +112,7 @@ def takes(node: Node) -> bool:
         case aten.convolution.default:
             return not node.args[6] or is_upsampling(node.args)
         case aten.pow.Tensor_Scalar:
-            power = float(node.args[1])  # type: ignore[arg-type]
+            power = float(node.args[1])
             return power == -1 or not power.is_integer() or 0 < power <= 16
         case aten.constant_pad_nd.default:
             value = node.args[2] if len(node.args) > 2 else 0

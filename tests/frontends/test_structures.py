@@ -1,5 +1,6 @@
 """Programs of StableHLO that are no layers: joined, cut, powers, windows."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 import morello
 from morello.errors import MorelloError
+from morello.mlir import BACKEND
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -113,3 +115,17 @@ def test_integers_are_left_to_the_framework() -> None:
     )
     with pytest.raises(MorelloError, match=r"tensor<3xi64>.*leave what has integers"):
         morello.from_mlir(text)
+
+
+def test_a_portable_artifact_is_the_same_program() -> None:
+    text, wanted = PROGRAMS["joined"]
+    stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+    oldest = stablehlo.get_minimum_version()
+    artifact = stablehlo.serialize_portable_artifact_str(text, oldest)
+    found = morello.from_mlir(artifact).evaluate(X, Y)
+    np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5)
+
+
+def test_other_bytes_are_no_program() -> None:
+    with pytest.raises(MorelloError, match="neither text nor bytecode of MLIR"):
+        morello.from_mlir(b"\x10\xf8\xff")

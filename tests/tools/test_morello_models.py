@@ -1,0 +1,86 @@
+"""``run``, ``bench``, ``explain`` and ``save`` of a file with a program of MLIR."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from morello.tools.morello import main
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.usefixtures("one_database", "in_a_folder"),
+]
+
+LAYER = """
+func.func @layer(%x: tensor<3x4xf32>) -> tensor<3x2xf32> {
+  %w = stablehlo.constant dense<[[1.0, 2.0], [3.0, -4.0], [5.0, 6.0], [7.0, 8.0]]>
+      : tensor<4x2xf32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %r = stablehlo.abs %y : tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+"""
+WEIGHTS = np.array([[1, 2], [3, -4], [5, 6], [7, 8]], np.float32)
+OPTIONS = ["layer.mlir", "--target", "avx2{relayouts=0}", "--threads", "1"]
+
+
+@pytest.fixture
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("layer.mlir").write_text(LAYER)
+
+
+def test_run_computes_given_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.arange(-6, 6, dtype=np.float32).reshape(3, 4)
+    np.save("x.npy", x)
+    assert main(["run", *OPTIONS, "--input", "arg0=x.npy", "-o", "out.npy"]) == 0
+    np.testing.assert_array_equal(np.load("out.npy"), np.abs(x @ WEIGHTS))
+    out = capsys.readouterr().out
+    assert out.startswith("layer(arg0: 3x4 float32) -> out: 3x2 float32\n  0: out = ")
+    assert "of the allowed difference from the definition" in out
+
+
+def test_bench_times_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *OPTIONS, "--seconds", "0.01", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["model"] == "layer.mlir"
+    assert found["threads"] == found["threads_used"] == len(found["parts"]) == 1
+    assert 0 < found["best_s"] <= found["median_s"] < 1
+
+
+def test_explain_has_the_program_of_each_part(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explain", *OPTIONS]) == 0
+    list_, _, program = capsys.readouterr().out.partition("\npart 0: ")
+    assert list_.splitlines()[1].startswith("  0: out = compose:3x2x4:f32:graph=")
+    assert program.startswith("compose:3x2x4:f32:graph=")
+    assert "cost" in program
+
+
+def test_save_writes_header_and_constants() -> None:
+    assert main(["save", *OPTIONS, "-o", "layer.h", "--name", "layer"]) == 0
+    assert "layer(" in Path("layer.h").read_text()
+    (constant,) = Path().glob("layer.*.bin")
+    found = np.frombuffer(constant.read_bytes(), np.float32)
+    np.testing.assert_array_equal(found.reshape(4, 2), WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        (["run", "layer.mlir", "--input", "b=x.npy"], "has no such argument"),
+        (["run", "layer.mlir", "--schedule", "s.mlir"], "a model has several Specs"),
+        (["explain", "layer.mlir", "--count"], "explain one Spec"),
+        (["save", "layer.mlir", "-o", "l.o", "--pack", "x=y"], "are for Specs"),
+        (["run", "none.mlir"], "none.mlir"),
+    ],
+)
+def test_what_models_have_not_is_refused(
+    command: list[str], wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) != 0
+    assert wanted in capsys.readouterr().err
