@@ -32,7 +32,9 @@ _FROM_STABLEHLO = (
     "func.func(stablehlo-aggressive-simplification),canonicalize,"
     f"stablehlo-legalize-to-linalg,canonicalize,cse,{_SIMPLER})"
 )
-_FROM_VHLO = "builtin.module(vhlo-legalize-to-stablehlo)"
+_FROM_VHLO = (
+    "builtin.module(vhlo-to-version{target=VERSION},vhlo-legalize-to-stablehlo)"
+)
 _FROM_LINALG = f"builtin.module(inline,symbol-dce,canonicalize,cse,{_SIMPLER})"
 
 _LOCK = threading.Lock()
@@ -91,7 +93,9 @@ def to_linalg(module: ir.Operation, source: str) -> None:
     """
     names = _dialects_of(module)
     if "vhlo" in names:
-        _run(_FROM_VHLO, module, source)
+        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+        newest = stablehlo.get_current_version()
+        _run(_FROM_VHLO.replace("VERSION", newest), module, source)
         names = _dialects_of(module)
     if names & {*_DIALECTS}:
         _refuse_foreign(module, source)
@@ -120,8 +124,8 @@ def _parsed(given: Text, source: str) -> ir.Operation:
     except UnicodeDecodeError as error:
         raise CompileError(
             f"{source} has bytes that are neither text nor bytecode of MLIR",
-            "give the text or the bytecode that the exporter writes; of jax.export that "
-            "is exported.mlir_module_serialized, not exported.serialize()",
+            "give the text or the bytecode that the exporter writes; of jax.export "
+            "that is exported.mlir_module_serialized, not exported.serialize()",
         ) from error
     except (ir.MLIRError, UnicodeError) as error:
         raise CompileError(
