@@ -123,7 +123,7 @@ def _parsed(given: Text, source: str) -> ir.Operation:
         operation = ir.Operation.parse(given, source_name=source)
     except UnicodeDecodeError as error:
         raise CompileError(
-            f"{source} has bytes that are neither text nor bytecode of MLIR",
+            f"{source} is no module: its bytes are neither text nor bytecode of MLIR",
             "give the text or the bytecode that the exporter writes; of jax.export "
             "that is exported.mlir_module_serialized, not exported.serialize()",
         ) from error
