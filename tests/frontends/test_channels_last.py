@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.frontends.model import model_of
+from morello.frontends.model import trusted_model
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -71,7 +71,7 @@ def test_filters_are_turned_beforehand(is_constant: bool) -> None:
     if is_constant:
         model, given = morello.from_mlir(CONSTANT), (IMAGE,)
     else:
-        model, given = model_of(ARGUMENT, weights=[1]), (IMAGE, FILTERS)
+        model, given = trusted_model(ARGUMENT, weights=[1]), (IMAGE, FILTERS)
     np.testing.assert_allclose(model.evaluate(*given), wanted(), rtol=1e-4, atol=1e-4)
     assert [part.is_laid_out for part in model.parts] == [False, True, False, False]
     assert model.specs()[1].startswith("compose:8x7x5x3x3x4:")  # x taps x channels
@@ -80,7 +80,7 @@ def test_filters_are_turned_beforehand(is_constant: bool) -> None:
 
 
 def test_a_compiled_model_can_be_pickled() -> None:
-    model = model_of(ARGUMENT, weights=[1])
+    model = trusted_model(ARGUMENT, weights=[1])
     compiled = model.compile(target="avx2", threads=1)
     again = pickle.loads(pickle.dumps(compiled))
     assert again.object == compiled.object

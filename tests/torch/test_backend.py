@@ -181,13 +181,13 @@ def test_it_is_eager_until_the_program_is_found(
     told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_go_on = threading.Event()
-    found = group.model_of
+    found = group.trusted_model
 
     def slow(text: str, **options: Any) -> Any:
         may_go_on.wait()
         return found(text, **options)
 
-    monkeypatch.setattr(group, "model_of", slow)
+    monkeypatch.setattr(group, "trusted_model", slow)
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "wait": False})
     x = torch.randn(3, 16)
@@ -230,7 +230,7 @@ def test_a_group_that_is_refused_stays_eager(
     def refuse(text: str, **options: Any) -> Any:
         raise MorelloError("something has no Spec")
 
-    monkeypatch.setattr(group, "model_of", refuse)
+    monkeypatch.setattr(group, "trusted_model", refuse)
     model = Mlp().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(3, 16)

@@ -13,7 +13,7 @@ torch = pytest.importorskip(
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from morello.frontends.model import model_of  # noqa: E402
+from morello.frontends.model import trusted_model  # noqa: E402
 from morello.torch import group  # noqa: E402
 from morello.torch.group import Group  # noqa: E402
 from morello.torch.lowering import linalg_text  # noqa: E402
@@ -113,7 +113,7 @@ def test_an_op_is_taken(
     defined = []
 
     def define(self: Group, simple: Any) -> None:
-        model = model_of(linalg_text(simple), weights=self._weights)
+        model = trusted_model(linalg_text(simple), weights=self._weights)
 
         def run(*tensors: Any) -> Any:
             found = model.evaluate(*(t.detach().contiguous().numpy() for t in tensors))
