@@ -125,8 +125,8 @@ def _refused(spec: Any, name: str) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        "conv:1x37x9x11x37x3x3:f32:pad=1:groups=37:layout=nhwc",
-        "conv:1x16x11x9x16x5x5:f32:pad=2:groups=16:layout=nhwc:stride=2",
+        "conv:1x19x4x7x19x3x3:f32:pad=1:groups=19:layout=nhwc",
+        "conv:1x9x6x7x9x4x4:f32:pad=1:groups=9:stride=2",
     ],
 )
 def test_depthwise_convolutions_are_within_the_bound(text: str) -> None:
