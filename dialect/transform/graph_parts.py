@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from morello.actions.graph_parts import PartKey
-from morello.dialect.memrefs import moved, scaled, whole_type
+from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Level, Operand, TensorSpec, Window
 from morello.spec.embedding import Embedding
@@ -82,7 +82,6 @@ def narrowed(
         steps.append(own[0] if own else 1)
     if all(kept) and set(steps) == {1}:
         return value
-    rank = len(kept)
     shape = [
         (extent - 1) // step + 1
         for extent, step in zip(source.shape, steps, strict=True)
@@ -95,12 +94,57 @@ def narrowed(
             offset, [scaled(stride, step) for keep, _, stride, step in pairs if keep]
         ),
     )
-    view: ir.Value = (
-        dialect("memref")
-        .SubViewOp(kind, value, [], [], [], [0] * rank, shape, steps)
-        .result
-    )
+    return _fewer_axes(value, kind, shape, steps, kept)
+
+
+def _fewer_axes(
+    value: ir.Value,
+    kind: ir.MemRefType,
+    shape: list[int],
+    steps: list[int],
+    kept: list[bool],
+) -> ir.Value:
+    """A view of a whole operand without some axes of one element.
+
+    A subview finds the axes that are left out by the strides, which it cannot where
+    they are known only when the program runs: then the view is put together from its
+    parts.
+
+    Args:
+        kind: of the view.
+        shape, steps: of the view before axes are left out.
+        kept: whether each axis is kept.
+    """
+    memref, source = dialect("memref"), ir.MemRefType(value.type)
+    rank = source.rank
+    view: ir.Value
+    if DYNAMIC not in source.get_strides_and_offset()[0]:
+        view = memref.SubViewOp(
+            kind, value, [], [], [], [0] * rank, shape, steps
+        ).result
+        return view
+    parts = memref.ExtractStridedMetadataOp(value).results
+    strides, offset = kind.get_strides_and_offset()
+    left = [axis for axis in range(rank) if kept[axis]]
+    apart = [
+        _times(parts[2 + rank + axis], steps[axis])
+        for axis, stride in zip(left, strides, strict=True)
+        if stride == DYNAMIC
+    ]
+    begin = [parts[1]] if offset == DYNAMIC else []
+    view = memref.ReinterpretCastOp(
+        kind, parts[0], begin, [], apart, [offset], list(kind.shape), strides
+    ).result
     return view
+
+
+def _times(value: ir.Value, by: int) -> ir.Value:
+    if by == 1:
+        return value
+    arith = dialect("arith")
+    factor = arith.ConstantOp(ir.IndexType.get(), by).result
+    product: ir.Value = arith.MulIOp(value, factor).result
+    return product
 
 
 def joined(value: ir.Value, layout: Layout, axis: int) -> ir.Value:
@@ -142,13 +186,8 @@ def without_axes(value: ir.Value, layout: Layout, gone: frozenset[int]) -> ir.Va
         source.element_type,
         ir.StridedLayoutAttr.get(offset, [strides[i] for i in kept]),
     )
-    rank, shape = source.rank, list(source.shape)
-    view: ir.Value = (
-        dialect("memref")
-        .SubViewOp(kind, value, [], [], [], [0] * rank, shape, [1] * rank)
-        .result
-    )
-    return view
+    keeps = [d.dim not in gone for d in layout.dims]
+    return _fewer_axes(value, kind, list(source.shape), [1] * source.rank, keeps)
 
 
 def part_at(

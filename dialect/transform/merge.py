@@ -65,11 +65,7 @@ def _pieces(
 
 def _whole(part: ir.Value) -> tuple[ir.Value, ir.Value]:
     """The memref that a view is of, and where the view begins in it."""
-    source = ir.MemRefType(part.type)
-    index, base = ir.IndexType.get(), ir.MemRefType.get([], source.element_type)
-    found = dialect("memref").ExtractStridedMetadataOp(
-        base, index, [index] * source.rank, [index] * source.rank, part
-    )
+    found = dialect("memref").ExtractStridedMetadataOp(part)
     return found.results[0], found.results[1]
 
 

@@ -265,7 +265,8 @@ class Spec(HashedOnce):
         sizes = "x".join(map(str, self.sizes))
         forms = " ".join(map(str, self.tensors))
         serial = "" if self.serial else " parallel"
-        leading = f" leading {self.leading}" if self.leading else ""
+        rows = ("?" if row == ANY_ROW else str(row) for row in self.leading)
+        leading = f" leading {','.join(rows)}" if self.leading else ""
         return f"{self.kind.label}:{sizes} {forms} {self.limits}{serial}{leading}"
 
 
