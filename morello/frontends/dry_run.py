@@ -9,10 +9,14 @@ import faulthandler
 import os
 import resource
 import signal
+import time
 import warnings
 from collections.abc import Callable
 
 from morello.errors import CompileError
+
+PATIENCE = 120.0
+"""Seconds that a child may read. Then its parent reads, without having tried."""
 
 
 def check_survival(read: Callable[[], object], source: str) -> None:
@@ -37,7 +41,7 @@ def check_survival(read: Callable[[], object], source: str) -> None:
     if child == 0:
         _run(read)
     try:
-        _, status = os.waitpid(child, 0)
+        status = _status(child)
     except BaseException:
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)
@@ -49,6 +53,24 @@ def check_survival(read: Callable[[], object], source: str) -> None:
             f"{source} makes MLIR end the process that reads it ({name})",
             "correct the text; 'morello-opt FILE' shows the first error in it",
         )
+
+
+def _status(child: int) -> int:
+    """How the child has ended; 0 if it had to be given up.
+
+    Another library's thread may have held a lock when the child was made, for which
+    that waits for ever.
+    """
+    end, pause = time.monotonic() + PATIENCE, 1e-4
+    while time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return 0
 
 
 def _run(read: Callable[[], object]) -> None:

@@ -1,0 +1,36 @@
+"""What may crash is tried in a child: its end is told, what it raises is not."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from morello.errors import CompileError
+from morello.frontends import dry_run
+from morello.frontends.dry_run import check_survival
+
+
+def test_a_signal_is_an_error_that_names_it() -> None:
+    with pytest.raises(CompileError, match=r"text makes MLIR end .*\(SIGSEGV\)"):
+        check_survival(lambda: os.kill(os.getpid(), signal.SIGSEGV), "text")
+
+
+def test_what_is_raised_is_left_to_the_parent(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def read() -> None:
+        os.write(1, b"seen by nobody")
+        raise ValueError
+
+    check_survival(read, "text")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_child_that_waits_for_ever_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dry_run, "PATIENCE", 0.2)
+    check_survival(lambda: time.sleep(600), "text")
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
