@@ -54,9 +54,10 @@ func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
 // CHECK: vector.load %[[X]][%[[ROW]], %{{.*}}]
 // CHECK: vector.broadcast
 // CHECK: arith.subf
-// CHECK: arith.mulf
+// CHECK: math.fma
 // CHECK: vector.constant_mask [5]
 // CHECK: vector.maskedload %[[X]]
+// CHECK: arith.mulf
 // CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 1, 2, 3, 4, 13, 14, 15]
 // CHECK: vector.extract
 // CHECK: memref.load %[[L]][%[[ROW]]]
