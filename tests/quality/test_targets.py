@@ -23,7 +23,7 @@ from tests.quality.specs import KINDS, random_spec
 OTHERS = [*{t.isa: t for t in TARGETS.values() if t.isa != AVX2.isa}.values()]
 """One of each other instruction set: `test_searched_programs.py` has more of AVX2."""
 
-SIZES = ((1, 13, 21, 37), (1, 1, 65, 67))
+SIZES = ((1, 9, 7, 37), (1, 1, 33, 67))
 """Of products, one after another: rows and columns that no register tile divides, and
 a row."""
 

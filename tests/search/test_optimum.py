@@ -22,7 +22,7 @@ ALONE = [kind for kind in KINDS if kind.has_element]
 """Graphs are enumerated in `tests/graphs/test_optimum.py`."""
 
 GOALS = {kind: goals_of(kind, few=18, many=60) for kind in KINDS}
-BUDGET = 1500
+BUDGET = 1000
 """Specs enumerated for a goal. What was finished is compared if it does not suffice."""
 
 FEW_LIMITS = (Limits(7, 16, 1024), Limits(16, 0, 8))

@@ -16,7 +16,7 @@ from tests.search.goals import KINDS, PEELS, goals_of, random_goal
 from tests.search.pinned import PinnedForce, random_program, spec_of
 
 GOALS = {kind: goals_of(kind, few=6, many=18) for kind in KINDS}
-BUDGET = 800
+BUDGET = 500
 
 
 def pin_of(spec: Spec, program: Partial) -> Pin:
