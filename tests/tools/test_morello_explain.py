@@ -181,14 +181,15 @@ def test_a_schedule_is_explained_wherever_its_operands_lie(
     assert json.loads(capsys.readouterr().out)["cost"] == found["cost"]
 
 
-def test_an_open_layout_is_settled_first(capsys: Capture) -> None:
+def test_an_open_layout_is_settled_first(capsys: Capture, tmp_path: Path) -> None:
     spec = "matmul:1x32x64:f32:rhs=any"
     assert main(["explain", spec, "--threads", "1"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     kernel = morello.compile(spec, threads=1)
     assert first == f"{kernel.text} on avx2"
-    Path("x.mlir").write_text(kernel.schedule)
-    assert main(["explain", spec, "--schedule", "x.mlir"]) == 2
+    file = tmp_path / "mine.mlir"
+    file.write_text(kernel.schedule)
+    assert main(["explain", spec, "--schedule", str(file)]) == 2
     assert "leaves a layout open, but a given schedule is for one" in (
         capsys.readouterr().err
     )
