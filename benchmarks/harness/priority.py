@@ -1,4 +1,8 @@
-"""Running before all else, for samples on a machine that others use."""
+"""Running before all else, for samples on a machine that others use.
+
+As `morello.compiler.tuning.timing` has it: workers of other libraries run in
+environments without Morello.
+"""
 
 import contextlib
 import os

@@ -28,27 +28,6 @@ def same_ratio(a: int, b: int, c: int, d: int) -> bool:
 
 
 @inner
-def advance(
-    offset: int, strides: I64, lo: I64, hi: I64, at: I64, rank: int, axis: int
-) -> int:
-    """The next point of a slab across an axis (of a box if it is -1); -1 at the end.
-
-    ``at`` goes along with it.
-    """
-    k = rank - 1
-    while k >= 0:
-        if k != axis:
-            at[k] += 1
-            offset += strides[k]
-            if at[k] < hi[k]:
-                return offset
-            offset -= (hi[k] - lo[k]) * strides[k]
-            at[k] = lo[k]
-        k -= 1
-    return -1
-
-
-@inner
 def first(strides: I64, lo: I64, at: I64, rank: int) -> int:
     """The first point of a box."""
     offset = 0
@@ -75,8 +54,11 @@ def next_row(
     offset: int, strides: I64, lo: I64, hi: I64, at: I64, rank: int, axis: int,
     along: int,
 ) -> int:  # fmt: skip
-    """The first point of the next row along an axis, in a slab across another; -1 at
-    the end. ``at`` goes along with it."""
+    """The first point of the next row along an axis, in a slab across another (of a
+    box, one point after another, where these are -1); -1 at the end.
+
+    ``at`` goes along with it.
+    """
     k = rank - 1
     while k >= 0:
         if k != axis and k != along:
@@ -366,7 +348,7 @@ def paint_labels(
         offset = first(strides, lo, at, rank)
         while offset >= 0:
             labels[offset] = found[box]
-            offset = advance(offset, strides, lo, hi, at, rank, -1)
+            offset = next_row(offset, strides, lo, hi, at, rank, -1, -1)
         box -= 1
     return 0
 
