@@ -88,7 +88,7 @@ class GemmDotBf16(Kernel):
             (
                 step,
                 Phase({"load": short, "shuffle": 2 * short}),
-                Phase(add(horizontal_sums_ops(m * n), ends)),
+                Phase(add(horizontal_sums_ops(m * n, self.isa), ends)),
             ),
             kernels=1,
         )

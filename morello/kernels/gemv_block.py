@@ -12,7 +12,7 @@ from morello.kernels.horizontal_sum import horizontal_sums
 from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
 from morello.kernels.vectors import parts
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Spec
+from morello.spec import Dtype, Layout, Spec
 from morello.spec.layout import LINE_BYTES
 
 NEXT = 8
@@ -44,6 +44,25 @@ def unit_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
     return max(map(isa.lanes, dtypes))
 
 
+def runs_along_many(out: Layout, by_rows: Any) -> Any:
+    """Whether elements of out follow each other as rows of the longer side do.
+
+    Args:
+        by_rows: whether that is lhs, integer or array.
+    """
+    return (out.innermost == 1) == by_rows
+
+
+def run_of(out: Layout, by_rows: Any, few: Any, many: Any, apart: bool) -> Any:
+    """How many sums of a block follow each other in out.
+
+    Args:
+        by_rows, few, many: of the block, integers or arrays.
+        apart: whether its ``many`` rows of the longer side are far from each other.
+    """
+    return np.where(runs_along_many(out, by_rows), 1 if apart else many, few)
+
+
 @dataclasses.dataclass(frozen=True)
 class GemvBlock:
     """Some rows of the longer side against all of the shorter."""
@@ -55,6 +74,8 @@ class GemvBlock:
     out: Buffer
     own: OwnRows | None = None
     """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
+    apart: bool = False
+    """Whether rows that are read side by side are far from each other."""
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
         """The rows from ``at`` on."""
@@ -76,6 +97,11 @@ class GemvBlock:
         return self.spec.kind.accumulates and self.out.tensor.dtype.is_float
 
     @property
+    def count(self) -> int:
+        """Rows of the shorter side."""
+        return min(self.spec.sizes[1], self.spec.sizes[3])
+
+    @property
     def by_rows(self) -> bool:
         """Whether lhs is the longer side."""
         return self.spec.sizes[1] >= self.spec.sizes[3]
@@ -91,8 +117,7 @@ class GemvBlock:
     def write(self, rows: Sequence[Value], following: int = 0) -> None:
         """Some rows, and how many rows after them others are that come next, if any."""
         emitter = self.emitter
-        _, m, k, n = self.spec.sizes
-        sums = len(rows) * min(m, n)
+        k, sums = self.spec.sizes[2], len(rows) * self.count
         chains = int(chains_of(sums, self.unit // self.lanes))
         start_at = -0.0 if self.keeps_sign else 0
         zero = emitter.constant(self.out.tensor.dtype, start_at, self.lanes)
@@ -123,7 +148,8 @@ class GemvBlock:
             half = len(found) // 2
             pairs = zip(found[:half], found[half:], strict=True)
             found = [emitter.add(a, b) for a, b in pairs]
-        self.add(rows, horizontal_sums(emitter, found))
+        ordered = [found[i * self.count + j] for i, j in self.order(len(rows))]
+        self.add(rows, horizontal_sums(emitter, ordered))
 
     def rest(self, start: int) -> list[tuple[int, int]]:
         """Where the products after the loop start, and how many elements they have."""
@@ -136,7 +162,7 @@ class GemvBlock:
         self, rows: Sequence[Value], k: Value, count: int, sums: Sequence[Value]
     ) -> list[Value]:
         """Up to `unit` elements along k of every row, multiplied and added."""
-        emitter, few = self.emitter, min(self.spec.sizes[1], self.spec.sizes[3])
+        emitter, few = self.emitter, self.count
         kept = [self.load(*self.few(j, k), count) for j in range(few)]
         found = []
         for i, at in enumerate(rows):
@@ -208,14 +234,45 @@ class GemvBlock:
                 self.emitter.prefetch(*self.many(row, place), to_l1=to_l1)
 
     def add(self, rows: Sequence[Value], sums: Sequence[Value]) -> None:
-        """Write the sums to out, or add them to what it holds."""
-        emitter, few = self.emitter, min(self.spec.sizes[1], self.spec.sizes[3])
-        for i, row in enumerate(rows):
-            for j in range(few):
-                lane = i * few + j
-                total = emitter.extract(sums[lane // self.lanes], lane % self.lanes)
-                place = (0, row, j) if self.by_rows else (0, j, row)
-                if self.spec.kind.accumulates:
-                    held = emitter.load_element(self.out, place)
-                    total = emitter.add(held, total)
-                emitter.store_element(total, self.out, place)
+        """Write the sums, in `order`, to out, or add them to what it holds."""
+        order, run = self.order(len(rows)), self.run(len(rows))
+        at = 0
+        while at < len(order):
+            lane = at % self.lanes
+            count = min(run - at % run, self.lanes - lane)  # none goes over two vectors
+            i, j = order[at]
+            place = (0, rows[i], j) if self.by_rows else (0, j, rows[i])
+            self.add_lanes(sums[at // self.lanes], lane, count, place)
+            at += count
+
+    def add_lanes(
+        self, vector: Value, lane: int, count: int, place: tuple[Value, ...]
+    ) -> None:
+        """Some lanes of a vector, to elements of out that follow each other."""
+        emitter, out, accumulates = self.emitter, self.out, self.spec.kind.accumulates
+        if count == 1:
+            total = emitter.extract(vector, lane)
+            if accumulates:
+                total = emitter.add(emitter.load_element(out, place), total)
+            emitter.store_element(total, out, place)
+            return
+        if lane:
+            lanes = [min(lane + i, self.lanes - 1) for i in range(self.lanes)]
+            vector = emitter.shuffle(vector, vector, lanes)
+        if accumulates:
+            held = emitter.load(out, place, self.lanes, count)
+            vector = emitter.add(held, vector)
+        emitter.store(vector, out, place, count)
+
+    def run(self, rows: int) -> int:
+        """Sums of so many rows of the longer side that follow each other in out."""
+        layout = self.out.tensor.layout
+        return int(run_of(layout, self.by_rows, self.count, rows, self.apart))
+
+    def order(self, rows: int) -> list[tuple[int, int]]:
+        """The row of the longer side and that of the shorter which each sum is of, as
+        their elements follow each other in out."""
+        few = range(self.count)
+        if runs_along_many(self.out.tensor.layout, self.by_rows):
+            return [(i, j) for j in few for i in range(rows)]
+        return [(i, j) for i in range(rows) for j in few]

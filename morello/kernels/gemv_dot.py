@@ -17,6 +17,7 @@ from morello.kernels.gemv_block import (
     NEXT,
     GemvBlock,
     chains_of,
+    run_of,
     step_of,
     unit_of,
 )
@@ -31,10 +32,11 @@ from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
-MANY = (0, 8, 5, 3, 2)
-"""How many rows of the one operand run side by side, by the rows of the other."""
+MANY = {16: (0, 8, 5, 3, 2), 32: (0, 8, 8, 8, 6, 5, 4, 3, 2)}
+"""By registers, how many rows of the one operand run side by side, by the rows of the
+other: as many as have registers for their sums."""
 
-MANY_WIDENED = (0, 4, 2)
+MANY_WIDENED = {16: (0, 4, 2), 32: (0, 8, 8, 6, 4)}
 """The same where an operand is widened: a row takes two registers."""
 
 _K = 2
@@ -51,8 +53,9 @@ _WORKING = 2
 class GemvDot(Kernel):
     """out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any memory.
 
-    The smaller of m and n is at most 4; the operand that has the other one is read
-    once. k is innermost in both operands: rhs is column-major, or a single column.
+    The smaller of m and n is at most what `MANY` has; the operand that has the other
+    one is read once. k is innermost in both operands: rhs is column-major, or a single
+    column.
     """
 
     streams: int
@@ -173,17 +176,25 @@ class GemvDot(Kernel):
         few, many = np.minimum(m, n), np.maximum(m, n)
         side = self.rows(frame.key, few)
         rest, blocks = many % side, ceil_div(many, side)
-        sums = add(
-            horizontal_sums_ops(few * side),
-            times({"shuffle": 1, "store": 1, "load": 1}, few * side),
-        )
+        last = np.maximum(rest, 1)
         phases = (
             *_block(frame, few, side, self.isa, many // side),
-            *_block(frame, few, np.maximum(rest, 1), self.isa, rest > 0),
+            *_block(frame, few, last, self.isa, rest > 0),
             Phase(lines=self._lines(frame, blocks)),
-            Phase(times(sums, blocks)),
+            Phase(self._sums(frame, few, side), times=many // side),
+            Phase(self._sums(frame, few, last), times=rest > 0),
         )
         return OpCounts(phases, kernels=1, loops=blocks)
+
+    def _sums(self, frame: Frame, few: Ints, many: Ints) -> Ops:
+        """The end of a block: sums over lanes, and runs of them to out."""
+        _, m, _, n = frame.sizes
+        layout, longer = frame.key.tensors[2].layout, np.asarray(m >= n)
+        run = run_of(layout, longer, few, many, self.scattered)
+        runs: Ops = {"shuffle": 1, "store": 1, "load": 1}
+        sums = few * many
+        written = times(runs, sums // np.maximum(run, 1))
+        return add(horizontal_sums_ops(sums, self.isa), written)
 
     def _lines(self, frame: Frame, blocks: Ints) -> tuple[Lines, ...]:
         """All lines of the longer side once, of the other for each block."""
@@ -210,7 +221,7 @@ class GemvDot(Kernel):
         own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
         if self.scattered and longer.tensor.dtype is not Dtype.BF16:
             own = None
-        block = GemvBlock(emitter, spec, lhs, rhs, out, own)
+        block = GemvBlock(emitter, spec, lhs, rhs, out, own, self.scattered)
         if self.scattered:
             many, prefetches = max(spec.sizes[1], spec.sizes[3]), own is not None
             run_streams(emitter, self.streams, many, block.write, prefetches=prefetches)
@@ -286,7 +297,7 @@ def _is_widened(key: SpecKey, isa: Isa) -> bool:
 
 
 def _many(key: SpecKey, isa: Isa) -> tuple[int, ...]:
-    return MANY_WIDENED if _is_widened(key, isa) else MANY
+    return (MANY_WIDENED if _is_widened(key, isa) else MANY)[isa.registers]
 
 
 def _block(

@@ -122,6 +122,22 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             # Two lines a row: what memory brings in some 200 ns.
             distance=48,
         ),
+        GemvDot(
+            "gemv_dot",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
+            "memory.",
+            streams=8,
+            prefetch=NextRows(),
+            far=False,
+        ),
+        GemvDot(
+            "gemv_dot_prefetch",
+            isa,
+            "`gemv_dot` where rows prefetch their own lines, not the next rows.",
+            streams=4,
+            prefetch=OwnRows(lines=128, to_l1=True),
+        ),
         GemmOuter(
             "gemm_outer",
             isa,
@@ -317,22 +333,6 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             streams=5,
             # Widening takes so many instructions that Zen 3 sees 20 lines ahead.
             prefetch=OwnRows(lines=80, to_l1=False),
-        ),
-        GemvDot(
-            "gemv_dot",
-            isa,
-            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
-            "memory.",
-            streams=8,
-            prefetch=NextRows(),
-            far=False,
-        ),
-        GemvDot(
-            "gemv_dot_prefetch",
-            isa,
-            "`gemv_dot` where rows prefetch their own lines, not the next rows.",
-            streams=4,
-            prefetch=OwnRows(lines=128, to_l1=True),
         ),
         GemvDot(
             "gemv_dot_streams",
