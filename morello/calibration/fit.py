@@ -1,7 +1,8 @@
 """Coefficients that explain measured times: `fit`.
 
 A cost is linear in the coefficients but for maxima in kernels, so it is made linear at
-the current coefficients, solved within bounds, and made linear again at what was found.
+the current coefficients, solved within bounds and in the orders that hardware has, and
+made linear again at what was found.
 Errors are logarithms of predicted over measured: a program of a microsecond says as
 much as one of a millisecond, and half of its time is as wrong as twice its time. (With
 errors relative to the measured time alone, coefficients fall to what makes every
@@ -13,9 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.calibration.least_squares import bounded_least_squares
+from morello.calibration.least_squares import constrained_least_squares
 from morello.calibration.probes import Bounds
 from morello.calibration.reprice import Ledger
+from morello.cost.coefficients import ORDERS
 from morello.errors import MorelloError
 from morello.learned.ledger import FITTED, Vector, cost_of, with_costs
 from morello.machine import Target
@@ -89,7 +91,7 @@ def fit(
             "measure at least one program, each with more than 0 cycles",
         )
     objective = _Objective(measured, target, ridge, bounds or {})
-    after = _descend(_target(target, values(target), objective), objective)
+    after = _descend(nearest(target, bounds or {}), objective)
     return describe(measured, target, after)
 
 
@@ -124,8 +126,7 @@ class _Objective:
         bounds: Bounds,
     ) -> None:
         self.ledger = Ledger([m.impl for m in measured], origin)
-        each = [bounds.get(name, (1, np.inf)) for name in FITTED]
-        self.low, self.high = np.array(each, np.float64).T
+        self.low, self.high = _limits(bounds)
         self.times = np.array([1000 * m.cycles for m in measured])
         self.origin = values(origin)
         self.ridge = ridge
@@ -158,6 +159,39 @@ def values(target: Target) -> Vector:
     return np.maximum(np.array(found, np.float64), 1.0)
 
 
+def nearest(target: Target, bounds: Bounds | None = None) -> Target:
+    """The target with the coefficients nearest to its own, by least squares of relative
+    changes, that are within bounds and in the orders of `ORDERS`."""
+    now = values(target)
+    low, high = _limits(bounds or {})
+    one = np.ones(len(FITTED))
+    g, h = _inequalities(now, low / now, high / now)
+    moved = now * constrained_least_squares(np.eye(len(FITTED)), one, g, h)
+    return _with_values(target, np.clip(moved, low, high))
+
+
+def _limits(bounds: Bounds) -> tuple[Vector, Vector]:
+    """The least and the largest value of each coefficient, which some values in the
+    orders of `ORDERS` fulfil: those go before an upper bound."""
+    each = [bounds.get(name, (1, np.inf)) for name in FITTED]
+    low, high = np.array(each, np.float64).T
+    for _ in ORDERS:
+        for lesser, greater in _PLACES:
+            low[greater] = max(low[greater], low[lesser])
+    return low, np.maximum(low, high)
+
+
+_PLACES = tuple((FITTED.index(less), FITTED.index(more)) for less, more in ORDERS)
+
+
+def _inequalities(now: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """g and h, so that g x >= h for what coefficients may be multiplied with."""
+    one = np.eye(len(FITTED))
+    orders = [one[m] - one[k] * now[k] / now[m] for k, m in _PLACES]
+    h = np.concatenate([low, -high, np.zeros(len(orders))])
+    return np.vstack([one, -one, *orders]), h
+
+
 def _descend(start: Target, objective: _Objective) -> Target:
     current, best = start, objective(start)
     for _ in range(ROUNDS):
@@ -188,15 +222,18 @@ def _solve(current: Target, objective: _Objective) -> Vector:
         [objective.weigh(rest), pull * (1 - np.log(now / objective.origin))]
     )
     low = np.maximum(FLOOR, objective.low / now)
-    high = np.maximum(low, objective.high / now)
-    return now * bounded_least_squares(a, b, low, high)
+    g, h = _inequalities(now, low, np.maximum(low, objective.high / now))
+    return now * constrained_least_squares(a, b, g, h)
 
 
 def _target(target: Target, found: Vector, objective: _Objective) -> Target:
-    within = np.clip(found, objective.low, objective.high)
+    return _with_values(target, np.clip(found, objective.low, objective.high))
+
+
+def _with_values(target: Target, found: Vector) -> Target:
     numbers = {
         name: max(1, round(float(value)))
-        for name, value in zip(FITTED, within, strict=True)
+        for name, value in zip(FITTED, found, strict=True)
         if cost_of(target, name)  # what is nothing stays so
     }
     return with_costs(target, numbers)

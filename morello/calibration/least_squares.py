@@ -1,65 +1,79 @@
-"""Least squares between bounds, by the active set method of Lawson and Hanson.
+"""Least squares under linear inequalities, by the method of Lawson and Hanson.
 
-Theirs knows the bound 0 alone; here each unknown has a least and a largest value, as in
-the method of Stark and Parker.
+"Solving Least Squares Problems", chapter 23: a problem with inequalities becomes the
+search for the shortest vector under inequalities, and that becomes least squares
+without negative unknowns, which an active set solves.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
-_Places = npt.NDArray[np.bool_]
 
 _TOLERANCE = 1e-10
 
 
-def bounded_least_squares(a: Matrix, b: Matrix, low: Matrix, high: Matrix) -> Matrix:
-    """The x from ``low`` to ``high`` that makes \\|a x - b\\| least.
+def constrained_least_squares(a: Matrix, b: Matrix, g: Matrix, h: Matrix) -> Matrix:
+    """The x with g x >= h that makes \\|a x - b\\| least.
 
     Args:
         a: rows x columns, of full column rank.
         b: rows.
-        low: columns; finite.
-        high: columns, none below ``low``; may be infinite.
+        g: inequalities x columns; some x fulfils all of them.
+        h: inequalities; those that are -inf are none.
 
     Returns:
         columns.
     """
-    x = low.copy()
+    q, r = np.linalg.qr(a)
+    there = np.isfinite(h)
+    g, h = g[there], h[there]
+    # With z = r x - q' b the norm is that of z but for a constant.
+    aim = q.T @ b
+    turned = np.linalg.solve(r.T, g.T).T
+    return np.asarray(np.linalg.solve(r, _shortest(turned, h - turned @ aim) + aim))
+
+
+def non_negative_least_squares(a: Matrix, b: Matrix) -> Matrix:
+    """The x >= 0 that makes \\|a x - b\\| least.
+
+    Args:
+        a: rows x columns.
+        b: rows.
+
+    Returns:
+        columns.
+    """
+    x = np.zeros(a.shape[1])
     free = np.zeros(len(x), bool)
     scale = _TOLERANCE * max(1.0, float(np.abs(a.T @ b).max(initial=0.0)))
     for _ in range(6 * len(x)):
-        slope = a.T @ (b - a @ x)
-        gain = np.where(x >= high, -slope, slope)
-        gain[free | (low >= high)] = -np.inf
+        gain = a.T @ (b - a @ x)
+        gain[free] = -np.inf
         if not np.any(gain > scale):
             break
         free[int(np.argmax(gain))] = True
-        x = _settle(a, b, x, free, low, high)
+        while free.any():
+            wanted = np.zeros_like(x)
+            wanted[free] = np.linalg.lstsq(a[:, free], b, rcond=None)[0]
+            out = free & (wanted <= 0)
+            if not out.any():
+                x = wanted
+                break
+            steps = x[out] / (x[out] - wanted[out])
+            x = x + float(steps.min()) * (wanted - x)
+            free &= x > _TOLERANCE * float(np.abs(x).max(initial=1.0))
+            x[~free] = 0.0
     return x
 
 
-def _settle(
-    a: Matrix, b: Matrix, x: Matrix, free: _Places, low: Matrix, high: Matrix
-) -> Matrix:
-    """The optimum over the free unknowns; those that leave their bounds are tied there.
-
-    ``free`` is changed in place.
-    """
-    while free.any():
-        wanted = x.copy()
-        rest = b - a[:, ~free] @ x[~free]
-        wanted[free] = np.linalg.lstsq(a[:, free], rest, rcond=None)[0]
-        out = free & ((wanted <= low) | (wanted >= high))
-        if not out.any():
-            return wanted
-        limit = np.where(wanted <= low, low, high)
-        way = np.ones_like(x)
-        moved = out & (wanted != x)
-        way[moved] = (limit[moved] - x[moved]) / (wanted[moved] - x[moved])
-        step = float(way[out].min())
-        tied = out & (way <= step * (1 + _TOLERANCE))
-        x = np.where(free, x + step * (wanted - x), x)
-        x[tied] = limit[tied]
-        free &= ~tied
-    return x
+def _shortest(g: Matrix, h: Matrix) -> Matrix:
+    """The z with g z >= h whose norm is least."""
+    if not np.any(h > 0):
+        return np.zeros(g.shape[1])
+    norms = np.linalg.norm(g, axis=1)
+    e = np.vstack([(g / norms[:, None]).T, h / norms])
+    f = np.zeros(len(e))
+    f[-1] = 1.0
+    rest = e @ non_negative_least_squares(e, f) - f
+    return np.asarray(-rest[:-1] / rest[-1])

@@ -1,7 +1,8 @@
 """The Specs whose programs are measured: of every kind, from every memory.
 
 Operands in L1 and L2 fit there and are warm. Those in MEM are what users have: large,
-small, odd and skinny ones, bound by arithmetic and by memory.
+small, odd and skinny ones, bound by arithmetic and by memory; and graphs of several
+nodes, whose kernels loads, functions and lines of several operands share.
 """
 
 from morello.machine import Target
@@ -68,7 +69,24 @@ IN_MEM = (
     "max:1200x1000:f32",
     "max:1200x1000:f32:src=[1,0]",
 )
-ALL = (*IN_L1, *IN_L2, *IN_MEM)
+GRAPHS = (
+    "exp:64x1000:f32",
+    "add:256x1024:f32",
+    "sum:500x700:f32:src=[1,0]",
+    "softmax:32x512:f32",
+    "softmax:300x49:f32",
+    "softmax:4x20000:f32",
+    "layer_norm:100x640:f32",
+    "rms_norm:64x2048:f32",
+    "gelu_matmul:64x512x768:f32",
+    "residual_matmul:100x256x320:f32",
+    "chain:96x64x96x64:f32",
+    "attention:4x100x100x64x64:f32",
+    "conv:1x32x28x28x64x3x3:f32:pad=1",
+    "conv:1x32x28x28x64x3x3:f32:pad=1:layout=nhwc",
+    "conv:1x48x28x28x48x3x3:f32:pad=1:groups=48",
+)
+ALL = (*IN_L1, *IN_L2, *IN_MEM, *GRAPHS)
 
 QUICK = (
     f"matmul_accum:6x40x16:f32:{_L1_MATMUL}",

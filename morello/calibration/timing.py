@@ -43,16 +43,16 @@ _QUIETEST = 20
 """One of so many looks, at least, is taken to be quiet."""
 _STEADY = 0.005
 """By how much a cycle may change during a sample."""
-_POINTERS = 4
+_POINTERS = 6
 """Operands and a workspace: a function may be called with more than it takes."""
 
 _REPEAT = """
-define void @repeat(ptr %f, i64 %n, ptr %a, ptr %b, ptr %c, ptr %d) {
+define void @repeat(ptr %f, i64 %n, ptr %a, ptr %b, ptr %c, ptr %d, ptr %e, ptr %g) {
 entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  call void %f(ptr %a, ptr %b, ptr %c, ptr %d)
+  call void %f(ptr %a, ptr %b, ptr %c, ptr %d, ptr %e, ptr %g)
   %next = add i64 %i, 1
   %done = icmp uge i64 %next, %n
   br i1 %done, label %exit, label %loop
@@ -137,7 +137,8 @@ class Program:
         stages = build_stages(spec, target, solution)
         if len(spec.tensors) + (stages.workspace_bytes > 0) > _POINTERS:
             raise CompileError(
-                f"{spec} has more operands than can be timed", "give it at most 3"
+                f"{spec} has more operands than can be timed",
+                f"give it at most {_POINTERS - 1}",
             )
         features = ",".join(f"+{feature}" for feature in target.features)
         self._engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)

@@ -117,6 +117,29 @@ class OpCosts:
     """From one of them to the next that needs its result."""
 
 
+ORDERS: tuple[tuple[str, str], ...] = (
+    ("load", "masked_load"),
+    ("line_l2_sequential", "line_l2_overlapped"),
+    ("line_l2_overlapped", "line_l2_demand"),
+    ("line_mem_sequential", "line_mem_overlapped"),
+    ("line_mem_overlapped", "line_mem_demand"),
+    ("line_dram_overlapped", "line_dram_demand"),
+    ("line_l2_sequential", "line_mem_sequential"),
+    ("line_l2_overlapped", "line_mem_overlapped"),
+    ("line_mem_overlapped", "line_dram_overlapped"),
+    ("line_l2_demand", "line_mem_demand"),
+    ("line_mem_demand", "line_dram_demand"),
+    ("store_mem", "store_dram"),
+    ("stream_start_l2", "stream_start_mem"),
+    ("stream_start_mem", "stream_start_dram"),
+    ("conflict_l1", "conflict_l2"),
+    ("loop_trip", "loop_setup"),
+)
+"""Pairs of coefficients, the first never more than the second: what the second counts
+does all that the first does, or comes from farther away. A fit may not turn them round;
+times alone would, where programs have both in the same proportions."""
+
+
 def names(*costs: type) -> tuple[str, ...]:
     """The names of the fields of `Coefficients`, `OpCosts` or both."""
     return tuple(f.name for cost in costs for f in dataclasses.fields(cost))

@@ -3,9 +3,11 @@
 import pytest
 
 from benchmarks.cost_model.__main__ import SPECS
+from morello.calibration.fit import nearest
 from morello.calibration.specs import ALL
-from morello.cost.coefficients import Coefficients, OpCosts, names
+from morello.cost.coefficients import ORDERS, Coefficients, OpCosts, names
 from morello.errors import TargetError
+from morello.learned.ledger import cost_of
 from morello.machine import TARGETS, Target, find_target
 from morello.machine.shipped import FOLDER, shipped
 
@@ -21,6 +23,13 @@ def test_a_target_has_the_costs_of_its_file(target: Target) -> None:
     head = [line for line in path.read_text().splitlines() if line.startswith("# ")]
     assert head[0].startswith(("# written by: morello calibrate ", "# derived: "))
     assert any(line.startswith("# machine: ") for line in head)
+
+
+@each
+def test_no_costs_turn_round_an_order_of_hardware(target: Target) -> None:
+    turned = [(a, b) for a, b in ORDERS if cost_of(target, a) > cost_of(target, b)]
+    assert turned == []
+    assert nearest(target) == target
 
 
 def test_every_file_is_of_a_target() -> None:
