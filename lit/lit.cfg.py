@@ -2,7 +2,8 @@
 
 The tools are those of this checkout, run by the interpreter that runs lit. FileCheck is
 the ``filecheck`` package next to that interpreter; the environment variable FILECHECK
-names another one. Every command of a test has a time limit.
+names another one. Every command of a test has a time limit. With ``-Dserver=SOCKET``
+commands are run by `tests/command_server.py`, which pytest does.
 """
 
 import os
@@ -35,6 +36,23 @@ def limited(*command: str) -> str:
     return shlex.join([tool("timeout"), "-k", "5", str(SECONDS), *command])
 
 
+def program(module: str) -> str:
+    """What runs a module: a process of its own, or `tests/command_server.py`."""
+    if server := lit_config.params.get("server"):
+        client = str(ROOT / "tests" / "command_client.py")
+        return limited(sys.executable, "-S", client, server, module)
+    return limited(sys.executable, "-m", module)
+
+
+def filecheck() -> str:
+    """FileCheck: what is asked for, or the package."""
+    if asked := os.environ.get("FILECHECK"):
+        return asked
+    if "server" in lit_config.params:
+        return program("filecheck.main")
+    return shlex.quote(tool("filecheck"))
+
+
 config.name = "morello"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
@@ -59,9 +77,9 @@ config.environment.setdefault("MORELLO_DB", "none")
 config.environment.setdefault("MORELLO_THREADS", "1")
 config.environment.setdefault("MORELLO_TARGET", "avx2")
 config.substitutions += [
-    (r"%morello-opt", limited(sys.executable, "-m", "morello.tools.morello_opt")),
-    (r"%morello", limited(sys.executable, "-m", "morello.tools.morello")),
+    (r"%morello-opt", program("morello.tools.morello_opt")),
+    (r"%morello", program("morello.tools.morello")),
     (r"%python", limited(sys.executable)),
-    (r"\bFileCheck\b", os.environ.get("FILECHECK") or shlex.quote(tool("filecheck"))),
+    (r"\bFileCheck\b", filecheck()),
     (r"%inputs", str(ROOT / "lit" / "inputs")),
 ]

@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.command_server import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 LIT = ROOT / "lit"
@@ -25,26 +28,29 @@ def results(
 ) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("lit")
     report = folder / "report.json"
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from lit.main import main; main()",
-            "-q",
-            "-j2",
-            f"--output={report}",
-            str(LIT),
-        ],
-        cwd=folder,
-        env={
-            **os.environ,
-            "MORELLO_LIT_OUTPUT": str(folder),
-            "MORELLO_DB": str(shared_database),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # The path of a socket has at most 107 characters.
+    with tempfile.TemporaryDirectory() as short, serving(Path(short, "socket")):
+        run = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "from lit.main import main; main()",
+                "-q",
+                "-j2",
+                f"-Dserver={short}/socket",
+                f"--output={report}",
+                str(LIT),
+            ],
+            cwd=folder,
+            env={
+                **os.environ,
+                "MORELLO_LIT_OUTPUT": str(folder),
+                "MORELLO_DB": str(shared_database),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert report.exists(), run.stdout + run.stderr
     tests = json.loads(report.read_text())["tests"]
     return {test["name"]: test for test in tests}
