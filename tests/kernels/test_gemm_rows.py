@@ -25,8 +25,10 @@ def rows(accum: bool, sizes: tuple[int, ...], lhs: str = "[0,1,2]") -> Spec:
 @pytest.mark.parametrize("accum", [True, False])
 def test_every_edge_size_is_exact(accum: bool) -> None:
     edge = EDGE if accum else TWIN
-    sizes = [(1, m, 5, n) for m in range(1, 7) for n in edge]
-    sizes += [(1, m, k, n) for k in edge for m, n in ((3, 51), (4, 48), (6, 40))]
+    sizes = [(1, 1, 5, n) for n in edge]
+    sizes += [(1, m, 5, n) for m in range(2, 7) for n in TWIN]
+    sizes += [(1, 3, k, 51) for k in edge]
+    sizes += [(1, m, k, n) for k in TWIN for m, n in ((4, 48), (6, 40))]
     given = [rows(accum, s) for s in dict.fromkeys(sizes)]
     cases = legal_cases("gemm_rows", tuple(given))
     assert len(cases) > (100 if accum else 40)

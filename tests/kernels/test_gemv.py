@@ -46,8 +46,8 @@ def dot(
 def test_axpy_is_exact_at_every_edge_size(dtype: str) -> None:
     sizes = [(1, m, k, n) for m in range(1, 7) for k, n in ((3, 11), (8, 16), (17, 40))]
     edge = EDGE if dtype == "f32" else TWIN
-    sizes += [(1, m, 9, n) for m in (1, 4) for n in edge]
-    sizes += [(1, m, k, 19) for m in (1, 3) for k in edge]
+    sizes += [(1, 1, 9, n) for n in edge] + [(1, 4, 9, n) for n in TWIN]
+    sizes += [(1, 1, k, 19) for k in edge] + [(1, 3, k, 19) for k in TWIN]
     given = [axpy(s, dtype) for s in dict.fromkeys(sizes)]
     cases = legal_cases("gemv_axpy", tuple(given))
     assert len(cases) == len(given)
@@ -111,7 +111,8 @@ def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
     edge, columns = (EDGE, (*range(1, 10), 17)) if first else (TWIN, (1, 4, 7, 8, 17))
     sides = [(m, n) for m in range(1, 5) for n in columns]
     sizes = [(1, m, 19, n) for m, n in sides] + [(1, n, 19, m) for m, n in sides]
-    sizes += [(1, m, k, n) for k in edge for m, n in ((1, 9), (7, 2), (1, 1))]
+    sizes += [(1, 1, k, 9) for k in edge]
+    sizes += [(1, m, k, n) for k in TWIN for m, n in ((7, 2), (1, 1))]
     sizes += [(1, m, 9, n) for e in edge for m, n in ((1, e), (e, 1))]
     given = [dot(s, dtype, accum) for s in dict.fromkeys(sizes)]
     cases = legal_cases("gemv_dot", tuple(given))
@@ -163,8 +164,8 @@ def mixed(
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_axpy_of_bf16_is_exact_at_every_edge_size(lhs: str) -> None:
     edge = EDGE if lhs == "bf16" else TWIN
-    sizes = [(1, m, 9, n) for m in (1, 2) for n in edge]
-    sizes += [(1, m, k, n) for k in edge for m, n in ((1, 75), (2, 32))]
+    sizes = [(1, 1, 9, n) for n in edge] + [(1, 2, 9, n) for n in TWIN]
+    sizes += [(1, 1, k, 75) for k in edge] + [(1, 2, k, 32) for k in TWIN]
     check_random(Case("gemv_axpy_bf16", mixed(s, lhs)) for s in dict.fromkeys(sizes))
     over = itertools.product((1,), (1, 2), (1, 8, 9, 16, 24), (5, 32, 64, 75))
     check_random(Case("gemv_axpy_bf16", mixed(s, lhs, accum=False)) for s in over)
@@ -231,8 +232,10 @@ def test_dot_of_bf16_rows_apart_is_exact(lhs: str) -> None:
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     columns = f"MEM{COLUMNS}"
     edge = EDGE if accum else TWIN
-    sizes = [(1, m, k, n) for k in edge for m, n in ((1, 9), (7, 2), (2, 17))]
-    sizes += [(1, m, 33, n) for e in edge for m, n in ((1, e), (e, 1), (2, e))]
+    sizes = [(1, 1, k, 9) for k in edge]
+    sizes += [(1, m, k, n) for k in TWIN for m, n in ((7, 2), (2, 17))]
+    sizes += [(1, m, 33, n) for e in edge for m, n in ((1, e), (e, 1))]
+    sizes += [(1, 2, 33, e) for e in TWIN]
     given = [mixed(s, lhs, columns, accum) for s in dict.fromkeys(sizes)]
     check_random(Case("gemv_dot", s) for s in given)
 

@@ -42,10 +42,13 @@ def product(
 
 
 def edges(edge: tuple[int, ...] = EDGE) -> list[tuple[int, ...]]:
-    """Every size on one axis at a time, beside those of a full tile and a small one."""
-    sizes = [(1, m, 5, n) for m in edge for n in (3, 8, 16)]
-    sizes += [(1, m, 5, n) for m in (1, 3, 6) for n in edge]
-    sizes += [(1, m, k, n) for k in edge for m, n in ((3, 11), (6, 16), (4, 32))]
+    """Every size on one axis at a time, beside those of a full tile; some beside those
+    of smaller ones."""
+    sizes = [(1, m, 5, 16) for m in edge] + [(1, 6, 5, n) for n in edge]
+    sizes += [(1, 6, k, 16) for k in edge]
+    sizes += [(1, m, 5, n) for m in TWIN for n in (3, 8)]
+    sizes += [(1, m, 5, n) for m in (1, 3) for n in TWIN]
+    sizes += [(1, m, k, n) for k in TWIN for m, n in ((3, 11), (4, 32))]
     return list(dict.fromkeys(sizes))
 
 
@@ -106,7 +109,7 @@ def test_one_element_of_any_dtypes_in_any_layout(kind: Matmul) -> None:
 
 def test_halves_at_every_edge_size() -> None:
     forms = "f32@L1[0,1,2,2oe16]", "bf16@L1[0,2,1]", "f32@L1[0,1,2]"
-    sizes = [(1, 1, k, n) for k in EDGE for n in (1, 3, 8)]
+    sizes = [(1, 1, k, 8) for k in EDGE] + [(1, 1, k, n) for k in TWIN for n in (1, 3)]
     sizes += [(1, m, k, n) for m in range(1, 6) for n in range(1, 9) for k in (16, 33)]
     cases = legal_cases("gemm_dot_bf16", tuple(spec(MATMUL, s, *forms) for s in sizes))
     assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
@@ -160,7 +163,8 @@ def test_bytes_by_float_at_every_edge_size() -> None:
 @pytest.mark.parametrize("accum", [True, False])
 def test_bytes_by_float_of_panels_in_l2_are_exact(accum: bool) -> None:
     edge = EDGE if accum else TWIN
-    sizes = [(1, m, 5, n) for m in (1, 5, 6) for n in (*edge, 112, 113, 130)]
+    sizes = [(1, 6, 5, n) for n in (*edge, 112, 113, 130)]
+    sizes += [(1, m, 5, n) for m in (1, 5) for n in (*TWIN, 112, 113, 130)]
     sizes += [(1, 6, k, n) for k in (2, 9, 256, 257, 511, 512) for n in (17, 48, 60)]
     cases = [Case("int_dot2_float", spec(Matmul(accum), s, *FAR_BYTES)) for s in sizes]
     check_random(cases)
@@ -212,8 +216,10 @@ QUADS = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
 
 
 def test_quads_at_every_edge_size() -> None:
-    given = [spec(MATMUL, s, *QUADS) for s in edges()]
-    given += [spec(MATMUL, (1, m, k, 8), *QUADS) for m in (7, 12) for k in (4, 6, 9)]
+    sizes = [(1, m, 5, 8) for m in EDGE] + [(1, 3, k, 11) for k in EDGE]
+    sizes += [(1, 1, 5, n) for n in EDGE] + edges(TWIN)
+    sizes += [(1, m, k, 8) for m in (7, 12) for k in (4, 6, 9)]
+    given = [spec(MATMUL, s, *QUADS) for s in dict.fromkeys(sizes)]
     cases = legal_cases("int_dot4", tuple(given))
     assert {c.spec.sizes[2] for c in cases} >= set(EDGE) - {1, 2, 3}
     assert {c.spec.sizes[1] for c in cases} >= {1, 5, 12}
