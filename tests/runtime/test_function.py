@@ -337,19 +337,3 @@ def test_a_function_keeps_its_code() -> None:
         return bool(others and (function(A, B) == A + B).all())
 
     assert check_in_child(child)
-
-
-def test_compile_run_drop_does_not_grow_memory() -> None:
-    def resident() -> int:
-        with open("/proc/self/statm") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * 4096
-
-    def child() -> int:
-        for i in range(200):
-            function = NativeFunction(build(SOURCE), "add", PARAMETERS, BYTES)
-            function(A, B)
-            if i == 100:
-                before = resident()
-        return resident() - before
-
-    assert check_in_child(child) < 4 << 20

@@ -71,10 +71,10 @@ def test_texts_are_freed() -> None:
             return int(file.read().split()[1]) * 4096
 
     def growth() -> int:
-        long = SOURCE.replace("@f", "@" + "f" * 20_000)
-        for i in range(600):
+        long = SOURCE.replace("@f", "@" + "f" * 100_000)
+        for i in range(150):
             translate(long)
-            if i == 200:
+            if i == 50:
                 before = resident()
         return resident() - before
 
