@@ -22,7 +22,7 @@ from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
 from tests.aot.test_variants import constant, needing
 from tests.quality.compiled import arguments, same_bytes, unsearched
 
-pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
+pytestmark = pytest.mark.usefixtures("one_database")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

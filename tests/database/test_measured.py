@@ -14,8 +14,6 @@ from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
 from tests.database.measured import TEXT, elsewhere, measured_database
 
-pytestmark = pytest.mark.quick
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

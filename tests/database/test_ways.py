@@ -3,6 +3,8 @@ rows of a few goals, give the programs that are found without one."""
 
 import functools
 import itertools
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from morello.search.storage.overlay import Overlay
 from tests.database.small import cold, filled, forget_programs, program
 
 EXAMPLES = 1000
+MEMORY = Path("/dev/shm")
 
 TEXTS = (
     "fill:4:f32",
@@ -39,8 +42,13 @@ def rows(folder: Path) -> dict[str, tuple[Row, ...]]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ways")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """In memory, if that is there: writing to a disk is waited for at each commit."""
+    if MEMORY.is_dir():
+        with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+            yield Path(name)
+    else:
+        yield tmp_path_factory.mktemp("ways")
 
 
 @settings(

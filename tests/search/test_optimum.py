@@ -127,7 +127,7 @@ def test_where_it_was_wrong_or_could_be(text: str) -> None:
 def test_tables_that_other_goals_left_give_the_same_costs() -> None:
     rng = random.Random(3)
     shared = Solver(AVX2)
-    for _ in range(60):
+    for _ in range(30):
         goal = random_goal(rng, rng.choice(KINDS))
         spec = dataclasses.replace(goal, limits=rng.choice(FEW_LIMITS))
         assert searched(shared, spec) == searched(Solver(AVX2), spec)

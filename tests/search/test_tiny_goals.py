@@ -13,8 +13,6 @@ from tests.search.goals import KINDS, random_goal
 from tests.search.golden import REMEDY, goals
 from tests.search.golden import compare as compare_costs
 
-pytestmark = pytest.mark.quick
-
 GOALS = 3
 BUDGET = 300
 """Specs enumerated for a goal: `test_optimum.py` has more of both."""
