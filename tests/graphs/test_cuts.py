@@ -76,6 +76,7 @@ def test_a_product_and_what_comes_after_has_one_cut(name: str) -> None:
         ("y[m]=max(x[m,n])", "n", "y"),
         ("p[r,n]=exp(x[r,n]-m[r]);l[r]=sum(p)", "n", "l"),
         ("p[r,n]=exp(x[r,n]-m[r]);out l[r]+=sum(p);i[r]=1.0/l", "n", "li"),
+        ("t[n]=sum(x[m,n]);y[n]=t*w[n]", "m", "ty"),
         ("a[m]=sum(x[m,n]);b[m]=max(x)", "n", "ab"),
         ("a[n]=sum(x[m,n]*w[m])", "m", "a"),
     ],
@@ -86,7 +87,8 @@ def test_what_one_pass_computes(text: str, reduced: str, late: str) -> None:
     assert found is not None
     assert {n for n, d in names.dims.items() if d in found.reduced} == {*reduced}
     assert {n for n, v in names.values.items() if v in found.late} == {*late}
-    assert cuts(canonical(graph).graph) == ()
+    maps = any(graph.is_map(v) for v in found.late)
+    assert len(cuts(canonical(graph).graph)) == maps
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_halves_compute_the_graph() -> None:
         # Both halves have an output.
         ("m[r]=max(x[r,n]);l[r]=sum(exp(x-m))", ""),
         ("m[r]=max(x[r,n]);l[r]=sum(exp(x-m))", "ml"),
-        # What is added to is not settled, near or far.
+        # What is added to is relative to what another one held, near or far.
         ("out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)", "m"),
         ("out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)", "mp"),
         # A product beside a temporary that it reads.

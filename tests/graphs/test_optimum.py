@@ -47,6 +47,7 @@ GRAPHS = {
     ),
     "gelu_matmul": "gelu_matmul:3x4x8:f32",
     "residual_matmul": "residual_matmul:2x4x4:f32",
+    "sums and a map": "compose:9x5:f32:graph=t[n]=sum(x[m,n]);y[n]=relu(t*w[n])",
     "two outputs": "compose:4x7:f32:graph=out a[m]+=sum(x[m,n]);out b[n]=max(x)",
     "conv": "conv:1x3x5x4x4x2x2:f32",
     "depthwise": "conv:1x3x5x4x3x2x2:f32:groups=3",

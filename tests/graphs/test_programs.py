@@ -94,3 +94,24 @@ def test_random_graphs_that_were_searched(first: int) -> None:
         check_program(program, seed)
         found += 1
     assert found >= 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # More rows than L1 has ways, with and without gaps between them.
+        "compose:40x300:f32:graph=t[n]=sum(x[m,n]);y[n]=relu(t+b[n])",
+        "compose:300x40:f32:graph=q[n]=max(x[m,n]);y[m,n]=exp(x-q)",
+        # A row longer than L1.
+        "compose:2x9000:f32:graph=t[m]=sum(x[m,n]);y[m]=relu(t)",
+        "compose:2x9000:f32:graph=out t[m]+=sum(x[m,n]);y[m]=relu(t)",
+        # Nine taps, each in a row of its own; in steps.
+        "compose:9x9x17x3x3:f32:graph="
+        "t[u,v,c]=sum(w[i,j,c]*x[u+i,v+j,c]);y[u,v,c]=relu(t+b[c])",
+        "compose:9x9x17x3x3:f32:graph=t[u,v,c]=max(x[2*u+i,2*v+j,c]);y[u,v,c]=exp(t)",
+    ],
+)
+def test_what_follows_a_reduction_that_is_larger_than_l1(text: str) -> None:
+    solution = Solver(AVX2).solve(parse_spec(text, AVX2.limits))
+    (program,) = build_programs([solution.impl], [text])
+    check_program(program, 0)

@@ -39,14 +39,19 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
     """Every way to cut a graph, each once.
 
     Not where a contraction would be beside a temporary that it reads: that is cut off
-    before it. Not where a dimension that loops could go along would lose its loop. Not
-    a graph that one pass computes, nor with maps computed twice beside contractions:
-    that is for long rows. Not with a node left behind that the pass which computes
-    the producers could compute as well.
+    before it. Not where a dimension that loops could go along would lose its loop. A
+    graph that one pass computes is cut in one place, before the maps of what it
+    reduces: only so can loops go along what is reduced. Not with maps computed twice
+    beside contractions: that is for long rows. Not with a node left behind that the
+    pass which computes the producers could compute as well.
     """
     nodes = tuple(graph.node_values)
-    if not 2 <= len(nodes) <= MOST_NODES or one_pass(graph) is not None:
+    if not 2 <= len(nodes) <= MOST_NODES:
         return ()
+    whole = one_pass(graph)
+    if whole is not None:
+        first = tuple(v for v in nodes if v not in whole.late or graph.node(v).reduced)
+        return tuple(h for h in _halves(graph, first) if not h.again)
     found: dict[tuple[Graph, Graph], Halves] = {}
     for size in range(1, len(nodes)):
         for first in itertools.combinations(nodes, size):
@@ -95,8 +100,9 @@ def _halves(graph: Graph, first: tuple[int, ...]) -> Iterator[Halves]:
         return
     crossing = [v for v in first if any(v in graph.arguments(user) for user in rest)]
     unsettled = (v for v in first if graph.modes.get(v))
-    if any(v in graph.below[user] for v in unsettled for user in rest):
-        return  # what is added to is not settled yet
+    added = [v for v in rest if graph.modes.get(v)]
+    if any(v in graph.below[out] for v in unsettled for out in added):
+        return  # what this one holds is relative to what that one held
     free = [v for v in crossing if v not in graph.modes and graph.is_map(v)]
     for count in range(len(free) + 1):
         for again in itertools.combinations(free, count):
