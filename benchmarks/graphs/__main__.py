@@ -1,12 +1,15 @@
-"""Graphs beside PyTorch, held to AVX2, in turns in one process.
+"""Graphs beside PyTorch, held to AVX2, in turns in one process; or their searches.
 
-    python -m benchmarks.graphs softmax:32x4096 attention:512x512x64x64 --threads 1
+    python -m benchmarks.graphs softmax:32x4096 attention:512x512x64x64 --threads 2
+    python -m benchmarks.graphs --search
 
 PyTorch must be installed in the environment of Morello. Times are of whole calls from
-Python, the output of PyTorch allocated by it.
+Python, the output of PyTorch allocated by it. On several threads each has a runtime of
+its own, whose threads spin for a while after a call; so there is a pause before a turn.
 """
 
 import argparse
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +17,7 @@ import numpy as np
 
 import morello
 from benchmarks.graphs.calls import beside_torch, enough_calls, seconds_of
+from benchmarks.graphs.searches import searched
 from benchmarks.graphs.torch_graphs import torch_for
 from benchmarks.harness.ours import avx2_target
 
@@ -35,6 +39,7 @@ SUITE = (
     "conv:1x64x56x56x64x3x3:f32:pad=1:layout=nhwc",
     "conv:1x128x56x56x128x3x3:f32:pad=1:groups=128",
     "conv:1x128x56x56x128x3x3:f32:pad=1:groups=128:layout=nhwc",
+    "conv:1x3x224x224x64x7x7:f32:pad=3:stride=2",
     "conv:1x3x224x224x64x7x7:f32:pad=3:stride=2:layout=nhwc",
 )
 """What is measured where nothing is named."""
@@ -42,10 +47,31 @@ SUITE = (
 LEAST = 0.01
 """Seconds of a turn, at least."""
 
+PAUSE = 0.3
+"""Seconds before a turn on several threads: OpenMP's threads spin for 0.2."""
+
 
 def main(words: Sequence[str] | None = None) -> None:
     """Measure and print a line for each Spec."""
     options = _options(words)
+    if options.search:
+        _print_searches(options)
+    else:
+        _print_times(options)
+
+
+def _print_searches(options: argparse.Namespace) -> None:
+    print(f"{'Spec':60} {'seconds':>8} {'CPU':>8} {'MB':>8}")
+    for text in options.specs or SUITE:
+        found = searched(text, options.target, options.threads)
+        print(
+            f"{text:60} {found['seconds']:8.2f} {found['cpu']:8.2f} "
+            f"{found['megabytes']:8.0f}",
+            flush=True,
+        )
+
+
+def _print_times(options: argparse.Namespace) -> None:
     torch = torch_for(options.threads)
     print(f"{'Spec':60} {'Morello':>10} {'torch':>10}  best  median  (µs, ratios)")
     ratios = []
@@ -68,6 +94,11 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, metavar="N")
     parser.add_argument("--target", default=avx2_target()[0], metavar="TARGET")
     parser.add_argument("--turns", type=int, default=15, metavar="N")
+    parser.add_argument(
+        "--search",
+        action="store_true",
+        help="time the search for each, from nothing, and not its program",
+    )
     return parser.parse_args(words)
 
 
@@ -82,10 +113,14 @@ def _times(
     kernel = morello.compile(text, threads=options.threads, target=options.target)
     (mine,), other = beside_torch(torch, text, [kernel])
     calls = enough_calls(mine, LEAST)
-    ours, theirs = [], []
+    ours: list[float] = []
+    theirs: list[float] = []
     for _ in range(options.turns):
-        ours.append(1e6 * seconds_of(mine, calls))
-        theirs.append(1e6 * seconds_of(other, calls))
+        for call, found in ((mine, ours), (other, theirs)):
+            if options.threads > 1:
+                time.sleep(PAUSE)
+                call()  # wakes its threads
+            found.append(1e6 * seconds_of(call, calls))
     return ours, theirs
 
 
