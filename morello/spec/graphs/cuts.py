@@ -43,7 +43,8 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
     graph that one pass computes is cut in one place, before the maps of what it
     reduces: only so can loops go along what is reduced. Not with maps computed twice
     beside contractions: that is for long rows. Not with a node left behind that the
-    pass which computes the producers could compute as well.
+    pass which computes the producers could compute as well, nor with a map of rows that
+    these could add to what they leave of rows.
     """
     nodes = tuple(graph.node_values)
     if not 2 <= len(nodes) <= MOST_NODES:
@@ -58,11 +59,26 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
             for halves in _halves(graph, first):
                 if halves.again and graph.contractions:
                     continue
-                if _leaves_behind(graph, halves):
+                if _leaves_rows(graph, halves) or _leaves_behind(graph, halves):
                     continue
                 key = halves.producers.graph, halves.consumers.graph
                 found.setdefault(key, halves)
     return tuple(found.values())
+
+
+def _leaves_rows(graph: Graph, halves: Halves) -> bool:
+    """Whether the consumers compute a map that the producers could leave in place of
+    what it is made of, and that has fewer dimensions than an operand: as the reciprocal
+    of a sum of each row."""
+    operands = (*range(len(graph.inputs)), *graph.modes)
+    rest = [v for v in graph.node_values if v not in halves.first]
+    return any(
+        graph.is_map(v)
+        and graph.below[v]
+        and graph.below[v] <= {*halves.first}
+        and any(graph.dims_of(v) < graph.dims_of(other) for other in operands)
+        for v in (*(rest if len(rest) > 1 else ()), *halves.again)
+    )
 
 
 def _leaves_behind(graph: Graph, halves: Halves) -> bool:
