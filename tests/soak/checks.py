@@ -7,6 +7,7 @@ Each takes the seeds of a batch and gives how many things it checked; a failure 
 import functools
 from collections.abc import Callable, Sequence
 
+from tests.quality.exponentials import check_exponentials
 from tests.quality.graph_programs import check_graph_programs, check_searched_graphs
 from tests.quality.mutated_inputs import check_inputs
 from tests.quality.mutated_programs import ALL_INPUTS
@@ -15,6 +16,7 @@ from tests.quality.searched_programs import check_searched_programs
 from tests.quality.stages import check_stages
 
 CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
+    "exponentials": check_exponentials,
     "graph_programs": check_graph_programs,
     "random_programs": check_random_programs,
     "searched_graphs": check_searched_graphs,

@@ -1,0 +1,47 @@
+"""A3 of graphs: `graph_rows` at every edge size, one axis at a time, in both widths."""
+
+import dataclasses
+
+import pytest
+
+from morello.spec import Level, Spec, parse_spec
+from tests.kernels.harness import EDGE, TWIN, check_random, legal_cases, limits_of
+
+GRAPHS = {
+    "map": "y[m,n]=relu(x[m,n])*w[m]+b[n]",
+    "row": "out l[m]+=sum(x[m,n]*w[n]);out u[m]+=max(x)",
+    "column": "out l[n]+=sum(x[m,n]*w[m])",
+    # What a pass of a softmax is; and taps that are written out, of several rows.
+    "relative": "out p[m,n]=exp(x[m,n]-u[m]);out l[m]+=sum(p)",
+    "taps": "y[m,n]=sum(w[i,n]*x[m+i,n])",
+}
+
+OTHER = {"m": 3, "n": 19, "i": 3}
+"""The size of each axis beside the one that takes all sizes."""
+
+
+def _spec(name: str, axis: str, size: int, kernel: str) -> Spec:
+    sizes = [(OTHER | {axis: size})[dim] for dim in "mni"[: 2 + (name == "taps")]]
+    text = f"compose:{'x'.join(map(str, sizes))}:f32:graph={GRAPHS[name]}"
+    limits = limits_of(kernel)
+    found = parse_spec(text, limits)
+    forms = (
+        dataclasses.replace(tensor, level=Level.L1, contiguous=False)
+        for tensor in found.tensors
+    )
+    return dataclasses.replace(found, tensors=tuple(forms), serial=True)
+
+
+FULL = ("map", "row", "column")
+"""Those that take all sizes; the loops of the others are the same."""
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
+def test_edge_sizes_of_each_axis(kernel: str, name: str) -> None:
+    axes = "mni" if name == "taps" else "mn"
+    edge = EDGE if kernel == "graph_rows" and name in FULL else TWIN
+    given = [_spec(name, axis, size, kernel) for axis in axes for size in edge]
+    cases = legal_cases(kernel, tuple(given))
+    assert len(cases) == len(given)
+    check_random(cases)
