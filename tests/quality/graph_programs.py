@@ -1,16 +1,18 @@
 """A1, A2, B1, B3 of graphs: named and random ones, between guard pages, within the
 bound on rounding errors."""
 
+import dataclasses
 import random
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from morello.compiler.tuning.verify import BF16_ROUNDOFF
 from morello.errors import SearchError
-from morello.machine import AVX2
+from morello.machine import AVX2, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Spec, parse_spec
+from morello.spec import Dtype, Spec, parse_spec
 from morello.spec.graphs import canonical, print_graph
 from tests.graphs.random_graphs import random_graph
 from tests.quality.execution import RUNS, run
@@ -19,6 +21,8 @@ from tests.quality.walks import DeadEndError, random_program
 
 SCHEDULES = 3
 """Programs for each graph."""
+
+WIDE = find_target("avx512")
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -53,7 +57,22 @@ def random_graph_spec(rng: random.Random) -> Spec:
         graph = canonical(random_graph(rng)).graph
         sizes = [rng.choice(SIZES[:9]) for _ in range(graph.rank)]
         text = f"compose:{'x'.join(map(str, sizes))}:f32:graph={print_graph(graph)}"
-    return parse_spec(text, AVX2.limits)
+    spec = parse_spec(text, AVX2.limits)
+    return in_bf16(spec) if rng.random() < 0.2 else spec
+
+
+def in_bf16(spec: Spec) -> Spec:
+    """The same with inputs and maps in bf16; sums and maxima stay f32."""
+    graph = spec.kind.as_graph
+    if graph is None:
+        return spec
+    halved = [
+        dataclasses.replace(tensor, dtype=Dtype.BF16)
+        if not graph.is_node(value) or graph.is_map(value)
+        else tensor
+        for value, tensor in zip(spec.kind.values, spec.tensors, strict=True)
+    ]
+    return dataclasses.replace(spec, tensors=tuple(halved))
 
 
 def _convolution(rng: random.Random) -> str:
@@ -86,9 +105,13 @@ def check_program(program: Program, seed: int) -> None:
         wanted = spec.kind.reference(spec.sizes, exact)
         for side, byte in RUNS:
             found = run(program, given, side, byte)
-            for array, (number, error) in zip(found, wanted, strict=True):
+            for array, (number, bound) in zip(found, wanted, strict=True):
+                error = bound
+                if array.dtype == Dtype.BF16.numpy:
+                    error = bound + BF16_ROUNDOFF * (np.abs(number) + bound)
                 known = (np.abs(number) < LARGEST) & np.isfinite(error)
-                assert np.all((np.abs(array - number) <= error) | ~known), program.label
+                away = np.abs(array.astype(np.float64) - number)
+                assert np.all((away <= error) | ~known), program.label
 
 
 def check_graph_programs(seeds: Sequence[int]) -> int:
@@ -111,6 +134,15 @@ def check_searched_graphs(seeds: Sequence[int]) -> int:
     return _check("searched_graphs", seeds, _searched, 1)
 
 
+def check_wide_graphs(seeds: Sequence[int]) -> int:
+    """As `check_searched_graphs`, in vectors of 64 bytes.
+
+    Raises:
+        AssertionError: begins with the command that shows it again.
+    """
+    return _check("wide_graphs", seeds, _wide, 1, WIDE)
+
+
 def _walked(spec: Spec, seed: int, number: int) -> Impl | None:
     try:
         return random_program(spec, random.Random(f"{seed} {number}"))
@@ -118,18 +150,25 @@ def _walked(spec: Spec, seed: int, number: int) -> Impl | None:
         return None
 
 
-def _searched(spec: Spec, seed: int, number: int) -> Impl | None:
+def _searched(spec: Spec, seed: int, number: int, target: Target = AVX2) -> Impl | None:
     try:
-        return Solver(AVX2).solve(spec).impl
+        own = dataclasses.replace(spec, limits=target.limits)
+        return Solver(target).solve(own).impl
     except SearchError:
         return None
+
+
+def _wide(spec: Spec, seed: int, number: int) -> Impl | None:
+    return _searched(spec, seed, number, WIDE)
 
 
 Make = Callable[[Spec, int, int], Impl | None]
 """The program of a Spec, from a seed and the number of the program."""
 
 
-def _check(name: str, seeds: Sequence[int], make: Make, count: int) -> int:
+def _check(
+    name: str, seeds: Sequence[int], make: Make, count: int, target: Target = AVX2
+) -> int:
     impls, labels, numbers = [], [], []
     for seed in seeds:
         spec = random_graph_spec(random.Random(f"graph {seed}"))
@@ -141,7 +180,7 @@ def _check(name: str, seeds: Sequence[int], make: Make, count: int) -> int:
                 labels.append(label)
                 numbers.append(seed)
     if impls:
-        programs = build_programs(impls, labels)
+        programs = build_programs(impls, labels, target)
         for program, seed in zip(programs, numbers, strict=True):
             check_program(program, seed)
     return len(impls)

@@ -8,7 +8,11 @@ import functools
 from collections.abc import Callable, Sequence
 
 from tests.quality.exponentials import check_exponentials
-from tests.quality.graph_programs import check_graph_programs, check_searched_graphs
+from tests.quality.graph_programs import (
+    check_graph_programs,
+    check_searched_graphs,
+    check_wide_graphs,
+)
 from tests.quality.mutated_inputs import check_inputs
 from tests.quality.mutated_programs import ALL_INPUTS
 from tests.quality.random_programs import check_random_programs
@@ -22,6 +26,7 @@ CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
     "searched_graphs": check_searched_graphs,
     "searched_programs": check_searched_programs,
     "stages": check_stages,
+    "wide_graphs": check_wide_graphs,
     **{
         name: functools.partial(check_inputs, name, kind)
         for name, kind in ALL_INPUTS.items()

@@ -1,0 +1,66 @@
+"""A2 of graphs: every name as machine code, in f32 and bf16, and on AVX-512."""
+
+import random
+
+import pytest
+
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.spec import parse_spec
+from morello.spec.graphs.names import SHORT_NAMES
+from morello.spec.graphs.reductions import REDUCTIONS
+from tests.graphs.test_programs import GRAPHS
+from tests.kernels.harness import skip_where_it_cannot_run
+from tests.quality.graph_programs import WIDE, check_program, in_bf16
+from tests.quality.programs import build_programs
+from tests.quality.walks import random_program
+
+F32 = (
+    "log_softmax:3x9:f32",
+    "softmax_max_and_sum:3x19:f32",
+    "softmax_unscaled:3x9:f32",
+    "softmax_complete:3x19:f32",
+    "rms_norm:3x19:f32",
+    "residual_matmul:5x7x9:f32",
+    "attention:2x3x5x2x3:f32:causal=true",
+    "sum:3x4x9:f32:axis=0,2",
+    "mean:3x19:f32",
+    "min:5x9:f32:axis=0",
+    "max:3x4x9:f32:axis=all",
+)
+"""Names that `tests/graphs/test_programs.py` has not."""
+
+BF16 = (
+    "softmax:3x19:f32",
+    "gelu_matmul:5x7x9:f32",
+    "attention:3x9x2x3:f32",
+    "conv:1x5x6x7x5x3x3:f32:groups=5:layout=nhwc",
+    "conv:1x2x5x6x3x3x2:f32",
+)
+"""What is run with inputs and maps in bf16. Maps by themselves are in
+`tests/compiler/test_pointwise.py`."""
+
+
+def test_no_name_is_left_out() -> None:
+    named = {text.split(":")[0] for text in (*F32, *GRAPHS.values())}
+    assert named >= {*SHORT_NAMES, *REDUCTIONS}
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_random_programs_of_names(dtype: str) -> None:
+    texts = F32 if dtype == "f32" else BF16
+    specs = [parse_spec(text, AVX2.limits) for text in texts]
+    if dtype == "bf16":
+        specs = [in_bf16(spec) for spec in specs]
+        assert all(str(spec.dtypes[0]) == "bf16" for spec in specs)
+    impls = [random_program(spec, random.Random(str(spec))) for spec in specs]
+    for program in build_programs(impls, [str(spec) for spec in specs]):
+        check_program(program, 0)
+
+
+@pytest.mark.parametrize("text", ["softmax:3x19:f32", "gelu_matmul:5x7x9:bf16"])
+def test_searched_programs_in_vectors_of_64_bytes(text: str) -> None:
+    skip_where_it_cannot_run(WIDE.isa)
+    solution = Solver(WIDE).solve(parse_spec(text, WIDE.limits))
+    (program,) = build_programs([solution.impl], [text], WIDE)
+    check_program(program, 0)
