@@ -23,6 +23,11 @@ _C_TYPES = {
     "uint16": "uint16_t",
     "int32": "int32_t",
     "uint32": "uint32_t",
+    "int64": "int64_t",
+    "uint64": "uint64_t",
+    "float64": "double",
+    "float16": "uint16_t",
+    "bool": "uint8_t",
 }
 """A dtype of NumPy: its elements in C."""
 

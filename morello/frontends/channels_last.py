@@ -48,7 +48,7 @@ class _Turning(Rewriter):
 
     def _fixed(self) -> set[int]:
         """Tensors whose order is seen: results, and what is seen in another shape."""
-        found = {self.old.root(result) for result in self.old.results}
+        found = {self.old.root(result) for result in self.old.seen}
         for tensor in self.old.all:
             if isinstance(tensor, Node):
                 for access in tensor.reads:

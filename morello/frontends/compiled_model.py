@@ -6,12 +6,14 @@ from typing import Any
 
 from morello.compiler.kernel import Times
 from morello.compiler.pickling import Parts, freeze, thaw
-from morello.frontends.compiling import Found, Texts
+from morello.frontends.compiling import Compiled, Texts
 from morello.frontends.emission import given_tensors
 from morello.frontends.model_library import ModelLibrary
 from morello.frontends.model_parameters import parameters
-from morello.frontends.parts import Part
+from morello.frontends.parts import Part, PlainPart
 from morello.frontends.prepared import Preparation
+from morello.frontends.refusals import Refusal
+from morello.frontends.steps import counted, fallback_of
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
 from morello.runtime.engine import Engine
@@ -34,7 +36,7 @@ class CompiledModel:
     def __init__(
         self,
         tensors: Tensors,
-        found: Sequence[Found],
+        found: Sequence[Compiled],
         texts: Texts,
         engine: Engine,
         times: Times,
@@ -42,7 +44,8 @@ class CompiledModel:
     ) -> None:
         self._tensors = tensors
         self._preparation = preparation
-        self._found = tuple(found)
+        self._steps = tuple(found)
+        self._found = tuple(f for f in found if not isinstance(f, PlainPart))
         self._texts = texts
         self._engine = engine
         self.times = times
@@ -65,6 +68,11 @@ class CompiledModel:
         """What is computed, in order: more parts than the model's where one had no
         program as a whole."""
         return tuple(part for part, _, _ in self._found)
+
+    @property
+    def fallback(self) -> tuple[Refusal, ...]:
+        """The ops that upstream's plain lowering computes, as `Model.fallback`."""
+        return fallback_of(self._steps)
 
     @property
     def specs(self) -> tuple[Spec, ...]:
@@ -173,8 +181,7 @@ class CompiledModel:
         Raises:
             CompileError: C has no such name.
         """
-        count = len(self._found)
-        title = f"{self._tensors.name}, a model of {count} part{'s' * (count > 1)}"
+        title = f"{self._tensors.name}, a model of {counted(self._steps)}"
         own = self.symbol if name is None else name
         return ModelLibrary.of(self._texts, self.parameters, own, title)
 
@@ -191,7 +198,7 @@ class CompiledModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = Parts(self._texts, self._engine.compiled, self.times, ())
-        return _restore, freeze((parts, self._tensors, self._found, self._preparation))
+        return _restore, freeze((parts, self._tensors, self._steps, self._preparation))
 
     def __copy__(self) -> "CompiledModel":
         return self
@@ -200,10 +207,9 @@ class CompiledModel:
         return self
 
     def __repr__(self) -> str:
-        count = len(self._found)
         return (
-            f"<compiled model {self._tensors.name}, {count} "
-            f"part{'s' if count > 1 else ''}, for {self.target.name}>"
+            f"<compiled model {self._tensors.name}, {counted(self._steps)}, for "
+            f"{self.target.name}>"
         )
 
 

@@ -14,7 +14,7 @@ from morello.dialect.build import spec_of
 from morello.errors import CompileError, SearchError
 from morello.frontends.emission import inline_parts, model_module
 from morello.frontends.groups import split
-from morello.frontends.parts import Part
+from morello.frontends.parts import Part, PlainPart, Step
 from morello.frontends.tensors import Tensors
 from morello.machine import Target
 from morello.mlir import ir
@@ -39,6 +39,9 @@ Specs are counted."""
 
 Found = tuple[Part, Spec, Solution]
 """A part, its Spec, and its program."""
+
+Compiled = Found | PlainPart
+"""The same of any step of a model."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,20 +77,20 @@ def available_threads(threads: int) -> int:
 
 def searched_parts(
     tensors: Tensors,
-    parts: Sequence[Part],
+    parts: Sequence[Step],
     machine: Target,
     threads: int,
     search: Searches,
     progress: Progress | None,
-) -> list[Found]:
-    """The best program of each part; a part without one becomes several.
+) -> list[Compiled]:
+    """The best program of each part that is a Spec; one without becomes several.
 
     Raises:
         SearchError: a part of one node has none.
     """
     known: dict[Spec, Solution] = {}
     tried: set[Spec] = set()
-    found: list[Found] = []
+    found: list[Compiled] = []
     rest = list(parts)
 
     def goal(part: Part) -> Spec:
@@ -95,11 +98,15 @@ def searched_parts(
 
     while rest:
         part = rest.pop(0)
+        if isinstance(part, PlainPart):
+            found.append(part)
+            continue
         spec = goal(part)
         if spec not in known:
             tried.add(spec)
             if progress is not None:
-                count = len(tried.union(map(goal, rest)))
+                later = (p for p in rest if isinstance(p, Part))
+                count = len(tried.union(map(goal, later)))
                 text = print_spec(spec, machine.limits)
                 progress(f"{len(tried)} of {count}: {text}")
             try:
@@ -130,7 +137,7 @@ def _searched(part: Part, spec: Spec, machine: Target, search: Searches) -> Solu
 
 def compiled_parts(
     tensors: Tensors,
-    found: Sequence[Found],
+    found: Sequence[Compiled],
     machine: Target,
     search: Searches,
     start: float,
@@ -140,16 +147,20 @@ def compiled_parts(
     Raises:
         CompileError: it cannot be lowered.
     """
-    impls = {spec: solution.impl for _, spec, solution in found}
+    searched = [f for f in found if not isinstance(f, PlainPart)]
+    impls = {spec: solution.impl for _, spec, solution in searched}
     name = _symbol(tensors.name)
     with ir.Context() as context, ir.Location.unknown():
         load(context)
-        pairs = [(part, spec) for part, spec, _ in found]
+        pairs = [f if isinstance(f, PlainPart) else f[:2] for f in found]
         module = model_module(tensors, pairs, name, machine)
-        add_schedule(module.operation, lambda op: impls[spec_of(op)])
-        schedule = schedule_text(module)
+        schedule = ""
+        if searched:
+            add_schedule(module.operation, lambda op: impls[spec_of(op)])
+            schedule = schedule_text(module)
         try:
-            Pipeline.parse(_SCHEDULED).run(module.operation)
+            if searched:
+                Pipeline.parse(_SCHEDULED).run(module.operation)
             function = inline_parts(module.operation, name)
             Pipeline.parse(_PLANNED).run(module.operation)
         except ir.MLIRError as error:
@@ -157,7 +168,7 @@ def compiled_parts(
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         mlir = str(module)
         llvm = name_module(lower_to_llvm_text(module), name)
-        check_calls(llvm)
+        check_calls(llvm, mathematics=len(searched) < len(found))
     features = ",".join(f"+{feature}" for feature in machine.features)
     engine = compile_llvm(llvm, cpu=machine.cpu, features=features)
     elapsed = time.perf_counter() - start

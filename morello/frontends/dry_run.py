@@ -35,6 +35,7 @@ def check_survival(read: Callable[[], object], source: str) -> None:
         with warnings.catch_warnings():
             # Of threads that the child will not have: it calls nothing that needs them.
             warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)  # JAX's own words for it
             child = os.fork()
     except (OSError, RuntimeError):
         return

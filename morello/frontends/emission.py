@@ -10,8 +10,9 @@ from typing import Any
 from morello.dialect.build import build_spec_op
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.group_dims import row_major
-from morello.frontends.parts import Operand, Part
-from morello.frontends.tensors import Given, Tensors
+from morello.frontends.parts import Operand, Part, PlainPart
+from morello.frontends.plain_lowering import PLAIN
+from morello.frontends.tensors import Given, PlainDtype, Tensors
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Spec
@@ -20,7 +21,7 @@ from morello.spec.dtypes import Dtype
 
 def model_module(
     tensors: Tensors,
-    parts: Sequence[tuple[Part, Spec]],
+    parts: Sequence[tuple[Part, Spec] | PlainPart],
     name: str,
     target: Target | None,
 ) -> ir.Module:
@@ -29,7 +30,7 @@ def model_module(
     The dialects must be loaded.
 
     Args:
-        parts: in order, each with its Spec.
+        parts: in order, each with its Spec if it has one.
         name: of the function.
         target: recorded in the module; None leaves the passes their default.
     """
@@ -44,7 +45,7 @@ def model_module(
 
 
 def add_model_function(
-    tensors: Tensors, parts: Sequence[tuple[Part, Spec]], name: str
+    tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
 ) -> ir.Operation:
     """The functions of the parts, and the one that calls them, which is returned.
 
@@ -53,21 +54,27 @@ def add_model_function(
     func = dialect("func")
     given = given_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
-    types = [_memref(tensors.all[i].shape, tensors.dtype(i)) for i in given]
+    types = [_memref(tensors.all[i].shape, tensors.element(i)) for i in given]
     types += [
-        _memref(tensors.all[result].shape, tensors.dtype(result))
+        _memref(tensors.all[result].shape, tensors.element(result))
         for result in tensors.results
     ]
     callees = [
-        _part_function(tensors, part, spec, f"{name}_part{number}")
-        for number, (part, spec) in enumerate(parts)
+        _plain_function(part, f"{name}_part{number}")
+        if isinstance(part, PlainPart)
+        else _part_function(tensors, *part, f"{name}_part{number}")
+        for number, part in enumerate(parts)
     ]
     function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
     known = dict(zip([*given, *roots], block.arguments, strict=True))
     with ir.InsertionPoint(block):
-        for (part, _), callee in zip(parts, callees, strict=True):
-            func.CallOp(callee, _operands(tensors, part, known))
+        for part, callee in zip(parts, callees, strict=True):
+            if isinstance(part, PlainPart):
+                operands = _plain_operands(tensors, part, callee, known)
+            else:
+                operands = _operands(tensors, part[0], known)
+            func.CallOp(callee, operands)
         func.ReturnOp([])
     return function.operation
 
@@ -82,6 +89,54 @@ def _part_function(tensors: Tensors, part: Part, spec: Spec, name: str) -> Any:
         build_spec_op(spec, list(block.arguments))
         func.ReturnOp([])
     return function
+
+
+def _plain_function(part: PlainPart, name: str) -> Any:
+    """The function of a part that is no Spec, with the constants that it reads."""
+    module = ir.Module.parse(part.code.text)
+    block = ir.InsertionPoint.current.block
+    found = None
+    for op in list(module.body.operations):
+        symbol = ir.StringAttr(op.attributes["sym_name"]).value
+        new = name if symbol == PLAIN else f"{name}_{symbol}"
+        ir.SymbolTable.replace_all_symbol_uses(symbol, new, module.operation)
+        op.attributes["sym_name"] = ir.StringAttr.get(new)
+        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        block.append(op)
+        if symbol == PLAIN:
+            found = op
+    assert found is not None
+    return found
+
+
+def _plain_operands(
+    tensors: Tensors, part: PlainPart, callee: Any, known: dict[int, ir.Value]
+) -> list[ir.Value]:
+    """The memrefs of plain code: what it reads, then what it writes."""
+    types = list(callee.attributes["function_type"].value.inputs)
+    found = []
+    for tensor in part.inputs:
+        root = tensors.root(tensor)
+        found.append(_whole(known[root], root, tensors.all[tensor].shape, types.pop(0)))
+    for tensor in part.outputs:
+        wanted = types.pop(0)
+        if tensor < 0:
+            found.append(dialect("memref").AllocOp(wanted, [], []).result)
+            continue
+        if tensor not in known:
+            known[tensor] = dialect("memref").AllocOp(wanted, [], []).result
+        # A result of the model may have another shape.
+        shape = tensors.all[tensor].shape
+        found.append(_whole(known[tensor], tensor, shape, wanted))
+    found += [dialect("memref").AllocOp(kind, [], []).result for kind in types]
+    return found
+
+
+def _whole(
+    value: ir.Value, root: int, shape: tuple[int, ...], wanted: ir.MemRefType
+) -> ir.Value:
+    """All of a memref in another shape."""
+    return _seen_as(value, Operand(root, 0, shape, tuple(row_major(shape))), wanted)
 
 
 def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
@@ -134,7 +189,7 @@ def _operands(
     return found
 
 
-def _memref(shape: Sequence[int], dtype: Dtype) -> ir.MemRefType:
+def _memref(shape: Sequence[int], dtype: Dtype | PlainDtype) -> ir.MemRefType:
     return ir.MemRefType.get(list(shape), ir.Type.parse(dtype.mlir))
 
 

@@ -11,7 +11,7 @@ from morello.frontends.refusals import OpError
 from morello.frontends.simplify import simplified
 from morello.frontends.tensors import ONE, Access, Node, own_axes, window_of
 from morello.frontends.types import dtype_of, refuse_dynamic, shape_of
-from morello.frontends.values import Known, MissingError, Read, Same, renamed
+from morello.frontends.values import Read, Same, renamed
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import (
@@ -109,12 +109,10 @@ class GenericOp:
         return self._access(Access(tensor, (dim if extent > 1 else ONE,)))
 
     def _argument(self, place: int) -> Element:
-        found = self.importer.known.get(self.op.operands[place])
         block = self.op.regions[0].blocks[0]
         if not _is_used(block.arguments[place]):
             return 0
-        if found is None:
-            raise MissingError
+        found = self.importer.get(self.op.operands[place])
         if isinstance(found, Same):
             return found.number
         return self._element(found, self._index(place, found.shape))
@@ -181,7 +179,7 @@ class GenericOp:
             raise OpError("its result is written at sums of dimensions", _DIMENSIONS)
         kept = {a for a in axes if isinstance(a, int)}
         reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
-        init = self.importer.known.get(self.op.operands[self.count + number])
+        init = self.op.operands[self.count + number]
         if reduces:
             tensor = self._reduction(expression, axes, init, number)
         else:
@@ -217,14 +215,13 @@ class GenericOp:
         return self.tensors.add(compact(node))
 
     def _with_init(
-        self, expression: Expression, init: Known, number: int
+        self, expression: Expression, out_value: ir.Value, number: int
     ) -> Expression:
         """A map that may read what its output held."""
         out = _OUT - number
         if out not in set(references(expression)):
             return expression
-        if init is None:
-            raise MissingError
+        init = self.importer.get(out_value)
         held = self._element(init, self._index(self.count + number, init.shape))
         made = substituted(
             expression, lambda v: constant(held) if v == out else Reference(v)
@@ -235,11 +232,10 @@ class GenericOp:
         self,
         expression: Expression,
         axes: tuple[Axis, ...],
-        init: Known,
+        out_value: ir.Value,
         number: int,
     ) -> int:
-        if init is None:
-            raise MissingError
+        init = self.importer.get(out_value)
         result = self.op.results[number].type.maybe_downcast()
         dtype = dtype_of(result)
         reduction, term = _split(expression, _OUT - number)

@@ -10,8 +10,8 @@ import dataclasses
 
 from morello.frontends.convolution import Convolution
 from morello.frontends.group_dims import UnfitError
-from morello.frontends.parts import Part, fill_part, part_of_nodes
-from morello.frontends.tensors import Joined, Node, Tensors
+from morello.frontends.parts import Part, PlainPart, Step, fill_part, part_of_nodes
+from morello.frontends.tensors import Joined, Node, Plain, Tensors
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
 
@@ -28,7 +28,7 @@ class _Group:
     nodes: set[int]
 
 
-def grouped(tensors: Tensors) -> tuple[Part, ...]:
+def grouped(tensors: Tensors) -> tuple[Step, ...]:
     """The parts of a program, in an order in which they can be computed."""
     return _Grouping(tensors).run()
 
@@ -66,19 +66,35 @@ class _Grouping:
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
         self.nodes = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Node)}
+        self.plain = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Plain)}
         self.reads = {i: self._read(node) for i, node in self.nodes.items()}
+        self.reads |= {i: self._read_plainly(t) for i, t in self.plain.items()}
         self.results = {w for r in tensors.results for w in tensors.writers(r)}
         self._drop_unread()
-        self.readers: dict[int, set[int]] = {i: set() for i in self.nodes}
+        self.readers: dict[int, set[int]] = {i: set() for i in self.reads}
         for i, read in self.reads.items():
             for r in read:
                 self.readers[r].add(i)
-        self.group = {i: _Group({i}) for i in self.nodes}
+        self.group = {i: _Group({i}) for i in self.nodes} | self._plain_groups()
 
     def _read(self, node: Node) -> list[int]:
         """The nodes that a node waits for."""
         found = [w for a in node.reads for w in self.tensors.writers(a.tensor)]
         return list(dict.fromkeys([*found, *node.after]))
+
+    def _read_plainly(self, plain: Plain) -> list[int]:
+        found = [w for o in plain.operands for w in self.tensors.writers(o)]
+        return list(dict.fromkeys(found))
+
+    def _plain_groups(self) -> dict[int, _Group]:
+        """A group for each call of plain code, with all of its results."""
+        calls: dict[tuple[object, tuple[int, ...]], _Group] = {}
+        found = {}
+        for i, plain in self.plain.items():
+            group = calls.setdefault((plain.code, plain.operands), _Group(set()))
+            group.nodes.add(i)
+            found[i] = group
+        return found
 
     def _joins(self, nodes: frozenset[int]) -> bool:
         """Whether one of some nodes reads a joined tensor that another writes, or two
@@ -91,13 +107,14 @@ class _Grouping:
 
     def _drop_unread(self) -> None:
         needed = set(self.results)
-        for i in sorted(self.nodes, reverse=True):
+        for i in sorted(self.reads, reverse=True):
             if i in needed:
                 needed.update(self.reads[i])
         self.nodes = {i: n for i, n in self.nodes.items() if i in needed}
-        self.reads = {i: self.reads[i] for i in self.nodes}
+        self.plain = {i: t for i, t in self.plain.items() if i in needed}
+        self.reads = {i: r for i, r in self.reads.items() if i in needed}
 
-    def run(self) -> tuple[Part, ...]:
+    def run(self) -> tuple[Step, ...]:
         for i in self.nodes:
             self._attention(i)
         for i in self.nodes:
@@ -105,9 +122,12 @@ class _Grouping:
                 self._try_join(read, i)
         distinct = {id(g): g for g in self.group.values()}
         order = self._ordered([g.nodes for g in distinct.values()])
-        found: list[Part] = []
+        found: list[Step] = []
         filled: set[int] = set()
         for nodes in order:
+            if nodes & self.plain.keys():
+                found.append(self._plain_part(nodes))
+                continue
             for i in sorted(nodes):
                 into = self.nodes[i].into
                 if into is not None and into.tensor not in filled:
@@ -118,7 +138,15 @@ class _Grouping:
             found.append(self._part(frozenset(nodes)))
         return tuple(found)
 
+    def _plain_part(self, nodes: set[int]) -> PlainPart:
+        results = {self.plain[i].number: i for i in nodes}
+        first = self.plain[min(nodes)]
+        outputs = tuple(results.get(n, -1) for n in range(max(results) + 1))
+        return PlainPart(first.code, first.operands, outputs)
+
     def _try_join(self, producer: int, consumer: int) -> None:
+        if producer in self.plain:
+            return
         first, second = self.group[producer], self.group[consumer]
         if first is second:
             return
@@ -256,7 +284,7 @@ class _Grouping:
             beside = {
                 user
                 for i in found
-                for user in self.readers[i]
+                for user in self.readers[i] & self.nodes.keys()
                 if self.nodes[user].reduction != MAP
                 and user not in found
                 and not is_product(self.nodes[user])
@@ -271,6 +299,8 @@ class _Grouping:
         stack = [start]
         while stack:
             i = stack.pop()
+            if i in self.plain:
+                continue
             if is_product(self.nodes[i]):
                 products.add(i)
             elif i not in found:

@@ -4,8 +4,9 @@
 depends on it is left out, so that one try finds all of them.
 """
 
+import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from morello.frontends import bodies
 from morello.frontends.bodies import Element, is_number
 from morello.frontends.generic import GenericOp
+from morello.frontends.outlining import copying, element_of, outlined
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -26,6 +28,8 @@ from morello.frontends.tensors import (
     Given,
     Joined,
     Node,
+    Plain,
+    PlainDtype,
     Tensors,
     View,
     Within,
@@ -39,8 +43,16 @@ from morello.frontends.types import (
     refuse_dynamic,
     resources_of,
     shape_of,
+    stored_array,
 )
-from morello.frontends.values import Known, MissingError, Read, Same, renamed
+from morello.frontends.values import (
+    Foreign,
+    Known,
+    MissingError,
+    Read,
+    Same,
+    renamed,
+)
 from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
@@ -52,28 +64,45 @@ _FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}
 """What `Fill` writes, and its name for it."""
 
 
-def imported(function: ir.Operation, source: str) -> Tensors:
+def imported(
+    function: ir.Operation,
+    source: str,
+    names: Mapping[str, str] | None = None,
+    fallback: bool = False,
+) -> Tensors:
     """The tensors of a function.
 
     Args:
         function: a ``func.func`` whose ops are `linalg.generic`, views and constants.
         source: the name of the file, for messages.
+        names: what the program had at a place, by the place.
+        fallback: leave what is no Spec to plain lowering.
 
     Raises:
         ModelError: ops that have no place in a graph, all of them.
     """
-    return Importer(function, source).run()
+    return Importer(function, source, names or {}, fallback).run()
 
 
 class Importer:
     """Walks a function; `known` has what each of its values is."""
 
-    def __init__(self, function: ir.Operation, source: str) -> None:
+    def __init__(
+        self,
+        function: ir.Operation,
+        source: str,
+        names: Mapping[str, str],
+        fallback: bool,
+    ) -> None:
         self.function = function
         self.source = source
+        self.names = names
+        self.fallback = fallback
         name = ir.StringAttr(function.attributes["sym_name"]).value
         self.tensors = Tensors(name)
         self.known: dict[ir.Value, Known] = {}
+        self._constants: dict[ir.Value, int] = {}
+        """In the elements of their types, as plain code reads them."""
         self.refusals: list[Refusal] = []
         self._steps: dict[str, Callable[[ir.Operation], None]] = {
             "arith.constant": self._constant,
@@ -122,11 +151,114 @@ class Importer:
         except MissingError:
             self.known |= dict.fromkeys(op.results)
         except OpError as error:
-            self._refuse(op, error)
+            self._left(op, error)
+
+    def _left(self, op: ir.Operation, error: OpError) -> None:
+        """Leave an op to plain lowering if that is wanted and can be, or refuse it."""
+        try:
+            if not self.fallback or op.name == "func.return":
+                raise error
+            self._lower_plainly(op, error)
+        except MissingError:
+            self.known |= dict.fromkeys(op.results)
+        except OpError as final:
+            self._refuse(op, final)
             self.known |= dict.fromkeys(op.results)
 
+    def _lower_plainly(self, op: ir.Operation, error: OpError) -> None:
+        """The results of an op as plain tensors.
+
+        Raises:
+            OpError: upstream does not lower it, either.
+            MissingError: it reads what was refused.
+        """
+        kinds = [result.type.maybe_downcast() for result in op.results]
+        if not all(isinstance(kind, ir.RankedTensorType) for kind in kinds):
+            refuse_dynamic(op)
+            for result in op.results:
+                self.known[result] = Foreign(None, str(result.type))
+            return
+        elements = [element_of(kind) for kind in kinds]
+        if None in elements or any(0 in kind.shape for kind in kinds):
+            raise error
+        place = self.place(op)
+        name = self._name(place, op.name)
+        code, operands = outlined(op, self.stored, error, name, place)
+        for number, (result, element) in enumerate(
+            zip(op.results, elements, strict=True)
+        ):
+            assert element is not None
+            shape = tuple(kinds[number].shape)
+            made = Plain(code, number, operands, shape, element)
+            self._define_stored(result, self.tensors.add(made), element)
+
+    def _define_stored(
+        self, value: ir.Value, tensor: int, element: Dtype | PlainDtype
+    ) -> None:
+        """A value is a tensor in memory, which graphs read if they have its dtype."""
+        if isinstance(element, Dtype):
+            self.define(value, tensor)
+        else:
+            self.known[value] = Foreign(tensor, str(value.type))
+
+    def stored(self, value: ir.Value) -> int | None:
+        """The tensor in memory that has the elements of a value, in its own type.
+
+        Returns:
+            None: there is none, and whoever reads the value computes it.
+
+        Raises:
+            MissingError: it was refused.
+        """
+        found = self.known[value]
+        if found is None:
+            raise MissingError
+        if isinstance(found, Foreign):
+            return found.tensor
+        kind = value.type.maybe_downcast()
+        if isinstance(found, Same) or not isinstance(kind, ir.RankedTensorType):
+            return None
+        dtype = element_of(kind)
+        if not isinstance(dtype, Dtype):
+            return self._stored_constant(value)
+        return self._in_memory(found, dtype, self.place(self.function))
+
+    def _in_memory(self, read: Read, dtype: Dtype, place: str) -> int:
+        """The row-major tensor of a dtype whose elements are those of a read."""
+        tensor = self.materialized(read, place)
+        if self.tensors.dtype(tensor) is dtype:
+            return tensor
+        own = Read(tensor, own_axes(read.shape), read.shape)
+        copied = self._copy(own, place)
+        return self.tensors.add(dataclasses.replace(copied, dtype=dtype))
+
+    def _stored_constant(self, value: ir.Value) -> int | None:
+        """A constant of elements that no graph has, as an array that is given."""
+        if value in self._constants:
+            return self._constants[value]
+        op = None if isinstance(value.owner, ir.Block) else value.owner
+        element = element_of(value.type)
+        if op is None or op.name != "arith.constant" or element is None:
+            return None
+        attribute = op.attributes["value"].maybe_downcast()
+        array = stored_array(attribute, value.type, self._resources, element.numpy)
+        shape = shape_of(value)
+        count = sum(isinstance(t, Given) for t in self.tensors.all)
+        given = Given(f"constant{count}", shape, element, -1, array)
+        tensor = self.tensors.add(given)
+        self._constants[value] = tensor
+        return tensor
+
     def _refuse(self, op: ir.Operation, error: OpError) -> None:
-        self.refusals.append(refusal_of(op, error, self.source))
+        found = refusal_of(op, error, self.source)
+        name = self._name(found.place, found.op)
+        self.refusals.append(dataclasses.replace(found, op=name))
+
+    def _name(self, place: str, name: str) -> str:
+        """What the program calls the op at a place, which may have another name now."""
+        # Of an op of a function that was inlined the first place is its own.
+        own = place.removeprefix("callsite(").partition(" at ")[0]
+        return self.names.get(own, name)
 
     def _argument(self, argument: ir.BlockArgument) -> None:
         number = argument.arg_number
@@ -135,11 +267,25 @@ class Importer:
         try:
             shape, dtype = array_type(argument.type, name)
         except OpError as error:
+            element = self._plain_element(argument.type)
+            if element is not None:
+                given = Given(name, shape_of(argument), element, number)
+                self._define_stored(argument, self.tensors.add(given), element)
+                return
             self.known[argument] = None
             if next(iter(argument.uses), None) is not None or number == 0:
                 self._refuse(self.function, error)
             return
         self.define(argument, self.tensors.add(Given(name, shape, dtype, number)))
+
+    def _plain_element(self, found: ir.Type) -> Dtype | PlainDtype | None:
+        """The elements of an argument or a result that only plain code takes."""
+        found = found.maybe_downcast()
+        if not self.fallback or not isinstance(found, ir.RankedTensorType):
+            return None
+        if not found.has_static_shape or 0 in found.shape:
+            return None
+        return element_of(found)
 
     def define(self, value: ir.Value, tensor: int) -> None:
         """A value is a tensor as it is."""
@@ -155,6 +301,8 @@ class Importer:
         found = self.known.get(value)
         if found is None:
             raise MissingError
+        if isinstance(found, Foreign):
+            raise OpError(f"it reads {found.what}, which no graph does", _ELSEWHERE)
         return found
 
     def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
@@ -445,6 +593,8 @@ class Importer:
 
     def _return(self, op: ir.Operation) -> None:
         for number, value in enumerate(op.operands):
+            if self.known[value] is not None and self._return_plainly(op, value):
+                continue
             shape, dtype = array_type(value.type, f"result {number}")
             found = self.get(value)
             if isinstance(found, Same):
@@ -468,6 +618,26 @@ class Importer:
                 )
                 tensor = self.tensors.add(node)
             self.tensors.results.append(tensor)
+
+    def _return_plainly(self, op: ir.Operation, value: ir.Value) -> bool:
+        """Return elements that no graph has; whether it did."""
+        element = self._plain_element(value.type)
+        if not isinstance(element, PlainDtype):
+            return False
+        error = OpError(f"the result is {value.type}, which no graph has", _ELSEWHERE)
+        if not isinstance(self.known[value], Foreign):
+            self._lower_plainly(value.owner, error)
+        tensor = self.stored(value)
+        assert tensor is not None
+        root = self.tensors.root(tensor)
+        taken = {self.tensors.root(t) for t in self.tensors.results}
+        if root in taken or isinstance(self.tensors.all[root], Given):
+            place = self.place(op)
+            code = copying(value.type, error, place)
+            shape = shape_of(value)
+            tensor = self.tensors.add(Plain(code, 0, (tensor,), shape, element))
+        self.tensors.results.append(tensor)
+        return True
 
 
 def _is_plain(read: Read) -> bool:

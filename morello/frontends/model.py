@@ -29,9 +29,12 @@ from morello.frontends.groups import grouped
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
 from morello.frontends.model_parameters import parameters, result_name
-from morello.frontends.parts import Part
+from morello.frontends.parts import Part, PlainPart, Step
+from morello.frontends.plain_evaluating import evaluate_plainly
 from morello.frontends.prepared import Preparation, prepared
 from morello.frontends.reading import chosen_function, read_program
+from morello.frontends.refusals import Refusal
+from morello.frontends.steps import counted, fallback_of
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
 from morello.mlir import ir
@@ -53,14 +56,24 @@ class Model:
     def __init__(
         self,
         tensors: Tensors,
-        parts: tuple[Part, ...],
+        steps: tuple[Step, ...],
         preparation: Preparation | None = None,
     ) -> None:
         self._tensors = tensors
-        self.parts = parts
-        """In the order in which they are computed."""
+        self._steps = steps
         self._preparation = preparation
         self._compiled: CompiledModel | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The graphs that are Specs, in the order in which they are computed."""
+        return tuple(step for step in self._steps if isinstance(step, Part))
+
+    @property
+    def fallback(self) -> tuple[Refusal, ...]:
+        """The ops that are no Spec and are left to upstream's plain lowering: none but
+        with ``from_mlir(…, fallback=True)``."""
+        return fallback_of(self._steps)
 
     @property
     def name(self) -> str:
@@ -110,10 +123,11 @@ class Model:
         start = time.perf_counter()
         machine = chosen_target(target)
         count = available_threads(thread_count(threads, None))
-        _, machine = parallel_goal(self.parts[0].spec(machine.limits), machine, count)
+        for part in self.parts[:1]:
+            _, machine = parallel_goal(part.spec(machine.limits), machine, count)
         search = Searches(db, time_limit, tuning_time(tune))
         found = searched_parts(
-            self._tensors, self.parts, machine, count, search, progress
+            self._tensors, self._steps, machine, count, search, progress
         )
         compiled = compiled_parts(self._tensors, found, machine, search, start)
         return CompiledModel(self._tensors, found, *compiled, self._preparation)
@@ -127,7 +141,8 @@ class Model:
     def evaluate(self, *arrays: Array) -> Array | tuple[Array, ...]:
         """The definition: what the Specs of the parts define, computed in NumPy.
 
-        Slow, and for tests: sums are in f64, and rounded once.
+        Slow, and for tests: sums are in f64, and rounded once. What is left to plain
+        lowering has no other definition than that.
 
         Args:
             arrays: the arguments, as a call takes them.
@@ -142,8 +157,11 @@ class Model:
                 "give one for each argument",
             )
         known = _memory(self._tensors, arrays, self._preparation)
-        for part in self.parts:
-            evaluate_part(part, known, self._tensors)
+        for step in self._steps:
+            if isinstance(step, PlainPart):
+                evaluate_plainly(step, known, self._tensors)
+            else:
+                evaluate_part(step, known, self._tensors)
         results = [
             known[self._tensors.root(r)].reshape(self._tensors.all[r].shape)
             for r in self._tensors.results
@@ -154,16 +172,22 @@ class Model:
         given = ", ".join(_said(p) for p in self.parameters if not p.is_output)
         made = ", ".join(_said(p) for p in self.parameters if p.is_output)
         lines = [f"{self.name}({given}) -> {made}"]
-        names = {t: self._named(t) for part in self.parts for t in part.outputs}
-        for number, (part, spec) in enumerate(
-            zip(self.parts, self.specs(), strict=True)
-        ):
-            reads = ", ".join(names.get(t) or self._named(t) for t in part.inputs)
-            writes = ", ".join(names[t] for t in part.outputs)
-            lines.append(f"  {number}: {writes} = {spec} of {reads}")
+        specs = dict(zip(self.parts, self.specs(), strict=True))
+        number = 0
+        for step in self._steps:
+            reads = ", ".join(map(self._named, step.inputs))
+            writes = ", ".join(self._named(t) for t in step.outputs if t >= 0)
+            if isinstance(step, PlainPart):
+                code = step.code
+                lines.append(f"  fallback: {writes} = {code.op} of {reads}")
+                lines.append(f"    {code.place}: {code.reason}")
+                continue
+            lines.append(f"  {number}: {writes} = {specs[step]} of {reads}")
+            number += 1
         return "\n".join(lines)
 
     def _named(self, tensor: int) -> str:
+        tensor = self._tensors.root(tensor)
         found = self._tensors.all[tensor]
         if isinstance(found, Given):
             return found.name
@@ -173,8 +197,7 @@ class Model:
         return f"t{tensor}"
 
     def __repr__(self) -> str:
-        count = len(self.parts)
-        return f"<model {self.name}, {count} part{'s' if count > 1 else ''}>"
+        return f"<model {self.name}, {counted(self._steps)}>"
 
 
 def _memory(
@@ -197,7 +220,11 @@ def _said(parameter: Parameter) -> str:
 
 
 def from_mlir(
-    text: str | bytes | Path, *, name: str | None = None, source: str = "model"
+    text: str | bytes | Path,
+    *,
+    name: str | None = None,
+    source: str = "model",
+    fallback: bool = False,
 ) -> Model:
     """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
 
@@ -208,17 +235,23 @@ def from_mlir(
             path of a file with one of these.
         name: of the function; if it is left out, the only public one, or ``main``.
         source: what messages call the text.
+        fallback: leave what is no Spec to upstream's plain lowering, which is slow:
+            loops over elements. `Model.fallback` lists these ops. Arguments and results
+            may then be integers, truth values and other floats, too.
 
     Raises:
         CompileError: it is no module, has no such function, or crashes MLIR.
-        ModelError: ops that have no Spec: all of them, each with its place.
+        ModelError: ops that have no Spec: all of them, each with its place. With
+            ``fallback`` those that plain lowering does not take, either.
     """
     given: Any = text
     if isinstance(text, Path):
         source = text.name
         given = text.read_bytes()
-    check_survival(lambda: trusted_model(given, name, source), source)
-    return trusted_model(given, name, source)
+    check_survival(
+        lambda: trusted_model(given, name, source, fallback=fallback), source
+    )
+    return trusted_model(given, name, source, fallback=fallback)
 
 
 def trusted_model(
@@ -226,16 +259,19 @@ def trusted_model(
     name: str | None = None,
     source: str = "model",
     weights: Iterable[int] = (),
+    fallback: bool = False,
 ) -> Model:
     """The same of a program that this process has made: it crashes no parser.
 
     Args:
         weights: arguments that change seldom. What is computed of them alone is no part
             of a call: `CompiledModel.held` computes it.
+        fallback: as `from_mlir` takes it.
     """
     with ir.Context(), ir.Location.unknown():
-        module = read_program(text, source)
-        tensors = imported(chosen_function(module, name), source)
+        module, names = read_program(text, source, fallback)
+        function = chosen_function(module, name)
+        tensors = imported(function, source, names, fallback)
     tensors.weights = frozenset(weights)
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)

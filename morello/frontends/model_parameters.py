@@ -14,7 +14,7 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
         found.append(Parameter(given.name, given.dtype.numpy, given.shape))
     count = len(tensors.results)
     for place, result in enumerate(tensors.results):
-        shape, dtype = tensors.all[result].shape, tensors.dtype(result).numpy
+        shape, dtype = tensors.all[result].shape, tensors.element(result).numpy
         name = result_name(place, count)
         found.append(Parameter(name, dtype, shape, is_output=True))
     return tuple(found)

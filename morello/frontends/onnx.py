@@ -21,7 +21,10 @@ _LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tenso
 
 
 def from_onnx(
-    model: str | Path | bytes, *, shapes: Mapping[str, Sequence[int]] | None = None
+    model: str | Path | bytes,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    fallback: bool = False,
 ) -> Model:
     """A model of ONNX as parts, each of which is a Spec.
 
@@ -31,6 +34,7 @@ def from_onnx(
     Args:
         model: the path of a file, or its contents.
         shapes: of inputs whose shape the file leaves open, by their names.
+        fallback: as `from_mlir` takes it.
 
     Raises:
         ImportError: there is no package ``onnx``.
@@ -59,7 +63,7 @@ def from_onnx(
         )
     except onnx.shape_inference.InferenceError as error:
         raise CompileError(f"{source}: {str(error).strip()}") from error
-    return trusted_model(_bytecode(proto, source), None, source)
+    return trusted_model(_bytecode(proto, source), None, source, fallback=fallback)
 
 
 def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:

@@ -5,7 +5,7 @@ import math
 
 from morello.errors import SpecError
 from morello.frontends.group_dims import Dims, Placed, UnfitError, merge, row_major
-from morello.frontends.tensors import ONE, Access, Joined, Node, Tensors
+from morello.frontends.tensors import ONE, Access, Joined, Node, PlainCode, Tensors
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
 from morello.spec.graphs.expression import Expression, Reference, substituted
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
@@ -69,6 +69,20 @@ class Part:
     def spec(self, limits: Limits) -> Spec:
         """What it computes."""
         return Spec(self.kind, self.sizes, self.forms, limits)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainPart:
+    """What is no Spec: plain code, and the tensors that it reads and writes."""
+
+    code: PlainCode
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    """Of its results; -1 for one that nobody reads."""
+
+
+Step = Part | PlainPart
+"""What a model computes at a time."""
 
 
 @dataclasses.dataclass(frozen=True)

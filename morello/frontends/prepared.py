@@ -16,7 +16,16 @@ from morello.frontends.group_dims import UnfitError
 from morello.frontends.groups import is_product
 from morello.frontends.parts import part_of_nodes
 from morello.frontends.rewriting import Rewriter
-from morello.frontends.tensors import Array, Given, Joined, Node, Tensor, Tensors, View
+from morello.frontends.tensors import (
+    Array,
+    Given,
+    Joined,
+    Node,
+    Plain,
+    Tensor,
+    Tensors,
+    View,
+)
 
 
 def known_beforehand(tensors: Tensors) -> frozenset[int]:
@@ -34,7 +43,7 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
                     and not is_product(tensor)
                     and all(access.tensor in found for access in tensor.reads)
                 )
-            case Joined():
+            case Joined() | Plain():
                 is_known = False
         if is_known:
             found.add(number)
@@ -149,7 +158,7 @@ class _Preparing(Rewriter):
 
     def _is_unread(self, number: int) -> bool:
         """Whether only what is prepared reads a constant."""
-        if number in map(self.old.root, self.old.results):
+        if number in map(self.old.root, self.old.seen):
             return False
         return not any(
             isinstance(tensor, Node)

@@ -67,12 +67,18 @@ def load_stablehlo(context: ir.Context) -> None:
         PassManager.parse(load).run(ir.Module.parse("module {}").operation)
 
 
-def read_program(given: Text, source: str) -> ir.Operation:
+def read_program(
+    given: Text, source: str, fallback: bool = False
+) -> tuple[ir.Operation, dict[str, str]]:
     """The module of a program, all of it `linalg.generic`, in the current context.
 
     Args:
         given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
+        fallback: keep what is no Spec, but has a counterpart in linalg.
+
+    Returns:
+        The module, and the name of the op that it had at each place before.
 
     Raises:
         CompileError: it cannot be parsed.
@@ -81,12 +87,30 @@ def read_program(given: Text, source: str) -> ir.Operation:
     context = ir.Context.current
     load_stablehlo(context)
     module = _parsed(given, source)
-    to_linalg(module, source)
-    return module
+    names = _names_by_place(module, source)
+    to_linalg(module, source, fallback)
+    return module, names
 
 
-def to_linalg(module: ir.Operation, source: str) -> None:
+def _names_by_place(module: ir.Operation, source: str) -> dict[str, str]:
+    """What op a program has at each place."""
+    found: dict[str, str] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.setdefault(place_of(op.location, source), op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None:
     """Bring a module to linalg on tensors, in place.
+
+    Args:
+        module: the program.
+        source: the name of the file, for messages.
+        fallback: keep what is no Spec, but has a counterpart in linalg.
 
     Raises:
         ModelError: ops that have no counterpart in linalg.
@@ -98,7 +122,7 @@ def to_linalg(module: ir.Operation, source: str) -> None:
         _run(_FROM_VHLO.replace("VERSION", newest), module, source)
         names = _dialects_of(module)
     if names & {*_DIALECTS}:
-        _refuse_foreign(module, source)
+        _refuse_foreign(module, source, _LOWERED if fallback else frozenset())
         keep_dilation(module)
         keep_concatenation(module)
         _run(_FROM_STABLEHLO, module, source)
@@ -209,8 +233,11 @@ def _unknown(error: Exception) -> Refusal:
     return Refusal("module", "module", str(error), "compute it outside of the program")
 
 
-def _refuse_foreign(module: ir.Operation, source: str) -> None:
+def _refuse_foreign(module: ir.Operation, source: str, lowered: frozenset[str]) -> None:
     """Refuse what has no counterpart in linalg, all at once.
+
+    Args:
+        lowered: the names of ops that have one, though no graph computes it.
 
     Raises:
         ModelError: every such op.
@@ -218,7 +245,7 @@ def _refuse_foreign(module: ir.Operation, source: str) -> None:
     found: list[Refusal] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        refused = _foreign(op)
+        refused = _foreign(op, lowered)
         if refused is not None:
             found.append(refusal_of(op, refused, source))
             return ir.WalkResult.SKIP
@@ -251,9 +278,14 @@ _FOREIGN = {
 }
 
 
-def _foreign(op: ir.Operation) -> OpError | None:
+_LOWERED = frozenset(
+    f"stablehlo.{name}" for name in ("dynamic_slice", "dynamic_update_slice", "gather")
+)
+
+
+def _foreign(op: ir.Operation, lowered: frozenset[str]) -> OpError | None:
     """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
-    if op.name in _FOREIGN:
+    if op.name in _FOREIGN and op.name not in lowered:
         return OpError(*_FOREIGN[op.name])
     values = [*op.operands, *op.results]
     return next((r for r in (dynamic(v.type) for v in values) if r is not None), None)

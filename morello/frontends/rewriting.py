@@ -8,9 +8,10 @@ import dataclasses
 
 from morello.frontends.tensors import (
     Access,
-    Given,
     Joined,
     Node,
+    Plain,
+    Tensor,
     Tensors,
     View,
     own_axes,
@@ -37,7 +38,7 @@ class Rewriter:
         self.new = Tensors(old.name, names=list(old.names), weights=old.weights)
         self.known: dict[int, int] = {}
         """The new tensor for each old one."""
-        self.results = {w for r in old.results for w in old.writers(r)}
+        self.results = {w for r in old.seen for w in old.writers(r)}
         self._nodes: dict[Node, int] = {}
 
     def add(self, node: Node) -> int:
@@ -65,11 +66,14 @@ class Rewriter:
         self.new.results = [self.known[r] for r in self.old.results]
         return self.new
 
-    def _made(self, number: int, tensor: Given | Node | View | Joined) -> int | None:
+    def _made(self, number: int, tensor: Tensor) -> int | None:
         if isinstance(tensor, View):
             if tensor.tensor not in self.known:
                 return None
             return self.view(self.known[tensor.tensor], tensor.shape)
+        if isinstance(tensor, Plain):
+            operands = tuple(self.known[o] for o in tensor.operands)
+            return self.new.add(dataclasses.replace(tensor, operands=operands))
         if not isinstance(tensor, Node):
             return self.new.add(tensor)
         return self.node(number, self.moved(tensor))
@@ -114,10 +118,8 @@ def users_of(tensors: Tensors) -> dict[int, set[int]]:
         if isinstance(tensor, Node):
             for access in tensor.reads:
                 root = tensors.root(access.tensor)
-                if root in found:
-                    found[root].add(i)
-                else:
-                    for writer in tensors.writers(root):
+                for writer in tensors.writers(root):
+                    if writer in found:
                         found[writer].add(i)
     return found
 

@@ -30,12 +30,20 @@ class Access:
 
 
 @dataclasses.dataclass(frozen=True)
+class PlainDtype:
+    """Elements that no graph has: integers, truth values, other floats."""
+
+    mlir: str
+    numpy: np.dtype[Any]
+
+
+@dataclasses.dataclass(frozen=True)
 class Given:
     """An argument of the function, or a constant."""
 
     name: str
     shape: tuple[int, ...]
-    dtype: Dtype
+    dtype: "Dtype | PlainDtype"
     argument: int = -1
     """Which argument; -1 for a constant."""
     array: Array | None = None
@@ -112,7 +120,34 @@ class View:
     shape: tuple[int, ...]
 
 
-Tensor = Given | Node | View | Joined
+@dataclasses.dataclass(frozen=True)
+class PlainCode:
+    """A function that upstream's plain lowering has made loops of."""
+
+    text: str
+    """A module with one function of memrefs, ``plain``: what it reads, then what it
+    writes."""
+    op: str
+    """What it computes, which is no Spec."""
+    place: str
+    reason: str
+    """Why it is no Spec."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    """A tensor that is no Spec: one of the results of `PlainCode`."""
+
+    code: PlainCode
+    number: int
+    """Which of the results."""
+    operands: tuple[int, ...]
+    """What the code reads, in order, each row-major."""
+    shape: tuple[int, ...]
+    dtype: Dtype | PlainDtype
+
+
+Tensor = Given | Node | View | Joined | Plain
 
 
 @dataclasses.dataclass
@@ -142,10 +177,22 @@ class Tensors:
         return tensor
 
     def dtype(self, tensor: int) -> Dtype:
-        """Of its elements in memory."""
+        """Of its elements in memory; a graph reads or writes it."""
+        found = self.element(tensor)
+        assert isinstance(found, Dtype)
+        return found
+
+    def element(self, tensor: int) -> Dtype | PlainDtype:
+        """The same of any tensor."""
         found = self.all[self.root(tensor)]
         assert not isinstance(found, View)
         return found.dtype
+
+    @property
+    def seen(self) -> list[int]:
+        """The results, and what plain code reads: these stay as they are."""
+        plain = [t for t in self.all if isinstance(t, Plain)]
+        return [*self.results, *(o for tensor in plain for o in tensor.operands)]
 
     def writers(self, tensor: int) -> tuple[int, ...]:
         """The nodes that have to be computed before a tensor is read."""
@@ -153,7 +200,7 @@ class Tensors:
         found = self.all[root]
         if isinstance(found, Joined):
             return found.pieces
-        return (root,) if isinstance(found, Node) else ()
+        return (root,) if isinstance(found, Node | Plain) else ()
 
 
 def substituted(

@@ -103,14 +103,24 @@ def constant_array(
     Raises:
         OpError: they are not in the module.
     """
+    return stored_array(value, found, resources, dtype_of(found).numpy)
+
+
+def stored_array(
+    value: ir.Attribute,
+    found: ir.Type,
+    resources: dict[str, str],
+    dtype: np.dtype[Any],
+) -> np.ndarray[Any, Any]:
+    """The same as elements of any dtype."""
     found = found.maybe_downcast()
-    shape, dtype = tuple(found.shape), dtype_of(found)
+    shape = tuple(found.shape)
     if isinstance(value, ir.DenseElementsAttr):
         try:
             array = np.array(value)
         except (TypeError, ValueError, RuntimeError):  # bf16 has no buffer
             array = np.array(list(value), np.float64)
-        return array.astype(dtype.numpy).reshape(shape)
+        return array.astype(dtype).reshape(shape)
     name = str(value).partition("<")[2].partition(">")[0]
     raw = resources.get(name)
     if raw is None:
@@ -119,7 +129,7 @@ def constant_array(
             "export it with its resources, or make the constant an argument",
         )
     array = np.frombuffer(bytes.fromhex(raw)[_HEADER:], _stored(found.element_type))
-    return array.astype(dtype.numpy).reshape(shape)
+    return array.astype(dtype).reshape(shape)
 
 
 _HEADER = 4

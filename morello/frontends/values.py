@@ -24,7 +24,17 @@ class Same:
     shape: tuple[int, ...]
 
 
-Known = Read | Same | None
+@dataclasses.dataclass(frozen=True)
+class Foreign:
+    """A value that no graph reads: of integers, or made by plain code."""
+
+    tensor: int | None
+    """Where it is in memory; None where whoever reads it computes it again."""
+    what: str
+    """Its type, for messages."""
+
+
+Known = Read | Same | Foreign | None
 """What a value is; None where it was refused."""
 
 

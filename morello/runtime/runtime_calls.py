@@ -15,19 +15,31 @@ _RUNTIME = re.compile(
 )
 """OpenMP's functions, those that place its threads, and copies of memory."""
 
+_MATHEMATICS = re.compile(
+    "(?:a?(?:cos|sin|tan)h?|atan2|cbrt|erfc?|exp(?:2|10|m1)?|log(?:2|10|1p)?|pow|sqrt"
+    "|ceil|floor|fmod|fma|fabs|round(?:even)?|rint|trunc|copysign)f?"
+)
+"""Functions of libm, which every process has."""
+
 _DECLARED = re.compile(
     r'^(?:declare [^@\n]*|(?=@)(?=[^\n]*= (?:\w+ )*external ))@("[^"\n]*"|[\w.$-]+)',
     re.MULTILINE,
 )
 
 
-def check_calls(llvm: str) -> None:
+def check_calls(llvm: str, mathematics: bool = False) -> None:
     """Refuse LLVM IR that uses a function or variable that no kernel may.
+
+    Args:
+        llvm: a module.
+        mathematics: whether it may use libm's functions.
 
     Raises:
         CompileError: it does; names it.
     """
     found = [name for name in _needed(llvm) if not _RUNTIME.fullmatch(name)]
+    if mathematics:
+        found = [name for name in found if not _MATHEMATICS.fullmatch(name)]
     if "\nmodule asm " in f"\n{llvm}":
         found.append("assembly beside its functions")
     if found:

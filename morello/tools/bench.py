@@ -95,7 +95,7 @@ def main(options: BenchOptions) -> int:
         MorelloError: a refused argument, or a wrong kernel. ``--json`` prints an
             object in the second case too, without times.
     """
-    if is_model(options.spec):
+    if is_model(options.spec, options.fallback):
         return bench_model(options)
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit

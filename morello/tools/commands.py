@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from morello.tools.common_flags import db as _db
+from morello.tools.common_flags import fallback as _fallback
 from morello.tools.common_flags import schedule as _schedule
 from morello.tools.common_flags import seed as _seed
 from morello.tools.common_flags import target as _target
@@ -62,6 +63,7 @@ class RunOptions:
     )
     seed: int = _seed()
     threads: int | None = _threads()
+    fallback: bool = _fallback()
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()
@@ -87,6 +89,7 @@ class BenchOptions:
         default=False,
     )
     seed: int = _seed()
+    fallback: bool = _fallback()
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()
@@ -159,6 +162,7 @@ class SaveOptions:
         metavar="N",
         parse=whole_number(1),
     )
+    fallback: bool = _fallback()
     schedule: str | None = _schedule()
     target: str | None = _target()
     targets: tuple[str, ...] | None = flag(
@@ -227,6 +231,7 @@ class ExplainOptions:
         parse=gigahertz,
     )
     threads: int | None = _threads()
+    fallback: bool = _fallback()
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()

@@ -16,6 +16,15 @@ def target() -> Any:
     )
 
 
+def fallback() -> Any:
+    """The flag ``--fallback``."""
+    return flag(
+        "of a program in a file: leave ops that are no Spec to MLIR's plain lowering, "
+        "loops that are slow; they are listed",
+        default=False,
+    )
+
+
 def schedule() -> Any:
     """The flag ``--schedule``."""
     return flag(

@@ -50,7 +50,7 @@ def main(options: ExplainOptions) -> int:
     Raises:
         MorelloError: an argument is refused; nothing is written.
     """
-    if is_model(options.spec):
+    if is_model(options.spec, options.fallback):
         return explain_model(options)
     if options.json and options.html == "-":
         raise UsageError(

@@ -56,9 +56,23 @@ _TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2}
 """Of a result, as a part of its largest element."""
 
 
-def is_model(spec: str) -> bool:
-    """Whether what stands in the place of a Spec is a file with a model."""
-    return spec.endswith(SUFFIXES)
+def is_model(spec: str, fallback: bool = False) -> bool:
+    """Whether what stands in the place of a Spec is a file with a model.
+
+    Args:
+        spec: of a command line.
+        fallback: whether that has ``--fallback``.
+
+    Raises:
+        UsageError: it has, and there is no such file.
+    """
+    found = spec.endswith(SUFFIXES)
+    if fallback and not found:
+        raise UsageError(
+            f"argument --fallback: '{spec}' is no program in a file",
+            "leave it out, or give a file that ends in .mlir or .mlirbc",
+        )
+    return found
 
 
 class _Options(Protocol):
@@ -68,6 +82,8 @@ class _Options(Protocol):
     def spec(self) -> str: ...
     @property
     def target(self) -> str | None: ...
+    @property
+    def fallback(self) -> bool: ...
     @property
     def schedule(self) -> str | None: ...
     @property
@@ -96,7 +112,8 @@ def _read(options: _Options) -> tuple[Model, Target]:
         )
     target = tool_target(options.target)
     name = input_name(options.spec)
-    return from_mlir(read_mlir(options.spec), source=name), target
+    text = read_mlir(options.spec)
+    return from_mlir(text, source=name, fallback=options.fallback), target
 
 
 def _compile(
@@ -176,7 +193,7 @@ def _compared(model: Model, arrays: list[Array], found: Any) -> str:
             continue
         scale = float(np.nanmax(np.abs(other), initial=0.0)) or 1.0
         error = float(np.nanmax(np.abs(one - other), initial=0.0)) / scale
-        worst = max(worst, error / _TOLERANCES[own.dtype.name])
+        worst = max(worst, error / _TOLERANCES.get(own.dtype.name, 1e-9))
         if worst > 1:
             break
     if not worst <= 1:
@@ -195,11 +212,18 @@ def _rows(
     return [
         ("model", f"{options.spec} on {target_text(found.target)}"),
         ("parts", str(len(found.parts))),
+        *_fallback_rows(found),
         ("threads", threads_text(threads, found.threads)),
         ("kernel", f"found in {search}, compiled in {rest}"),
         ("cost", cost_text(found.cost())),
         ("workspace", size_text(found.workspace_bytes)),
     ]
+
+
+def _fallback_rows(found: CompiledModel) -> list[tuple[str, str]]:
+    """What plain lowering computes, each op once."""
+    named = [f"{refusal.op} at {refusal.place}" for refusal in found.fallback]
+    return [("fallback", ", ".join(dict.fromkeys(named)))] if named else []
 
 
 def run_model(options: RunOptions) -> int:
@@ -246,6 +270,8 @@ class _Measured:
     model: str
     target: str
     parts: tuple[str, ...]
+    fallback: tuple[str, ...]
+    """The ops that MLIR's plain lowering computes."""
     threads: int
     threads_used: int
     best_s: float
@@ -291,6 +317,7 @@ def bench_model(options: BenchOptions) -> int:
         options.spec,
         target_text(found.target),
         tuple(print_spec(spec, limits) for spec in found.specs),
+        tuple(refusal.op for refusal in found.fallback),
         threads,
         found.threads,
         samples.best,

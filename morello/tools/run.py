@@ -32,7 +32,7 @@ def main(options: RunOptions) -> int:
         MorelloError: a refused argument; or an output unlike the definition's, which
             is written nowhere.
     """
-    if is_model(options.spec):
+    if is_model(options.spec, options.fallback):
         return run_model(options)
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit

@@ -23,7 +23,7 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
-    if is_model(options.spec):
+    if is_model(options.spec, options.fallback):
         return save_model(options)
     requests = _requests(options, options.spec, options.schedule)
     others = {name: _requests(options, text) for name, text in options.also}

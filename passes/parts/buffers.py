@@ -66,13 +66,15 @@ def _size(op: ir.Operation) -> int:
             "row-major; put the padding or the order into its shape",
         )
     element = kind.element_type
-    if not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width % 8:
+    is_number = isinstance(element, (ir.IntegerType, ir.FloatType))
+    # A truth value takes a byte.
+    if not is_number or (element.width != 1 and element.width % 8):
         raise PassFailure(
             op.location,
             f"the workspace has no room for elements of type {element}; use integers "
             "or floats of whole bytes",
         )
-    total = int(element.width) // 8
+    total = (int(element.width) + 7) // 8
     for extent in kind.shape:
         total *= extent
     return total

@@ -9,11 +9,13 @@ from morello.frontends.emission import add_model_function
 from morello.frontends.groups import grouped
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
+from morello.frontends.parts import Part
 from morello.frontends.reading import to_linalg
 from morello.frontends.refusals import ModelError
 from morello.machine import find_target, print_target
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure, option
+from morello.spec.limits import Limits
 
 DEFAULT_TARGET = "avx2"
 
@@ -63,9 +65,10 @@ def convert(module: ir.Operation, target: str) -> None:
         module.attributes[TARGET_ATTRIBUTE] = text
 
 
-def _replace(function: ir.Operation, limits: object) -> None:
+def _replace(function: ir.Operation, limits: Limits) -> None:
     tensors = improved(imported(function, "-"))
-    parts = [(part, part.spec(limits)) for part in grouped(tensors)]  # type: ignore[arg-type]
+    steps = [step for step in grouped(tensors) if isinstance(step, Part)]
+    parts = [(part, part.spec(limits)) for part in steps]
     with function.location, ir.InsertionPoint(function):
         name = tensors.name
         function.attributes["sym_name"] = ir.StringAttr.get(f"{name}__old")

@@ -84,3 +84,33 @@ def test_what_models_have_not_is_refused(
 ) -> None:
     assert main(command) != 0
     assert wanted in capsys.readouterr().err
+
+
+REVERSED = """
+func.func @reversed(%x: tensor<3x2xf32>, %i: tensor<2xi32>)
+    -> (tensor<3x2xf32>, tensor<2xi32>) {
+  %r = stablehlo.reverse %x, dims = [0] : tensor<3x2xf32>
+  %y = stablehlo.abs %r : tensor<3x2xf32>
+  %n = stablehlo.negate %i : tensor<2xi32>
+  return %y, %n : tensor<3x2xf32>, tensor<2xi32>
+}
+"""
+
+
+def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("reversed.mlir").write_text(REVERSED)
+    options = ["reversed.mlir", *OPTIONS[1:]]
+    assert main(["run", *options]) == 1
+    assert "stablehlo.reverse" in capsys.readouterr().err
+    assert main(["run", *options, "--fallback"]) == 0
+    out = capsys.readouterr().out
+    assert "\n  fallback: t" in out
+    assert "stablehlo.reverse at reversed.mlir:4:8" in out
+    bench = ["bench", *options, "--fallback", "--seconds", "0.01", "--json"]
+    assert main(bench) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["fallback"] == ["stablehlo.reverse", "stablehlo.negate"]
+    assert main(["explain", *options, "--fallback"]) == 0
+    assert "= stablehlo.negate of arg1" in capsys.readouterr().out
+    assert main(["run", "fill:5", "--fallback"]) != 0
+    assert "is no program in a file" in capsys.readouterr().err

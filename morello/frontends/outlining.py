@@ -1,0 +1,166 @@
+"""Ops that are no Spec as functions of their own, for upstream's plain lowering.
+
+`outlined` takes an op with what it reads: tensors of f32 and bf16 are read from memory,
+as graphs compute them; numbers, integers and truth values are computed again.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from morello.frontends.plain_lowering import PLAIN, lowered
+from morello.frontends.refusals import OpError
+from morello.frontends.tensors import PlainCode, PlainDtype
+from morello.frontends.types import refuse_dynamic
+from morello.mlir import dialect, ir
+from morello.spec.dtypes import Dtype
+
+_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
+"""Of the ops that are lowered."""
+
+_WIDTHS = (1, 8, 16, 32, 64)
+
+Stored = Callable[[ir.Value], int | None]
+
+
+def element_of(found: ir.Type) -> Dtype | PlainDtype | None:
+    """The element type of a tensor in memory; None where NumPy has none."""
+    element = found.maybe_downcast().element_type.maybe_downcast()
+    if isinstance(element, ir.F32Type):
+        return Dtype.F32
+    if isinstance(element, ir.BF16Type):
+        return Dtype.BF16
+    if isinstance(element, ir.F16Type | ir.F64Type):
+        return PlainDtype(str(element), np.dtype(f"f{element.width // 8}"))
+    if isinstance(element, ir.IndexType):
+        return PlainDtype("index", np.dtype(np.int64))
+    if not isinstance(element, ir.IntegerType) or element.width not in _WIDTHS:
+        return None
+    if element.width == 1:
+        return PlainDtype("i1", np.dtype(np.bool_))
+    sign = "u" if element.is_unsigned else "i"
+    return PlainDtype(f"i{element.width}", np.dtype(f"{sign}{element.width // 8}"))
+
+
+def outlined(
+    op: ir.Operation, stored: Stored, error: OpError, name: str, place: str
+) -> tuple[PlainCode, tuple[int, ...]]:
+    """An op as code, and the tensors that it reads.
+
+    Args:
+        op: of a function on tensors.
+        stored: the tensor in memory that a value is; None for one that is not.
+        error: why it is no Spec.
+        name: of the op, for messages.
+        place: where it is, for messages.
+
+    Raises:
+        OpError: upstream's lowering does not take it, either.
+    """
+    found = _Outline(stored, error)
+    found.visit(op)
+    with op.location:
+        module = found.module(op)
+        text = lowered(module, error)
+    return PlainCode(text, name, place, error.reason), tuple(found.inputs.values())
+
+
+def copying(kind: ir.Type, error: OpError, place: str) -> PlainCode:
+    """Code that copies a tensor of a type.
+
+    Raises:
+        OpError: it has no such code.
+    """
+    module = ir.Module.create()
+    func = dialect("func")
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp(PLAIN, ([kind], [kind]))
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        func.ReturnOp([block.arguments[0]])
+    return PlainCode(lowered(module, error), "func.return", place, error.reason)
+
+
+class _Outline:
+    def __init__(self, stored: Stored, error: OpError) -> None:
+        self.stored = stored
+        self.error = error
+        self.inputs: dict[ir.Value, int] = {}
+        self.ops: list[ir.Operation] = []
+        """Each after those that it reads."""
+
+    def visit(self, op: ir.Operation) -> None:
+        """Take an op, and what has to be computed for it."""
+        self._check(op)
+        for value in _captured(op):
+            if value in self.inputs:
+                continue
+            tensor = self.stored(value)
+            if tensor is not None:
+                self.inputs[value] = tensor
+            elif isinstance(value.owner, ir.Block):
+                raise self.error
+            elif not any(value.owner == other for other in self.ops):
+                self.visit(value.owner)
+        self.ops.append(op)
+
+    def _check(self, op: ir.Operation) -> None:
+        refuse_dynamic(op)
+        outside: list[str] = []
+
+        def see(inner: ir.Operation) -> ir.WalkResult:
+            if inner.name.partition(".")[0] not in _DIALECTS:
+                outside.append(inner.name)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(see)
+        if outside:
+            raise self.error
+
+    def module(self, last: ir.Operation) -> ir.Module:
+        """A function of what is read that returns the results of the last op."""
+        module = ir.Module.create()
+        func = dialect("func")
+        takes = [value.type for value in self.inputs]
+        gives = [result.type for result in last.results]
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp(PLAIN, (takes, gives))
+        block = function.add_entry_block()
+        new = dict(zip(self.inputs, block.arguments, strict=True))
+        with ir.InsertionPoint(block):
+            for op in self.ops:
+                clone = op.clone().operation
+                _renamed(clone, new)
+                new |= dict(zip(op.results, clone.results, strict=True))
+            func.ReturnOp([new[result] for result in last.results])
+        return module
+
+
+def _captured(op: ir.Operation) -> list[ir.Value]:
+    """The values that an op reads, and those that its regions read from outside."""
+    found: dict[ir.Value, None] = dict.fromkeys(op.operands)
+    inside: set[ir.Value] = set()
+
+    def see(inner: ir.Operation) -> ir.WalkResult:
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+        if inner != op:
+            inside.update(inner.results)
+            found.update(dict.fromkeys(inner.operands))
+        return ir.WalkResult.ADVANCE
+
+    op.walk(see, ir.WalkOrder.PRE_ORDER)
+    return [value for value in found if value not in inside]
+
+
+def _renamed(op: ir.Operation, new: dict[ir.Value, ir.Value]) -> None:
+    """Make an op, and those within it, read other values."""
+
+    def see(inner: ir.Operation) -> ir.WalkResult:
+        for place, value in enumerate(inner.operands):
+            if value in new:
+                inner.operands[place] = new[value]
+        return ir.WalkResult.ADVANCE
+
+    op.walk(see, ir.WalkOrder.PRE_ORDER)

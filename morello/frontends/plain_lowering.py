@@ -1,0 +1,179 @@
+"""Upstream's plain lowering: a function of linalg on tensors to loops on memrefs.
+
+It is as slow as it is general. Places that are data are brought within their tensor,
+and divisors that are data are never 0: a program of a stranger reads and writes its own
+memory alone.
+"""
+
+import itertools
+
+from morello.errors import CompileError
+from morello.frontends.refusals import OpError
+from morello.mlir import PassManager, dialect, ir
+from morello.passes.pipelines.pipeline import Pipeline
+from morello.runtime.runtime_calls import check_calls
+from morello.runtime.translate import lower_to_llvm_text
+
+PLAIN = "plain"
+"""The name of the function."""
+
+_BUFFERS = (
+    "builtin.module(func.func(convert-elementwise-to-linalg),canonicalize,cse,empty-tensor-to-alloc-tensor,"
+    "one-shot-bufferize{bufferize-function-boundaries=1 "
+    "function-boundary-type-conversion=identity-layout-map buffer-alignment=0},"
+    "buffer-results-to-out-params{modify-public-functions=1 hoist-static-allocs=1},"
+    "canonicalize,cse)"
+)
+_LOOPS = (
+    "builtin.module(func.func(convert-linalg-to-loops),lower-affine,arith-expand,"
+    "canonicalize,cse,symbol-dce)"
+)
+
+_DIVISIONS = frozenset(
+    f"arith.{name}"
+    for name in (
+        "ceildivsi",
+        "ceildivui",
+        "divsi",
+        "divui",
+        "floordivsi",
+        "remsi",
+        "remui",
+    )
+)
+
+
+def lowered(module: ir.Module, error: OpError) -> str:
+    """A module with one function of tensors, `PLAIN`, as one of memrefs and loops.
+
+    The memrefs of the results are arguments, after the others.
+
+    Args:
+        module: is changed.
+        error: why it is no Spec.
+
+    Raises:
+        OpError: it cannot be lowered.
+    """
+    function = module.body.operations[0]
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [ir.DictAttr.get({"bufferization.writable": ir.BoolAttr.get(False)})]
+        * len(function.arguments)
+    )
+    try:
+        module.operation.verify()
+        _guard(function.operation)
+        PassManager.parse(_BUFFERS).run(module.operation)
+        _copy_by_loops(module.operation)
+        PassManager.parse(_LOOPS).run(module.operation)
+        text = str(module)
+        _check(text)
+    except (ir.MLIRError, CompileError) as failure:
+        raise OpError(
+            f"{error.reason}, and upstream's plain lowering fails, too",
+            error.remedy,
+            error.location,
+        ) from failure
+    return text
+
+
+def _check(text: str) -> None:
+    """Lower it to the end: what remains to be done with it in a model does not fail.
+
+    Raises:
+        MLIRError, CompileError: it would.
+    """
+    module = ir.Module.parse(text)
+    Pipeline.parse("builtin.module(morello-plan-memory)").run(module.operation)
+    check_calls(lower_to_llvm_text(module), mathematics=True)
+
+
+def _all(operation: ir.Operation, *names: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def see(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(see)
+    return found
+
+
+def _copy_by_loops(module: ir.Operation) -> None:
+    """Copies as ops of linalg: one of strided memory would call MLIR's runtime."""
+    linalg = dialect("linalg")
+    for op in _all(module, "memref.copy"):
+        source, target = op.operands
+        with op.location, ir.InsertionPoint(op):
+            linalg.copy(source, outs=[target])
+        op.erase()
+
+
+def _guard(function: ir.Operation) -> None:
+    for op in _all(function, "tensor.extract"):
+        shape = op.operands[0].type.maybe_downcast().shape
+        for axis, extent in enumerate(shape):
+            _clamp(op, 1 + axis, extent - 1)
+    for op in _all(function, "tensor.insert"):
+        shape = op.operands[1].type.maybe_downcast().shape
+        for axis, extent in enumerate(shape):
+            _clamp(op, 2 + axis, extent - 1)
+    for op in _all(function, "tensor.extract_slice", "tensor.insert_slice"):
+        _guard_slice(op)
+    for op in _all(function, *_DIVISIONS):
+        _guard_division(op)
+
+
+def _guard_slice(op: ir.Operation) -> None:
+    """Bring the starts of a slice to where all of it is within its tensor.
+
+    Raises:
+        ir.MLIRError: its sizes or steps are data.
+    """
+    first = 1 if op.name == "tensor.extract_slice" else 2
+    shape = op.operands[first - 1].type.maybe_downcast().shape
+    starts, sizes, steps = (
+        list(ir.DenseI64ArrayAttr(op.attributes[name]))
+        for name in ("static_offsets", "static_sizes", "static_strides")
+    )
+    dynamic = ir.ShapedType.get_dynamic_size()
+    if dynamic in (*sizes, *steps):
+        raise OpError("it is a slice whose size is data", "give it a size")
+    place = itertools.count(first)
+    for start, size, step, extent in zip(starts, sizes, steps, shape, strict=True):
+        if start == dynamic:
+            _clamp(op, next(place), extent - 1 - (size - 1) * step)
+
+
+def _clamp(op: ir.Operation, operand: int, most: int) -> None:
+    """Bring an index to 0 at least and ``most`` at most."""
+    arith = dialect("arith")
+    index = ir.IndexType.get()
+    with op.location, ir.InsertionPoint(op):
+        low = arith.ConstantOp(index, 0).result
+        high = arith.ConstantOp(index, most).result
+        found = arith.MaxSIOp(op.operands[operand], low).result
+        op.operands[operand] = arith.MinSIOp(found, high).result
+
+
+def _guard_division(op: ir.Operation) -> None:
+    """Divide by 1 where the processor would stop the program."""
+    arith = dialect("arith")
+    divided, divisor = op.operands
+    kind = divisor.type.maybe_downcast()
+    if isinstance(kind, ir.ShapedType):
+        raise OpError("it divides whole tensors of integers", "write it as a generic")
+    with op.location, ir.InsertionPoint(op):
+        one, zero = (arith.ConstantOp(kind, n).result for n in (1, 0))
+        stops = arith.CmpIOp(0, divisor, zero).result
+        if not op.name.endswith("ui"):
+            width = 64 if isinstance(kind, ir.IndexType) else kind.width
+            least = arith.ConstantOp(kind, -(1 << (width - 1))).result
+            minus = arith.ConstantOp(kind, -1).result
+            overflows = arith.AndIOp(
+                arith.CmpIOp(0, divided, least).result,
+                arith.CmpIOp(0, divisor, minus).result,
+            ).result
+            stops = arith.OrIOp(stops, overflows).result
+        op.operands[1] = arith.SelectOp(stops, one, divisor).result

@@ -1,0 +1,178 @@
+"""``from_mlir(…, fallback=True)``: what is no Spec is computed by plain lowering."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.frontends.model import Model
+from morello.frontends.refusals import ModelError
+from morello.runtime.object_file import undefined_symbols
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+TARGET = "avx2{relayouts=0}"
+
+LOOKUP = """
+func.func @lookup(%table: tensor<5x4xf32>, %w: tensor<4x4xf32>, %i: tensor<3xi32>)
+    -> tensor<3x4xf32> {
+  %t = stablehlo.dot_general %table, %w, contracting_dims = [1] x [0]
+      : (tensor<5x4xf32>, tensor<4x4xf32>) -> tensor<5x4xf32>
+  %c = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<3x1xi32>
+  %g = "stablehlo.gather"(%t, %c) <{dimension_numbers = #stablehlo.gather<
+      offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+      index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}>
+      : (tensor<5x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  %r = stablehlo.abs %g : tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+"""
+
+
+def drawn(*shape: int) -> np.ndarray:
+    """Small integers, whose sums of products are exact."""
+    rng = np.random.default_rng(sum(shape))
+    return rng.integers(-4, 5, shape).astype(np.float32)
+
+
+def read(text: str) -> Model:
+    return morello.from_mlir(text, source="mine.mlir", fallback=True)
+
+
+@pytest.mark.quick
+def test_a_gather_between_specs_is_one_call_and_said() -> None:
+    with pytest.raises(ModelError, match=r"stablehlo\.gather"):
+        morello.from_mlir(LOOKUP)
+    model = read(LOOKUP)
+    assert [r.op for r in model.fallback] == ["stablehlo.reshape", "stablehlo.gather"]
+    assert model.fallback[1].place.startswith("mine.mlir:7:")
+    assert "fallback: t" in str(model)
+    assert "= stablehlo.gather of" in str(model)
+    compiled = model.compile(target=TARGET, threads=1)
+    assert compiled.fallback == model.fallback
+    assert "2 parts, 2 ops by plain lowering" in repr(compiled)
+    table, w, places = drawn(5, 4), drawn(4, 4), np.array([4, 0, 2], np.int32)
+    wanted = np.abs((table @ w)[places])
+    np.testing.assert_array_equal(compiled(table, w, places), wanted)
+    np.testing.assert_array_equal(model.evaluate(table, w, places), wanted)
+    again = pickle.loads(pickle.dumps(compiled))
+    np.testing.assert_array_equal(again(table, w, places), wanted)
+    assert again.fallback == model.fallback
+    far = np.array([5, -1, 2**31 - 1], np.int32)  # as StableHLO has it: the nearest
+    nearest = np.abs((table @ w)[[4, 0, 4]])
+    np.testing.assert_array_equal(compiled(table, w, far), nearest)
+
+
+UNCHECKED = """
+func.func @f(%x: tensor<4x2xf32>, %i: tensor<3xi64>, %n: tensor<3xi32>)
+    -> (tensor<3x2xf32>, tensor<3xi32>, tensor<3xi64>) {
+  %e = tensor.empty() : tensor<3x2xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>,
+      affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%i : tensor<3xi64>) outs(%e : tensor<3x2xf32>) {
+    ^bb0(%k: i64, %o: f32):
+      %row = arith.index_cast %k : i64 to index
+      %column = linalg.index 1 : index
+      %v = tensor.extract %x[%row, %column] : tensor<4x2xf32>
+      linalg.yield %v : f32
+  } -> tensor<3x2xf32>
+  %f = tensor.empty() : tensor<3xi32>
+  %q = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>,
+      affine_map<(a) -> (a)>], iterator_types = ["parallel"]}
+      ins(%n : tensor<3xi32>) outs(%f : tensor<3xi32>) {
+    ^bb0(%d: i32, %o: i32):
+      %c = arith.constant -2147483648 : i32
+      %v = arith.divsi %c, %d : i32
+      linalg.yield %v : i32
+  } -> tensor<3xi32>
+  return %y, %q, %i : tensor<3x2xf32>, tensor<3xi32>, tensor<3xi64>
+}
+"""
+
+
+def test_places_and_divisors_that_are_data_do_no_harm() -> None:
+    """They may be a stranger's: nothing is read outside, and nothing traps."""
+    compiled = read(UNCHECKED).compile(target=TARGET, threads=1)
+    x, far = drawn(4, 2), np.array([2**40, -(2**40), 1])
+    y, quotients, same = compiled(x, far, np.array([0, -1, 2], np.int32))
+    np.testing.assert_array_equal(y, x[[3, 0, 1]])
+    np.testing.assert_array_equal(quotients, [-(2**31), -(2**31), -(2**30)])
+    np.testing.assert_array_equal(same, far)
+    assert not np.shares_memory(same, far)
+
+
+FUNCTIONS = """
+func.func @f(%x: tensor<2x8xf32>, %m: tensor<2x8xi1>)
+    -> (tensor<2x8xf32>, tensor<2xf16>) {
+  %s = stablehlo.sine %x : tensor<2x8xf32>
+  %a = stablehlo.atan2 %s, %x : tensor<2x8xf32>
+  %b = stablehlo.select %m, %a, %x : tensor<2x8xi1>, tensor<2x8xf32>
+  %r = stablehlo.reverse %b, dims = [1] : tensor<2x8xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %p = stablehlo.reduce(%r init: %one) applies stablehlo.multiply
+      across dimensions = [1] : (tensor<2x8xf32>, tensor<f32>) -> tensor<2xf32>
+  %h = stablehlo.convert %p : (tensor<2xf32>) -> tensor<2xf16>
+  return %r, %h : tensor<2x8xf32>, tensor<2xf16>
+}
+"""
+
+
+def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
+    model = read(FUNCTIONS)
+    assert not model.parts
+    compiled = model.compile(target=TARGET, threads=1)
+    rng = np.random.default_rng(0)
+    x, mask = rng.standard_normal((2, 8), np.float32), rng.random((2, 8)) < 0.5
+    r, h = compiled(x, mask)
+    wanted = np.where(mask, np.arctan2(np.sin(x), x), x)[:, ::-1]
+    np.testing.assert_allclose(r, wanted, rtol=1e-6)
+    assert h.dtype == np.float16
+    np.testing.assert_allclose(h, wanted.prod(1), rtol=2e-3)
+    for ending in ("h", "o"):
+        compiled.save(tmp_path / f"f.{ending}", "f")
+    assert "typedef uint8_t f_arg1_t;" in (tmp_path / "f.h").read_text()
+    needed = undefined_symbols((tmp_path / "f.o").read_bytes())
+    assert {"atan2f", "sinf"} <= {*needed}
+
+
+SORT = """%y = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+^bb0(%one: tensor<f32>, %two: tensor<f32>):
+  %l = stablehlo.compare LT, %one, %two : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %l : tensor<i1>
+}) : (tensor<4xf32>) -> tensor<4xf32>"""
+CALL = "%y = stablehlo.custom_call @theirs(%x) : (tensor<4xf32>) -> tensor<4xf32>"
+BRANCH = """%y = scf.if %b -> tensor<4xf32> {
+  %n = math.exp %x : tensor<4xf32>
+  scf.yield %n : tensor<4xf32>
+} else {
+  scf.yield %x : tensor<4xf32>
+}"""
+GROWING = """%z = stablehlo.add %d, %d : tensor<?xf32>
+%y = stablehlo.abs %x : tensor<4xf32>"""
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "reason"),
+    [
+        (CALL, "stablehlo.custom_call", "only its framework has"),
+        (SORT, "stablehlo.sort", "sorting"),
+        (BRANCH, "scf.if", "control flow depends on data, and upstream"),
+        (GROWING, "stablehlo.add", "has a dynamic shape"),
+    ],
+    ids=["custom call", "sort", "branch", "dynamic"],
+)
+def test_what_even_that_cannot_do_is_refused(op: str, name: str, reason: str) -> None:
+    text = f"""func.func @f(%x: tensor<4xf32>, %d: tensor<?xf32>, %c: tensor<i1>)
+  -> tensor<4xf32> {{
+%b = tensor.extract %c[] : tensor<i1>
+{op}
+return %y : tensor<4xf32>
+}}"""
+    with pytest.raises(ModelError) as caught:
+        read(text)
+    found = next(r for r in caught.value.refusals if r.op == name)
+    assert found.place.startswith("mine.mlir:4:")
+    assert reason in found.reason
+    assert found.remedy
