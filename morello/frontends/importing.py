@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from morello.frontends import bodies
+from morello.frontends.axis_groups import axis_groups
 from morello.frontends.bodies import Element, is_number
+from morello.frontends.fallback import Fallback
 from morello.frontends.generic import GenericOp
-from morello.frontends.outlining import copying, element_of, outlined
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -28,8 +29,6 @@ from morello.frontends.tensors import (
     Given,
     Joined,
     Node,
-    Plain,
-    PlainDtype,
     Tensors,
     View,
     Within,
@@ -43,7 +42,6 @@ from morello.frontends.types import (
     refuse_dynamic,
     resources_of,
     shape_of,
-    stored_array,
 )
 from morello.frontends.values import (
     Foreign,
@@ -97,12 +95,10 @@ class Importer:
         self.function = function
         self.source = source
         self.names = names
-        self.fallback = fallback
+        self._fallback = Fallback(self, fallback)
         name = ir.StringAttr(function.attributes["sym_name"]).value
         self.tensors = Tensors(name)
         self.known: dict[ir.Value, Known] = {}
-        self._constants: dict[ir.Value, int] = {}
-        """In the elements of their types, as plain code reads them."""
         self.refusals: list[Refusal] = []
         self._steps: dict[str, Callable[[ir.Operation], None]] = {
             "arith.constant": self._constant,
@@ -122,7 +118,7 @@ class Importer:
         }
 
     @cached_property
-    def _resources(self) -> dict[str, str]:
+    def resources(self) -> dict[str, str]:
         """The bytes of constants; the bindings give them as text alone."""
         module = self.function
         while module.parent is not None:
@@ -156,105 +152,21 @@ class Importer:
     def _left(self, op: ir.Operation, error: OpError) -> None:
         """Leave an op to plain lowering if that is wanted and can be, or refuse it."""
         try:
-            if not self.fallback or op.name == "func.return":
+            if not self._fallback.is_wanted or op.name == "func.return":
                 raise error
-            self._lower_plainly(op, error)
+            self._fallback.lower(op, error)
         except MissingError:
             self.known |= dict.fromkeys(op.results)
         except OpError as final:
             self._refuse(op, final)
             self.known |= dict.fromkeys(op.results)
 
-    def _lower_plainly(self, op: ir.Operation, error: OpError) -> None:
-        """The results of an op as plain tensors.
-
-        Raises:
-            OpError: upstream does not lower it, either.
-            MissingError: it reads what was refused.
-        """
-        kinds = [result.type.maybe_downcast() for result in op.results]
-        if not all(isinstance(kind, ir.RankedTensorType) for kind in kinds):
-            refuse_dynamic(op)
-            for result in op.results:
-                self.known[result] = Foreign(None, str(result.type))
-            return
-        elements = [element_of(kind) for kind in kinds]
-        if None in elements or any(0 in kind.shape for kind in kinds):
-            raise error
-        place = self.place(op)
-        name = self._name(place, op.name)
-        code, operands = outlined(op, self.stored, error, name, place)
-        for number, (result, element) in enumerate(
-            zip(op.results, elements, strict=True)
-        ):
-            assert element is not None
-            shape = tuple(kinds[number].shape)
-            made = Plain(code, number, operands, shape, element)
-            self._define_stored(result, self.tensors.add(made), element)
-
-    def _define_stored(
-        self, value: ir.Value, tensor: int, element: Dtype | PlainDtype
-    ) -> None:
-        """A value is a tensor in memory, which graphs read if they have its dtype."""
-        if isinstance(element, Dtype):
-            self.define(value, tensor)
-        else:
-            self.known[value] = Foreign(tensor, str(value.type))
-
-    def stored(self, value: ir.Value) -> int | None:
-        """The tensor in memory that has the elements of a value, in its own type.
-
-        Returns:
-            None: there is none, and whoever reads the value computes it.
-
-        Raises:
-            MissingError: it was refused.
-        """
-        found = self.known[value]
-        if found is None:
-            raise MissingError
-        if isinstance(found, Foreign):
-            return found.tensor
-        kind = value.type.maybe_downcast()
-        if isinstance(found, Same) or not isinstance(kind, ir.RankedTensorType):
-            return None
-        dtype = element_of(kind)
-        if not isinstance(dtype, Dtype):
-            return self._stored_constant(value)
-        return self._in_memory(found, dtype, self.place(self.function))
-
-    def _in_memory(self, read: Read, dtype: Dtype, place: str) -> int:
-        """The row-major tensor of a dtype whose elements are those of a read."""
-        tensor = self.materialized(read, place)
-        if self.tensors.dtype(tensor) is dtype:
-            return tensor
-        own = Read(tensor, own_axes(read.shape), read.shape)
-        copied = self._copy(own, place)
-        return self.tensors.add(dataclasses.replace(copied, dtype=dtype))
-
-    def _stored_constant(self, value: ir.Value) -> int | None:
-        """A constant of elements that no graph has, as an array that is given."""
-        if value in self._constants:
-            return self._constants[value]
-        op = None if isinstance(value.owner, ir.Block) else value.owner
-        element = element_of(value.type)
-        if op is None or op.name != "arith.constant" or element is None:
-            return None
-        attribute = op.attributes["value"].maybe_downcast()
-        array = stored_array(attribute, value.type, self._resources, element.numpy)
-        shape = shape_of(value)
-        count = sum(isinstance(t, Given) for t in self.tensors.all)
-        given = Given(f"constant{count}", shape, element, -1, array)
-        tensor = self.tensors.add(given)
-        self._constants[value] = tensor
-        return tensor
-
     def _refuse(self, op: ir.Operation, error: OpError) -> None:
         found = refusal_of(op, error, self.source)
-        name = self._name(found.place, found.op)
+        name = self.name(found.place, found.op)
         self.refusals.append(dataclasses.replace(found, op=name))
 
-    def _name(self, place: str, name: str) -> str:
+    def name(self, place: str, name: str) -> str:
         """What the program calls the op at a place, which may have another name now."""
         # Of an op of a function that was inlined the first place is its own.
         own = place.removeprefix("callsite(").partition(" at ")[0]
@@ -267,25 +179,16 @@ class Importer:
         try:
             shape, dtype = array_type(argument.type, name)
         except OpError as error:
-            element = self._plain_element(argument.type)
+            element = self._fallback.element(argument.type)
             if element is not None:
                 given = Given(name, shape_of(argument), element, number)
-                self._define_stored(argument, self.tensors.add(given), element)
+                self._fallback.define(argument, self.tensors.add(given), element)
                 return
             self.known[argument] = None
             if next(iter(argument.uses), None) is not None or number == 0:
                 self._refuse(self.function, error)
             return
         self.define(argument, self.tensors.add(Given(name, shape, dtype, number)))
-
-    def _plain_element(self, found: ir.Type) -> Dtype | PlainDtype | None:
-        """The elements of an argument or a result that only plain code takes."""
-        found = found.maybe_downcast()
-        if not self.fallback or not isinstance(found, ir.RankedTensorType):
-            return None
-        if not found.has_static_shape or 0 in found.shape:
-            return None
-        return element_of(found)
 
     def define(self, value: ir.Value, tensor: int) -> None:
         """A value is a tensor as it is."""
@@ -341,7 +244,7 @@ class Importer:
             number = bodies.number_of(value.get_splat_value())
             self.known[result] = Same(number, shape)
         elif next(iter(result.uses), None) is not None:
-            array = constant_array(value, result.type, self._resources)
+            array = constant_array(value, result.type, self.resources)
             count = sum(isinstance(t, Given) for t in self.tensors.all)
             dtype = dtype_of(result.type)
             given = Given(f"constant{count}", shape, dtype, -1, array)
@@ -376,7 +279,7 @@ class Importer:
     def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
         """A read whose axes are divided, as one of a tensor whose axes are; None where
         axes become one, or where nothing is gained."""
-        groups = _groups(source.shape, shape)
+        groups = axis_groups(source.shape, shape)
         whole = self.tensors.all[source.tensor].shape
         if not _unread(source):
             return None
@@ -405,9 +308,9 @@ class Importer:
             return read.tensor
         if _is_plain(read) and math.prod(read.shape) == math.prod(own):
             return self.tensors.add(View(read.tensor, read.shape))
-        return self.tensors.add(self._copy(read, place))
+        return self.tensors.add(self.copy(read, place))
 
-    def _copy(self, read: Read, place: str) -> Node:
+    def copy(self, read: Read, place: str) -> Node:
         """A node that is another tensor as it is read."""
         reads = [Access(read.tensor, read.axes)]
         expression: Expression = Call("copy", (Reference(0),))
@@ -435,7 +338,7 @@ class Importer:
         own = self.tensors.all[source.tensor].shape
         axes = substituted(source.axes, inner, shape, own)
         if axes is None:
-            copied = self.tensors.add(self._copy(source, place))
+            copied = self.tensors.add(self.copy(source, place))
             return Read(copied, inner, shape)
         return Read(source.tensor, axes, shape)
 
@@ -546,7 +449,7 @@ class Importer:
                 source = self._spread(source)
             last = number == len(pieces) - 1
             own = steps if steps and last else (1,) * len(shape)
-            node = self._copy(source, self.place(op))
+            node = self.copy(source, self.place(op))
             within = Within(joined, shape, starts, own)
             before = (
                 tuple(made) if len(pieces) == 2 and op.name.endswith("slice") else ()
@@ -593,7 +496,7 @@ class Importer:
 
     def _return(self, op: ir.Operation) -> None:
         for number, value in enumerate(op.operands):
-            if self.known[value] is not None and self._return_plainly(op, value):
+            if self.known[value] is not None and self._fallback.returns(op, value):
                 continue
             shape, dtype = array_type(value.type, f"result {number}")
             found = self.get(value)
@@ -604,9 +507,7 @@ class Importer:
             taken = {self.tensors.root(t) for t in self.tensors.results}
             is_given = isinstance(self.tensors.all[root], Given)
             if is_given or root in taken or self.tensors.dtype(root) is not dtype:
-                copied = self._copy(
-                    Read(tensor, own_axes(shape), shape), self.place(op)
-                )
+                copied = self.copy(Read(tensor, own_axes(shape), shape), self.place(op))
                 node = Node(
                     copied.extents,
                     copied.axes,
@@ -618,26 +519,6 @@ class Importer:
                 )
                 tensor = self.tensors.add(node)
             self.tensors.results.append(tensor)
-
-    def _return_plainly(self, op: ir.Operation, value: ir.Value) -> bool:
-        """Return elements that no graph has; whether it did."""
-        element = self._plain_element(value.type)
-        if not isinstance(element, PlainDtype):
-            return False
-        error = OpError(f"the result is {value.type}, which no graph has", _ELSEWHERE)
-        if not isinstance(self.known[value], Foreign):
-            self._lower_plainly(value.owner, error)
-        tensor = self.stored(value)
-        assert tensor is not None
-        root = self.tensors.root(tensor)
-        taken = {self.tensors.root(t) for t in self.tensors.results}
-        if root in taken or isinstance(self.tensors.all[root], Given):
-            place = self.place(op)
-            code = copying(value.type, error, place)
-            shape = shape_of(value)
-            tensor = self.tensors.add(Plain(code, 0, (tensor,), shape, element))
-        self.tensors.results.append(tensor)
-        return True
 
 
 def _is_plain(read: Read) -> bool:
@@ -654,37 +535,12 @@ def _unread(read: Read) -> set[int]:
     return {i for i, extent in enumerate(read.shape) if extent > 1} - used
 
 
-def _groups(
-    old_shape: tuple[int, ...], new_shape: tuple[int, ...]
-) -> list[tuple[list[int], list[int]]]:
-    """The axes of two shapes that hold the same elements, as few together as may be."""
-    found: list[tuple[list[int], list[int]]] = []
-    old, new = 0, 0
-    while old < len(old_shape) or new < len(new_shape):
-        olds: list[int] = []
-        news: list[int] = []
-        one, other = 1, 1
-        while not (olds and news and one == other):
-            if old < len(old_shape) and (one <= other or new == len(new_shape)):
-                olds.append(old)
-                one *= old_shape[old]
-                old += 1
-            elif new < len(new_shape):
-                news.append(new)
-                other *= new_shape[new]
-                new += 1
-            else:
-                break
-        found.append((olds, news))
-    return found
-
-
 def _regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
     """The new axis for each axis that is read along, in another shape; None where one
     becomes several, or several one."""
     unread = _unread(source)
     found: dict[int, int] = {}
-    for olds, news in _groups(source.shape, shape):
+    for olds, news in axis_groups(source.shape, shape):
         wide = [i for i in olds if source.shape[i] > 1]
         wide_new = [i for i in news if shape[i] > 1]
         if all(i in unread for i in wide):

@@ -1,0 +1,26 @@
+"""Which axes of two shapes hold the same elements: `axis_groups`."""
+
+
+def axis_groups(
+    old_shape: tuple[int, ...], new_shape: tuple[int, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """The axes of two shapes that hold the same elements, as few together as may be."""
+    found: list[tuple[list[int], list[int]]] = []
+    old, new = 0, 0
+    while old < len(old_shape) or new < len(new_shape):
+        olds: list[int] = []
+        news: list[int] = []
+        one, other = 1, 1
+        while not (olds and news and one == other):
+            if old < len(old_shape) and (one <= other or new == len(new_shape)):
+                olds.append(old)
+                one *= old_shape[old]
+                old += 1
+            elif new < len(new_shape):
+                news.append(new)
+                other *= new_shape[new]
+                new += 1
+            else:
+                break
+        found.append((olds, news))
+    return found

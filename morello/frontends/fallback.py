@@ -1,0 +1,149 @@
+"""What the importer leaves to plain lowering: `Fallback`."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from morello.frontends.outlining import copying, element_of, outlined
+from morello.frontends.refusals import OpError
+from morello.frontends.tensors import Given, Plain, PlainDtype, own_axes
+from morello.frontends.types import refuse_dynamic, shape_of, stored_array
+from morello.frontends.values import Foreign, MissingError, Read, Same
+from morello.mlir import ir
+from morello.spec.dtypes import Dtype
+
+if TYPE_CHECKING:
+    from morello.frontends.importing import Importer
+
+
+class Fallback:
+    """The tensors of an importer that no graph computes, or reads.
+
+    Args:
+        importer: whose they are.
+        is_wanted: whether there may be any.
+    """
+
+    def __init__(self, importer: "Importer", is_wanted: bool) -> None:
+        self.importer = importer
+        self.is_wanted = is_wanted
+        self._constants: dict[ir.Value, int] = {}
+        """In the elements of their types, as plain code reads them."""
+
+    def lower(self, op: ir.Operation, error: OpError) -> None:
+        """The results of an op as plain tensors.
+
+        Raises:
+            OpError: upstream does not lower it, either.
+            MissingError: it reads what was refused.
+        """
+        kinds = [result.type.maybe_downcast() for result in op.results]
+        if not all(isinstance(kind, ir.RankedTensorType) for kind in kinds):
+            refuse_dynamic(op)
+            for result in op.results:
+                self.importer.known[result] = Foreign(None, str(result.type))
+            return
+        elements = [element_of(kind) for kind in kinds]
+        if None in elements or any(0 in kind.shape for kind in kinds):
+            raise error
+        place = self.importer.place(op)
+        name = self.importer.name(place, op.name)
+        code, operands = outlined(op, self.stored, error, name, place)
+        for number, (result, element) in enumerate(
+            zip(op.results, elements, strict=True)
+        ):
+            assert element is not None
+            shape = tuple(kinds[number].shape)
+            made = Plain(code, number, operands, shape, element)
+            self.define(result, self.importer.tensors.add(made), element)
+
+    def stored(self, value: ir.Value) -> int | None:
+        """The tensor in memory that has the elements of a value, in its own type.
+
+        Returns:
+            None: there is none, and whoever reads the value computes it.
+
+        Raises:
+            MissingError: it was refused.
+        """
+        found = self.importer.known[value]
+        if found is None:
+            raise MissingError
+        if isinstance(found, Foreign):
+            return found.tensor
+        kind = value.type.maybe_downcast()
+        if isinstance(found, Same) or not isinstance(kind, ir.RankedTensorType):
+            return None
+        dtype = element_of(kind)
+        if not isinstance(dtype, Dtype):
+            return self._stored_constant(value)
+        return self._in_memory(
+            found, dtype, self.importer.place(self.importer.function)
+        )
+
+    def _in_memory(self, read: Read, dtype: Dtype, place: str) -> int:
+        """The row-major tensor of a dtype whose elements are those of a read."""
+        tensor = self.importer.materialized(read, place)
+        if self.importer.tensors.dtype(tensor) is dtype:
+            return tensor
+        own = Read(tensor, own_axes(read.shape), read.shape)
+        copied = self.importer.copy(own, place)
+        return self.importer.tensors.add(dataclasses.replace(copied, dtype=dtype))
+
+    def _stored_constant(self, value: ir.Value) -> int | None:
+        """A constant of elements that no graph has, as an array that is given."""
+        if value in self._constants:
+            return self._constants[value]
+        op = None if isinstance(value.owner, ir.Block) else value.owner
+        element = element_of(value.type)
+        if op is None or op.name != "arith.constant" or element is None:
+            return None
+        attribute = op.attributes["value"].maybe_downcast()
+        array = stored_array(
+            attribute, value.type, self.importer.resources, element.numpy
+        )
+        shape = shape_of(value)
+        count = sum(isinstance(t, Given) for t in self.importer.tensors.all)
+        given = Given(f"constant{count}", shape, element, -1, array)
+        tensor = self.importer.tensors.add(given)
+        self._constants[value] = tensor
+        return tensor
+
+    def element(self, found: ir.Type) -> Dtype | PlainDtype | None:
+        """The elements of an argument or a result that only plain code takes."""
+        found = found.maybe_downcast()
+        if not self.is_wanted or not isinstance(found, ir.RankedTensorType):
+            return None
+        if not found.has_static_shape or 0 in found.shape:
+            return None
+        return element_of(found)
+
+    def define(self, value: ir.Value, tensor: int, element: Dtype | PlainDtype) -> None:
+        """A value is a tensor in memory, which graphs read if they have its dtype."""
+        if isinstance(element, Dtype):
+            self.importer.define(value, tensor)
+        else:
+            self.importer.known[value] = Foreign(tensor, str(value.type))
+
+    def returns(self, op: ir.Operation, value: ir.Value) -> bool:
+        """Return elements that no graph has; whether it did."""
+        element = self.element(value.type)
+        if not isinstance(element, PlainDtype):
+            return False
+        error = OpError(
+            f"the result is {value.type}, which no graph has", "leave it out"
+        )
+        if not isinstance(self.importer.known[value], Foreign):
+            self.lower(value.owner, error)
+        tensor = self.stored(value)
+        assert tensor is not None
+        root = self.importer.tensors.root(tensor)
+        taken = {self.importer.tensors.root(t) for t in self.importer.tensors.results}
+        if root in taken or isinstance(self.importer.tensors.all[root], Given):
+            place = self.importer.place(op)
+            code = copying(value.type, error, place)
+            shape = shape_of(value)
+            tensor = self.importer.tensors.add(
+                Plain(code, 0, (tensor,), shape, element)
+            )
+        self.importer.tensors.results.append(tensor)
+        return True
