@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from morello.errors import ArgumentError, CompileError
+from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
-from morello.frontends.refusals import ModelError, Refusal, place_of
+from morello.frontends.refusals import place_of
 from morello.mlir import BACKEND, PassManager, ir
 
 _TO_LINALG = (
     "builtin.module(torch-onnx-to-torch-backend-pipeline,"
     "torch-backend-to-linalg-on-tensors-backend-pipeline)"
 )
-
-_LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
-"""The dialects of what comes out; an op of another one has no counterpart in them."""
 
 
 def from_onnx(
@@ -142,7 +140,7 @@ def _bytecode(proto: Any, source: str) -> bytes:
                 f"{source}: {_told(error, source)}",
                 "export the model with other ops, or compute these outside of it",
             ) from error
-        _check(module, source)
+        check_linalg(module, source)
         written = io.BytesIO()
         module.write_bytecode(written)
     return written.getvalue()
@@ -157,28 +155,3 @@ def _told(error: Exception, source: str) -> str:
         for diagnostic in error.error_diagnostics
     ]
     return "; ".join(found) or str(error)
-
-
-def _check(module: ir.Operation, source: str) -> None:
-    """Refuse ops that are not linalg's.
-
-    Raises:
-        ModelError: all of them.
-    """
-    found: list[Refusal] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name.partition(".")[0] not in _LINALG:
-            found.append(
-                Refusal(
-                    op.name,
-                    place_of(op.location, source),
-                    "it is no op of linalg on tensors",
-                    "compute it outside of the model",
-                )
-            )
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    if found:
-        raise ModelError(tuple(found))

@@ -7,6 +7,8 @@
 
 `dynamo_backend.py` is the entry point, `options.py` has what a user may set.
 
+`operator.py` makes an operator of a kernel.
+
 Invariants: a group computes what eager computes, and if Morello cannot compile it, it
 stays eager; tensors are read where they lie; all work on MLIR is done by one thread.
 """
@@ -19,6 +21,7 @@ except ImportError as error:
     ) from error
 
 from morello.torch.dynamo_backend import backend
+from morello.torch.operator import operator
 from morello.torch.worker import wait
 
-__all__ = ["backend", "wait"]
+__all__ = ["backend", "operator", "wait"]

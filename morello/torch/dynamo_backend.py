@@ -1,18 +1,17 @@
 """The backend that ``torch.compile`` calls with an FX graph."""
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.torch.group import Group, log
 from morello.torch.options import Options
-from morello.torch.partition import groups_of, other_dtypes
+from morello.torch.partition import groups_of, other_dtypes, replace_nodes
 
 Function = Callable[..., Any]
 
@@ -107,17 +106,11 @@ def _replaced(
     weights: frozenset[Node],
 ) -> Group:
     """Put a group in the place of its nodes."""
-    inner, inputs, outputs = fuse_as_graphmodule(
+    inner, inputs, _ = fuse_as_graphmodule(
         traced, nodes, name, always_return_tuple=True
     )
     places = [place for place, node in enumerate(inputs) if node in weights]
     group = Group(inner, [node.meta["val"] for node in inputs], options, places)
-    graph: Graph = traced.graph
     group.__name__, group.__module__ = name, __name__
-    called = graph.call_function(group, tuple(inputs))
-    for place, output in enumerate(outputs):
-        taken = graph.call_function(operator.getitem, (called, place))
-        output.replace_all_uses_with(taken, propagate_meta=True)
-    for node in reversed(nodes):
-        graph.erase_node(node)
+    replace_nodes(traced, nodes, group)
     return group

@@ -7,15 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
+from torch.fx.passes.tools_common import stable_topological_sort
+from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.errors import MorelloError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.model import trusted_model
+from morello.frontends.model import Model, trusted_model
 from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
-from morello.torch.lowering import linalg_text, lowered
+from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.options import Options
+from morello.torch.partition import groups_without, replace_nodes
 from morello.torch.worker import patience, submit
 
 log = logging.getLogger("morello.torch")
@@ -62,18 +65,87 @@ class Group:
 
     def _compile(self, simple: GraphModule) -> None:
         with self._or_eager():
-            model = trusted_model(linalg_text(simple), weights=self._weights)
-            compiled = model.compile(
-                target=self._options.target,
-                threads=self._options.threads or torch.get_num_threads(),
-                db=self._options.database,
-                time_limit=patience(self._options.time_limit),
-                tune=self._options.tune,
-                progress=lambda what: log.info("searching %s", what),
-            )
-            self._run = _native(compiled, _results(self._graph), self._weights)
-            self.is_compiled = True
-            log.info("compiled a group of %s:\n%s", _names(self._graph), model)
+            try:
+                model = self._read(simple, self._weights)
+            except Exception as error:
+                parts = self._parts_without(simple, refused_nodes(simple, error))
+                if not parts and isinstance(error, MorelloError):
+                    raise MorelloError(told(simple, error)) from error
+                if not parts:
+                    raise
+                self._divide(simple, parts, told(simple, error))
+            else:
+                compiled = self._searched(model, simple)
+                results = _results(self._graph)
+                self._run = _native(compiled, results, self._weights)
+                self.is_compiled = True
+
+    def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
+        return trusted_model(linalg_bytecode(simple), weights=weights)
+
+    def _searched(self, model: Model, simple: GraphModule) -> CompiledModel:
+        """The program of a lowered graph."""
+        compiled = model.compile(
+            target=self._options.target,
+            threads=self._options.threads or torch.get_num_threads(),
+            db=self._options.database,
+            time_limit=patience(self._options.time_limit),
+            tune=self._options.tune,
+            progress=lambda what: log.info("searching %s", what),
+        )
+        log.info("compiled a group of %s:\n%s", _names(simple), model)
+        return compiled
+
+    def _parts_without(
+        self, simple: GraphModule, refused: list[Node]
+    ) -> list[tuple[list[Node], GraphModule, Model, list[int]]]:
+        """What is left of a lowered graph without refused nodes, and without those that
+        are refused then: the nodes of each part, the same as a graph and as a model,
+        and which of its arguments are weights."""
+        arguments = [n for n in simple.graph.nodes if n.op == "placeholder"]
+        weights = {arguments[place] for place in self._weights}
+        every = set(refused)
+        found: list[tuple[list[Node], GraphModule, Model, list[int]]] = []
+        more = every
+        while more:
+            more, found = set(), []
+            for nodes in groups_without(simple, every):
+                inner, inputs, _ = fuse_as_graphmodule(
+                    simple, nodes, "part", always_return_tuple=True
+                )
+                places = [i for i, node in enumerate(inputs) if node in weights]
+                try:
+                    found.append((nodes, inner, self._read(inner, places), places))
+                except Exception as error:  # noqa: BLE001 (the importer raises anything)
+                    more.update(refused_nodes(simple, error))
+            more -= every
+            every |= more
+        return found
+
+    def _divide(
+        self,
+        simple: GraphModule,
+        parts: list[tuple[list[Node], GraphModule, Model, list[int]]],
+        reason: str,
+    ) -> None:
+        """Run parts of a lowered graph by programs, and the rest of it by eager."""
+        eager = [n for n in simple.graph.nodes if n.op == "call_function"]
+        for number, (nodes, inner, model, places) in enumerate(parts):
+            run = _native(self._searched(model, inner), _results(inner), places)
+            run.__name__, run.__module__ = f"part{number}", __name__
+            replace_nodes(simple, nodes, run)
+            eager = [node for node in eager if node not in nodes]
+        stable_topological_sort(simple)
+        simple.graph.lint()
+        simple.recompile()
+        self._run = _around(simple.forward, _results(self._graph))
+        names = ", ".join(dict.fromkeys(str(node.target) for node in eager))
+        log.warning(
+            "a group of %s is divided, %s stays eager: %s",
+            _names(self._graph),
+            names,
+            reason,
+        )
 
     @contextmanager
     def _or_eager(self) -> Iterator[None]:
@@ -156,9 +228,7 @@ def _native(
     weights = _Weights(compiled, places if compiled.reads_weights else ())
     weights_of = weights.look
     shapes = [tuple(output.shape) for output in outputs]
-    strides = [
-        None if output.is_contiguous() else output.stride() for output in outputs
-    ]
+    as_eager = _as_eager(outputs)
     empty, address = torch.empty, torch.Tensor.data_ptr
 
     def call(*tensors: Any) -> Any:
@@ -167,11 +237,37 @@ def _native(
         made = [empty(shape) for shape in shapes]
         weights_of(tensors)
         run(*map(address, own), *weights.addresses, *map(address, made))
-        for place, wanted in enumerate(strides):
-            if wanted is not None:
-                whole = torch.empty_strided(shapes[place], wanted)
-                made[place] = whole.copy_(made[place])
+        as_eager(made)
         return tuple(made) if several else made[0]
 
     call.compiled = compiled  # type: ignore[attr-defined]
     return call
+
+
+def _around(
+    forward: Callable[..., Any], results: tuple[Any, bool]
+) -> Callable[..., Any]:
+    """A function of a group's tensors that runs its lowered graph."""
+    outputs, several = results
+    as_eager = _as_eager(outputs)
+
+    def call(*tensors: Any) -> Any:
+        found = forward(*(t if t.is_contiguous() else t.contiguous() for t in tensors))
+        made = list(found) if isinstance(found, (tuple, list)) else [found]
+        as_eager(made)
+        return tuple(made) if several else made[0]
+
+    return call
+
+
+def _as_eager(outputs: Sequence[Any]) -> Callable[[list[Any]], None]:
+    """Gives results the strides of tensors that are like eager's, in place."""
+    wanted = [(tuple(output.shape), output.stride()) for output in outputs]
+    odd = [i for i, output in enumerate(outputs) if not output.is_contiguous()]
+
+    def change(made: list[Any]) -> None:
+        for place in odd:
+            whole = torch.empty_strided(*wanted[place])
+            made[place] = whole.copy_(made[place])
+
+    return change

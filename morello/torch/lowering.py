@@ -6,16 +6,25 @@ constant in gelu.
 """
 
 import copy
+import io
 import math
+import re
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from morello.frontends.importer_output import check_linalg
+from morello.frontends.refusals import ModelError
 from morello.torch.ops import is_upsampling
+
+NODE = "node"
+"""The file of which each node of a lowered graph is a line."""
+
+_PLACE = re.compile(rf"\b{NODE}:(\d+)(?::\d+)?")
 
 _LOCK = threading.Lock()
 """Tracing sets states of the process."""
@@ -152,15 +161,45 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
         trace = make_fx(whole, decomposition_table=_rules(), tracing_mode="fake")
         found: GraphModule = trace(*plain)
     found.graph.eliminate_dead_code()
+    for place, node in enumerate(found.graph.nodes):
+        # What the importer takes for the place of a node.
+        node.meta["stack_trace"] = f'File "{NODE}", line {place}, in group'
     return found
 
 
-def linalg_text(graph: GraphModule) -> str:
-    """A lowered graph as a module of linalg on tensors.
+def linalg_bytecode(graph: GraphModule) -> bytes:
+    """A lowered graph as a module of linalg on tensors, whose locations are nodes.
 
     Raises:
+        ModelError: ops that have no counterpart in linalg.
         Exception: the importer does not know an op; it has no class for that.
     """
     from torch_mlir import fx
 
-    return str(fx.stateless_fx_import(graph, output_type="linalg-on-tensors"))
+    module = fx.stateless_fx_import(graph, output_type="linalg-on-tensors")
+    check_linalg(module.operation, "group")
+    written = io.BytesIO()
+    module.operation.write_bytecode(written)
+    return written.getvalue()
+
+
+def refused_nodes(graph: GraphModule, error: Exception) -> list[Node]:
+    """The nodes of a lowered graph that an error of reading it names, or of a part."""
+    if isinstance(error, ModelError):
+        text = " ".join(refusal.place for refusal in error.refusals)
+    else:
+        text = str(error).replace('"', "")
+    places = {int(number) for number in _PLACE.findall(text)}
+    every = enumerate(graph.graph.nodes)
+    return [node for i, node in every if i in places and node.op == "call_function"]
+
+
+def told(graph: GraphModule, error: Exception) -> str:
+    """An error of reading a lowered graph, with its nodes by their names."""
+    nodes = [str(node) for node in graph.graph.nodes]
+
+    def name(match: re.Match[str]) -> str:
+        place = int(match[1])
+        return nodes[place] if place < len(nodes) else match[0]
+
+    return _PLACE.sub(name, str(error).replace(f'"{NODE}"', NODE))

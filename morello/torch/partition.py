@@ -6,13 +6,14 @@ outside of a group are taken there, where they cost nothing and alias what eager
 """
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.torch.ops import COMPUTED, MULTIPLE, SPLITS, VIEWS, takes
 
@@ -134,3 +135,62 @@ def _is_view(node: Node) -> bool:
     if is_take(node):
         return isinstance(node.args[0], Node) and node.args[0].target in SPLITS
     return node.target in VIEWS | SPLITS
+
+
+class _NotRefused(OperatorSupportBase):
+    """Whether a node of a lowered graph is not one of some."""
+
+    def __init__(self, refused: Collection[Node]) -> None:
+        self._refused = frozenset(refused)
+
+    def is_node_supported(
+        self, submodules: Mapping[str, torch.nn.Module], node: Node
+    ) -> bool:
+        del submodules  # of graphs with other graphs in them
+        if is_take(node) and node.args[0] in self._refused:
+            return False
+        return node.op == "call_function" and node not in self._refused
+
+
+def groups_without(graph: GraphModule, refused: Collection[Node]) -> list[list[Node]]:
+    """The nodes of each group of a lowered graph that has no refused node."""
+    partitioner = CapabilityBasedPartitioner(
+        graph, _NotRefused(refused), allows_single_node_partition=True
+    )
+    order = {node: place for place, node in enumerate(graph.graph.nodes)}
+    found = [
+        sorted(partition.nodes, key=order.__getitem__)
+        for partition in partitioner.propose_partitions()
+    ]
+    return [nodes for nodes in found if _crosses_plainly(nodes)]
+
+
+def _crosses_plainly(nodes: list[Node]) -> bool:
+    """Whether a group computes something, and reads and gives what one may."""
+    group = {*nodes}
+    given = {i for node in nodes for i in node.all_input_nodes} - group
+    made = {node for node in nodes if {*node.users} - group}
+    return any(not _is_view(node) for node in nodes) and all(
+        is_plain(node.meta.get("val")) for node in given | made
+    )
+
+
+def replace_nodes(
+    graph: GraphModule, nodes: list[Node], function: Callable[..., Any]
+) -> None:
+    """Put a call of a function that returns a tuple in the place of nodes.
+
+    Args:
+        graph: has them; the call is put last, and sorting is left to the caller.
+        nodes: in order.
+        function: of what they read from outside, in the order of `fuse_as_graphmodule`.
+    """
+    _, inputs, outputs = fuse_as_graphmodule(
+        graph, nodes, "replaced", always_return_tuple=True
+    )
+    called = graph.graph.call_function(function, tuple(inputs))
+    for place, output in enumerate(outputs):
+        taken = graph.graph.call_function(operator.getitem, (called, place))
+        output.replace_all_uses_with(taken, propagate_meta=True)
+    for node in reversed(nodes):
+        graph.graph.erase_node(node)

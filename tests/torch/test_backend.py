@@ -18,7 +18,7 @@ from torch.nn import functional  # noqa: E402
 
 import morello.torch  # noqa: E402
 from morello.errors import MorelloError  # noqa: E402
-from morello.torch import group  # noqa: E402
+from morello.torch import group, partition  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -239,6 +239,36 @@ def test_a_group_that_is_refused_stays_eager(
     (message,) = [r.message for r in told.records if "stays eager" in r.message]
     assert "aten.addmm.default" in message
     assert message.endswith("stays eager: something has no Spec")
+
+
+def test_a_group_is_divided_at_what_is_refused(
+    told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums along a dimension so far are no Spec; here they are taken for one."""
+    aten = torch.ops.aten
+    more = {aten.cumsum.default, aten.flip.default, aten.gt.Scalar, aten.where.self}
+    monkeypatch.setattr(partition, "COMPUTED", partition.COMPUTED | more)
+    model = Mlp().eval()
+
+    def around(x: Any) -> Any:
+        sums = torch.cumsum(model(x), 0).flip(0)
+        return model(torch.relu(sums)).T, sums
+
+    fast = torch.compile(around, backend="morello", options=WAIT)
+    x = torch.randn(3, 16)
+    with torch.no_grad():
+        for _ in range(2):
+            found, wanted = fast(x), around(x)
+            for one, other in zip(found, wanted, strict=True):
+                assert close(one, other)
+                assert one.stride() == other.stride()
+        for weights in model.parameters():
+            weights.add_(0.5)
+        assert close(fast(x)[0], around(x)[0])
+    messages = [r.message for r in told.records]
+    assert sum(m.startswith("compiled a group of") for m in messages) == 2
+    (message,) = [m for m in messages if "is divided" in m]
+    assert "aten.cumsum.default, aten.flip.default stays eager" in message
 
 
 FUNCTIONS = {

@@ -16,7 +16,7 @@ from torch.nn import functional  # noqa: E402
 from morello.frontends.model import trusted_model  # noqa: E402
 from morello.torch import group  # noqa: E402
 from morello.torch.group import Group  # noqa: E402
-from morello.torch.lowering import linalg_text  # noqa: E402
+from morello.torch.lowering import linalg_bytecode  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -113,7 +113,7 @@ def test_an_op_is_taken(
     defined = []
 
     def define(self: Group, simple: Any) -> None:
-        model = trusted_model(linalg_text(simple), weights=self._weights)
+        model = trusted_model(linalg_bytecode(simple), weights=self._weights)
 
         def run(*tensors: Any) -> Any:
             found = model.evaluate(*(t.detach().contiguous().numpy() for t in tensors))

@@ -1,0 +1,33 @@
+"""What importers of other formats give: `check_linalg`."""
+
+from morello.frontends.refusals import ModelError, Refusal, place_of
+from morello.mlir import ir
+
+_LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
+"""The dialects of what comes out; an op of another one has no counterpart in them."""
+
+
+def check_linalg(module: ir.Operation, source: str) -> None:
+    """Refuse ops that are not linalg's.
+
+    Raises:
+        ModelError: all of them.
+    """
+    found: list[Refusal] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.partition(".")[0] not in _LINALG:
+            found.append(
+                Refusal(
+                    op.name,
+                    place_of(op.location, source),
+                    "it is no op of linalg on tensors",
+                    "compute it outside of the model",
+                )
+            )
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if found:
+        raise ModelError(tuple(found))

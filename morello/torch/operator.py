@@ -1,0 +1,106 @@
+"""A kernel as an operator of PyTorch: `operator`."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from morello.compiler.kernel import Kernel
+from morello.errors import ArgumentError, CompileError
+from morello.frontends.compiled_model import CompiledModel
+from morello.runtime.parameter import Parameter
+
+Code = Kernel | CompiledModel
+
+
+def operator(kernel: Code) -> Callable[..., Any]:
+    """An operator that runs a kernel on the CPU, registered as ``morello::…``.
+
+    It takes the inputs in the order of ``kernel.parameters``, in their physical shapes,
+    and returns a new tensor, or a tuple of several outputs. It has a rule for tensors
+    without memory, so that it is traced and exported, and no gradient.
+
+    Args:
+        kernel: whose operands have no gaps, and which adds to no output. It is kept
+            until the process ends. The same kernel gives the same operator.
+
+    Raises:
+        ArgumentError: it is no kernel.
+        CompileError: its operands have gaps, it adds to an output, or PyTorch has no
+            such elements.
+    """
+    if not isinstance(kernel, Code):
+        raise ArgumentError(
+            f"'kernel' is {type(kernel).__name__}, not a kernel",
+            "give what morello.compile returns",
+        )
+    held = len(kernel.constants) if isinstance(kernel, CompiledModel) else 0
+    read = [p for p in kernel.parameters if not p.is_output]
+    inputs = read[: len(read) - held]
+    outputs = [p for p in kernel.parameters if p.is_output]
+    for parameter in (*inputs, *outputs):
+        if parameter.strides or parameter.accumulates:
+            raise CompileError(
+                f"{parameter.role} of {kernel.symbol} has gaps, or holds what is added "
+                "to",
+                "compile a Spec without a leading dimension (ld), or not _accum",
+            )
+    taken = [_dtype(p) for p in inputs]
+    made = [_dtype(p) for p in outputs]
+
+    def new(*tensors: Any) -> Any:
+        # Without the batch of 1 where all inputs that may lack it do.
+        is_short = any(p.alternatives for p in inputs)
+        for parameter, dtype, tensor in zip(inputs, taken, tensors, strict=True):
+            shape = tuple(tensor.shape)
+            if shape not in parameter.shapes or tensor.dtype is not dtype:
+                raise ArgumentError(
+                    f"{parameter.role} is {tensor.dtype}{list(shape)}, and "
+                    f"{kernel.symbol} takes {dtype}{list(parameter.shapes[-1])}",
+                    "bring it into this shape and dtype before",
+                )
+            if parameter.alternatives and shape == parameter.shape:
+                is_short = False
+        found = [
+            torch.empty(p.shapes[-1] if is_short else p.shape, dtype=dtype)
+            for p, dtype in zip(outputs, made, strict=True)
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def run(*tensors: Any) -> Any:
+        found = new(*tensors)
+        kernel(*(tensor.detach().contiguous() for tensor in tensors), out=found)
+        return found
+
+    code = hashlib.sha256(kernel.object + str(kernel.threads).encode()).hexdigest()
+    name = f"{kernel.symbol}_{code[:16]}"
+    registered = getattr(torch.ops.morello, name, None)
+    if registered is not None:
+        return registered.default  # type: ignore[no-any-return]
+    arguments = ", ".join(f"Tensor {p.name}" for p in inputs)
+    result = "Tensor" if len(made) == 1 else f"({', '.join(['Tensor'] * len(made))})"
+    declared = torch.library.custom_op(
+        f"morello::{name}",
+        run,
+        mutates_args=(),
+        device_types="cpu",
+        schema=f"({arguments}) -> {result}",
+    )
+    declared.register_fake(new)
+    return getattr(torch.ops.morello, name).default  # type: ignore[no-any-return]
+
+
+def _dtype(parameter: Parameter) -> torch.dtype:
+    """What PyTorch calls the elements.
+
+    Raises:
+        CompileError: it has none such.
+    """
+    found = getattr(torch, parameter.dtype.name, None)
+    if not isinstance(found, torch.dtype):
+        raise CompileError(
+            f"{parameter.role} has elements of {parameter.dtype.name}, which PyTorch "
+            "does not have"
+        )
+    return found

@@ -1,0 +1,61 @@
+"""A kernel as an operator of PyTorch."""
+
+import pytest
+
+torch = pytest.importorskip(
+    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
+)
+
+import morello.torch  # noqa: E402
+from morello.errors import ArgumentError, CompileError  # noqa: E402
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.usefixtures("one_database"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+TARGET = "avx2{relayouts=0}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "dtypes"),
+    [("matmul:3x4x5:f32", "f32"), ("matmul:3x4x5:bf16,bf16,f32", "bf16")],
+)
+def test_opcheck_passes(spec: str, dtypes: str) -> None:
+    kernel = morello.compile(spec, target=TARGET, threads=1)
+    product = morello.torch.operator(kernel)
+    assert morello.torch.operator(kernel) is product
+    dtype = torch.float32 if dtypes == "f32" else torch.bfloat16
+    x, w = torch.randn(3, 4).to(dtype), torch.randn(8, 5).to(dtype)[::2]
+    wanted = x.float() @ w.float()
+    assert torch.allclose(product(x, w), wanted, rtol=1e-5, atol=1e-5)
+    torch.library.opcheck(product, (x, w))
+
+
+def test_it_is_exported() -> None:
+    kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
+    product = morello.torch.operator(kernel)
+
+    class Layer(torch.nn.Module):
+        def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+            return torch.relu(product(x, w))
+
+    x, w = torch.randn(3, 4), torch.randn(4, 5)
+    program = torch.export.export(Layer(), (x, w))
+    assert product in [node.target for node in program.graph.nodes]
+    found = program.module()(x, w)
+    assert torch.allclose(found, torch.relu(x @ w), rtol=1e-5, atol=1e-5)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
+    product = morello.torch.operator(kernel)
+    with pytest.raises(ArgumentError, match=r"'rhs' is torch\.float32"):
+        product(torch.randn(3, 4), torch.randn(5, 4))
+    with pytest.raises(ArgumentError, match="not a kernel"):
+        morello.torch.operator(torch.relu)
+    adding = morello.compile("matmul_accum:3x4x5:f32", target=TARGET, threads=1)
+    with pytest.raises(CompileError, match="is added to"):
+        morello.torch.operator(adding)
