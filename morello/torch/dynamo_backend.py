@@ -110,7 +110,9 @@ def _replaced(
         traced, nodes, name, always_return_tuple=True
     )
     places = [place for place, node in enumerate(inputs) if node in weights]
-    group = Group(inner, [node.meta["val"] for node in inputs], options, places)
+    guarded = [i for i, node in enumerate(inputs) if node.op == "placeholder"]
+    values = [node.meta["val"] for node in inputs]
+    group = Group(inner, values, options, places, guarded)
     group.__name__, group.__module__ = name, __name__
     replace_nodes(traced, nodes, group)
     return group

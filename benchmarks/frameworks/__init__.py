@@ -1,0 +1,1 @@
+"""Models in their frameworks: ``torch.compile`` and JAX, with Morello and without."""

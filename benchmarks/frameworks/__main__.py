@@ -1,0 +1,184 @@
+"""Models in PyTorch and JAX with Morello and without, held to AVX2, in turns.
+
+    python -m benchmarks.frameworks torch mlp vit-block resnet18
+    python -m benchmarks.frameworks jax
+
+One framework a process. Times are of whole calls from Python. Of PyTorch the line ends
+with what a call of a group takes beyond the machine code.
+"""
+
+import argparse
+import importlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.graphs.calls import enough_calls, seconds_of
+from benchmarks.graphs.torch_graphs import torch_for
+from benchmarks.harness.ours import avx2_target
+
+LEAST = 0.01
+"""Seconds of a turn, at least."""
+
+Call = Callable[[], Any]
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure and print a line for each model."""
+    options = _options(words)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    run = _torch if options.framework == "torch" else _jax
+    run(options)
+
+
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.frameworks")
+    parser.add_argument("framework", choices=("torch", "jax"))
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    parser.add_argument("--target", default=avx2_target()[0], metavar="TARGET")
+    parser.add_argument("--turns", type=int, default=25, metavar="N")
+    parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
+    return parser.parse_args(words)
+
+
+def _in_turns(calls: Sequence[Call], turns: int) -> list[list[float]]:
+    """Microseconds of a call, for each turn of each contender."""
+    count = enough_calls(calls[0], LEAST)
+    found: list[list[float]] = [[] for _ in calls]
+    for _ in range(turns):
+        for call, times in zip(calls, found, strict=True):
+            times.append(1e6 * seconds_of(call, count))
+    return found
+
+
+def _line(name: str, times: list[list[float]], rest: str) -> str:
+    best = [min(own) for own in times]
+    median = [float(np.median(own)) for own in times]
+    cells = " ".join(f"{value:11.1f}" for value in best)
+    ratios = f"{best[1] / best[0]:6.3f} {median[1] / median[0]:7.3f}"
+    return f"{name:12} {cells} {ratios}   {rest}"
+
+
+def _torch(options: argparse.Namespace) -> None:
+    if options.native:
+        torch: Any = importlib.import_module("torch")
+        torch.set_num_threads(1)
+        torch.set_grad_enabled(False)
+    else:
+        torch = torch_for(1)
+        inductor: Any = importlib.import_module("torch._inductor.config")
+        inductor.cpp.simdlen = 256
+    models: Any = importlib.import_module("benchmarks.frameworks.torch_models")
+    columns = f"{'Morello':>11} {'Inductor':>11} {'eager':>11}"
+    print(f"{'model':12} {columns}   best  median  (µs)")
+    for name in options.models or models.MODELS:
+        print(_model(torch, name, *models.MODELS[name], options), flush=True)
+
+
+def _model(
+    torch: Any, name: str, make: Any, shape: Any, options: argparse.Namespace
+) -> str:
+    """The line of a model.
+
+    Raises:
+        AssertionError: a result differs, or a group is not compiled.
+    """
+    from morello.torch import group
+
+    groups: list[Any] = []
+
+    class Noted(group.Group):
+        def start(self) -> None:
+            groups.append(self)
+            super().start()
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model, x = make().eval(), torch.randn(shape)
+    target = {} if options.native else {"target": options.target}
+    backend: Any = importlib.import_module("morello.torch.dynamo_backend")
+    backend.Group = Noted
+    began = time.perf_counter()
+    given = {"wait": True, "threads": 1, **target}
+    ours = torch.compile(model, backend="morello", options=given)
+    wanted = model(x)
+    torch.testing.assert_close(ours(x), wanted, rtol=1e-3, atol=1e-4)
+    searched = time.perf_counter() - began
+    backend.Group = group.Group
+    assert groups
+    assert all(own.is_compiled for own in groups)
+    theirs = torch.compile(model, options={"freezing": True})
+    torch.testing.assert_close(theirs(x), wanted, rtol=1e-3, atol=1e-4)
+    calls = [lambda: ours(x), lambda: theirs(x), lambda: model(x)]
+    times = _in_turns(calls, options.turns)
+    beyond = " and ".join(f"{_beyond(torch, own, options):.2f}" for own in groups)
+    rest = f"found in {searched:.1f} s, a group takes {beyond} µs beyond its code"
+    return _line(name, times, rest)
+
+
+def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> float:
+    """Microseconds that a call of a group takes beyond its machine code."""
+    tensors = [torch.randn(tuple(given.shape)) for given in group._inputs]
+    for tensor, given in zip(tensors, group._inputs, strict=True):
+        assert given.is_contiguous()
+        tensor.abs_().add_(0.5)  # variances among them
+    compiled = group._run.compiled
+    held = compiled.held({i: tensor.numpy() for i, tensor in enumerate(tensors)})
+    outputs = [p for p in compiled.parameters if p.is_output]
+    outs = [np.empty(p.shape, p.dtype) for p in outputs]
+    arrays = [tensor.numpy() for tensor in tensors]
+    bare = compiled._function.bind(*arrays, *held, *outs)
+    whole, alone = _in_turns([lambda: group(*tensors), bare], options.turns)
+    return min(whole) - min(alone)
+
+
+def _jax(options: argparse.Namespace) -> None:
+    from benchmarks.frameworks import jax_functions
+
+    if options.native:
+        jax: Any = importlib.import_module("jax")
+    else:
+        jax = jax_functions.start()
+        if not jax_functions.hold(jax):
+            print("XLA's library is not held to AVX2: this jaxlib has other names")
+    functions = jax_functions.functions(jax)
+    print(f"{'function':12} {'Morello':>11} {'XLA':>11}   best  median  (µs)")
+    for name in options.models or functions:
+        print(_function(jax, name, *functions[name], options), flush=True)
+
+
+def _function(
+    jax: Any, name: str, function: Any, shapes: Any, options: argparse.Namespace
+) -> str:
+    """The line of a function.
+
+    Raises:
+        AssertionError: the results differ.
+    """
+    import morello.jax
+
+    rng = np.random.default_rng(0)
+    given = [
+        jax.numpy.asarray(rng.standard_normal(shape, np.float32) / shape[0] ** 0.5)
+        for shape in shapes
+    ]
+    target = {} if options.native else {"target": options.target}
+    began = time.perf_counter()
+    ours = morello.jax.compile(function, *given, threads=1, **target)
+    rest = f"found in {time.perf_counter() - began:.1f} s"
+    mine = jax.jit(ours).lower(*given).compile()
+    theirs = jax.jit(function).lower(*given).compile()
+    np.testing.assert_allclose(mine(*given), theirs(*given), rtol=1e-3, atol=1e-4)
+    calls = [
+        lambda: mine(*given).block_until_ready(),
+        lambda: theirs(*given).block_until_ready(),
+    ]
+    return _line(name, _in_turns(calls, options.turns), rest)
+
+
+if __name__ == "__main__":
+    main()
