@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from morello.frontends.bodies import Element, body_elements, constant, is_number
+from morello.frontends.bodies import Element, Number, body_elements, constant, is_number
 from morello.frontends.refusals import OpError
+from morello.frontends.rewriting import used_dims
 from morello.frontends.simplify import simplified
 from morello.frontends.tensors import ONE, Access, Node, own_axes, window_of
 from morello.frontends.types import dtype_of, refuse_dynamic, shape_of
-from morello.frontends.values import Read, Same, renamed
+from morello.frontends.values import Known, Read, Same, renamed
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import (
@@ -181,11 +182,11 @@ class GenericOp:
         reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
         init = self.op.operands[self.count + number]
         if reduces:
-            tensor = self._reduction(expression, axes, init, number)
+            found = self._reduction(expression, axes, init, number)
         else:
             expression = self._with_init(expression, init, number)
-            tensor = self._node(MAP, expression, axes, dtype_of(result.type))
-        self.importer.define(result, tensor)
+            found = self._node(MAP, expression, axes, dtype_of(result.type))
+        self.importer.known[result] = found
 
     def _is_cast(self, element: Expression, number: int) -> bool:
         """Whether a result is a tensor that is read, in f32; it is made known so."""
@@ -209,10 +210,34 @@ class GenericOp:
 
     def _node(
         self, reduction: str, expression: Expression, axes: tuple[Axis, ...], dtype: Any
-    ) -> int:
+    ) -> Read:
         reads = tuple(self.reads)
         node = Node(self.extents, axes, reduction, expression, reads, dtype, self.place)
-        return self.tensors.add(compact(node))
+        return self._added(compact(node))
+
+    def _added(self, node: Node) -> Read:
+        """A node, without dimensions along which all of it is the same, as it is read
+        by its own axes."""
+        used = {d for access in node.reads for d in used_dims(access.axes)}
+        gone = {d for d in node.kept - used if node.extents[d] > 1}
+        shape = node.shape
+        axes = tuple(
+            ONE if extent == 1 or axis in gone else i
+            for i, (axis, extent) in enumerate(zip(node.axes, shape, strict=True))
+        )
+        extents = [1 if d in gone else n for d, n in enumerate(node.extents)]
+        left = tuple(ONE if axis in gone else axis for axis in node.axes)
+        made = dataclasses.replace(node, extents=tuple(extents), axes=left)
+        return Read(self.tensors.add(made), axes, shape)
+
+    def _reduced(
+        self, reduction: str, number: float, axes: tuple[Axis, ...], start: Number
+    ) -> float:
+        """A reduction of one number, from a start."""
+        if reduction != "sum":
+            return (max if reduction == "max" else min)(number, float(start))
+        count = math.prod(n for d, n in enumerate(self.extents) if d not in axes)
+        return number * count + float(start)
 
     def _with_init(
         self, expression: Expression, out_value: ir.Value, number: int
@@ -234,20 +259,21 @@ class GenericOp:
         axes: tuple[Axis, ...],
         out_value: ir.Value,
         number: int,
-    ) -> int:
+    ) -> Known:
         init = self.importer.get(out_value)
         result = self.op.results[number].type.maybe_downcast()
-        dtype = dtype_of(result)
+        dtype, shape = dtype_of(result), tuple(result.shape)
         reduction, term = _split(expression, _OUT - number)
         start = init.number if isinstance(init, Same) else None
         neutral = _NEUTRAL_TRUTH if _is_truth(result) else _NEUTRAL
         is_neutral = start == neutral[reduction]
+        if isinstance(term, Constant) and start is not None:
+            return Same(self._reduced(reduction, term.number, axes, start), shape)
         if is_neutral and dtype is not Dtype.BF16:
             return self._node(reduction, term, axes, dtype)
         found = self._node(reduction, term, axes, Dtype.F32)
-        shape = self.tensors.all[found].shape
-        own = own_axes(shape)
-        reads = [Access(found, own)]
+        own = own_axes(found.shape)
+        reads = [Access(found.tensor, found.axes)]
         merged: Expression = Call("copy", (Reference(0),))
         if not is_neutral:
             held: Expression = Reference(1)
@@ -256,8 +282,8 @@ class GenericOp:
             else:
                 reads.append(Access(init.tensor, init.axes))
             merged = simplified(Call(_MERGE[reduction], (Reference(0), held)))
-        node = Node(shape, own, MAP, merged, tuple(reads), dtype, self.place)
-        return self.tensors.add(node)
+        node = Node(found.shape, own, MAP, merged, tuple(reads), dtype, self.place)
+        return self._added(node)
 
 
 _DIMENSIONS = "write sums of dimensions for operands, and dimensions for the result"

@@ -6,6 +6,7 @@ module knows one op.
 """
 
 import importlib
+import re
 import threading
 from typing import Any
 
@@ -152,6 +153,7 @@ def _parsed(given: Text, source: str) -> ir.Operation:
             "that is exported.mlir_module_serialized, not exported.serialize()",
         ) from error
     except (ir.MLIRError, UnicodeError) as error:
+        _refuse_unknown(error, source)
         raise CompileError(
             f"{source} is no module of linalg or StableHLO: {_first(error)}",
             "give the text or the bytecode that the exporter writes",
@@ -166,6 +168,23 @@ def _parsed(given: Text, source: str) -> ir.Operation:
             "give the whole module",
         )
     return operation.operation
+
+
+_UNKNOWN = re.compile(r"Dialect `\w+' not found for custom op '([\w.]+)'")
+
+
+def _refuse_unknown(error: Exception, source: str) -> None:
+    """Refuse an op of another dialect, at which parsers stop.
+
+    Raises:
+        ModelError: the op.
+    """
+    found = _UNKNOWN.search(_first(error))
+    if found is not None and isinstance(error, ir.MLIRError):
+        location = error.error_diagnostics[0].location
+        reason = "it is no op of linalg on tensors or StableHLO"
+        place = place_of(location, source)
+        raise ModelError((Refusal(found[1], place, reason, _OUTSIDE),)) from error
 
 
 def _first(error: Exception) -> str:

@@ -42,6 +42,13 @@ func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 }
 }
 """
+OTHER = """module {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = tm_tensor.scan ins(%x : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+}
+"""
 TWO = """module {
 func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %y = stablehlo.custom_call @mine(%x) : (tensor<4xf32>) -> tensor<4xf32>
@@ -65,8 +72,9 @@ def refused(text: str) -> ModelError:
         (GATHER, "stablehlo.gather", 3),
         (CUSTOM, "stablehlo.custom_call", 3),
         (CONTROL, "scf.if", 4),
+        (OTHER, "tm_tensor.scan", 3),
     ],
-    ids=["dynamic", "gather", "custom call", "control flow"],
+    ids=["dynamic", "gather", "custom call", "control flow", "another dialect"],
 )
 def test_a_refusal_has_op_place_and_way_on(text: str, op: str, line: int) -> None:
     error = refused(text)

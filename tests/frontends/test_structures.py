@@ -52,6 +52,27 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         ),
         lambda x, y: np.roll(x, 1, 1),
     ),
+    "product with ones": (
+        rolled(
+            "%o = stablehlo.constant dense<2.0> : tensor<4x6xf32>\n"
+            "%p = stablehlo.dot_general %x, %o, contracting_dims = [1] x [0] : "
+            "(tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<3x6xf32>\n"
+            "%r = stablehlo.tanh %p : tensor<3x6xf32>",
+            "tensor<3x6xf32>",
+        ),
+        lambda x, y: np.tanh(2 * x @ np.ones((4, 6), np.float32)),
+    ),
+    "product of constants": (
+        rolled(
+            "%o = stablehlo.constant dense<2.0> : tensor<3x5xf32>\n"
+            "%q = stablehlo.constant dense<0.5> : tensor<5x4xf32>\n"
+            "%p = stablehlo.dot_general %o, %q, contracting_dims = [1] x [0] : "
+            "(tensor<3x5xf32>, tensor<5x4xf32>) -> tensor<3x4xf32>\n"
+            "%r = stablehlo.add %p, %x : tensor<3x4xf32>",
+            "tensor<3x4xf32>",
+        ),
+        lambda x, y: x + 5,
+    ),
     "spread": (
         rolled(
             "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
