@@ -128,7 +128,7 @@ IMPORTS = {
     "tracing": {"spec", "machine", "compiler"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"runtime", "compiler", "frontends"},
-    "torch": {"search", "runtime", "frontends"},
+    "torch": {"compiler", "search", "runtime", "frontends"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 

@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.graphs.calls import enough_calls, seconds_of
 from benchmarks.graphs.torch_graphs import torch_for
 from benchmarks.harness.ours import avx2_target
+from benchmarks.harness.priority import before_all_else
 
 LEAST = 0.01
 """Seconds of a turn, at least."""
@@ -41,17 +42,20 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--target", default=avx2_target()[0], metavar="TARGET")
     parser.add_argument("--turns", type=int, default=25, metavar="N")
+    parser.add_argument("--pack", action="store_true", help="keep weights in panels")
+    parser.add_argument("--priority", action="store_true", help="before all else")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
     return parser.parse_args(words)
 
 
-def _in_turns(calls: Sequence[Call], turns: int) -> list[list[float]]:
+def _in_turns(calls: Sequence[Call], options: argparse.Namespace) -> list[list[float]]:
     """Microseconds of a call, for each turn of each contender."""
     count = enough_calls(calls[0], LEAST)
     found: list[list[float]] = [[] for _ in calls]
-    for _ in range(turns):
-        for call, times in zip(calls, found, strict=True):
-            times.append(1e6 * seconds_of(call, count))
+    with before_all_else(options.priority):
+        for _ in range(options.turns):
+            for call, times in zip(calls, found, strict=True):
+                times.append(1e6 * seconds_of(call, count))
     return found
 
 
@@ -103,7 +107,7 @@ def _model(
     backend: Any = importlib.import_module("morello.torch.dynamo_backend")
     backend.Group = Noted
     began = time.perf_counter()
-    given = {"wait": True, "threads": 1, **target}
+    given = {"wait": True, "threads": 1, "pack": options.pack, **target}
     ours = torch.compile(model, backend="morello", options=given)
     wanted = model(x)
     torch.testing.assert_close(ours(x), wanted, rtol=1e-3, atol=1e-4)
@@ -114,7 +118,7 @@ def _model(
     theirs = torch.compile(model, options={"freezing": True})
     torch.testing.assert_close(theirs(x), wanted, rtol=1e-3, atol=1e-4)
     calls = [lambda: ours(x), lambda: theirs(x), lambda: model(x)]
-    times = _in_turns(calls, options.turns)
+    times = _in_turns(calls, options)
     beyond = " and ".join(f"{_beyond(torch, own, options):.2f}" for own in groups)
     rest = f"found in {searched:.1f} s, a group takes {beyond} µs beyond its code"
     return _line(name, times, rest)
@@ -132,7 +136,7 @@ def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> float:
     outs = [np.empty(p.shape, p.dtype) for p in outputs]
     arrays = [tensor.numpy() for tensor in tensors]
     bare = compiled._function.bind(*arrays, *held, *outs)
-    whole, alone = _in_turns([lambda: group(*tensors), bare], options.turns)
+    whole, alone = _in_turns([lambda: group(*tensors), bare], options)
     return min(whole) - min(alone)
 
 
@@ -177,7 +181,7 @@ def _function(
         lambda: mine(*given).block_until_ready(),
         lambda: theirs(*given).block_until_ready(),
     ]
-    return _line(name, _in_turns(calls, options.turns), rest)
+    return _line(name, _in_turns(calls, options), rest)
 
 
 if __name__ == "__main__":

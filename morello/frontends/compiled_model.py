@@ -10,6 +10,7 @@ from morello.frontends.compiling import Compiled, Texts
 from morello.frontends.emission import given_tensors
 from morello.frontends.model_library import ModelLibrary
 from morello.frontends.model_parameters import parameters
+from morello.frontends.packing import Packed
 from morello.frontends.parts import Part, PlainPart
 from morello.frontends.prepared import Preparation
 from morello.frontends.refusals import Refusal
@@ -41,9 +42,11 @@ class CompiledModel:
         engine: Engine,
         times: Times,
         preparation: Preparation | None = None,
+        packed: Sequence[Packed] = (),
     ) -> None:
         self._tensors = tensors
         self._preparation = preparation
+        self._packed = tuple(packed)
         self._steps = tuple(found)
         self._found = tuple(f for f in found if not isinstance(f, PlainPart))
         self._texts = texts
@@ -160,7 +163,7 @@ class CompiledModel:
     @property
     def reads_weights(self) -> bool:
         """Whether `held` depends on weights."""
-        return self._preparation is not None
+        return self._preparation is not None or bool(self._packed)
 
     def held(self, weights: Mapping[int, Array]) -> tuple[Array, ...]:
         """The arrays that the native function takes between the arguments and the
@@ -170,6 +173,12 @@ class CompiledModel:
             weights: C-contiguous arrays by the number of the argument.
         """
         made = {} if self._preparation is None else self._preparation.run(weights)
+        for packed in self._packed:
+            source = packed.source
+            array = made.get(source.name)
+            if array is None:
+                array = weights[source.argument]
+            made[packed.name] = packed.run(array)
         return tuple(made.get(g.name, g.array) for g in self._kept)  # type: ignore[misc]
 
     def library(self, name: str | None = None) -> ModelLibrary:
@@ -193,12 +202,19 @@ class CompiledModel:
         if not self._kept:
             return args
         count = len(self._tensors.names)
-        held = self.held({} if self._preparation is None else dict(enumerate(args)))
+        held = self.held(dict(enumerate(args)) if self.reads_weights else {})
         return (*args[:count], *held, *args[count:])
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = Parts(self._texts, self._engine.compiled, self.times, ())
-        return _restore, freeze((parts, self._tensors, self._steps, self._preparation))
+        whole = (
+            parts,
+            self._tensors,
+            self._steps,
+            self._preparation,
+            self._packed,
+        )
+        return _restore, freeze(whole)
 
     def __copy__(self) -> "CompiledModel":
         return self
@@ -220,6 +236,9 @@ def _restore(version: str, data: bytes) -> CompiledModel:
         CompileError: by another version of Morello.
         TargetError: this machine lacks a feature that it may use.
     """
-    parts, tensors, found, preparation = thaw(version, data)
+    parts, tensors, found, preparation, packed = thaw(version, data)
     engine = parts.engine()
-    return CompiledModel(tensors, found, parts.stages, engine, parts.times, preparation)
+    times = parts.times
+    return CompiledModel(
+        tensors, found, parts.stages, engine, times, preparation, packed
+    )

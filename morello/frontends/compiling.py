@@ -14,6 +14,7 @@ from morello.dialect.build import spec_of
 from morello.errors import CompileError, SearchError
 from morello.frontends.emission import inline_parts, model_module
 from morello.frontends.groups import split
+from morello.frontends.packing import Packed, opened, packed
 from morello.frontends.parts import Part, PlainPart, Step
 from morello.frontends.tensors import Tensors
 from morello.machine import Target
@@ -27,7 +28,8 @@ from morello.runtime.runtime_calls import check_calls
 from morello.runtime.translate import lower_to_llvm_text
 from morello.search import Solution
 from morello.search.queries.best_program import parallel_goal
-from morello.spec import Spec, print_spec
+from morello.spec import OpenSpec, Spec
+from morello.spec.open_spec import print_open_spec
 
 _SCHEDULED = "builtin.module(morello-apply-schedule,morello-lower-kernels)"
 _PLANNED = "builtin.module(morello-plan-memory,morello-parallelize)"
@@ -82,46 +84,66 @@ def searched_parts(
     threads: int,
     search: Searches,
     progress: Progress | None,
-) -> list[Compiled]:
+    pack: bool = False,
+) -> tuple[list[Compiled], list[Packed]]:
     """The best program of each part that is a Spec; one without becomes several.
+
+    Args:
+        tensors: gets packed weights.
+        parts: in order.
+        machine: the target.
+        threads: how many a part may use.
+        search: the searches.
+        progress: told of each.
+        pack: leave the layouts of weights to the search.
+
+    Returns:
+        The programs, and the weights that are packed when they are known.
 
     Raises:
         SearchError: a part of one node has none.
     """
-    known: dict[Spec, Solution] = {}
-    tried: set[Spec] = set()
+    known: dict[OpenSpec, tuple[Spec, Solution]] = {}
+    tried: set[OpenSpec] = set()
     found: list[Compiled] = []
+    weights: list[Packed] = []
     rest = list(parts)
 
-    def goal(part: Part) -> Spec:
-        return parallel_goal(part.spec(machine.limits), machine, threads)[0]
+    def goal(part: Part) -> OpenSpec:
+        spec = parallel_goal(part.spec(machine.limits), machine, threads)[0]
+        return OpenSpec(spec, opened(tensors, tuple(parts), part) if pack else ())
 
     while rest:
         part = rest.pop(0)
         if isinstance(part, PlainPart):
             found.append(part)
             continue
-        spec = goal(part)
-        if spec not in known:
-            tried.add(spec)
+        wanted = goal(part)
+        if wanted not in known:
+            tried.add(wanted)
             if progress is not None:
                 later = (p for p in rest if isinstance(p, Part))
                 count = len(tried.union(map(goal, later)))
-                text = print_spec(spec, machine.limits)
+                text = print_open_spec(wanted, machine.limits)
                 progress(f"{len(tried)} of {count}: {text}")
             try:
-                known[spec] = _searched(part, spec, machine, search)
+                known[wanted] = _searched(part, wanted, machine, search)
             except SearchError:
                 smaller = split(tensors, part)
                 if len(smaller) == 1:
                     raise
                 rest[:0] = smaller
                 continue
-        found.append((part, spec, known[spec]))
-    return found
+        spec, solution = known[wanted]
+        part, made = packed(tensors, part, spec, wanted.open)
+        weights += made
+        found.append((part, spec, solution))
+    return found, weights
 
 
-def _searched(part: Part, spec: Spec, machine: Target, search: Searches) -> Solution:
+def _searched(
+    part: Part, goal: OpenSpec, machine: Target, search: Searches
+) -> tuple[Spec, Solution]:
     """The best program of a part; of what lies as it should without other layouts.
 
     Raises:
@@ -129,10 +151,11 @@ def _searched(part: Part, spec: Spec, machine: Target, search: Searches) -> Solu
     """
     if part.is_laid_out:
         try:
-            return search(spec, dataclasses.replace(machine, relayouts=False))
+            narrow = dataclasses.replace(machine, relayouts=False)
+            return search.settle(goal, narrow)
         except SearchError:
             pass  # the larger space may have one
-    return search(spec, machine)
+    return search.settle(goal, machine)
 
 
 def compiled_parts(

@@ -4,6 +4,7 @@ A model lists its parts: graphs that become Specs. Compiled (`compiled_model.py`
 are one function with one workspace, and one call computes all of them.
 """
 
+import dataclasses
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -107,6 +108,7 @@ class Model:
         db: PathLike | Overlay | None = None,
         time_limit: float | Patience | None = None,
         tune: bool | float | str | None = None,
+        pack: bool = False,
         progress: Progress | None = None,
     ) -> "CompiledModel":
         """Search the best program of each part, and compile all as one function.
@@ -115,6 +117,9 @@ class Model:
             target, threads, db: as `morello.compile` takes them.
             time_limit: of each search.
             tune: of each part, as `morello.compile` takes it.
+            pack: leave the layouts of constants and weights that one product reads to
+                the search. They are copied into these once, and not in each call; the
+                search takes longer.
             progress: called with a sentence before each search.
 
         Raises:
@@ -126,11 +131,12 @@ class Model:
         for part in self.parts[:1]:
             _, machine = parallel_goal(part.spec(machine.limits), machine, count)
         search = Searches(db, time_limit, tuning_time(tune))
-        found = searched_parts(
-            self._tensors, self._steps, machine, count, search, progress
+        tensors = dataclasses.replace(self._tensors, all=list(self._tensors.all))
+        found, weights = searched_parts(
+            tensors, self._steps, machine, count, search, progress, pack
         )
-        compiled = compiled_parts(self._tensors, found, machine, search, start)
-        return CompiledModel(self._tensors, found, *compiled, self._preparation)
+        compiled = compiled_parts(tensors, found, machine, search, start)
+        return CompiledModel(tensors, found, *compiled, self._preparation, weights)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; the first call compiles. See `CompiledModel`."""

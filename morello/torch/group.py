@@ -98,6 +98,7 @@ class Group:
             db=self._options.database,
             time_limit=patience(self._options.time_limit),
             tune=self._options.tune,
+            pack=self._options.pack and self._options.freeze,
             progress=lambda what: log.info("searching %s", what),
         )
         log.info("compiled a group of %s:\n%s", _names(simple), model)

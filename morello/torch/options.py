@@ -22,6 +22,8 @@ class Options:
         wait: compile before the first call, not beside the first calls.
         freeze: compute what depends on parameters and buffers alone once, and again
             when PyTorch's counters say that one has changed.
+        pack: keep copies of weights of products in the layout that is found to be best
+            for them, with ``freeze``.
     """
 
     threads: int | None = None
@@ -31,6 +33,7 @@ class Options:
     tune: bool | float | None = None
     wait: bool = False
     freeze: bool = True
+    pack: bool = False
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "Options":

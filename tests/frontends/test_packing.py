@@ -1,0 +1,52 @@
+"""``compile(pack=True)``: weights in the layout that the search picks, copied once."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from morello.frontends.model import trusted_model
+
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
+
+LAYER = """
+func.func @layer(%x: tensor<6x32xf32>, %w: tensor<48x32xf32>) -> tensor<6x48xf32> {
+  CONSTANT
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+      : (tensor<6x32xf32>, tensor<48x32xf32>) -> tensor<6x48xf32>
+  %r = stablehlo.abs %y : tensor<6x48xf32>
+  return %r : tensor<6x48xf32>
+}
+"""
+
+
+def drawn(*shape: int) -> np.ndarray:
+    """Small integers, whose sums of products are exact."""
+    rng = np.random.default_rng(sum(shape))
+    return rng.integers(-4, 5, shape).astype(np.float32)
+
+
+def test_constants_are_packed_once() -> None:
+    x, w = drawn(6, 32), drawn(48, 32)
+    constant = f"%w = stablehlo.constant dense<{w.tolist()}> : tensor<48x32xf32>"
+    text = LAYER.replace(", %w: tensor<48x32xf32>", "").replace("CONSTANT", constant)
+    compiled = trusted_model(text).compile(target="avx2", threads=1, pack=True)
+    (array,) = compiled.constants.values()
+    assert array.shape != w.shape
+    assert sorted(array.reshape(-1)) == sorted(w.reshape(-1))
+    np.testing.assert_array_equal(compiled(x), np.abs(x @ w.T))
+
+
+def test_weights_are_packed_when_they_are_known() -> None:
+    model = trusted_model(LAYER.replace("CONSTANT", ""), weights=[1])
+    plain = model.compile(target="avx2", threads=1)
+    assert not plain.reads_weights
+    compiled = model.compile(target="avx2", threads=1, pack=True)
+    assert compiled.reads_weights
+    again = pickle.loads(pickle.dumps(compiled))
+    x = drawn(6, 32)
+    for w in (drawn(48, 32), 2 * drawn(48, 32)):
+        (array,) = compiled.held({1: w})
+        assert array.shape != w.shape
+        for run in (plain, compiled, again):
+            np.testing.assert_array_equal(run(x, w), np.abs(x @ w.T))
