@@ -47,6 +47,20 @@ else:
     PassManager = _passmanager.PassManager
     PassDisplayMode = _passmanager.PassDisplayMode
 
+
+def _read_locations_as_attributes() -> None:
+    """Let attributes that are locations be read, as plain attributes.
+
+    The bindings' own classes for them raise a TypeError wherever one is read.
+    """
+    for name in ("CallSiteLoc", "FileLineColLoc", "FusedLoc", "NameLoc", "UnknownLoc"):
+        if hasattr(ir, name):
+            kind = getattr(ir, name).static_typeid
+            ir.register_type_caster(kind, replace=True)(lambda attribute: attribute)
+
+
+_read_locations_as_attributes()
+
 __all__ = [
     "BACKEND",
     "PassDisplayMode",

@@ -1,0 +1,52 @@
+"""Attributes that are locations can be read; where they mean nothing, are refused."""
+
+import re
+
+import pytest
+
+import morello
+from morello.errors import MorelloError
+from morello.mlir import ir
+
+pytestmark = pytest.mark.quick
+
+SPEC = "max:6x10:f32"
+
+LOCATIONS = [
+    "loc(unknown)",
+    'loc("file":1:2)',
+    'loc("name")',
+    'loc(callsite("a" at "b"))',
+    'loc(fused["a", "b"])',
+]
+
+
+@pytest.mark.parametrize("text", LOCATIONS)
+def test_a_location_is_read(text: str) -> None:
+    with ir.Context():
+        module = ir.Module.parse(
+            f"module attributes {{x.y = {text}, x.z = [{text}]}} {{}}"
+        )
+        found = module.operation.attributes["x.y"]
+        assert str(found) == str(ir.ArrayAttr(module.operation.attributes["x.z"])[0])
+        assert str(found) == text
+
+
+@pytest.fixture(scope="module")
+def schedule() -> str:
+    return morello.compile(SPEC, target="avx2", threads=1, db="none").schedule
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("accum", "limits", "morello.id", "morello.target", "serial", "sizes"),
+        *("dim", "kernel", "layout", "level", "operand", "size"),
+    ],
+)
+def test_a_schedule_is_refused_where_one_stands(name: str, schedule: str) -> None:
+    value = r'("[^"]*"|#[\w.]+<"[^"]*">|array<[^>]*>|[\w :]+)'
+    given, count = re.subn(rf"\b{name} = {value}", f"{name} = loc(unknown)", schedule)
+    assert count
+    with pytest.raises(MorelloError):
+        morello.compile(SPEC, schedule=given, threads=1, db="none")
