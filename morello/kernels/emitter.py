@@ -252,6 +252,10 @@ class Emitter(ABC):
         """The sum of indices, each times a positive number."""
 
     @abstractmethod
+    def knows_strides(self, buffer: Buffer) -> bool:
+        """Whether no stride of a buffer is first said by a call."""
+
+    @abstractmethod
     def again(self, index: Value) -> Value:
         """The same index, unknown to LLVM: what was read there before is read again.
 

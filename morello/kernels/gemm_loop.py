@@ -159,7 +159,8 @@ class GemmLoop:
     def _steps(self, count: int, sums: Sequence[Value]) -> Sequence[Value]:
         dtype = self.spec.dtypes[2]
         vectors = len(parts(self.spec.sizes[3], self.emitter.isa.lanes(dtype)))
-        each = trip(dtype, self.spec.sizes[1], vectors)
+        known = self.emitter.knows_strides(self.lhs)
+        each = trip(dtype, self.spec.sizes[1], vectors, known)
         return run_steps(self.emitter, count, sums, self._step, each, self.extra)
 
     @property

@@ -19,10 +19,25 @@ _FEW = 8
 of more, LLVM loads the factors of several steps first, and sums leave registers."""
 
 
-def trip(out: Dtype, rows: int, vectors: int) -> int:
-    """Steps of a trip, for ``rows`` x ``vectors`` sums of a dtype in registers."""
+_ROW_REGISTERS = 8
+"""Rows whose places LLVM keeps in registers where only a call says how far they are
+apart. Of more it reads one row's factors of all steps after another, and keeps them on
+the stack."""
+
+
+def trip(out: Dtype, rows: int, vectors: int, rows_are_known: bool = True) -> int:
+    """Steps of a trip, for ``rows`` x ``vectors`` sums of a dtype in registers.
+
+    Args:
+        out: the dtype.
+        rows: of sums, and of the operand that is broadcast.
+        vectors: in a row.
+        rows_are_known: how far the rows of that operand are apart.
+    """
     if not out.is_float:
         return UNROLL_INT
+    if not rows_are_known and rows > _ROW_REGISTERS:
+        return 1
     return 1 if min(rows, vectors) == 1 and rows * vectors > _FEW else UNROLL
 
 

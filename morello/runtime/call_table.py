@@ -49,13 +49,13 @@ class Word(enum.IntEnum):
 
     An entry has: address of the dtype; flags that must be set; bytes of the elements;
     number of forms; bytes of a row; number of rows but the first; bytes of an element;
-    the dtype as DLPack has it; its letter in the buffer protocol; then for each form
-    its rank, its sizes, and its strides in bytes, which do not matter where a size is
-    1, and may be `ANY_ROW`.
+    the dtype as DLPack has it; its letter in the buffer protocol; its ``typestr``; then
+    for each form its rank, its sizes, and its strides in bytes, which do not matter
+    where a size is 1, and may be `ANY_ROW`.
     """
 
 
-FORMS = 9
+FORMS = 10
 """Where the forms begin in an entry."""
 
 ANY_ROW = -1
@@ -135,6 +135,7 @@ def _entry(parameter: Parameter) -> list[int]:
     entry += [parameter.row[0], parameter.rows - 1, size]
     entry += [foreign_types.dtype_word(parameter.dtype)]
     entry += [foreign_types.buffer_format(parameter.dtype)]
+    entry += [foreign_types.typestr_word(parameter.dtype)]
     row = parameter.any_row * size
     for shape, strides in forms:
         if row:  # batches follow each other: that is for the slow way to find out

@@ -86,7 +86,7 @@ def shared(given: Any, parameter: Parameter) -> Any:
     Raises:
         ArgumentError: its memory cannot be shared; the message says why.
     """
-    learn(type(given))
+    learn(type(given), given)
     if hasattr(given, "__dlpack__"):
         return _from_dlpack(_without_gradient(given, parameter), parameter)
     if hasattr(given, "__array_interface__"):
@@ -110,20 +110,37 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
     try:
         for place, array in enumerate(given):
             if type(array) is not _ARRAY:
-                learn(type(array))
+                learn(type(array), array)
                 if getattr(array, "requires_grad", False) or _is_negated(array):
                     return None
                 if hasattr(array, "__dlpack__"):
                     found[place] = _from_numpy(array)
                 else:
                     found[place] = np.asarray(array)
-                    if pointer(found[place]) != array.__array_interface__["data"][0]:
+                    told = array.__array_interface__
+                    if pointer(found[place]) != told["data"][0] or "mask" in told:
                         return None
                 are_own = False
-    except (AttributeError, TypeError, ValueError, RuntimeError, BufferError):
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+        BufferError,
+    ):
         return None
     # An exporter from before version 1 says of no memory that it may be written.
     return None if are_own or not found[-1].flags.writeable else found
+
+
+def shape_of(given: Any) -> tuple[int, ...] | None:
+    """The shape of an array of any library; None where it does not say it."""
+    shape = getattr(given, "shape", None)
+    if shape is None:
+        told = getattr(given, "__array_interface__", None)
+        shape = told.get("shape") if isinstance(told, dict) else None
+    return shape
 
 
 def _without_gradient(given: Any, parameter: Parameter) -> Any:
@@ -153,10 +170,17 @@ def _is_negated(given: Any) -> bool:
 
 
 def _from_interface(given: Any, parameter: Parameter) -> Array:
-    array = np.asarray(given)
-    address = given.__array_interface__["data"]
-    if address is None or pointer(array) != address[0]:
+    try:
+        array = np.asarray(given)
+        told = given.__array_interface__
+        address = told.get("data")
+        is_shared = isinstance(address, tuple) and pointer(array) == address[0]
+    except (AttributeError, TypeError, ValueError, KeyError) as error:
+        raise _refusal(parameter, str(error)) from error
+    if not is_shared:
         raise _refusal(parameter, "NumPy would copy it")
+    if told.get("mask") is not None:
+        raise _refusal(parameter, "it has a mask, which kernels do not look at")
     return array
 
 

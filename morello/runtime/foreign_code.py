@@ -6,6 +6,7 @@
 from morello.runtime import foreign_types
 from morello.runtime.call_table import Word
 from morello.runtime.foreign_types import Field
+from morello.runtime.interface_code import interface_function
 from morello.runtime.shared_code import fill
 
 _FOREIGN = """
@@ -139,7 +140,15 @@ found:
 ask:
   %function = call ptr @field(ptr %type, i64 {describe})
   %exports = icmp eq ptr %function, null
-  br i1 %exports, label %export, label %call
+  br i1 %exports, label %way, label %call
+way:
+  %names = call ptr @field(ptr %type, i64 {names})
+  %no.names = icmp eq ptr %names, null
+  br i1 %no.names, label %export, label %interface
+interface:
+  %read.unit = call i64 @interface(ptr %object, ptr %type, ptr %entry.of, i64 %writes,
+                                   ptr %tensor, ptr %buffer)
+  ret i64 %read.unit
 export:
   %exported = call i64 @export(ptr %object, ptr %entry.of, ptr %tensor, ptr %buffer)
   ret i64 %exported
@@ -205,7 +214,7 @@ def foreign_functions() -> str:
         "buffer.shape": foreign_types.BUFFER_SHAPE,
         "buffer.strides": foreign_types.BUFFER_STRIDES,
     }
-    return fill(
+    return interface_function() + fill(
         _FOREIGN,
         **offsets,
         rank=foreign_types.RANK,
@@ -217,6 +226,7 @@ def foreign_functions() -> str:
         gradient=8 * Field.GRADIENT,
         recording=8 * Field.IS_RECORDING,
         negated=8 * Field.IS_NEGATED,
+        names=8 * Field.NAMES,
         false=8 * Field.FALSE,
         device=foreign_types.DEVICE,
         cpu=foreign_types.CPU,

@@ -5,6 +5,7 @@ them describes an array without handing it over, in ten nanoseconds. PyTorch has
 https://dmlc.github.io/dlpack/latest/c_api.html has the structures.
 
 JAX has it not, but lets arrays be read by Python's buffer protocol, which is slower.
+Arrays that have nothing but ``__array_interface__`` are read by that.
 
 `learn` puts a type into a table of the process that calls look up; every other type
 goes the way of `foreign_arrays.py`.
@@ -40,6 +41,10 @@ BUFFER_FLAGS = 0x1C
 CPU = 1
 """The device of a ``DLTensor`` in the memory of the CPU."""
 
+MOST_AXES = 4
+"""Of an ``__array_interface__`` that machine code reads: a ``Py_buffer`` has room for
+their sizes and strides behind its owner."""
+
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 _BFLOAT = 4
 _MAJOR = 1
@@ -54,7 +59,8 @@ class Field(enum.IntEnum):
 
     TYPE = 0
     DESCRIBE = 1
-    """Address of the function of the library; 0 for the buffer protocol."""
+    """Address of the function of the library; 0 for the buffer protocol, or for
+    ``__array_interface__`` where there are names."""
     MAY_WRITE = 2
     """1 if its arrays may be written, else 0."""
     GRADIENT = 3
@@ -65,6 +71,21 @@ class Field(enum.IntEnum):
     """The function that says whether gradients are recorded."""
     FALSE = 6
     """Address of False."""
+    NAMES = 7
+    """The names that ``__array_interface__`` is read by (`Name`), or 0."""
+
+
+class Name(enum.IntEnum):
+    """The places of the tuple of names."""
+
+    WHOLE = 0
+    DATA = 1
+    TYPESTR = 2
+    SHAPE = 3
+    STRIDES = 4
+    MASK = 5
+    NONE = 6
+    """Of None, no name."""
 
 
 WIDTH = len(Field)
@@ -74,6 +95,14 @@ _table: Any = (ctypes.c_int64 * (1 + MOST * WIDTH))()
 
 address = ctypes.addressof(_table)
 """Of the table; it does not move."""
+
+_names = (
+    *map(
+        sys.intern,
+        ("__array_interface__", "data", "typestr", "shape", "strides", "mask"),
+    ),
+    None,
+)
 
 _kept: dict[type, tuple[Any, ...]] = {}
 """The types that were seen, with what the table has addresses of."""
@@ -98,12 +127,32 @@ def buffer_format(dtype: np.dtype[Any]) -> int:
     return ord(dtype.char) if dtype.isbuiltin == 1 and dtype.kind in _CODES else -1
 
 
+def typestr_word(dtype: np.dtype[Any]) -> int:
+    """The ``typestr`` of a dtype as one number; -1 where there is none of 3 letters."""
+    if dtype.isbuiltin != 1 or dtype.kind not in _CODES or len(dtype.str) != 3:
+        return -1
+    return int.from_bytes(dtype.str.encode() + b"\0", "little")
+
+
 def _is_of_jax(kind: type) -> bool:
     return kind.__name__ == "ArrayImpl" and kind.__module__.startswith("jaxlib.")
 
 
-def learn(kind: type) -> None:
-    """Let calls read arrays of a type, if it says how. A subclass is another type."""
+def _has_interface_alone(given: Any) -> bool:
+    """Whether an object is read by ``__array_interface__`` and nothing else."""
+    others = ("__dlpack__", "requires_grad", "is_neg")
+    return not any(hasattr(given, name) for name in others) and hasattr(
+        given, "__array_interface__"
+    )
+
+
+def learn(kind: type, given: Any = None) -> None:
+    """Let calls read arrays of a type, if it says how. A subclass is another type.
+
+    Args:
+        kind: the type.
+        given: one of its arrays, which may know more than its type does.
+    """
     if kind in _kept or len(_kept) > 64 * MOST:
         return
     _kept[kind] = ()
@@ -113,10 +162,16 @@ def learn(kind: type) -> None:
     # What inherits it may hold no memory of its own, as torch's FakeTensor.
     is_own = of_torch or "__dlpack_c_exchange_api__" in vars(kind)
     describe = _describe(capsule) if capsule is not None and is_own else 0
-    if not (describe or _is_of_jax(kind)) or _table[0] == MOST:
+    # NumPy's scalars have an interface to memory that is gone when it is read.
+    is_scalar = issubclass(kind, np.generic)
+    by_interface = not describe and not is_scalar and _has_interface_alone(given)
+    if not (describe or by_interface or _is_of_jax(kind)) or _table[0] == MOST:
         return
-    words: list[Any] = [kind, describe, int(of_torch), 0, 0, 0, False]
-    if of_torch:
+    may_write = int(of_torch or by_interface)
+    words: list[Any] = [kind, describe, may_write, 0, 0, 0, False, 0]
+    if by_interface:
+        words[Field.NAMES] = _names
+    elif of_torch:
         names = [sys.intern("requires_grad"), sys.intern("is_neg")]
         words[Field.GRADIENT : Field.FALSE] = [*names, torch.is_grad_enabled]
     elif hasattr(kind, "requires_grad"):

@@ -18,7 +18,7 @@ from morello.runtime import array_layout
 from morello.runtime.arguments import ArgumentChecker
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine
-from morello.runtime.foreign_arrays import quickly_shared, shared
+from morello.runtime.foreign_arrays import quickly_shared, shape_of, shared
 from morello.runtime.machine_call import call_code
 from morello.runtime.parameter import Parameter
 
@@ -59,6 +59,11 @@ class NativeFunction:
         self._checker = ArgumentChecker(parameters)
         self._inputs = sum(not parameter.is_output for parameter in parameters)
         self._outputs = parameters[self._inputs :]
+        self._shorter = [
+            (place, parameter.shorter)
+            for place, parameter in enumerate(parameters[: self._inputs])
+            if parameter.alternatives
+        ]
         self._may_allocate = not any(output.accumulates for output in self._outputs)
         self._table = CallTable(
             engine.address(name), parameters, workspace_bytes, threads
@@ -285,18 +290,18 @@ class NativeFunction:
         shape that does not fit, is left for the check to refuse.
         """
         shape = output.shape
-        if output.alternatives:
-            taken = [
-                getattr(array, "shape", None) in parameter.shorter
-                for parameter, array in zip(self.parameters, inputs, strict=False)
-                if parameter.alternatives
-            ]
-            if taken and all(taken):
-                shape = output.alternatives[0]
+        if output.alternatives and self._all_are_shorter(inputs):
+            shape = output.alternatives[0]
         if output.strides and not output.any_row:
             strides = output.strides[len(output.shape) - len(shape) :]
             return new_arrays.strided(shape, strides, output.dtype)
         return new_arrays.empty(shape, output.dtype)
+
+    def _all_are_shorter(self, inputs: Sequence[Any]) -> bool:
+        for place, shapes in self._shorter:
+            if shape_of(inputs[place]) not in shapes:
+                return False
+        return bool(self._shorter)
 
     def _usage(self) -> str:
         inputs = ", ".join(p.name for p in self.parameters[: self._inputs])

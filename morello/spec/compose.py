@@ -30,6 +30,7 @@ from morello.spec.graphs.text import (
 )
 from morello.spec.kind import Array, Kind, Reform
 from morello.spec.operand import Operand
+from morello.spec.spec import MAX_SIZE
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -86,6 +87,11 @@ class Compose(Kind):
         cls, label: str, sizes: tuple[int, ...], options: dict[str, str]
     ) -> tuple[Self, tuple[int, ...]]:
         """The kind of a label, and the sizes in the order of its dimensions."""
+        for size in sizes:  # names divide by them
+            if not 1 <= size < MAX_SIZE:
+                raise SpecError(
+                    f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
+                )
         if label in SHORT_NAMES:
             found = expanded(label, sizes, options)
             return cls(found.text), found.sizes

@@ -28,11 +28,15 @@ def read_input(path: str) -> str:
         UsageError: it cannot be read.
         InputError: it is not MLIR text.
     """
-    return _decoded(_read(path), input_name(path))
+    data = _read(path)
+    if not data.strip():
+        name = input_name(path)
+        raise InputError(f"{name}: error: the input is empty", "give a module")
+    return _decoded(data, input_name(path))
 
 
 def read_mlir(path: str) -> str | bytes:
-    """The same, or the bytes of MLIR bytecode.
+    """The text of an input, which may be empty, or the bytes of MLIR bytecode.
 
     Raises:
         UsageError: it cannot be read.
@@ -62,8 +66,6 @@ def _decoded(data: bytes, name: str) -> str:
         raise InputError(
             f"{name}: error: this is MLIR bytecode", "give the module as text"
         )
-    if not data.strip():
-        raise InputError(f"{name}: error: the input is empty", "give a module")
     if b"\0" in data:
         raise InputError(
             f"{name}: error: this is a binary file (byte {data.index(0)} is zero)",

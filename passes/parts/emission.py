@@ -399,6 +399,11 @@ class MlirEmitter(Emitter):
             total = scaled if total is None else arith.AddIOp(total, scaled).result
         return known if total is None else self.offset(total, known)
 
+    def knows_strides(self, buffer: Buffer) -> bool:
+        """`Emitter.knows_strides`, as the type of the memref says."""
+        strides, _ = ir.MemRefType(buffer.value.type).get_strides_and_offset()
+        return ir.ShapedType.get_dynamic_stride_or_offset() not in strides
+
     def again(self, index: Value) -> Value:
         """`Emitter.again`: assembly without a line, through which it passes."""
         number = ir.IntegerType.get_signless(64)

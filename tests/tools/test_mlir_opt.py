@@ -20,6 +20,7 @@ from morello.tools.opt_refused import refused_flags
 pytestmark = pytest.mark.quick
 
 FILES = {
+    "empty.mlir": " \n",
     "plain.mlir": """\
 func.func @f(%a: i32) -> i32 {
   %c = arith.constant 1 : i32
@@ -109,6 +110,7 @@ CASES = (
     "two.mlir --cse --mlir-print-op-generic --mlir-print-ir-before-all",
     "two.mlir --mlir-print-skip-regions",
     "two.mlir --mlir-pretty-debuginfo --mlir-print-debuginfo",
+    "empty.mlir -canonicalize --mlir-print-ir-after-all",
     "pieces.mlir -split-input-file -allow-unregistered-dialect",
     "pieces.mlir --split-input-file --output-split-marker=//== -cse "
     "-dump-pass-pipeline -allow-unregistered-dialect=true",

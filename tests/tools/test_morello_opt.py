@@ -142,8 +142,6 @@ def test_own_locations_are_kept(capfd: pytest.CaptureFixture[str], good: Path) -
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"", "<stdin>: error: the input is empty; give a module"),
-        (b" \n\t\n", "<stdin>: error: the input is empty; give a module"),
         (b"\n\na\xff", "<stdin>:3: error: not UTF-8 text: byte 0xff at offset 3; save"),
         (b"ab\0", "<stdin>: error: this is a binary file (byte 2 is zero); give"),
         (b"ML\xefR\0", "<stdin>: error: "),
