@@ -134,13 +134,10 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
     return None if are_own or not found[-1].flags.writeable else found
 
 
-def shape_of(given: Any) -> tuple[int, ...] | None:
-    """The shape of an array of any library; None where it does not say it."""
-    shape = getattr(given, "shape", None)
-    if shape is None:
-        told = getattr(given, "__array_interface__", None)
-        shape = told.get("shape") if isinstance(told, dict) else None
-    return shape
+def told_shape(given: Any) -> Any:
+    """The shape that an ``__array_interface__`` says; None where there is none."""
+    told = getattr(given, "__array_interface__", None)
+    return told.get("shape") if isinstance(told, dict) else None
 
 
 def _without_gradient(given: Any, parameter: Parameter) -> Any:

@@ -18,7 +18,7 @@ from morello.runtime import array_layout
 from morello.runtime.arguments import ArgumentChecker
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine
-from morello.runtime.foreign_arrays import quickly_shared, shape_of, shared
+from morello.runtime.foreign_arrays import quickly_shared, shared, told_shape
 from morello.runtime.machine_call import call_code
 from morello.runtime.parameter import Parameter
 
@@ -299,7 +299,11 @@ class NativeFunction:
 
     def _all_are_shorter(self, inputs: Sequence[Any]) -> bool:
         for place, shapes in self._shorter:
-            if shape_of(inputs[place]) not in shapes:
+            array = inputs[place]
+            shape = getattr(array, "shape", None)
+            if shape is None:
+                shape = told_shape(array)
+            if shape not in shapes:
                 return False
         return bool(self._shorter)
 
