@@ -1,0 +1,88 @@
+"""Cases at the edges that new users and other projects' bug reports have shown."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import SpecError
+from morello.tools import morello_opt
+from morello.tools.morello import main
+
+pytestmark = pytest.mark.quick
+
+_NO_FOLDER = """\
+import sys, tempfile
+
+def nothing(*args, **kwargs):
+    raise FileNotFoundError(2, "No usable temporary directory found")
+
+tempfile.gettempdir = tempfile._get_default_tempdir = nothing
+from morello.tools.morello_opt import main
+sys.exit(main())
+"""
+
+
+def test_morello_opt_needs_no_folder_for_temporary_files() -> None:
+    pipeline = "builtin.module(canonicalize{max-iterations=3},cse)"
+    flags = [f"--pass-pipeline={pipeline}", "--mlir-print-ir-after=cse"]
+    run = subprocess.run(
+        [sys.executable, "-c", _NO_FOLDER, *flags],
+        input="func.func @f(%a: i32) -> i32 { return %a : i32 }\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "func.func @f" in run.stdout
+    assert "IR Dump After" in run.stderr
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_integers_of_numpy_are_numbers_of_threads(kind: type[np.integer]) -> None:
+    kernel = morello.compile("fill:3:f32", threads=kind(1), target="avx2")
+    assert repr(kernel) == "<kernel fill:3:f32 for avx2, 1 thread>"
+
+
+@pytest.mark.parametrize("word", ["a(", "any(", "builtin.module("])
+@pytest.mark.parametrize("closed", [True, False])
+def test_pipelines_are_not_nested_without_end(
+    word: str, closed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.mlir"
+    path.write_text("func.func @f() { return }\n")
+    pipeline = word * 5000 + "cse" + ")" * 5000 * closed
+    assert morello_opt.main([str(path), "-p", pipeline]) == 2
+    said = capsys.readouterr().err
+    assert "pipelines are nested more than 100 deep; nest fewer" in said
+    assert max(map(len, said.splitlines())) < 500
+
+
+def test_run_says_how_many_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "fill:3:f32", "--target", "avx2", "--db", "none"]
+    assert main([*words, "--threads", "1"]) == 0
+    assert "\nthreads  1 allowed, 1 used\n" in capsys.readouterr().out
+    assert main([*words, "--threads", "2"]) == 0
+    assert "\nthreads  2 allowed, 1 used\n" in capsys.readouterr().out
+
+
+def test_encodings_are_not_listed() -> None:
+    for text in ("matmul:4x4x4:f16", "move:4:float16", "matmul:4x4x4:s64"):
+        with pytest.raises(SpecError, match="use one of f32, bf16, u8, s8") as error:
+            morello.Spec.parse(text)
+        for name in ("u8w", "s8z", "s7"):
+            assert name not in str(error.value)
+
+
+@pytest.mark.parametrize("database", ["none", "new.sqlite"])
+def test_explain_names_no_tables_that_there_are_not(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = database if database == "none" else str(tmp_path / database)
+    assert main(["explain", "fill:3:f32", "--target", "avx2", "--db", path]) == 0
+    said = capsys.readouterr().out
+    assert "0 tables" not in said
+    assert "found among" in said
