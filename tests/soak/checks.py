@@ -18,8 +18,11 @@ from tests.quality.mutated_programs import ALL_INPUTS
 from tests.quality.random_programs import check_random_programs
 from tests.quality.searched_programs import check_searched_programs
 from tests.quality.stages import check_stages
+from tests.soak.processes import check_cycles, check_forks
 
 CHECKS: dict[str, Callable[[Sequence[int]], int]] = {
+    "cycles": check_cycles,
+    "forks": check_forks,
     "exponentials": check_exponentials,
     "graph_programs": check_graph_programs,
     "random_programs": check_random_programs,
