@@ -110,28 +110,33 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
     try:
         for place, array in enumerate(given):
             if type(array) is not _ARRAY:
-                learn(type(array), array)
-                if getattr(array, "requires_grad", False) or _is_negated(array):
+                view = _quick_view(array)
+                if view is None:
                     return None
-                if hasattr(array, "__dlpack__"):
-                    found[place] = _from_numpy(array)
-                else:
-                    found[place] = np.asarray(array)
-                    told = array.__array_interface__
-                    if pointer(found[place]) != told["data"][0] or "mask" in told:
-                        return None
+                found[place] = view
                 are_own = False
     except (
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RuntimeError,
-        BufferError,
+        *(AttributeError, BufferError, LookupError),
+        *(RuntimeError, TypeError, ValueError),
     ):
         return None
     # An exporter from before version 1 says of no memory that it may be written.
     return None if are_own or not found[-1].flags.writeable else found
+
+
+def _quick_view(array: Any) -> Array | None:
+    """The array of `quickly_shared`, or None; raises whatever NumPy does."""
+    if isinstance(array, _ARRAY):  # NumPy says nothing of a mask
+        return None if isinstance(array, np.ma.MaskedArray) else np.asarray(array)
+    learn(type(array), array)
+    if getattr(array, "requires_grad", False) or _is_negated(array):
+        return None
+    if hasattr(array, "__dlpack__"):
+        return _from_numpy(array)  # type: ignore[no-any-return]
+    found = np.asarray(array)
+    told = array.__array_interface__
+    is_shared = pointer(found) == told["data"][0] and "mask" not in told
+    return found if is_shared else None
 
 
 def told_shape(given: Any) -> Any:

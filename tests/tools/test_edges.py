@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.errors import SpecError
+from morello.errors import ArgumentError, SpecError
 from morello.tools import morello_opt
 from morello.tools.morello import main
 
@@ -86,3 +86,20 @@ def test_explain_names_no_tables_that_there_are_not(
     said = capsys.readouterr().out
     assert "0 tables" not in said
     assert "found among" in said
+
+
+def test_masks_are_not_ignored_however_a_kernel_is_called() -> None:
+    kernel = morello.compile("add:3:f32", threads=1, target="avx2")
+    a = np.ones(3, np.float32)
+    masked = np.ma.masked_array(a, [True, False, False])
+    out = np.zeros(3, np.float32)
+    with pytest.raises(ArgumentError, match="whose mask would be ignored"):
+        kernel(a, masked)
+    with pytest.raises(ArgumentError, match="whose mask would be ignored"):
+        kernel(masked, a, out)
+    with pytest.raises(ArgumentError, match="whose mask would be ignored"):
+        kernel(a, a, out=np.ma.masked_array(out, [True, False, False]))
+    with pytest.raises(ArgumentError, match="whose mask would be ignored"):
+        kernel.bind(a, masked, out)
+    assert not out.any()
+    assert np.array_equal(kernel(a, a.view(np.matrix).A1), [2, 2, 2])
