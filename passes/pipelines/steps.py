@@ -13,6 +13,7 @@ from typing import Protocol
 from morello.mlir import PassManager, ir
 from morello.passes.base import Pass
 from morello.passes.pipelines import options
+from morello.passes.pipelines.inner_dumps import RUN_PIPELINES, InnerDump, inner_dumps
 from morello.passes.pipelines.pipeline import ANY, Pipeline, run_ours
 from morello.passes.pipelines.stderr_capture import captured_stderr
 from morello.passes.pipelines.text import (
@@ -69,6 +70,9 @@ class Watcher(Protocol):
     ) -> None:
         """It has run."""
 
+    def within(self, dump: InnerDump) -> None:
+        """A pass that the one that runs has run itself is about to run, or has run."""
+
 
 def resolve(pipeline: Pipeline) -> Steps:
     """The steps of a pipeline, in the current context.
@@ -90,6 +94,7 @@ def run(
     *,
     verify: bool,
     announce: Callable[[str], None],
+    show: Callable[[PassManager], None],
 ) -> bool:
     """Run steps on an op; whether all succeeded. Errors are diagnostics.
 
@@ -99,8 +104,9 @@ def run(
         watchers: told of each pass.
         verify: check the op after each pass.
         announce: told of each pass before it runs.
+        show: lets a pass manager print the IR before and after each of its passes.
     """
-    return _Runner(watchers, verify, announce).run(steps, op)
+    return _Runner(watchers, verify, announce, show).run(steps, op)
 
 
 def _resolved(elements: Sequence[Pass | Element], anchor: str) -> Iterator[Step | Nest]:
@@ -178,10 +184,12 @@ class _Runner:
         watchers: Sequence[Watcher],
         verify: bool,
         announce: Callable[[str], None],
+        show: Callable[[PassManager], None],
     ) -> None:
         self.watchers = watchers
         self.verify = verify
         self.announce = announce
+        self.show = show
 
     def run(self, steps: Steps, op: ir.Operation) -> bool:
         for group in _groups(steps):
@@ -224,6 +232,17 @@ class _Runner:
         manager = PassManager(op.name)
         manager.add(step.text)
         manager.enable_verifier(self.verify)
+        if step.argument not in RUN_PIPELINES:
+            return self.ran(manager, op)
+        self.show(manager)
+        with captured_stderr() as said:
+            ran = self.ran(manager, op)
+        for dump in inner_dumps(said.text(), step.name):
+            for watcher in self.watchers:
+                watcher.within(dump)
+        return ran
+
+    def ran(self, manager: PassManager, op: ir.Operation) -> bool:
         try:
             manager.run(op)
         except ir.MLIRError:

@@ -21,6 +21,17 @@ pytestmark = pytest.mark.quick
 
 FILES = {
     "empty.mlir": " \n",
+    "calls.mlir": """\
+func.func private @g(%a: i32) -> i32 {
+  %c = arith.constant 1 : i32
+  %d = arith.addi %a, %c : i32
+  return %d : i32
+}
+func.func @f(%a: i32) -> i32 {
+  %0 = func.call @g(%a) : (i32) -> i32
+  return %0 : i32
+}
+""",
     "plain.mlir": """\
 func.func @f(%a: i32) -> i32 {
   %c = arith.constant 1 : i32
@@ -110,6 +121,10 @@ CASES = (
     "two.mlir --cse --mlir-print-op-generic --mlir-print-ir-before-all",
     "two.mlir --mlir-print-skip-regions",
     "two.mlir --mlir-pretty-debuginfo --mlir-print-debuginfo",
+    "calls.mlir --inline --mlir-print-ir-before-all --mlir-print-op-generic",
+    "calls.mlir --inline --mlir-print-ir-after=canonicalize",
+    "calls.mlir --inline --mlir-print-ir-after-all --mlir-print-ir-after-change",
+    "calls.mlir --inline --mlir-print-ir-after-all --mlir-print-ir-module-scope",
     "empty.mlir -canonicalize --mlir-print-ir-after-all",
     "pieces.mlir -split-input-file -allow-unregistered-dialect",
     "pieces.mlir --split-input-file --output-split-marker=//== -cse "
@@ -232,10 +247,16 @@ def test_the_tree_of_dumps_is_that_of_mlir_opt() -> None:
     assert trees[0] == trees[1]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["two.mlir", "-p", "builtin.module(func.func(cse,canonicalize),cse)"], 12),
+        (["calls.mlir", "--inline"], 8),
+    ],
+)
 def test_the_log_of_passes_is_that_of_mlir_opt(
-    capfd: pytest.CaptureFixture[str],
+    arguments: list[str], count: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["two.mlir", "-p", "builtin.module(func.func(cse,canonicalize),cse)"]
     theirs = mlir_opt(*arguments, "--log-actions-to=-").stdout
     assert main([*arguments, "--log-actions-to=-"]) == 0
     ours = capfd.readouterr().out
@@ -247,10 +268,10 @@ def test_the_log_of_passes_is_that_of_mlir_opt(
         ]
         for text in (theirs, ours)
     ]
-    assert len(lines[1]) == 12
+    assert len(lines[1]) == count
     assert lines[0] == lines[1]
     assert main([*arguments, "--log-actions-to=log", "-o", "/dev/null"]) == 0
-    assert Path("log").read_text().count("completed") == 6
+    assert Path("log").read_text().count("completed") == count // 2
 
 
 def test_each_reads_the_bytecode_and_the_reproducers_of_the_other(
