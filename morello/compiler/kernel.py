@@ -179,7 +179,8 @@ class Kernel:
         """The argument that holds ``array`` in the layout that the kernel reads.
 
         Args:
-            array: an input in logical order, of any strides.
+            array: an input in logical order, of any strides, NumPy's or another
+                library's.
             operand: its name; may be left out where one operand has a layout that was
                 left open (``rhs=any``), or that is not row-major.
 

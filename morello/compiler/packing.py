@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+
 from morello.errors import ArgumentError
 from morello.runtime.diagnose import diagnose_form
+from morello.runtime.foreign_arrays import shared
 from morello.runtime.parameter import Parameter
 from morello.spec import Array, Spec
 from morello.suggestions import did_you_mean
@@ -18,7 +21,8 @@ def pack(
     Args:
         spec: the Spec of the kernel.
         settled: the operands whose layouts the search chose.
-        array: an input in logical order, of any strides; a batch of 1 may be left out.
+        array: an input in logical order, of any strides, NumPy's or another library's;
+            a batch of 1 may be left out.
         operand: its name; None for the only one that is packed.
 
     Raises:
@@ -26,7 +30,10 @@ def pack(
             operand is meant.
     """
     index = _operand(spec, settled, operand)
-    diagnose_form(array, _logical(spec, index))
+    parameter = _logical(spec, index)
+    if not isinstance(array, np.ndarray):
+        array = shared(array, parameter)
+    diagnose_form(array, parameter)
     physical = spec.to_physical(index, array)
     left_out = len(spec.shape(index)) - array.ndim
     return physical.reshape(physical.shape[left_out:])

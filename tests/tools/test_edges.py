@@ -103,3 +103,26 @@ def test_masks_are_not_ignored_however_a_kernel_is_called() -> None:
         kernel.bind(a, masked, out)
     assert not out.any()
     assert np.array_equal(kernel(a, a.view(np.matrix).A1), [2, 2, 2])
+
+
+def test_arrays_of_other_libraries_are_packed_as_they_are_called_with() -> None:
+    class Holder:
+        def __init__(self, array: np.ndarray) -> None:
+            self.array = array
+            self.__array_interface__ = array.__array_interface__
+
+    class Exporter:
+        def __init__(self, array: np.ndarray) -> None:
+            self.array = array
+            self.__dlpack__ = array.__dlpack__
+            self.__dlpack_device__ = array.__dlpack_device__
+
+    text = "matmul:4x5x6:f32:rhs=[0,2,1,2p8]"
+    kernel = morello.compile(text, threads=1, target="avx2")
+    array = np.arange(30, dtype=np.float32).reshape(5, 6)
+    for kind in (Holder, Exporter):
+        assert np.array_equal(kernel.pack(kind(array)), kernel.pack(array))
+    with pytest.raises(ArgumentError, match="not a NumPy array but a list"):
+        kernel.pack([[1.0]])
+    with pytest.raises(ArgumentError, match="whose mask would be ignored"):
+        kernel.pack(np.ma.masked_array(array))
