@@ -85,9 +85,9 @@ def workspace_bytes(function: ir.Operation) -> int:
 
 
 def build_programs(
-    impls: Sequence[Impl], labels: Sequence[str], target: Target = AVX2
+    impls: Sequence[Impl], labels: Sequence[str], target: Target = AVX2, opt: int = 3
 ) -> list[Program]:
-    """Machine code of every program, from one module."""
+    """Machine code of every program, from one module; ``opt`` is LLVM's level."""
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         module = scheduled_module(impls, target)
@@ -95,7 +95,7 @@ def build_programs(
         sizes = [workspace_bytes(function) for function in functions(module)]
         text = lower_to_llvm_text(module)
     features = ",".join(f"+{feature}" for feature in target.features)
-    engine = compile_llvm(text, cpu=target.cpu, features=features)
+    engine = compile_llvm(text, cpu=target.cpu, features=features, opt=opt)
     return [
         Program(impl.spec, engine, f"f{i}", size, label)
         for i, (impl, size, label) in enumerate(zip(impls, sizes, labels, strict=True))
