@@ -153,7 +153,7 @@ def _walked(spec: Spec, seed: int, number: int) -> Impl | None:
 def _searched(spec: Spec, seed: int, number: int, target: Target = AVX2) -> Impl | None:
     try:
         own = dataclasses.replace(spec, limits=target.limits)
-        return Solver(target).solve(own).impl
+        return Solver(target.at(own)).solve(own).impl  # as it is replayed
     except SearchError:
         return None
 
