@@ -194,3 +194,21 @@ def test_a_model_in_memory_is_told_apart() -> None:
     proto = model([node("Exp", ["x"], ["y"])], {"x": (4, 4)}, {"y": (4, 4)})
     with pytest.raises(CompileError, match=r"ModelProto.*SerializeToString"):
         morello.from_onnx(proto)
+
+
+def test_a_lookup_falls_back() -> None:
+    table = np.random.default_rng(0).standard_normal((5, 4), np.float32)
+    look = helper.make_node("Gather", ["table", "i"], ["t"], name="look")
+    double = helper.make_node("Add", ["t", "t"], ["y"])
+    graph = helper.make_graph(
+        [look, double],
+        "lookup",
+        [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, (3,))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (3, 4))],
+        [numpy_helper.from_array(table, "table")],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    model = morello.from_onnx(made.SerializeToString(), fallback=True)
+    assert any("look" in refusal.place for refusal in model.fallback)
+    places = np.array([4, 0, 2])
+    np.testing.assert_array_equal(model.evaluate(places), 2 * table[places])
