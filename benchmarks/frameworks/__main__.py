@@ -45,7 +45,10 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pack", action="store_true", help="keep weights in panels")
     parser.add_argument("--priority", action="store_true", help="before all else")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
-    return parser.parse_args(words)
+    found = parser.parse_args(words)
+    if found.priority and found.framework == "jax":
+        parser.error("--priority: XLA computes on threads of its own, which would wait")
+    return found
 
 
 def _in_turns(calls: Sequence[Call], options: argparse.Namespace) -> list[list[float]]:
