@@ -1,7 +1,7 @@
 // What --verify-diagnostics itself reports.
 // RUN: not %morello-opt %s --split-input-file --verify-diagnostics 2>&1 | FileCheck %s
 
-// CHECK: verify-diagnostics-mismatch.mlir:[[# @LINE + 2]]:3: error: unexpected error: "'func.return' op has 0 operands
+// CHECK: verify-diagnostics-mismatch.mlir:[[# @LINE + 2]]:3: error: unexpected error: 'func.return' op has 0 operands
 func.func @unexpected() -> i32 {
   return
 }

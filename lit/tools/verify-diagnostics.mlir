@@ -24,6 +24,7 @@ func.func @h(%a: i32) { // expected-note {{prior use here}}
 
 func.func @i(%a: i32) {
   %0 = nowhere.op %a
-  // expected-error@above {{Dialect `nowhere' not found}} expected-note-re@above {{Available {{[a-z]+}}: acc}}
+  // expected-error@above {{Dialect `nowhere' not found}}
+  // expected-note-re@above {{Available {{[a-z]+}}: acc}}
   return
 }

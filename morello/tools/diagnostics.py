@@ -40,12 +40,14 @@ class Diagnostic:
         place: where.
         message: what, one or more lines.
         notes: what belongs to it.
+        width: columns from the place on that are underlined.
     """
 
     severity: str
     place: Place
     message: str
     notes: "tuple[Diagnostic, ...]" = field(default=())
+    width: int = 1
 
     def with_notes(self, keep: Callable[[str], bool]) -> "Diagnostic":
         """The same with those of its notes that have such a message."""
@@ -96,5 +98,5 @@ def render(diagnostic: Diagnostic, file: str, lines: Sequence[str]) -> str:
         before = line[: place.column - 1]
         # Tabs stay tabs, so that the caret stands where the terminal puts the column.
         indent = "".join("\t" if char == "\t" else " " for char in before)
-        text += f"{line}\n{indent}^\n"
+        text += f"{line}\n{indent}^{'~' * (diagnostic.width - 1)}\n"
     return text + "".join(render(note, file, lines) for note in diagnostic.notes)

@@ -3,6 +3,7 @@
 ``// expected-error@+1 {{part of the message}}`` expects an error on the next line;
 ``@above``, ``@below`` and ``@unknown`` are places too, ``-re`` makes each inner
 ``{{…}}`` a regular expression, and warning, remark and note are expected likewise.
+As in mlir-opt a line has one at most, and ends with it: more words make it a comment.
 """
 
 import re
@@ -76,11 +77,11 @@ def verify(
         if fitting is not None:
             expected.remove(fitting)
         elif not only_expected:
-            what = f'unexpected {diagnostic.severity}: "{diagnostic.message}"'
+            what = f"unexpected {diagnostic.severity}: {diagnostic.message}"
             errors.append(Diagnostic("error", diagnostic.place, what))
     for one in expected:
         what = f'expected {one.severity} "{one.text}" was not produced'
-        errors.append(Diagnostic("error", one.place, what))
+        errors.append(Diagnostic("error", one.place, what, width=len(one.text)))
     return errors
 
 
@@ -98,32 +99,15 @@ def _scan(
 ) -> Iterator[Expectation | Diagnostic]:
     previous_code = first_line
     for number, line in enumerate(lines, first_line):
-        position = 0
-        while start := _START.search(line, position):
+        start = _START.search(line)
+        if start and line.endswith("}}"):
             place = Place(file, number, start.start() + 1)
-            end = _closing(line, start.end(), nested=start[2] is not None)
-            if end is None:
-                yield Diagnostic("error", place, "this expectation has no closing '}}'")
-                break
-            yield _expectation(start, line[start.end() : end], place, previous_code)
-            position = end
-        if not _START.search(line):
-            previous_code = number
-
-
-def _closing(line: str, start: int, nested: bool) -> int | None:
-    """Where the ``}}`` is that ends a text; the last one of a run of braces."""
-    depth = 1
-    for found in re.finditer(r"\{\{|\}\}+", line[start:]):
-        if found[0] == "{{":
-            depth += nested
+            yield _expectation(start, line[start.end() : -2], place, previous_code)
             continue
-        depth -= 1
-        if depth == 0:
-            return start + found.end() - 2
-        if len(found[0]) >= 4 and depth == 1:
-            return start + found.end() - 2
-    return None
+        if start and "}}" not in line[start.end() :]:
+            place = Place(file, number, start.start() + 1)
+            yield Diagnostic("error", place, "this expectation has no closing '}}'")
+        previous_code = number
 
 
 def _expectation(

@@ -21,6 +21,14 @@ pytestmark = pytest.mark.quick
 
 FILES = {
     "empty.mlir": " \n",
+    "expected.mlir": """\
+  // expected-error@+1 {{nothing}} and words after it
+func.func @f() { return }
+// expected-warning @-1 {{never}}
+// expected-note-re @below {{a.*b}}
+func.func @g() -> i32 { return }
+func.func @h() { return } // expected-error {{here}} expected-warning {{too}}
+""",
     "calls.mlir": """\
 func.func private @g(%a: i32) -> i32 {
   %c = arith.constant 1 : i32
@@ -121,6 +129,8 @@ CASES = (
     "two.mlir --cse --mlir-print-op-generic --mlir-print-ir-before-all",
     "two.mlir --mlir-print-skip-regions",
     "two.mlir --mlir-pretty-debuginfo --mlir-print-debuginfo",
+    "expected.mlir -verify-diagnostics",
+    "expected.mlir -verify-diagnostics=only-expected",
     "calls.mlir --inline --mlir-print-ir-before-all --mlir-print-op-generic",
     "calls.mlir --inline --mlir-print-ir-after=canonicalize",
     "calls.mlir --inline --mlir-print-ir-after-all --mlir-print-ir-after-change",
