@@ -33,8 +33,6 @@ from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
 
-pytestmark = pytest.mark.quick
-
 SEEDS = 40
 PAIRS = 12
 """(Spec, action) pairs a seed."""

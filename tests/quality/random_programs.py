@@ -18,8 +18,8 @@ def check_random_programs(seeds: Sequence[int], schedules: int = SCHEDULES) -> i
     """For each seed a Spec and so many programs of it; how many were run.
 
     A module holds one program for each Spec, so there are as many modules as schedules.
-    The first is compiled as users get it, the others without LLVM's optimisations: it
-    takes half of the time, and these might take out an access that must not be made.
+    The first is compiled as users get it. The others are not optimised by LLVM, which
+    takes half of the time and may remove an access to what must not be touched.
 
     Raises:
         AssertionError: names the seed of the Spec that failed.

@@ -17,8 +17,6 @@ from morello.tools.morello_opt import main
 from morello.tools.opt_flags import flag_names
 from morello.tools.opt_refused import refused_flags
 
-pytestmark = pytest.mark.quick
-
 FILES = {
     "empty.mlir": " \n",
     "expected.mlir": """\
