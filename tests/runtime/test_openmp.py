@@ -11,8 +11,6 @@ import pytest
 
 from morello.runtime.openmp import openmp_library
 
-pytestmark = pytest.mark.quick
-
 
 def run(code: str, **environment: str) -> str:
     """What the code prints in a new process, which must end well."""
