@@ -98,7 +98,8 @@ def _scan(
     lines: Sequence[str], first_line: int, file: str
 ) -> Iterator[Expectation | Diagnostic]:
     previous_code = first_line
-    for number, line in enumerate(lines, first_line):
+    for number, whole in enumerate(lines, first_line):
+        line = whole.rstrip()
         start = _START.search(line)
         if start and line.endswith("}}"):
             place = Place(file, number, start.start() + 1)
