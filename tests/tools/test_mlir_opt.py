@@ -22,7 +22,7 @@ FILES = {
     "expected.mlir": """\
   // expected-error@+1 {{nothing}} and words after it
 func.func @f() { return }
-// expected-warning @-1 {{never}} \t
+// expected-warning @-1 {{never}}\x20
 // expected-note-re @below {{a.*b}}
 func.func @g() -> i32 { return }
 func.func @h() { return } // expected-error {{here}} expected-warning {{too}}
