@@ -63,7 +63,7 @@ def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
     assembly = kernel(text).asm
     assert re.search(r"(vfmadd\w+ps|vpmulld)\s.*%ymm", assembly)
     for loop in innermost(assembly):
-        # Of a vector that holds one last column LLVM makes a scalar, which takes as long.
+        # A vector of one last column LLVM makes a scalar, which takes as long.
         assert loop.scalar_products <= loop.vector_products
         if loop.vector_products:
             # Sums of integers LLVM puts in another order, which takes registers.
