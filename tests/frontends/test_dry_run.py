@@ -30,7 +30,16 @@ def test_what_is_raised_is_left_to_the_parent(
 def test_a_child_that_waits_for_ever_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    children: list[int] = []
+    fork = os.fork
+
+    def recorded() -> int:
+        children.append(fork())
+        return children[-1]
+
     monkeypatch.setattr(dry_run, "PATIENCE", 0.2)
+    monkeypatch.setattr(os, "fork", recorded)
     check_survival(lambda: time.sleep(600), "text")
+    (child,) = children  # others of this process are not its concern
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(child, os.WNOHANG)
