@@ -40,12 +40,29 @@ usage; 130 interrupted.
 class _Parser(argparse.ArgumentParser):
     """Reports by an exception, so that every usage error is printed alike."""
 
+    _is_mixing = False
+    """Whether words and flags are being read one after the other."""
+
     def error(self, message: str) -> NoReturn:
         message = message.replace(
             "unrecognized arguments:", "unknown flag or one Spec too many:"
         )
         meant = _meant(message, [*self._option_string_actions, *self._flags()])
         raise UsageError(message, f"{self.prog} --help lists the arguments{meant}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Words may stand before, between and after flags: ``db export --programs F``.
+
+        Argparse takes all words of a command where the first one stands, unless it is
+        asked for those and the flags one after the other.
+        """
+        if self._is_mixing or any(self._flags()):
+            return super().parse_known_args(args, namespace)
+        self._is_mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
 
     def _print_message(self, message: str, file: Any = None) -> None:
         stream = file or sys.stderr

@@ -19,6 +19,20 @@ def test_explain_takes_an_open_layout(capsys: Capture) -> None:
     assert capsys.readouterr().out.startswith("matmul:1x8x16:f32")
 
 
+def test_words_stand_before_between_and_after_flags(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    db, first, second = (str(tmp_path / name) for name in ("db", "a", "b"))
+    where = ["--db", db, "--target", "avx2"]
+    assert main(["precompute", "fill:3:f32", *where, "fill:5:f32", "--jobs", "1"]) == 0
+    assert "2 solved" in capsys.readouterr().out
+    assert main(["db", "export", "--programs", first, "--db", db]) == 0
+    assert main(["db", "--db", db, "export", "--programs", second]) == 0
+    assert capsys.readouterr().out.count("2 programs") == 2
+    assert main(["db", "export", first, "--frob", "--db", db]) == 2
+    assert "unknown flag or one Spec too many: --frob" in capsys.readouterr().err
+
+
 def test_the_page_of_explain_takes_the_width_of_the_window(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["explain", "fill:7:f32", "--html", str(page), *NONE]) == 0
