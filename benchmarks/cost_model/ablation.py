@@ -3,22 +3,29 @@
 Programs of the Specs of this benchmark are timed: `morello calibrate` fits to others.
 Then they are priced with each coefficient in turn at nothing. A coefficient earns its
 place if choices among them, or their order, get worse without it.
+
+With ``--refit`` the programs that `morello calibrate` begins with are timed too, and
+the other coefficients are fitted to them anew each time: they may stand in for what is
+missing.
 """
 
 import argparse
+import dataclasses
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.cost_model.__main__ import SPECS
 from benchmarks.cost_model.statistics import geometric_mean, spearman
+from morello.calibration.calibrate import fit_in_steps
 from morello.calibration.draw import Plan, in_turns
 from morello.calibration.fit import Measured
+from morello.calibration.probes import Bounds, bounds, probe
 from morello.calibration.reprice import Ledger
-from morello.calibration.specs import specs
+from morello.calibration.specs import ALL, specs
+from morello.calibration.timing import Stopwatch, one_core
 from morello.compiler.target_choice import chosen_target
 from morello.cost.coefficients import Coefficients, names
 from morello.errors import MorelloError
@@ -32,7 +39,7 @@ _TOP = 3
 """Programs of least cost whose best counts: equals are in no order."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Quality:
     """How well a model chooses among the programs of a sample."""
 
@@ -69,17 +76,26 @@ class Sample:
         return Quality(geometric_mean(regrets), max(regrets), float(np.mean(ranks)))
 
 
-def table(tested: Sample, target: Target) -> str:
+Refit = Callable[[Target], Target]
+"""Gives the coefficients of a target that are not nothing anew."""
+
+
+def table(tested: Sample, target: Target, refit: Refit = lambda target: target) -> str:
     """The table of all coefficients, in Markdown."""
     lines = [
         "| without | millicycles | regret | worst | rank correlation |",
         "|---|---|---|---|---|",
-        _row("nothing", 0, tested.quality(target)),
+        _row("nothing", 0, tested.quality(refit(target))),
     ]
     for name in names(Coefficients):
-        found = tested.quality(with_costs(target, {name: 0}))
+        found = tested.quality(refit(with_costs(target, {name: 0})))
         lines.append(_row(f"`{name}`", cost_of(target, name), found))
     return "\n".join(lines)
+
+
+def refit_to(measured: Sequence[Measured], within: Bounds) -> Refit:
+    """A fit to timed programs, within what probes say."""
+    return lambda target: fit_in_steps(measured, target, within)
 
 
 def _row(name: str, value: int, found: Quality) -> str:
@@ -95,9 +111,12 @@ def draw_sample(texts: Sequence[str], target: Target, plan: Plan) -> Sample:
     Raises:
         MorelloError: a Spec has no program, or this machine cannot run the target.
     """
+    return Sample(_timed(texts, target, plan), target)
+
+
+def _timed(texts: Sequence[str], target: Target, plan: Plan) -> list[Measured]:
     drawn = in_turns(specs(tuple(texts), target), target, plan, None, _tell)
-    found = [Measured(impl, time) for one in drawn for impl, time in one.times]
-    return Sample(found, target)
+    return [Measured(impl, time) for one in drawn for impl, time in one.times]
 
 
 def _tell(line: str) -> None:
@@ -108,20 +127,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print the table; 0, or 2 for a wrong command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost_model.ablation")
     parser.add_argument("--samples", type=whole_number(2), default=24)
+    parser.add_argument(
+        "--refit",
+        type=whole_number(2),
+        metavar="N",
+        help="fit to N programs of each Spec of 'morello calibrate' without it",
+    )
     parser.add_argument("--seconds", type=seconds, default=0.02)
     parser.add_argument("--jobs", type=whole_number(1), default=1)
     parser.add_argument("--target")
     parser.add_argument("--spec", action="append", help="a Spec; may be repeated")
+    parser.add_argument("--fit-spec", action="append", help="one for --refit")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args(argv)
     plan = Plan(options.samples, options.seconds, jobs=options.jobs)
     try:
         target = chosen_target(options.target)
         tested = draw_sample(options.spec or SPECS, target, plan)
+        text = table(tested, target)
+        if options.refit:
+            plan = dataclasses.replace(plan, programs=options.refit)
+            with one_core():
+                within = bounds(target, probe(Stopwatch(plan.seconds), target.isa))
+            measured = _timed(options.fit_spec or ALL, target, plan)
+            text += "\n\n" + table(tested, target, refit_to(measured, within))
     except (MorelloError, OSError) as error:
         _tell(f"error: {error}")
         return 2
-    text = table(tested, target)
     sys.stdout.write(f"{text}\n")
     if options.output:
         write_whole(options.output, f"{text}\n".encode())

@@ -1,7 +1,8 @@
 """``morello_transform.collapse``: two dimensions become one.
 
-Before: a ``morello.compose`` op. After: the op on ``memref.collapse_shape`` of the
-operands that have the dimensions (handle ``body``).
+Before: a ``morello.compose`` op, or one whose operands all have every dimension. After:
+the op on ``memref.collapse_shape`` of the operands that have the dimensions (handle
+``body``).
 """
 
 from morello.actions.collapse import Collapse, Collapsed
@@ -15,16 +16,14 @@ def apply_collapse(site: Site, action: Collapse) -> Left:
     found, body = action.collapsed(site.spec.key), site.hole("body")
     assert isinstance(found, Collapsed)
     assert body is not None
-    kind, memrefs = site.spec.kind, {}
-    for operand, tensor, value, memref in zip(
-        kind.operands, site.spec.tensors, kind.values, site.operands, strict=True
+    memrefs = list(site.operands)
+    for place, (operand, tensor) in enumerate(
+        zip(site.spec.kind.operands, site.spec.tensors, strict=True)
     ):
-        memrefs[value] = memref
         if found.outer in operand.dims:
             axis = operand.axis(found.outer)
-            memrefs[value] = joined(memref, tensor.layout, axis)
-    values = (found.part.values[v] for v in body.spec.kind.values)
-    return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}
+            memrefs[place] = joined(memrefs[place], tensor.layout, axis)
+    return {"body": build_spec_op(body.spec, [memrefs[i] for i in found.operands])}
 
 
 COLLAPSE = ActionOp.define(Collapse, ("body",), apply_collapse)

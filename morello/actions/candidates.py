@@ -78,7 +78,7 @@ def _simpler(
     """What leaves a Spec of fewer dimensions, or of a simpler kind, at no cost."""
     graph = key.kind.as_graph
     if graph is None:
-        return None
+        return next(Collapse.candidates(key, axes, target), None)
     found: Iterator[Action] = itertools.chain(
         Drop.candidates(key, axes, target),
         Collapse.candidates(key, axes, target),

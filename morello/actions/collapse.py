@@ -8,7 +8,9 @@ After ``Collapse("d0", "d1")``::
 
     y[r,n] = sum(x[r,k] * w[k,n])        # views: r is b and t
 
-Nothing is copied. The search collapses whatever it can before anything else.
+Graphs are collapsed, and kinds whose operands all have every dimension. Nothing is
+copied. The search collapses whatever it can before anything else; of such kinds, what
+is the outermost dimension of each operand stays, since loops may have split it.
 """
 
 import dataclasses
@@ -22,10 +24,9 @@ import numpy as np
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.graph_parts import followed
 from morello.machine import Target
-from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec import Kind, Layout, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.collapsing import collapsed, come_together
-from morello.spec.graphs.graph import Part
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Collapsed:
 
     outer: int
     inner: int
-    part: Part
+    dims: tuple[int, ...]
+    """The dimensions that are left, by their old numbers."""
+    operands: tuple[int, ...]
+    """Which of the old operands each one is."""
     key: SpecKey
 
 
@@ -53,11 +57,10 @@ class Collapse(Action):
             return Expansion((Condition(False, found),), 0)
         both = frame.sizes[found.outer] * frame.sizes[found.inner]
         sizes = tuple(
-            both if dim == found.inner else frame.sizes[dim] for dim in found.part.dims
+            both if dim == found.inner else frame.sizes[dim] for dim in found.dims
         )
         dims = tuple(
-            -1 - int(np.max(both)) if dim == found.inner else dim
-            for dim in found.part.dims
+            -1 - int(np.max(both)) if dim == found.inner else dim for dim in found.dims
         )
         body = Frame(found.key, sizes, frame.limits)
         return Expansion((), 0, (Child("body", body, 1, dims),))
@@ -76,31 +79,49 @@ class Collapse(Action):
             yield found
 
 
+def may_collapse(kind: Kind) -> bool:
+    """Whether a kind has a form with a dimension less."""
+    return kind.as_graph is not None or kind.of_fewer_dims is not None
+
+
 @lru_cache(maxsize=65536)
 def _first(key: SpecKey) -> Collapse | None:
-    graph, names = key.kind.as_graph, key.kind.dims
-    if graph is None:
+    if not may_collapse(key.kind):
         return None
+    names = key.kind.dims
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         order = [operand.axes[d.dim] for d in tensor.layout.dims]
         for outer, inner in itertools.pairwise(order):
             if isinstance(outer, int) and isinstance(inner, int) and outer != inner:
+                if key.kind.as_graph is None and _may_be_tiled(key, outer):
+                    continue
                 found = Collapse(names[outer], names[inner])
                 if not isinstance(found.collapsed(key), str):
                     return found
     return None
 
 
+def _may_be_tiled(key: SpecKey, dim: int) -> bool:
+    """Whether a loop may have split a dimension of gapless operands.
+
+    Sizes of a share times another are on no ladder: such a pair stays as it is.
+    """
+    return all(
+        operand.axis(dim) == tensor.layout.dims[0].dim
+        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+    )
+
+
 @lru_cache(maxsize=65536)
 def _collapsed(action: Collapse, key: SpecKey) -> Collapsed | str:
     kind, graph = key.kind, key.kind.as_graph
-    if graph is None:
-        return f"{kind.label} is no graph"
+    if not may_collapse(kind):
+        return f"{kind.label} is no graph, and not every operand has all its dimensions"
     for name in (action.outer, action.inner):
         if name not in kind.dims:
             return f"it has no dimension '{name}'; those are: {', '.join(kind.dims)}"
     outer, inner = map(kind.dims.index, (action.outer, action.inner))
-    if outer == inner or not come_together(graph, outer, inner):
+    if outer == inner or (graph is not None and not come_together(graph, outer, inner)):
         return f"a value has, or reduces, {action.outer} without {action.inner}"
     tensors = []
     for operand, tensor in zip(kind.operands, key.tensors, strict=True):
@@ -114,11 +135,19 @@ def _collapsed(action: Collapse, key: SpecKey) -> Collapsed | str:
                 f"{action.outer} in it"
             )
         tensors.append(form)
+    if graph is None:
+        fewer = kind.of_fewer_dims
+        assert fewer is not None
+        dims = tuple(dim for dim in range(len(kind.dims)) if dim != outer)
+        every = tuple(range(len(tensors)))
+        collapsed_key = SpecKey(fewer, tuple(tensors), key.serial)
+        return Collapsed(outer, inner, dims, every, collapsed_key)
     part = collapsed(graph, outer, inner)
     made = kind.with_graph(part.graph)
     forms = dict(zip(kind.values, tensors, strict=True))
     own = followed(made, tuple(forms[part.values[value]] for value in made.values))
-    return Collapsed(outer, inner, part, SpecKey(made, own, key.serial))
+    places = tuple(kind.values.index(part.values[value]) for value in made.values)
+    return Collapsed(outer, inner, part.dims, places, SpecKey(made, own, key.serial))
 
 
 def _joined(tensor: TensorSpec, outer: int, inner: int) -> TensorSpec | None:

@@ -165,7 +165,7 @@ def nearest(target: Target, bounds: Bounds | None = None) -> Target:
     now = values(target)
     low, high = _limits(bounds or {})
     one = np.ones(len(FITTED))
-    g, h = _inequalities(now, low / now, high / now)
+    g, h = _inequalities(target, low / now, high / now)
     moved = now * constrained_least_squares(np.eye(len(FITTED)), one, g, h)
     return _with_values(target, np.clip(moved, low, high))
 
@@ -184,10 +184,17 @@ def _limits(bounds: Bounds) -> tuple[Vector, Vector]:
 _PLACES = tuple((FITTED.index(less), FITTED.index(more)) for less, more in ORDERS)
 
 
-def _inequalities(now: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """g and h, so that g x >= h for what coefficients may be multiplied with."""
-    one = np.eye(len(FITTED))
-    orders = [one[m] - one[k] * now[k] / now[m] for k, m in _PLACES]
+def _inequalities(target: Target, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """g and h, so that g x >= h for what coefficients may be multiplied with.
+
+    What is nothing stays so, and holds no other down.
+    """
+    one, now = np.eye(len(FITTED)), values(target)
+    orders = [
+        one[m] - one[k] * now[k] / now[m]
+        for k, m in _PLACES
+        if cost_of(target, FITTED[m])
+    ]
     h = np.concatenate([low, -high, np.zeros(len(orders))])
     return np.vstack([one, -one, *orders]), h
 
@@ -222,7 +229,7 @@ def _solve(current: Target, objective: _Objective) -> Vector:
         [objective.weigh(rest), pull * (1 - np.log(now / objective.origin))]
     )
     low = np.maximum(FLOOR, objective.low / now)
-    g, h = _inequalities(now, low, np.maximum(low, objective.high / now))
+    g, h = _inequalities(current, low, np.maximum(low, objective.high / now))
     return now * constrained_least_squares(a, b, g, h)
 
 

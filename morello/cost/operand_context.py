@@ -113,12 +113,16 @@ def _least_bytes(goal: Spec, operand: int, period: int) -> int:
 
 def _row_bytes(goal: Spec, operand: int) -> int:
     """The bytes from row to row of an operand; 0 if it has one row, is packed, or a
-    call says it."""
+    call says it. What several indices of the inner dimensions reach within a line is
+    no row yet: those of a filter ``fxcx3x3`` are whole inputs of a feature."""
     tensor = goal.tensors[operand]
     *outer, inner = goal.physical_shape(operand)
-    if tensor.level is Level.VRF or tensor.layout.is_packed or math.prod(outer) == 1:
+    if tensor.level is Level.VRF or tensor.layout.is_packed:
         return 0
     if goal.has_any_row(operand):
         return 0
     leading = goal.leading[operand] if goal.leading else 0
-    return (leading or inner) * tensor.dtype.itemsize
+    distance = (leading or inner) * tensor.dtype.itemsize
+    while distance < LINE_BYTES and math.prod(outer) > 1:
+        distance *= outer.pop()
+    return distance if math.prod(outer) > 1 else 0

@@ -184,6 +184,12 @@ class Kind(ABC):
         return self.neutral
 
     @property
+    def of_fewer_dims(self) -> "Kind | None":
+        """The same with one dimension less, where every operand has all dimensions in
+        their order, so that two of them may be one; None of other kinds."""
+        return None
+
+    @property
     def as_graph(self) -> "Graph | None":
         """What it computes, as a graph; None where `element` says all of it."""
         return None

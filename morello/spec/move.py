@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,6 +38,11 @@ class Move(Kind):
     def dims(self) -> tuple[str, ...]:
         """``d0``, ``d1``, …"""
         return tuple(f"d{i}" for i in range(self.rank))
+
+    @property
+    def of_fewer_dims(self) -> Self | None:
+        """Of any two dimensions that are neighbours."""
+        return dataclasses.replace(self, rank=self.rank - 1) if self.rank > 1 else None
 
     @property
     def operands(self) -> tuple[Operand, ...]:

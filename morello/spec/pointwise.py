@@ -62,6 +62,11 @@ class Pointwise(Kind):
         return tuple(f"d{i}" for i in range(self.rank))
 
     @property
+    def of_fewer_dims(self) -> Self | None:
+        """Of any two dimensions that are neighbours."""
+        return dataclasses.replace(self, rank=self.rank - 1) if self.rank > 1 else None
+
+    @property
     def operands(self) -> tuple[Operand, ...]:
         """The arguments and out, all over every dimension."""
         return _operands(self.inputs, self.rank)

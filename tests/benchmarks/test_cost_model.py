@@ -132,3 +132,14 @@ def test_the_ablation_has_a_row_a_coefficient(capsys: Capture, tmp_path: Path) -
     rows = capsys.readouterr().out.splitlines()
     assert output.read_text().splitlines() == rows
     assert [row.split("`")[1] for row in rows[3:]] == list(names(Coefficients))
+
+
+def test_the_ablation_fits_the_others_anew(capsys: Capture) -> None:
+    sample = ["--samples", "3", "--seconds", "0.001"]
+    words = ["--spec", "fill:100:f32", "--refit", "3", "--fit-spec", "max:16x100:f32"]
+    assert ablation([*sample, *words]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    between = rows.index("")
+    named = [row.split("`")[1] for row in rows[between + 4 :]]
+    assert named == list(names(Coefficients))
+    assert len(rows) == 2 * between + 1

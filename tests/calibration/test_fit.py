@@ -109,6 +109,11 @@ def test_the_nearest_in_order_changes_what_is_turned_round_alone() -> None:
     assert nearest(found) == found
 
 
+def test_what_is_nothing_holds_no_other_down() -> None:
+    without = find_target("avx2{line_l2_demand=0}")
+    assert nearest(without) == without
+
+
 def test_a_fit_stays_within_bounds(programs: tuple[Impl, ...]) -> None:
     within = {"line_mem_demand": (2000, 3000), "store": (1100, 1200)}
     found = fit(measured(programs, TRUTH), AVX2, 1e-7, within).after

@@ -56,6 +56,37 @@ def test_programs_begin_with_what_is_simpler(text: str) -> None:
         assert np.all(np.abs(found - number) <= error)
 
 
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ("move:6x5x3x3:f32:dst=[1,2,3,0]", ["collapse", "collapse"]),
+        ("move:6x5x3x3:f32:dst=[2,3,1,0]", ["collapse"]),
+        ("move:4x6x5:bf16,f32", ["collapse"]),
+        ("move:7x9:f32", []),
+        ("fill:3x4x5:s32:value=highest", ["collapse"]),
+        ("exp:7x2x9:f32", ["collapse"]),
+    ],
+)
+def test_kinds_with_all_dimensions_in_all_operands_collapse_what_is_not_tiled(
+    text: str, actions: list[str]
+) -> None:
+    spec, impl = searched(text)
+    count = len(actions)
+    assert first(impl, count) == actions
+    assert "collapse" not in first(impl, count + 1)[count:]
+    (program,) = build_programs([impl], [text])
+    given = spec.random(np.random.default_rng(0))
+    wanted = spec.kind.evaluate(spec.sizes, spec.dtypes, given)
+    for side, byte in RUNS:
+        (found,) = run(program, given, side, byte)
+        assert found.tobytes() == np.broadcast_to(wanted, found.shape).tobytes()
+
+
+def test_a_copy_into_another_order_costs_what_the_copy_of_rows_does() -> None:
+    whole = searched("move:40x36x3x3:f32:dst=[1,2,3,0]")[1].cost
+    assert whole == searched("move:40x324:f32:dst=[1,0]")[1].cost
+
+
 def test_a_graph_that_is_a_product_costs_what_the_product_does() -> None:
     text = "compose:48x40x32:f32:graph=y[m,n]=sum(a[m,k]*b[k,n])"
     assert searched(text)[1].cost == searched("matmul:48x32x40:f32")[1].cost

@@ -38,6 +38,8 @@ def test_most_goals_are_seen_as_they_are(text: str) -> None:
         ("move:1024x256:f32", ""),
         ("move:2x1024:f32", "src dst"),
         ("move:1x1024:f32", ""),
+        ("move:512x512x3x3:f32:dst=[1,2,3,0]", "src dst"),  # 18 KiB; 3 are no row
+        ("move:512x512x7x7:f32", ""),
         ("move:512x2048:bf16:dst=[1,0]", "src"),
         ("move:1024x96:f32:dst=[1,0]", "dst"),  # its rows are 1024 long
         ("move:96x1024:f32:dst=[0,1,0p6]", "src"),
