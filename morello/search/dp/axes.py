@@ -1,7 +1,8 @@
 """The coordinates of a table: sizes of each dimension, and what each memory has left.
 
 Sizes come from a ladder, {2^x} and {3·2^x}, which is closed under remainder; a size
-that is not on it brings itself and the chain of its remainders. An axis is cut where an
+that is not on it brings itself and the chain of its remainders. Goals with several long
+dimensions have {2^x} alone on the upper part of it. An axis is cut where an
 operand could not lie at its level whatever the other sizes. It is one size where it
 cannot have been tiled: on the dimensions of an operand that is known to be contiguous,
 but its outermost, and on a reduction that overwrites its output.
@@ -11,6 +12,7 @@ What is left of a cache is one coordinate where no operand can move there any mo
 
 import bisect
 import dataclasses
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -26,6 +28,22 @@ from morello.spec.shares import is_worth_sharing, shares_of
 
 Axis = tuple[int, ...]
 """Ascending coordinates."""
+
+
+REGISTERS = 48
+"""Tiles of registers are no larger: above, graphs of several products have powers of
+two alone, since each of their tables has several long dimensions."""
+
+CUBIC = 3
+"""From so many dimensions longer than `REGISTERS` on, tables of a goal are so large
+that it has powers of two alone above `LONG`."""
+
+LONG = 1024
+"""Finer steps above it change the predicted costs of products, of up to 8192 a side, by
+a billionth; and tables are a tenth larger with them."""
+
+ALL = sys.maxsize
+"""The whole ladder is fine."""
 
 
 def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
@@ -54,7 +72,15 @@ def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     size = spec.sizes[dim]
     if spec.kind.is_batch(dim):
         return tuple(sorted({1, size, *shares_of(size, threads, even)}))
-    return size_axis(size, threads, even, spec.kind.has_several_products)
+    return size_axis(size, threads, even, _fine(spec))
+
+
+def _fine(spec: Spec) -> int:
+    """Up to where the ladder of a goal is fine."""
+    if spec.kind.has_several_products:
+        return REGISTERS
+    long = sum(size > REGISTERS for size in spec.sizes)
+    return LONG if long >= CUBIC else ALL
 
 
 def new_axis(key: SpecKey, dim: int, size: int, threads: int) -> Axis:
@@ -73,16 +99,13 @@ def _innermost(spec: Spec | SpecKey) -> frozenset[int]:
 
 
 @lru_cache(maxsize=4096)
-def size_axis(
-    size: int, threads: int = 1, even: bool = False, coarse: bool = False
-) -> Axis:
+def size_axis(size: int, threads: int = 1, even: bool = False, fine: int = ALL) -> Axis:
     """The sizes that tiles of a dimension of ``size`` and their remainders have.
 
     With several threads a tile may be the share of one, ``even`` or not, and its
-    remainder that of the last. A ``coarse`` ladder has powers of two alone above
-    `FINE`.
+    remainder that of the last. The ladder has powers of two alone above ``fine``.
     """
-    rungs = tuple(r for r in _ladder(size) if not coarse or r <= FINE or _is_power(r))
+    rungs = tuple(r for r in _ladder(size) if r <= fine or _is_power(r))
     pending = [size, *shares_of(size, threads, even)]
     found = {*pending, *rungs}
     while pending:
@@ -93,11 +116,6 @@ def size_axis(
                 found.add(rest)
                 pending.append(rest)
     return tuple(sorted(found))
-
-
-FINE = 48
-"""Tiles of registers are no larger: above, graphs of several products have a coarse
-ladder, since each of their tables has several long dimensions."""
 
 
 def _is_power(size: int) -> bool:

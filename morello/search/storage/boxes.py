@@ -182,7 +182,8 @@ def _with_short_axes(ends: Words, long: list[int], rank: int) -> Words:
     """Boxes of the long axes as boxes of all, which have the one position of others."""
     found = np.zeros((len(ends), 2, rank), np.int32)
     found[:, 1] = 1
-    found[:, :, long] = ends
+    for place, axis in enumerate(long):
+        found[:, :, axis] = ends[:, :, place]
     return found
 
 
