@@ -6,15 +6,15 @@ before everything has been checked.
 """
 
 import dataclasses
-from collections.abc import Iterable
 from typing import ClassVar
 
 from morello.mlir import dialect, ir
 from morello.passes.base import Pass, PassFailure
-from morello.passes.parts.buffers import Buffers, iterations
+from morello.passes.parts.buffers import Buffers, callee_of, iterations
 from morello.passes.parts.placement import Lifetime, place
 
 arith = dialect("arith")
+func = dialect("func")
 memref = dialect("memref")
 
 ATTRIBUTE = "morello.workspace_bytes"
@@ -139,30 +139,87 @@ def _plan(function: ir.Operation) -> _Plan | None:
     return _Plan(function, allocas, tuple(slots), size)
 
 
-def _refuse_calls(module: ir.Operation, plans: Iterable[_Plan]) -> None:
-    """Refuse calls of functions that get one more argument.
+def _called(function: ir.Operation) -> list[ir.Operation]:
+    """The calls in a function."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _callees_first(calls: dict[str, list[ir.Operation]]) -> list[str]:
+    """Functions in an order in which each stands after those that it calls.
+
+    Raises:
+        PassFailure: at a call by which a function calls itself.
+    """
+    order: list[str] = []
+    around: set[str] = set()
+
+    def visit(name: str) -> None:
+        around.add(name)
+        for call in calls[name]:
+            callee = callee_of(call)
+            if callee in around:
+                raise PassFailure(
+                    call.location,
+                    f"the call of @{callee} calls the function that it stands in, and "
+                    "a workspace has one place for each buffer; write a loop",
+                )
+            if callee in calls and callee not in order:
+                visit(callee)
+        around.remove(name)
+        order.append(name)
+
+    for name in calls:
+        if name not in order:
+            visit(name)
+    return order
+
+
+def _give_workspace(call: ir.Operation, size: int) -> None:
+    """Give the function that is called a buffer as its last argument."""
+    with ir.InsertionPoint(call), call.location:
+        kind = ir.MemRefType.get([size], ir.IntegerType.get_signless(8))
+        buffer = memref.AllocOp(kind, [], []).result
+        results = [result.type for result in call.results]
+        callee = ir.FlatSymbolRefAttr(call.attributes["callee"])
+        new = func.CallOp(results, callee, [*call.operands, buffer])
+    for old, result in zip(call.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    call.erase()
+
+
+def _refuse_calls(
+    calls: dict[str, list[ir.Operation]], plans: dict[str, _Plan | None]
+) -> None:
+    """Refuse calls of functions that get one more argument, where the function around
+    the call has been planned before.
+
+    Args:
+        calls: of each function.
+        plans: of the same, each after those that it calls.
 
     Raises:
         PassFailure: at the call.
     """
-    grown = {p.function.attributes["sym_name"].value for p in plans if p.size}
-    failures: list[PassFailure] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name != "func.call" or op.attributes["callee"].value not in grown:
-            return ir.WalkResult.ADVANCE
-        failures.append(
-            PassFailure(
-                op.location,
-                f"the call of @{op.attributes['callee'].value} has no workspace to "
-                "give it; inline the function first",
+    grown: set[str] = set()
+    for name, plan in plans.items():
+        found = [call for call in calls[name] if callee_of(call) in grown]
+        if plan is None and found:
+            raise PassFailure(
+                found[0].location,
+                f"the call of @{callee_of(found[0])} has no workspace to give it, for "
+                f"the function around it has been planned; run {PlanMemory.name} once, "
+                "on both",
             )
-        )
-        return ir.WalkResult.INTERRUPT
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    if failures:
-        raise failures[0]
+        if plan is not None and (plan.size or found):
+            grown.add(name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,9 +232,10 @@ class PlanMemory(Pass):
     its start, where buffers that are never needed together share memory; every
     ``alloca`` is at the entry of the function, or of the parallel loop around it, each
     of whose iterations has its own part of the workspace; each function with a body has
-    the attribute ``morello.workspace_bytes = N : i64``. Refuses: dynamic sizes, buffers
-    that escape their block, deallocations, buffers inside parallel loops that do not
-    run from 0 to a constant by 1, calls of functions that would get an argument.
+    the attribute ``morello.workspace_bytes = N : i64``. A call gives the function that
+    is called a part of the caller's workspace. Refuses: dynamic sizes, buffers that
+    escape their block, deallocations, buffers inside parallel loops that do not run
+    from 0 to a constant by 1, functions that call themselves.
     """
 
     name: ClassVar[str] = "morello-plan-memory"
@@ -188,12 +246,26 @@ class PlanMemory(Pass):
         Raises:
             PassFailure: at the op that cannot be planned.
         """
-        functions = [
-            op.operation
+        functions = {
+            str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
             for op in module.regions[0].blocks[0].operations
             if op.operation.name == "func.func" and len(op.regions[0].blocks)
-        ]
-        plans = [plan for plan in map(_plan, functions) if plan is not None]
-        _refuse_calls(module, plans)
-        for plan in plans:
+        }
+        calls = {name: _called(function) for name, function in functions.items()}
+        order = _callees_first(calls)
+        plans = {name: _plan(functions[name]) for name in order}
+        _refuse_calls(calls, plans)
+        sizes: dict[str, int] = {}
+        for name in order:
+            plan = plans[name]
+            if plan is None:
+                continue
+            needy = [call for call in calls[name] if sizes.get(callee_of(call))]
+            with module.context:
+                for call in needy:
+                    _give_workspace(call, sizes[callee_of(call)])
+            if needy:
+                plan = _plan(functions[name])
+                assert plan is not None
             plan.apply()
+            sizes[name] = plan.size

@@ -41,6 +41,34 @@ func.func @loop(%a: memref<8xf32>) {
   return
 }
 
+// Each call gives the function a part of the caller's workspace, the same one if the
+// buffers are not needed together.
+// CHECK-LABEL: func.func @caller
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8xf32>, %[[WORK:[a-z0-9]+]]: memref<192xi8>)
+// CHECK-SAME: morello.workspace_bytes = 192 : i64
+// CHECK: %[[BETWEEN:.*]] = memref.view %[[WORK]]{{.*}} : memref<192xi8> to memref<8xf32>
+// CHECK: %[[OWN:.*]] = memref.view %[[WORK]]{{.*}} : memref<192xi8> to memref<128xi8>
+// CHECK: call @callee(%[[A]], %[[BETWEEN]], %[[OWN]])
+// CHECK: call @callee(%[[BETWEEN]], %[[A]],
+// CHECK: func.func private @callee(%{{.*}}: memref<8xf32>, %{{.*}}: memref<8xf32>, %{{.*}}: memref<128xi8>)
+// CHECK-SAME: morello.workspace_bytes = 128 : i64
+func.func @caller(%a: memref<8xf32>) {
+  %between = memref.alloc() : memref<8xf32>
+  func.call @callee(%a, %between) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @callee(%between, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+func.func private @callee(%a: memref<8xf32>, %b: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %own = memref.alloc() : memref<32xf32>
+  %v = vector.load %a[%c0] : memref<8xf32>, vector<8xf32>
+  vector.store %v, %own[%c0] : memref<32xf32>, vector<8xf32>
+  %w = vector.load %own[%c0] : memref<32xf32>, vector<8xf32>
+  vector.store %w, %b[%c0] : memref<8xf32>, vector<8xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @nothing(%{{.*}}: memref<8xf32>) attributes {morello.workspace_bytes = 0 : i64}
 func.func @nothing(%a: memref<8xf32>) {
   return
@@ -120,13 +148,37 @@ func.func @nested_threads() {
 
 // -----
 
-func.func @callee() {
+func.func @planned() attributes {morello.workspace_bytes = 0 : i64} {
+  // expected-error @+1 {{the call of @callee has no workspace to give it}}
+  func.call @callee() : () -> ()
+  return
+}
+
+func.func private @callee() {
   %a = memref.alloc() : memref<4xf32>
   return
 }
 
-func.func @caller() {
-  // expected-error @+1 {{the call of @callee has no workspace to give it}}
-  func.call @callee() : () -> ()
+// -----
+
+func.func @first() {
+  func.call @second() : () -> ()
+  return
+}
+
+func.func @second() {
+  // expected-error @+1 {{the call of @first calls the function that it stands in}}
+  func.call @first() : () -> ()
+  return
+}
+
+// -----
+
+func.func private @unknown(memref<4xf32>)
+
+func.func @escapes_by_a_call() {
+  %a = memref.alloc() : memref<4xf32>
+  // expected-error @+1 {{escapes through func.call}}
+  func.call @unknown(%a) : (memref<4xf32>) -> ()
   return
 }

@@ -58,8 +58,8 @@ def compile(
             first is written), or ``none``. If it is left out, ``MORELLO_DB`` names it;
             without that there is none.
         time_limit: seconds after which the search stops, and a smaller space is
-            searched in a few seconds (then ``Kernel.solution.complete`` is false); or
-            a `Patience`, which can say more.
+            searched, for as long or 10 seconds at most (then
+            ``Kernel.solution.complete`` is false); or a `Patience`, which can say more.
         tune: whether measurements on this machine decide. True, or a number of seconds
             that it may take, times programs of different classes, unless that was done
             before, and the fastest is the kernel; it is kept in the database, or
@@ -71,7 +71,7 @@ def compile(
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is
-            wrong, or no kernel can be made.
+            wrong, or no kernel can be made, or not within the time limit.
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)

@@ -49,7 +49,8 @@ def add_model_function(
 ) -> ir.Operation:
     """The functions of the parts, and the one that calls them, which is returned.
 
-    They are added at the current insertion point and location.
+    They are added at the current insertion point and location. Equal parts are calls of
+    one function.
     """
     func = dialect("func")
     given = given_tensors(tensors)
@@ -59,12 +60,7 @@ def add_model_function(
         _memref(tensors.all[result].shape, tensors.element(result))
         for result in tensors.results
     ]
-    callees = [
-        _plain_function(part, f"{name}_part{number}")
-        if isinstance(part, PlainPart)
-        else _part_function(tensors, *part, f"{name}_part{number}")
-        for number, part in enumerate(parts)
-    ]
+    callees = _functions(tensors, parts, name)
     function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
     known = dict(zip([*given, *roots], block.arguments, strict=True))
@@ -77,6 +73,39 @@ def add_model_function(
             func.CallOp(callee, operands)
         func.ReturnOp([])
     return function.operation
+
+
+def _functions(
+    tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
+) -> list[Any]:
+    """The function of each part."""
+    found: list[Any] = []
+    known: dict[tuple[Spec, tuple[str, ...]], Any] = {}
+    for number, part in enumerate(parts):
+        symbol = f"{name}_part{number}"
+        if isinstance(part, PlainPart):
+            found.append(_plain_function(part, symbol))
+            continue
+        operands, spec = part[0].operands, part[1]
+        key = spec, tuple(str(_operand_type(tensors, o)) for o in operands)
+        function = known.get(key) if _is_callable(part[0]) else None
+        if function is None:
+            function = _part_function(tensors, *part, symbol)
+        if _is_callable(part[0]):
+            known[key] = function
+        found.append(function)
+    return found
+
+
+def _is_callable(part: Part) -> bool:
+    """Whether the operands of a part are pointers to different memory, as arguments of
+    functions have to be."""
+    kinds = zip(part.kind.operands, part.operands, strict=True)
+    written = [own.tensor for operand, own in kinds if operand.is_written]
+    every = [own.tensor for own in part.operands]
+    return not any(own.offset for own in part.operands) and all(
+        every.count(tensor) == 1 for tensor in written
+    )
 
 
 def _part_function(tensors: Tensors, part: Part, spec: Spec, name: str) -> Any:
@@ -140,26 +169,51 @@ def _whole(
 
 
 def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
-    """Put the bodies of the parts where they are called; the function they are in."""
+    """Put the bodies of parts that are called once where they are called.
+
+    The others stay functions, whose arguments do not overlap.
+
+    Returns:
+        The function that they are in.
+    """
     functions = {
         str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
         for op in module.regions[0].blocks[0].operations
         if op.operation.name == "func.func"
     }
     main = functions[name]
-    for op in list(main.regions[0].blocks[0].operations):
-        call = op.operation
-        if call.name != "func.call":
-            continue
-        callee = str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-        block = functions[callee].regions[0].blocks[0]
-        for argument, operand in zip(block.arguments, call.operands, strict=True):
-            argument.replace_all_uses_with(operand)
-        for inner in list(block.operations)[:-1]:
-            inner.operation.move_before(call)
-        call.erase()
-        functions[callee].erase()
+    calls: dict[str, list[ir.Operation]] = {}
+    for op in main.regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            callee = str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            calls.setdefault(callee, []).append(op.operation)
+    for callee, found in calls.items():
+        if len(found) == 1:
+            _inline(functions[callee], found[0])
+        else:
+            _make_callable(functions[callee])
     return main
+
+
+def _inline(function: ir.Operation, call: ir.Operation) -> None:
+    block = function.regions[0].blocks[0]
+    for argument, operand in zip(block.arguments, call.operands, strict=True):
+        argument.replace_all_uses_with(operand)
+    for inner in list(block.operations)[:-1]:
+        inner.operation.move_before(call)
+    call.erase()
+    function.erase()
+
+
+def _make_callable(function: ir.Operation) -> None:
+    """Keep a function out of the object's symbols, and tell LLVM that its arguments do
+    not overlap."""
+    count = len(function.regions[0].blocks[0].arguments)
+    with function.context:
+        apart = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([apart] * count)
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        function.attributes["llvm.linkage"] = internal
 
 
 def given_tensors(tensors: Tensors) -> list[int]:

@@ -144,11 +144,33 @@ def _escapes(use: ir.OpOperand) -> bool:
     user = use.owner.operation
     if user.name == "memref.store":
         return int(use.operand_number) == 0
-    return (
-        user.name in _ESCAPES
-        or user.name.endswith(".yield")
-        or any(isinstance(result.type, _MEMREFS) for result in user.results)
-    )
+    return user.name in _ESCAPES or user.name.endswith(".yield") or _has_memrefs(user)
+
+
+def _has_memrefs(op: ir.Operation) -> bool:
+    return any(isinstance(result.type, _MEMREFS) for result in op.results)
+
+
+def callee_of(call: ir.Operation) -> str:
+    """The name of the function that is called."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def _taken(use: ir.OpOperand) -> ir.Value | None:
+    """The argument of a function that a call hands a buffer to; None of a function
+    without a body, of which nothing is known."""
+    module = use.owner.operation
+    while module.parent is not None:
+        module = module.parent.operation
+    for op in module.regions[0].blocks[0].operations:
+        if (
+            op.operation.name == "func.func"
+            and ir.StringAttr(op.attributes["sym_name"]).value
+            == callee_of(use.owner.operation)
+            and len(op.regions[0].blocks)
+        ):
+            return op.regions[0].blocks[0].arguments[use.operand_number]
+    return None
 
 
 def _users(value: ir.Value, buffer: ir.Operation) -> Iterator[ir.Operation]:
@@ -160,8 +182,12 @@ def _users(value: ir.Value, buffer: ir.Operation) -> Iterator[ir.Operation]:
     for use in value.uses:
         user = use.owner.operation
         yield user
+        argument = _taken(use) if user.name == "func.call" else None
         if user.name in _ALIASES:
             yield from _users(user.results[0], buffer)
+        elif argument is not None and not _has_memrefs(user):
+            for _ in _users(argument, buffer):  # refuses what lets it escape there
+                pass
         elif _escapes(use):
             raise PassFailure(
                 user.location,

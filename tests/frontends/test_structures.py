@@ -122,6 +122,26 @@ def test_a_structure_is_computed(name: str) -> None:
         np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5, atol=1e-6)
 
 
+def test_equal_parts_share_code() -> None:
+    layer = "dot_general {}, %w, contracting_dims = [1] x [0]"
+    types = "(tensor<3x4xf32>, tensor<4x4xf32>) -> tensor<3x4xf32>"
+    lines = [
+        f"%{to} = stablehlo.{layer.format(of)} : {types}"
+        for of, to in (("%x", "a"), ("%a", "b"), ("%b", "c"))
+    ]
+    text = (
+        "func.func @f(%x: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<3x4xf32> {\n"
+        + "\n".join(lines)
+        + "\nreturn %c : tensor<3x4xf32>\n}"
+    )
+    w = np.random.default_rng(2).standard_normal((4, 4), np.float32)
+    compiled = morello.from_mlir(text).compile(threads=1, target="avx2", time_limit=0.5)
+    np.testing.assert_allclose(compiled(X, w), X @ w @ w @ w, rtol=2e-5, atol=1e-6)
+    assert len(compiled.parts) == 3
+    assert compiled.mlir.count("call @model_f_part0") == 3
+    assert compiled.mlir.count("func.func") == 2
+
+
 def test_a_reversed_operand_is_refused() -> None:
     text = rolled(
         "%r = stablehlo.reverse %x, dims = [1] : tensor<3x4xf32>", "tensor<3x4xf32>"

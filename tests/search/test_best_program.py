@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from morello.errors import MorelloError
+from morello.errors import MorelloError, SearchError
 from morello.machine import AVX2
 from morello.search import Patience, Solution, Solver, Statistics, best_program
+from morello.search.queries import best_program as queries
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import open_database
 from morello.spec import Spec, parse_spec
@@ -28,6 +29,32 @@ def test_no_time_at_all_gives_the_best_of_the_smaller_space() -> None:
     assert not found.complete
     assert found.impl == Solver(smaller).solve(UNKNOWN).impl
     assert all("[0,2,1,2p" not in str(i.action) for i in found.impl.walk())
+
+
+def test_the_smaller_space_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A convolution of which not even that space is searched in a second."""
+    monkeypatch.setattr(queries, "LEAST", 0.2)
+    spec = parse_spec("conv:1x16x64x64x16x7x7:f32", AVX2.limits)
+    start = time.process_time()
+    message = "no program of .*16x58x58x16x7x7.* in .* seconds, nor in .*; give more"
+    with pytest.raises(SearchError, match=message):
+        best_program(spec, AVX2, patience=Patience(0.1))
+    assert time.process_time() - start < 5
+
+
+def test_what_watches_a_search_watches_the_smaller_space() -> None:
+    """The end of a process, say, which PyTorch's backend raises from there."""
+    told = 0
+
+    def watch(statistics: Statistics) -> None:
+        nonlocal told
+        told += 1
+        if told > 1:
+            raise MorelloError("the process ends")
+
+    spec = parse_spec("max:63x40:f32", AVX2.limits)
+    with pytest.raises(MorelloError, match="the process ends"):
+        best_program(spec, AVX2, patience=Patience(0.0, watch=watch))
 
 
 def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
@@ -50,7 +77,7 @@ def test_an_interrupt_at_any_table_leaves_a_whole_database(
     def watch(statistics: Statistics) -> None:
         nonlocal left
         left -= 1
-        if left < 0:
+        if left == -1:
             raise KeyboardInterrupt
 
     path = str(tmp_path / "tables.sqlite")

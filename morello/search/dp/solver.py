@@ -122,6 +122,12 @@ class Solver:
         run = self.run_of(spec)
         return tuple(run.table(identity) for identity in run.store)
 
+    def watch_by(self, watch: Watch | None) -> None:
+        """Let another one watch what is solved from now on."""
+        self.watch = watch
+        for run in self._runs.values():
+            run.watch = watch
+
     def run_of(self, spec: Spec) -> "_Run":
         """The tables of goals with the limits of ``spec``, to be read."""
         room = ax.room(spec, self.target)

@@ -2,9 +2,10 @@
 
 `best_program` searches the whole space, unless it is stopped: by a time limit, or by
 Ctrl-C where the caller says so. Then the smaller space without other layouts is
-searched, which takes a few seconds, and the solution says that it is not complete.
-Tables that were solved by then are in the database, if there is one, and the next
-search goes on from them.
+searched, most often in a few seconds, and the solution says that it is not complete.
+This search has a limit, too: as long as the first one took, but `LEAST` seconds at
+least. Tables that were solved by then are in the database, if there is one, and the
+next search goes on from them.
 """
 
 import dataclasses
@@ -12,13 +13,17 @@ import time
 from collections import OrderedDict
 from numbers import Real
 
-from morello.errors import MorelloError
+from morello.errors import MorelloError, SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Solver, Watch, pins_of
 from morello.search.queries.pins import Pins
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
-from morello.spec import Spec
+from morello.spec import Spec, print_spec
+
+LEAST = 10.0
+"""Seconds that the smaller space gets, whatever the time limit is: nearly every Spec
+has a program then."""
 
 _KEPT = 256
 """How many solutions are remembered, of some 20 KB each; their tables are not. The
@@ -77,7 +82,7 @@ def best_program(
             whose tables and target are used.
 
     Raises:
-        SearchError: no program exists.
+        SearchError: no program exists, or none was found in time.
     """
     target = target.at(spec) if solver is None else solver.target
     pins = pins_of(database, target) if solver is None else solver.pinned.pins
@@ -114,11 +119,41 @@ def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
     try:
         return solver.solve(spec)
     except stops:
-        smaller = dataclasses.replace(solver.target, relayouts=False)
-        found = Solver(smaller, pins=solver.pinned.pins).solve(spec)
+        found = _search_less(spec, solver, patience, time.perf_counter() - start)
     elapsed = time.perf_counter() - start
     statistics = dataclasses.replace(found.statistics, seconds=elapsed)
     return dataclasses.replace(found, statistics=statistics, complete=False)
+
+
+def _search_less(
+    spec: Spec, stopped: Solver, patience: Patience, seconds: float
+) -> Solution:
+    """The best program of the smaller space.
+
+    Args:
+        stopped: the solver of the search that was stopped.
+        patience: of that search.
+        seconds: how long it took.
+
+    Raises:
+        SearchError: there is none, or none was found in as many seconds.
+    """
+    most = max(LEAST, seconds)
+    watch = watch_of(dataclasses.replace(patience, seconds=most))
+    smaller = stopped
+    if stopped.target.relayouts:
+        target = dataclasses.replace(stopped.target, relayouts=False)
+        smaller = Solver(target, stopped.database, pins=stopped.pinned.pins)
+    smaller.watch_by(watch)
+    try:
+        return smaller.solve(spec)
+    except SearchStoppedError:
+        text = print_spec(spec, stopped.target.limits)
+        raise SearchError(
+            f"no program of {text} was found in {seconds:.1f} seconds, nor in "
+            f"{most:.1f} seconds of the space without other layouts",
+            "give more time; with a database the search goes on where it was stopped",
+        ) from None
 
 
 def watch_of(patience: Patience) -> Watch:
