@@ -199,9 +199,10 @@ class _Weights:
         self._places = tuple(places)
         self._seen: list[Any] = []
         self._versions: list[int] | None = None
-        self._arrays: tuple[Any, ...] = ()
+        self.arrays: tuple[Any, ...] = ()
+        """What the program takes after its arguments."""
         self.addresses: list[int] = []
-        """Of the arrays that the program takes after its arguments."""
+        """Of these arrays."""
 
     def look(self, tensors: Sequence[Any]) -> None:
         """Compute it anew, unless the weights are those of the call before."""
@@ -213,8 +214,8 @@ class _Weights:
             place: tensor.detach().contiguous().numpy()
             for place, tensor in zip(self._places, given, strict=True)
         }
-        self._arrays = self._compiled.held(arrays)
-        self.addresses = [int(array.ctypes.data) for array in self._arrays]
+        self.arrays = self._compiled.held(arrays)
+        self.addresses = [int(array.ctypes.data) for array in self.arrays]
         self._seen, self._versions = given, versions
 
 
@@ -277,6 +278,7 @@ def _native(
         return tuple(made) if several else made[0]
 
     call.compiled = compiled  # type: ignore[attr-defined]
+    call.weights = weights  # type: ignore[attr-defined]
     return call
 
 
