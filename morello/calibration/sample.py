@@ -10,7 +10,7 @@ one decision, and others that have little in common with it.
 import dataclasses
 import math
 import random
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -101,21 +101,41 @@ class Sampler:
                 found.setdefault(str(impl), impl)
         return tuple(found.values())[:count]
 
-    def beginning(self, name: str) -> Impl | None:
-        """The cheapest program whose first action has a name; None if there is none."""
-        ways = [w for w in self._ways_at(self._root) if w.action.name == name]
-        if not ways:
+    def cheapest(self, is_wanted: Callable[[Impl], bool]) -> Impl | None:
+        """The cheapest of the programs that ``is_wanted`` accepts and that are the best
+        but for their first decision; None if there is none.
+
+        Decisions without an alternative do not count as the first.
+        """
+
+        def visit(place: _Place) -> Impl | None:
+            found = self._expand(place, whole=True)
+            ways = sorted(found, key=lambda way: way.cost)
+            if len(ways) == len(ways[0].holes) == 1:
+                below = visit(ways[0].holes[0][1])
+                return below and self._program(place, ways[0], (below,))
+            for way in ways:
+                impl = self._program(place, way, tuple(self._bests(way)))
+                if is_wanted(impl):
+                    return impl
             return None
-        way = min(ways, key=lambda way: way.cost)
+
+        return visit(self._root)
+
+    def _bests(self, way: _Way) -> Iterator[Impl]:
+        """The best program of each hole."""
+        for _, hole in way.holes:
+            yield self._run.program(hole.spec, self._run.entry(hole.table))
+
+    def _program(self, place: _Place, way: _Way, impls: tuple[Impl, ...]) -> Impl:
+        """A program of a decision and of programs of its holes."""
+        rewrite = way.action.apply(place.spec, self._target)
+        cost = rewrite.total(tuple(impl.cost for impl in impls))
         branches = tuple(
-            Branch(
-                child.role,
-                int(child.times),
-                self._run.program(hole.spec, self._run.entry(hole.table)),
-            )
-            for child, hole in way.holes
+            Branch(child.role, int(child.times), impl)
+            for (child, _), impl in zip(way.holes, impls, strict=True)
         )
-        return Impl(self._root.spec, way.action, way.cost, branches)
+        return Impl(place.spec, way.action, cost, branches)
 
     def _walk(self, boldness: float, temperature: float, draws: int) -> Impl | None:
         """A program; None if it has become too long."""
@@ -132,15 +152,13 @@ class Sampler:
                 way = self._draw(self._ways_at(place), temperature)
             else:
                 way = self._best_way(place)
-            branches = []
-            for child, hole in way.holes:
+            impls = []
+            for _, hole in way.holes:
                 impl = visit(hole)
                 if impl is None:
                     return None
-                branches.append(Branch(child.role, int(child.times), impl))
-            rewrite = way.action.apply(place.spec, self._target)
-            cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
-            found = Impl(place.spec, way.action, cost, tuple(branches))
+                impls.append(impl)
+            found = self._program(place, way, tuple(impls))
             known[place.spec] = found
             return found
 
@@ -159,12 +177,14 @@ class Sampler:
 
     def _ways_at(self, place: _Place) -> tuple[_Way, ...]:
         if place not in self._ways:
-            self._ways[place] = tuple(self._expand(place))
+            whole = place == self._root
+            self._ways[place] = tuple(self._expand(place, whole=whole))
         return self._ways[place]
 
-    def _expand(self, place: _Place) -> Iterator[_Way]:
+    def _expand(self, place: _Place, *, whole: bool) -> Iterator[_Way]:
+        """What may be done at a place: all of it, or the best and some others."""
         actions = self._run.candidates(place.table)
-        if len(actions) > _WAYS and place != self._root:
+        if len(actions) > _WAYS and not whole:
             best = self._best_way(place).action
             actions = (best, *self._rng.sample(actions, _WAYS))
         for action in dict.fromkeys(actions):

@@ -59,12 +59,18 @@ class DaskExecutor(Executor):
         return found
 
     def _sent(self, data: bytes) -> Any:
-        """Bytes on every worker, so that none is lost with the one that has them."""
+        """Bytes on every worker, so that none is lost with the one that has them.
+
+        Where a worker dies while it gets them, they go with the job.
+        """
         if not data:
             return data
         kept = self._shipped.get(id(data))
         if kept is None or kept[1].status != "finished":
-            sent = self._client.scatter(data, broadcast=True, hash=False)
+            try:
+                sent = self._client.scatter(data, broadcast=True, hash=False)
+            except Exception:  # noqa: BLE001 (of the scheduler: a KeyError, too)
+                return data
             kept = (data, sent)
             self._shipped = {id(data): kept}  # Dask keeps it for jobs that need it
         return kept[1]

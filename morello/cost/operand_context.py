@@ -60,7 +60,7 @@ class OperandContext:
         for index, operand in enumerate(goal.kind.operands):
             least = _least_bytes(goal, index, l1_sets // 2 * LINE_BYTES)
             own = goal.tensors[index].dtype.itemsize
-            lines = _row_bytes(goal, index) // own * least // LINE_BYTES
+            lines = row_bytes(goal, index) // own * least // LINE_BYTES
             distance = max(distance, lines & -lines)
             if least == own:
                 aliased.append(operand.name)
@@ -104,14 +104,14 @@ def _least_bytes(goal: Spec, operand: int, period: int) -> int:
 
     Those of its dtype or of a wider one; 0 if there are none.
     """
-    distance, own = _row_bytes(goal, operand), goal.tensors[operand].dtype.itemsize
+    distance, own = row_bytes(goal, operand), goal.tensors[operand].dtype.itemsize
     sizes = [own * by for by in (1, 2, 4) if own * by <= _WIDEST]
     elements = distance // own
     fits = (size for size in sizes if elements and elements * size % period == 0)
     return next(fits, 0)
 
 
-def _row_bytes(goal: Spec, operand: int) -> int:
+def row_bytes(goal: Spec, operand: int) -> int:
     """The bytes from row to row of an operand; 0 if it has one row, is packed, or a
     call says it. What several indices of the inner dimensions reach within a line is
     no row yet: those of a filter ``fxcx3x3`` are whole inputs of a feature."""

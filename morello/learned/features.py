@@ -16,9 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from morello.actions.select import Select
+from morello.cost.operand_context import row_bytes
 from morello.learned.ledger import (
     FITTED,
     Decisions,
+    Group,
     Vector,
     cost_of,
     with_costs,
@@ -27,6 +29,8 @@ from morello.machine import Target
 from morello.search import Impl
 from morello.search.queries.program_class import ProgramClass, class_of
 from morello.spec import Spec
+from morello.spec.compose import Compose
+from morello.spec.graphs.cuts import cuts
 from morello.spec.layout import LINE_BYTES
 
 Features = dict[str, float]
@@ -36,7 +40,12 @@ _UNIT = 1000
 """The price of one thing while it is counted."""
 
 _PAGE = 4096
-"""Bytes: rows that are a multiple of so much apart fall into few sets of L1."""
+"""Bytes: rows that are a multiple of so much apart fall into one set of L1."""
+
+_OPERANDS = 4
+"""Operands of a goal that are told apart."""
+
+_HEAVIEST = ("kernel", "second kernel")
 
 
 def features_of(impls: Sequence[Impl], target: Target) -> list[Features]:
@@ -110,21 +119,25 @@ def _goal_features(goal: Spec) -> Iterator[tuple[str, float]]:
     yield "goal reuse", math.log2(max(1, goal.flops) / max(1, sum(sizes)))
     for place, size in enumerate(sorted(goal.sizes, reverse=True)[:4]):
         yield f"goal size {place}", math.log2(max(1, size))
-    rows = [
-        goal.physical_shape(i)[-1] * tensor.dtype.itemsize
-        for i, tensor in enumerate(goal.tensors)
-        if tensor.layout.rank
-    ]
-    aligned = [math.gcd(row, 2 * _PAGE) for row in rows if row >= LINE_BYTES]
-    yield "goal aliased", math.log2(max(aligned, default=1))
+    for place, size in enumerate(sizes[:_OPERANDS]):
+        yield f"goal bytes {place}", math.log2(max(1, size))
+        row = row_bytes(goal, place)
+        yield f"goal aliased {place}", _shared_sets(row)
+        yield f"goal aligned {place}", math.log2(math.gcd(row, LINE_BYTES) or 1)
+
+
+def _shared_sets(row: int) -> float:
+    """How few sets of L1 rows fall into that are so many bytes apart, as a logarithm:
+    0 for all sets, 6 for one."""
+    return math.log2(math.gcd(row, _PAGE) / LINE_BYTES) if row >= LINE_BYTES else 0.0
 
 
 def _node_features(
     impl: Impl, paid: Decisions, runs: Vector, own: Vector, cost: float
 ) -> Iterator[tuple[str, float]]:
-    """The parts of kernels and actions, and the node that most of the time goes to."""
+    """The parts of kernels and actions, and the two kernels that most time goes to."""
     parts: dict[str, float] = {}
-    heaviest, most = None, -1.0
+    kernels: list[tuple[float, Group, int]] = []
     nodes = 0
     for group in paid.groups:
         spent = own[group.places] * runs[group.places]
@@ -135,25 +148,54 @@ def _node_features(
         action = group.action
         name = action.kernel if isinstance(action, Select) else action.name
         parts[name] = parts.get(name, 0.0) + total / cost
-        if isinstance(action, Select) and spent.max() > most:
+        if isinstance(action, Select):
             place = int(spent.argmax())
-            heaviest, most = (group, place), float(spent[place])
+            kernels.append((float(spent[place]), group, place))
     for name, part in parts.items():
         yield f"part of {name}", part
     yield "nodes", math.log2(max(1, nodes))
-    if heaviest is None:
-        return
-    group, place = heaviest
+    kernels.sort(key=lambda one: -one[0])
+    for name, (most, group, place) in zip(_HEAVIEST, kernels, strict=False):
+        yield f"{name} part", most / cost
+        times = float(runs[group.places[place]])
+        yield f"{name} runs", math.log2(max(1.0, times))
+        yield f"{name} cost", math.log2(max(1.0, float(own[group.places[place]])))
+        for feature, value in _kernel_features(impl.spec, group, place):
+            yield f"{name} {feature}", value
+
+
+def _kernel_features(
+    goal: Spec, group: Group, place: int
+) -> Iterator[tuple[str, float]]:
+    """How large a run of a kernel is, and how its operands lie.
+
+    What no count shows: rows that meet in few sets of L1 and drive each other out,
+    pages that a run touches, and vectors that cross lines.
+    """
     key = group.frame.key
-    yield "kernel part", most / cost
-    yield "kernel runs", math.log2(max(1.0, float(runs[group.places[place]])))
-    yield "kernel cost", math.log2(max(1.0, float(own[group.places[place]])))
-    for dim, size in enumerate(group.frame.sizes[:4]):
-        yield f"kernel size {dim}", math.log2(max(1, int(size[place])))
+    sizes = tuple(int(size[place]) for size in group.frame.sizes)
+    for dim, extent in enumerate(sizes[:4]):
+        yield f"size {dim}", math.log2(max(1, extent))
+    rows_of = {
+        operand.name: row_bytes(goal, index)
+        for index, operand in enumerate(goal.kind.operands)
+    }
+    # A product within a graph has names of its own: then the worst is thought of.
+    unnamed = max(rows_of.values(), key=_shared_sets)
     for index, tensor in enumerate(key.tensors[:3]):
-        yield f"kernel level {index}", float(tensor.level)
-        yield f"kernel packed {index}", float(tensor.layout.is_packed)
-        yield f"kernel gapless {index}", float(tensor.contiguous)
+        operand = key.kind.operands[index]
+        shape = operand.sizes(sizes)
+        yield f"level {index}", float(tensor.level)
+        yield f"packed {index}", float(tensor.layout.is_packed)
+        yield f"gapless {index}", float(tensor.contiguous)
+        yield f"bytes {index}", math.log2(LINE_BYTES * max(1, int(tensor.lines(shape))))
+        row = 0 if tensor.contiguous else rows_of.get(operand.name, unnamed)
+        if row:
+            runs = max(1, int(tensor.runs(shape)))
+            meeting = runs * 2 ** _shared_sets(row) * LINE_BYTES / _PAGE
+            yield f"rows that meet {index}", math.log2(max(1.0, meeting))
+            yield f"pages {index}", math.log2(max(1.0, runs * min(1.0, row / _PAGE)))
+            yield f"aligned {index}", math.log2(math.gcd(row, LINE_BYTES))
 
 
 _COPY = re.compile(r"(?P<operand>\w+)(?P<form>\[[^\]]*\])?@(?P<level>\w+)")
@@ -188,9 +230,13 @@ def matrix(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Vector
 
 
 def is_fused(impl: Impl) -> bool | None:
-    """Whether the parts of a graph take turns, tile by tile; False where the first is
-    done as a whole before the next begins; None where nothing is cut in parts."""
+    """Whether the parts of a graph take turns, tile by tile or in one pass; False where
+    the first is done as a whole before the next begins; None for what has no parts."""
+    kind = impl.spec.kind
+    if not isinstance(kind, Compose) or not cuts(kind.value):
+        return None
     for node in impl.walk():
         if node.action.name in ("cut", "online"):
-            return node.spec.sizes != impl.spec.sizes
-    return None
+            # Without loops around it: what drops or merges dimensions has all elements.
+            return math.prod(node.spec.sizes) < math.prod(impl.spec.sizes)
+    return True

@@ -1,4 +1,4 @@
-"""``python -m morello.training collect|train|judge``: the learned performance model."""
+"""``python -m morello.training collect|train|judge|fusion``: the learned model."""
 
 import argparse
 import sys
@@ -15,7 +15,8 @@ from morello.tools.flags import seconds, whole_number
 from morello.training.collect import Plan, collect
 from morello.training.data_set import entries
 from morello.training.fit import Sample, Settings, sample_of, train
-from morello.training.judge import PARTS, cross_validated, judge, table
+from morello.training.judge import PARTS, Verdict, cross_validated, judge
+from morello.training.report import fusions, table
 from morello.training.specs import TEXTS, specs
 
 
@@ -61,6 +62,19 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _judge(options: argparse.Namespace) -> None:
+    sys.stdout.write(table(_verdicts(options)) + "\n")
+
+
+def _fusion(options: argparse.Namespace) -> None:
+    sys.stdout.write(fusions(_verdicts(options)) + "\n")
+
+
+def _verdicts(options: argparse.Namespace) -> dict[str, list[Verdict]]:
+    """Of the cost model, and of trees that have not seen the Spec that they predict.
+
+    Raises:
+        MorelloError: the data set has too few Specs, or scikit-learn is missing.
+    """
     target = chosen_target(options.target)
     samples = _samples(options.file, target)
     if len(samples) < options.parts:
@@ -70,11 +84,10 @@ def _judge(options: argparse.Namespace) -> None:
             "collect more of them, or give fewer --parts",
         )
     learned = cross_validated(samples, Settings(seed=options.seed), options.parts)
-    models = {
+    return {
         "cost model": [judge(one, one.costs) for one in samples],
         "learned": [judge(*pair) for pair in zip(samples, learned, strict=True)],
     }
-    sys.stdout.write(table(models) + "\n")
 
 
 def _samples(path: Path, target: Target) -> list[Sample]:
@@ -157,13 +170,19 @@ def _parser() -> argparse.ArgumentParser:
         "seen",
     )
     judging.set_defaults(run=_judge)
-    judging.add_argument(
-        "--parts",
-        type=whole_number(2),
-        default=PARTS,
-        help="that the Specs are dealt into (default: %(default)s)",
+    deciding = commands.add_parser(
+        "fusion",
+        help="the same for one decision: whether the parts of a graph take turns",
     )
-    for command in (training, judging):
+    deciding.set_defaults(run=_fusion)
+    for command in (judging, deciding):
+        command.add_argument(
+            "--parts",
+            type=whole_number(2),
+            default=PARTS,
+            help="that the Specs are dealt into (default: %(default)s)",
+        )
+    for command in (training, judging, deciding):
         command.add_argument("file", type=Path, help="the data set")
         command.add_argument("--target", help="as for 'morello run'")
         command.add_argument("--seed", type=whole_number(0), default=0)

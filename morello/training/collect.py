@@ -23,6 +23,7 @@ from morello.compiler.tuning.timing import no_collection, pinned
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.tuner import checked_kernels, placements
 from morello.errors import MorelloError
+from morello.learned.features import is_fused
 from morello.machine import Target
 from morello.machine.host import processor_name
 from morello.runtime import clock
@@ -141,9 +142,7 @@ def _others(
         return True
 
     found = []
-    if sampler.beginning("cut") is not None:
-        both = (sampler.beginning(name) for name in ("cut", "tile"))
-        found += [impl for impl in both if impl is not None and is_new(impl)]
+    found += [impl for impl in both_ways(sampler) if is_new(impl)]
     if plan.drawn:
         pool = [
             impl
@@ -156,6 +155,16 @@ def _others(
     for impl in found:
         features = sorted(class_of(impl, target.at(spec)))
         yield Candidate(spec, target, impl, tuple(features))
+
+
+def both_ways(sampler: Sampler) -> list[Impl]:
+    """Of a graph the cheapest program that does one part after the other, and the
+    cheapest whose parts take turns; fewer if there are no such programs."""
+    ways = (
+        sampler.cheapest(lambda impl, way=way: is_fused(impl) is way)
+        for way in (False, True)
+    )
+    return [impl for impl in ways if impl is not None]
 
 
 def _turns(

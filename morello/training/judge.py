@@ -9,8 +9,9 @@ whose parts take turns is faster than the best that does one part after the othe
 """
 
 import dataclasses
+import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -42,8 +43,26 @@ class Verdict:
     """The regret of the first."""
     best_of_four: float
     """The regret of the best of the first four."""
-    fusion: bool | None
-    """Whether fusion is decided right; None where it makes no clear difference."""
+    fusion: "Fusion | None"
+    """What is decided about fusion; None where there is nothing to be decided."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fusion:
+    """The decision whether the parts of a graph take turns."""
+
+    gain: float
+    """How many times as fast the best program is whose parts take turns, as the best
+    that does one part after the other."""
+    is_fused: bool
+    """What is predicted to be faster."""
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether that is the faster one; None if they do not differ by `CLEAR`."""
+        if abs(math.log(self.gain)) <= math.log(CLEAR):
+            return None
+        return self.is_fused == (self.gain > 1)
 
 
 def cross_validated(
@@ -98,57 +117,12 @@ def _taus(one: Vector, other: Vector) -> tuple[float, float | None]:
     return tau, float((mine * theirs)[clear].mean())
 
 
-def _fusion(sample: Sample, predicted: Vector) -> bool | None:
-    """Whether the faster of the best fused and the best other program is the one that
-    is predicted to be faster."""
+def _fusion(sample: Sample, predicted: Vector) -> Fusion | None:
+    """What is predicted to be the faster one of the best fused and the best other."""
     fused = np.array([one is True for one in sample.fused])
     others = np.array([one is False for one in sample.fused])
     if not fused.any() or not others.any():
         return None
-    ratio = sample.times[fused].min() / sample.times[others].min()
-    if abs(np.log(ratio)) <= np.log(CLEAR):
-        return None
-    return bool((predicted[fused].min() < predicted[others].min()) == (ratio < 1))
-
-
-def table(models: dict[str, list[Verdict]]) -> str:
-    """The verdicts on some models as Markdown: by sort of Spec, and together."""
-    head = ["Specs", "model", "APE", "tau", "tau of clear pairs", "regret of the first"]
-    head += [f"best of {FIRST}", "worst", "fusion right"]
-    lines = [head, ["---"] * len(head)]
-    for sort in ("products", "maps and reductions", "graphs", "all"):
-        for name, verdicts in models.items():
-            mine = [v for v in verdicts if sort in (sort_of(v.spec), "all")]
-            if mine:
-                lines.append([f"{sort} ({len(mine)})", name, *_cells(mine)])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def sort_of(text: str) -> str:
-    """What sort of Spec a text is."""
-    label = text.split(":")[0]
-    if label.startswith("matmul"):
-        return "products"
-    return "graphs" if label in _GRAPHS else "maps and reductions"
-
-
-_GRAPHS = frozenset(
-    {
-        *("softmax", "log_softmax", "layer_norm", "rms_norm", "attention", "conv"),
-        *("gelu_matmul", "residual_matmul", "chain", "compose"),
-    }
-)
-"""Kinds and short names of graphs."""
-
-
-def _cells(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    clear = [v.clear_tau for v in verdicts if v.clear_tau is not None]
-    four = [v.best_of_four for v in verdicts]
-    fusion = [v.fusion for v in verdicts if v.fusion is not None]
-    yield f"{np.mean([v.error for v in verdicts]):.0%}"
-    yield f"{np.mean([v.tau for v in verdicts]):.2f}"
-    yield f"{np.mean(clear):.2f}" if clear else "-"
-    yield f"{np.exp(np.mean(np.log([v.first for v in verdicts]))):.3f}"
-    yield f"{np.exp(np.mean(np.log(four))):.3f}"
-    yield f"{max(four):.2f}"
-    yield f"{sum(fusion)} of {len(fusion)}" if fusion else "-"
+    gain = sample.times[others].min() / sample.times[fused].min()
+    is_fused = predicted[fused].min() < predicted[others].min()
+    return Fusion(float(gain), bool(is_fused))

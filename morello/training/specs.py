@@ -6,6 +6,7 @@ from between them. None is a Spec of `benchmarks.models`, whose layers are held 
 
 from morello.machine import Target
 from morello.spec import Spec, parse_spec
+from morello.training.fusions import FUSIONS
 
 PRODUCTS = (
     "matmul:32x32x32:f32",
@@ -55,6 +56,16 @@ PRODUCTS = (
     "matmul:300x300x300:u8,s8,s32",
     "matmul:1x1024x1024:u8,s8,s32",
     "matmul:128x128x256:u8,s8,s16",
+    "matmul:6x80x80x100:f32",
+    "matmul:300x72x1100:f32",
+    "matmul:120x2000x120:f32",
+    "matmul:72x600x1440:f32",
+    "matmul:40x96x40:bf16,bf16,f32",
+    "matmul:256x768x96:bf16,bf16,f32",
+    "matmul:32x1024x256:bf16,bf16,f32",
+    "matmul:48x64x200:u8,s8,s32",
+    "matmul:500x64x256:u8,s8,s32",
+    "matmul:16x512x1024:u8,s8,s32",
 )
 MAPS = (
     "move:512x512:f32",
@@ -72,6 +83,16 @@ MAPS = (
     "tanh:33x777:f32",
     "add:256x1024:f32",
     "mul:100x3000:f32:rhs=[1,0]",
+    "move:200x300:u8",
+    "move:64x1000:f32,bf16",
+    "sum:300x500:f32:src=[1,0]",
+    "max:2000x60:f32",
+    "mean:2000x60:f32",
+    "sum:16x20x300:f32:axis=1",
+    "sigmoid:100x1000:f32",
+    "exp:1000x1000:f32",
+    "relu:40x3000:f32",
+    "sub:900x500:f32",
 )
 GRAPHS = (
     "softmax:16x200:f32",
@@ -117,7 +138,7 @@ GRAPHS = (
     "compose:64x384x128:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t*r[m,n]",
     "compose:40x512x640:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t*sigmoid(t)",
 )
-TEXTS = (*PRODUCTS, *MAPS, *GRAPHS)
+TEXTS = (*PRODUCTS, *MAPS, *GRAPHS, *FUSIONS)
 
 
 def specs(texts: tuple[str, ...], target: Target) -> dict[str, Spec]:

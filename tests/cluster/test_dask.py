@@ -1,4 +1,4 @@
-"""`morello precompute --scheduler`: two workers, one of which is killed."""
+"""Searching and tuning on a Dask scheduler: two workers, one of which is killed."""
 
 import os
 import re
@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import morello
 from morello.cluster.dask import DaskExecutor, refuse_others
 from morello.cluster.fingerprint import source_fingerprint
 from morello.cluster.solve_all import ClusterError
+from morello.machine.host import processor_name
 from morello.tools.morello import main
 
 pytestmark = pytest.mark.quick
@@ -113,3 +115,38 @@ def test_a_killed_worker_loses_nothing(
     assert main(["db", "verify", "--db", str(path)]) == 0
     assert main([*arguments, "--threads", "1", "--jobs", "1"]) == 0
     assert "4 were there, 0 failed" in capsys.readouterr().out
+
+
+def test_tuning_loses_nothing_with_a_killed_worker(
+    tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
+) -> None:
+    path = tmp_path / "x.sqlite"
+    specs = [f"max:{rows}x{columns}:f32" for rows in (6, 7, 8) for columns in (5, 9)]
+    assert cluster.stdout is not None
+    address, victim, _ = cluster.stdout.readline().split()
+    given = {"target": "avx2", "threads": 1, "db": path}
+    found = {}
+    with DaskExecutor(address) as executor:
+        for done in morello.tune_all(specs, executor=executor, seconds=0.2, **given):
+            if not found:  # the others are on the workers, or wait there
+                os.kill(int(victim), signal.SIGKILL)
+            found[done.spec] = done
+    assert set(found) == set(specs)
+    for text, done in found.items():
+        assert not done.error, done.error
+        assert sum(row.chosen for row in done.measured) == 1
+        assert {row.key.cpu for row in done.measured} == {processor_name()}
+        kernel = morello.compile(text, **given)
+        assert kernel.solution is not None
+        assert kernel.solution.measured == done.measured
+    assert main(["db", "verify", "--db", str(path)]) == 0
+    words = ["precompute", *specs, "--target", "avx2", "--threads", "1"]
+    words += ["--db", str(path), "--tune", "0.2", "--scheduler", address]
+    capsys.readouterr()
+    assert main(words) == 0  # what was measured is known to the workers
+    out = capsys.readouterr().out
+    assert len(re.findall("measured: ", out)) == len(specs)
+    again = {text: morello.compile(text, **given).solution for text in specs}
+    for text, solution in again.items():
+        assert solution is not None
+        assert solution.measured == found[text].measured

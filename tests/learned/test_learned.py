@@ -2,18 +2,22 @@
 
 import dataclasses
 import json
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import morello
+from morello.calibration.sample import Sampler
 from morello.compiler.tuning.order import tried_order
 from morello.errors import CompileError, MorelloError
 from morello.learned.features import features_of, is_fused, matrix
 from morello.learned.model import LearnedModel, find_model, shipped_models
 from morello.learned.trees import Trees
 from morello.machine import AVX2, find_target
+from morello.spec import parse_spec
+from morello.training.collect import both_ways
 from tests.learned.made_up import model_file, stump
 
 pytestmark = pytest.mark.quick
@@ -54,6 +58,22 @@ def test_whether_parts_take_turns(db: Path) -> None:
     assert {is_fused(one.impl) for one in found} == {True, False}
     (product,) = morello.candidates(TEXT, 1, target=AVX2, db=db)
     assert is_fused(product.impl) is None
+    (rows,) = morello.candidates("sum:4x9:f32", 1, target=AVX2)
+    assert is_fused(rows.impl) is None
+
+
+def test_the_best_of_each_way_is_found() -> None:
+    text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
+    spec = parse_spec(text, AVX2.limits)
+    sampler = Sampler(spec, AVX2, random.Random(0))
+    apart, fused = both_ways(sampler)
+    assert (is_fused(apart), is_fused(fused)) == (False, True)
+    assert min(apart.cost, fused.cost) == sampler.best.cost
+    unit = parse_spec(text.replace("8x16x16", "1x16x16"), AVX2.limits)
+    sampler = Sampler(unit, AVX2, random.Random(0))
+    assert [is_fused(one) for one in both_ways(sampler)][:1] == [False]
+    product = parse_spec(TEXT, AVX2.limits)
+    assert both_ways(Sampler(product, AVX2, random.Random(0))) == []
 
 
 def test_trees_add_their_leaves_and_are_read_again() -> None:

@@ -17,7 +17,8 @@ from morello.training.__main__ import main
 from morello.training.collect import in_turns
 from morello.training.data_set import Entry, Timed, append, entries, programs
 from morello.training.fit import Sample, Settings, train
-from morello.training.judge import judge, table
+from morello.training.judge import Fusion, judge
+from morello.training.report import fusions, sort_of, table
 from morello.training.specs import TEXTS, specs
 
 pytestmark = pytest.mark.quick
@@ -101,21 +102,53 @@ def _sample(text: str = "softmax:2x2") -> Sample:
 def test_verdicts() -> None:
     right = judge(_sample(), np.array([2.0, 1.0, 4.0, 3.0]))
     assert (right.error, right.tau, right.clear_tau) == (0, 1, 1)
-    assert (right.first, right.best_of_four, right.fusion) == (1, 1, True)
+    assert (right.first, right.best_of_four) == (1, 1)
+    assert right.fusion == Fusion(2.0, is_fused=True)
+    assert right.fusion.is_right is True
     wrong = judge(_sample(), np.array([4.0, 8.0, 1.0, 2.0]))
     assert wrong.tau == wrong.clear_tau == -1
-    assert (wrong.first, wrong.best_of_four, wrong.fusion) == (4, 1, False)
+    assert (wrong.first, wrong.best_of_four) == (4, 1)
+    assert wrong.fusion is not None
+    assert wrong.fusion.is_right is False
+    assert Fusion(1.04, is_fused=False).is_right is None
     assert wrong.error == pytest.approx((1 + 7 + 3 / 4 + 1 / 3) / 4)
     level = judge(dataclasses.replace(_sample(), fused=(None,) * 4), np.ones(4))
     assert (level.tau, level.fusion) == (0, None)
-    page = table({"right": [right, judge(_sample("exp:4"), np.ones(4))]})
-    graphs = next(line for line in page.splitlines() if "graphs (1)" in line)
+    maps = judge(_sample("exp:4"), np.ones(4))
+    page = table({"right": [right, maps]})
+    graphs = next(line for line in page.splitlines() if "softmax (1)" in line)
     assert graphs.split("|")[3:] == [
         *(" 0% ", " 1.00 ", " 1.00 ", " 1.000 ", " 1.000 ", " 1.00 "),
         *(" 1 of 1 ", ""),
     ]
     assert "| all (2) | right |" in page
-    assert "maps and reductions (1)" in page
+    assert "maps (1)" in page
+    page = fusions({"one": [right], "other": [wrong]})
+    assert "| `softmax:2x2` | 2.00 | fused | apart: wrong |" in page
+    assert page.endswith("| right where it makes 5% |  | 1 of 1 | 0 of 1 |")
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ("matmul_accum:4x4x4:f32", "products f32"),
+        ("matmul:4x4x4:u8,s8,s32", "products u8"),
+        ("matmul:4x4x4:bf16,bf16,f32:rhs=[0,2,1]", "products bf16"),
+        ("mean:4x4:f32:axis=0", "reductions"),
+        ("exp:4:f32", "maps"),
+        (GRAPH, "products with more"),
+        ("compose:4x4:f32:graph=s[n]=sum(x[m,n]);y[m,n]=x-s[n]", "other graphs"),
+        (
+            "compose:4x4x4x4:f32:graph=t[m,j]=sum(a[m,k]*b[k,j]);"
+            "y[m,n]=sum(t[m,j]*c[j,n])",
+            "chains",
+        ),
+        ("compose:4x2:f32:graph=y[i]=sum(x[i+j]*w[j])", "convolutions"),
+        ("compose:4x4:f32:graph=y[m,n]=x[m,n]+x", "other graphs"),
+    ],
+)
+def test_kinds_of_specs(text: str, sort: str) -> None:
+    assert sort_of(text) == sort
 
 
 def test_the_specs_are_of_every_sort() -> None:
@@ -150,7 +183,9 @@ def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert ratio[slow].min() > 1.1 * ratio[~slow].max()
     capsys.readouterr()
     assert main(["judge", *words, "--parts", "2"]) == 0
-    assert "| products (3) | learned |" in capsys.readouterr().out
+    assert "| products f32 (3) | learned |" in capsys.readouterr().out
+    assert main(["fusion", *words, "--parts", "2"]) == 0
+    assert "| right where it makes 5% |  | - | - |" in capsys.readouterr().out
     assert main(["judge", *words]) == 2
     assert "has 3 Specs for avx2, and there are 10 parts" in capsys.readouterr().err
     assert main(["train", str(tmp_path / "no"), "-o", str(model)]) == 2

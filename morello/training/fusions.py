@@ -1,0 +1,59 @@
+"""Graphs of different kinds whose parts may take turns, or not: `FUSIONS`.
+
+What is between the parts fits L1, or L2 alone, or neither, so that either is right for
+some of them.
+"""
+
+_BIAS = "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])"
+_GATE = "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t*sigmoid(t)"
+_TIMES = "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t*r[m,n]"
+_CELL = "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=tanh(t+u[m,n]+c[n])"
+_TWO = "t[m,n]=sum(a[m,k]*w[k,n]);u[m,n]=sum(a[m,k]*v[k,n]);y[m,n]=silu(t)*u"
+_SCORES = (
+    "t[m,n]=sum(a[m,k]*w[k,n]);x[m]=max(t[m,n]);e[m,n]=exp(t-x);s[m]=sum(e[m,n]);"
+    "y[m,n]=e/s"
+)
+_NORM = (
+    "s[m]=sum(a[m,k]*a[m,k]);b[m,k]=a*rsqrt(s[m]+0.001)*g[k];y[m,n]=sum(b[m,k]*w[k,n])"
+)
+_THEN_NORM = "t[m,n]=sum(a[m,k]*w[k,n]);s[m]=sum(t[m,n]*t[m,n]);y[m,n]=t*rsqrt(s+0.001)"
+_COLUMNS = "s[n]=sum(x[m,n]);y[m,n]=x-s[n]*0.01"
+_CONV = (
+    "t[n,f,u,v]=sum(w[f,c,i,j]*x[n,c,pad(u+i,1,1),pad(v+j,1,1)]);"
+    "y[n,f,u,v]=relu(t+b[f])"
+)
+
+
+def _graphs(text: str, *sizes: str) -> tuple[str, ...]:
+    return tuple(f"compose:{one}:f32:graph={text}" for one in sizes)
+
+
+def _named(name: str, *sizes: str) -> tuple[str, ...]:
+    return tuple(f"{name}:{one}:f32" for one in sizes)
+
+
+FUSIONS = (
+    *_named("gelu_matmul", "16x32x32", "48x64x128", "16x512x2048", "150x256x256"),
+    *_named("gelu_matmul", "300x96x640", "512x32x512", "8x256x512"),
+    *_named("residual_matmul", "16x32x48", "64x128x128", "300x300x300", "512x64x1024"),
+    *_named("residual_matmul", "32x1500x128", "1x600x900"),
+    *_graphs(_BIAS, "32x64x64", "400x400x32", "128x128x800", "700x700x16"),
+    *_graphs(_GATE, "64x256x128", "512x640x48", "20x900x40"),
+    *_graphs(_TIMES, "24x56x40", "300x800x64", "600x300x24"),
+    *_graphs(_CELL, "8x128x128", "64x800x200"),
+    *_graphs(_TWO, "16x512x256", "40x96x64"),
+    *_graphs(_SCORES, "20x100x64", "100x1000x256", "400x60x32"),
+    *_graphs(_NORM, "16x128x256", "128x512x384"),
+    *_graphs(_THEN_NORM, "16x96x64", "200x512x128"),
+    *_graphs(_COLUMNS, "64x64", "500x500", "30x20000"),
+    *_named("chain", "16x16x16x16", "48x48x48x48", "128x64x128x32", "256x256x64x64"),
+    *_named("chain", "400x32x400x32", "32x512x32x256", "600x16x600x16"),
+    *_named("attention", "16x16x16x16", "48x48x64x64", "128x128x32x32", "1x300x64x64"),
+    *_named("attention", "300x300x64x64", "700x100x32x32"),
+    *_named("softmax", "16x64", "200x200", "2x30000", "1000x30"),
+    *_named("log_softmax", "64x64", "16x9000"),
+    *_named("layer_norm", "16x128", "300x300", "4x40000", "900x60"),
+    *_named("rms_norm", "40x640", "4x30000"),
+    *_graphs(_CONV, "1x8x14x14x16x3x3", "1x24x20x20x32x3x3", "1x16x40x40x16x3x3"),
+)
+"""The graphs, as text."""
