@@ -161,8 +161,8 @@ def both_ways(sampler: Sampler) -> list[Impl]:
     """Of a graph the cheapest program that does one part after the other, and the
     cheapest whose parts take turns; fewer if there are no such programs."""
     ways = (
-        sampler.cheapest(lambda impl, way=way: is_fused(impl) is way)
-        for way in (False, True)
+        sampler.cheapest(lambda impl: is_fused(impl) is False),
+        sampler.cheapest(lambda impl: is_fused(impl) is True),
     )
     return [impl for impl in ways if impl is not None]
 
