@@ -163,8 +163,8 @@ def joined(value: ir.Value, layout: Layout, axis: int) -> ir.Value:
         ]
     )
     kind = ir.MemRefType.get(shape, source.element_type)
-    strides, offset = source.get_strides_and_offset()
-    if offset:  # of a tile
+    if isinstance(source.layout, ir.StridedLayoutAttr):  # of a view
+        strides, offset = source.get_strides_and_offset()
         del strides[at]
         layout_of_it = ir.StridedLayoutAttr.get(offset, strides)
         kind = ir.MemRefType.get(shape, source.element_type, layout_of_it)

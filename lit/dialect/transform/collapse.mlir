@@ -26,6 +26,31 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // -----
 
+#g4 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2,3]">, true, 0>
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// A view that another action has left: its strides are written out.
+// CHECK-LABEL: func.func @dropped(
+// CHECK: [[V:%.+]] = memref.subview %arg0{{.*}} to memref<2x4x5xf32, strided<[20, 5, 1]>>
+// CHECK: memref.collapse_shape [[V]] {{.*}} into memref<8x5xf32, strided<[5, 1]>>
+module attributes {transform.with_named_sequence} {
+func.func @dropped(%x: memref<2x4x1x5xf32>, %w: memref<5x7xf32>, %y: memref<2x4x7xf32>) {
+  "morello.compose"(%x, %w, %y) {graph = "out v0[d0,d1,d2]=sum(x0[d0,d1,d3,d4]*x1[d4,d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 1, 5>, tensors = [#g4, #g2, #g3]} : (memref<2x4x1x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %d = "morello_transform.drop"(%0) {dim = "d3"} : (!transform.any_op) -> !transform.any_op
+  %r = "morello_transform.collapse"(%d) {outer = "d0", inner = "d1"} : (!transform.any_op) -> !transform.any_op
+  transform.annotate %r "body" : !transform.any_op
+  transform.yield
+}
+}
+
+// -----
+
 #g4 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
