@@ -1,13 +1,16 @@
 """Functions of arrays that become parts of a graph, under `morello.jit`."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
-from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.operand import Window
-from morello.tracing.tracer import ONE, Tracer, einsum, pointwise, refusal, traced
+from morello.tracing.products import einsum
+from morello.tracing.refusals import refusal
+from morello.tracing.renewal import ONE
+from morello.tracing.tracer import Tracer, pointwise, traced
 
 
 def _tracer(array: Any, name: str) -> Tracer:
@@ -124,55 +127,118 @@ def _places(like: Tracer, keys: Any, queries: Any) -> tuple[Tracer, Tracer]:
 def conv2d(
     x: Any,
     weight: Any,
-    stride: int = 1,
-    padding: int = 0,
-    dilation: int = 1,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] | str = 0,
+    dilation: int | tuple[int, int] = 1,
+    groups: int = 1,
 ) -> Tracer:
-    """Filters ``weight`` [f,c,fh,fw] over images ``x`` [n,c,h,w]: [n,f,oh,ow].
+    """Filters ``weight`` [f,c/groups,fh,fw] over images ``x`` [n,c,h,w]: [n,f,oh,ow].
+
+    Args:
+        x: an argument of the function.
+        weight: the filters, those of each group together.
+        stride: rows, columns, or one number for both; so are padding and dilation.
+        padding: places of 0 on each side; ``"same"`` for as many as keep the size, the
+            odd one at the end; ``"valid"`` for none.
+        dilation: places from tap to tap.
+        groups: shares of channels, each with filters of its own.
 
     Raises:
-        MorelloError: x is no argument of the function: pad and store it first.
+        MorelloError: x is computed: compile what comes before by itself.
     """
     x = _tracer(x, "conv2d")
-    builder = x._builder
-    found = builder.inputs.get(x._value)
-    if found is None:
+    weight = _array(x, weight)
+    if x.ndim != 4 or weight.ndim != 4 or x.shape[1] != weight.shape[1] * groups:
+        raise refusal(
+            f"conv2d of images {x.shape} by filters {weight.shape} in {groups} groups",
+            "give images [n,c,h,w] and filters [f,c/groups,fh,fw]",
+        )
+    if weight.shape[0] % groups:
+        raise refusal(f"{groups} groups do not share {weight.shape[0]} filters evenly")
+    if x._value not in x._builder.inputs:
         raise refusal(
             "conv2d of an array that is computed is not traced",
             "compile what comes before it by itself",
         )
-    weight = _tracer(weight, "conv2d")
-    if x.ndim != weight.ndim or x.ndim != 4 or x.shape[1] != weight.shape[1]:
-        raise refusal(f"conv2d of images {x.shape} by filters {weight.shape}")
-    dims = list(x._dims)
-    for axis in (2, 3):
-        taps, extent = weight.shape[axis], x.shape[axis]
-        reach = dilation * (taps - 1) + 1
-        count = (extent + 2 * padding - reach) // stride + 1
+    steps = _Steps(_pair(stride), padding, _pair(dilation))
+    if groups == 1:
+        return einsum("fcij,ncuvij->nfuv", weight, _windows(x, weight, steps))
+    (n, c, h, w), (f, _, fh, fw) = x.shape, weight.shape
+    images = x.reshape(n, groups, c // groups, h, w)
+    filters = weight.reshape(groups, f // groups, c // groups, fh, fw)
+    windows = _windows(images, filters, steps)
+    found = einsum("gfcij,ngcuvij->ngfuv", filters, windows)
+    return found.reshape(n, f, *found.shape[-2:])
+
+
+def _array(like: Tracer, given: Any) -> Tracer:
+    found = traced(like._builder, given)
+    if found is None:
+        raise refusal("a number stands where filters should")
+    return found
+
+
+def _pair(given: Any) -> tuple[int, int]:
+    return (given, given) if isinstance(given, int) else (given[0], given[1])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Steps:
+    """How filters move over rows and columns."""
+
+    stride: tuple[int, int]
+    padding: int | tuple[int, int] | str
+    dilation: tuple[int, int]
+
+    def along(self, axis: int, extent: int, taps: int) -> tuple[int, int, int]:
+        """Of rows or columns: the outputs, and the places before and after.
+
+        Raises:
+            MorelloError: the filter does not fit.
+        """
+        stride, reach = self.stride[axis], self.dilation[axis] * (taps - 1) + 1
+        if self.padding == "same":
+            count = -(-extent // stride)
+            around = max((count - 1) * stride + reach - extent, 0)
+            before = around // 2
+        elif isinstance(self.padding, str) and self.padding != "valid":
+            raise refusal(f"the padding {self.padding!r}", "write 'same' or 'valid'")
+        else:
+            valid = isinstance(self.padding, str)
+            before = 0 if valid else _pair(self.padding)[axis]
+            count = (extent + 2 * before - reach) // stride + 1
         if count < 1:
-            raise refusal(f"filters {weight.shape} do not fit images {x.shape}")
-        out = builder.dimension(count)
-        tap = weight._dims[axis]
-        after = (count - 1) * stride + reach - padding - extent
-        terms = ((out, stride),) if tap == ONE else ((out, stride), (tap, dilation))
-        dims[axis] = Window(terms, padding, after)
-    axes = tuple(d for d in dims if d != ONE)
-    kept = tuple(place for place, d in enumerate(dims) if d != ONE)
-    again = type(found)(found.argument, axes, kept, found.array)
-    window = Tracer(builder, builder.input(again), tuple(dims))
-    return _convolved(window, weight)
+            raise refusal(f"a filter of {taps} does not fit {extent} rows or columns")
+        return count, before, (count - 1) * stride + reach - before - extent
 
 
-def _convolved(x: Tracer, weight: Tracer) -> Tracer:
+def _windows(x: Tracer, weight: Tracer, steps: _Steps) -> Tracer:
+    """The images, read at the sum of a place of the output and a tap: its axes, then
+    the taps."""
     builder = x._builder
-    flat = [d if isinstance(d, Window) else None for d in x._dims]
-    rows, columns = (d.terms[0][0] for d in flat if d is not None)
-    if x._dims[1] != ONE and weight._dims[1] != ONE:
-        builder.unify(x._dims[1], weight._dims[1])
-    dims = (x._dims[0], weight._dims[0], rows, columns)
-    product = Call("mul", (Reference(weight._value), Reference(x._value)))
-    value = builder.node(tuple(d for d in dims if d != ONE), "sum", product)
-    return Tracer(builder, value, dims)
+    found = builder.inputs[x._value]
+    dims, taps = list(x._dims), []
+    windows: dict[int, Any] = {}
+    for axis, place in enumerate((-2, -1)):
+        extent, count = x.shape[place], weight.shape[place]
+        size, before, after = steps.along(axis, extent, count)
+        if dims[place] == ONE and count > 1:
+            raise refusal("a filter on images of one row or column is not traced")
+        out = builder.dimension(size)
+        tap = ONE if count == 1 else builder.dimension(count)
+        terms = [(out, steps.stride[axis])]
+        terms += [] if tap == ONE else [(tap, steps.dilation[axis])]
+        if dims[place] != ONE:
+            window = Window(tuple(sorted(terms)), before, after)
+            windows[builder.root(dims[place])] = window
+            dims[place] = out
+        taps.append(tap)
+    axes = tuple(
+        windows.get(axis, axis) if isinstance(axis, int) else axis
+        for axis in builder.settled(found.axes)
+    )
+    value = builder.input(dataclasses.replace(found, axes=axes))
+    return Tracer(builder, value, (*dims, *taps))
 
 
 __all__ = [

@@ -1,6 +1,7 @@
 """A graph that is being noted down: dimensions that become one, values in order."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,24 @@ from morello.errors import MorelloError
 from morello.spec import Compose, Layout, Spec, argument_tensor
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Expression, references, renumbered
-from morello.spec.graphs.graph import MAP, Graph, Node, Output, axis_dims, canonical
-from morello.spec.graphs.text import MOST_VALUES, print_graph
+from morello.spec.graphs.graph import (
+    MAP,
+    Graph,
+    Node,
+    Output,
+    Part,
+    axis_dims,
+    canonical,
+)
+from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, print_graph
 from morello.spec.limits import Limits
 from morello.spec.operand import Axis
+from morello.tracing.views import View
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_MOST_NOTES = 16 * MOST_VALUES
+"""Values that are noted down: many vanish in the canonical form."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +38,20 @@ class Input:
     """Which argument; -1 for an array."""
     axes: tuple[Axis, ...]
     kept: tuple[int, ...]
-    """The axes of the array that the graph knows: not those of one element."""
+    """The axes of the array, as its views leave it, that the graph knows: not those
+    of one element."""
+    rank: int
+    """The number of its axes, those of one element too."""
     array: Array | None = None
+    views: tuple[View, ...] = ()
+    """What is done to the array before a call, in order."""
+
+    def viewed(self, arrays: list[Array]) -> Array:
+        """The array itself, given the arguments."""
+        found = arrays[self.argument] if self.array is None else self.array
+        for view in self.views:
+            found = view.of(found)
+        return found
 
 
 class Builder:
@@ -55,25 +80,41 @@ class Builder:
         return dim
 
     def unify(self, a: int, b: int) -> None:
-        """Make one dimension of two."""
+        """Make one dimension of two, which no value has both."""
         self._same[self.root(b)] = self.root(a)
+
+    def clash(self, a: int, b: int) -> bool:
+        """Whether one value has both dimensions, or reads values that have them."""
+        pair = {self.root(a), self.root(b)}
+        return len(pair) == 2 and any(pair <= self._mesh(v) for v in range(self.count))
+
+    def _mesh(self, value: int) -> set[int]:
+        """The dimensions of a value and of what it reads."""
+        found = self.dims_of(value)
+        if value in self.nodes:
+            for argument in references(self.nodes[value].expression):
+                found |= self.dims_of(argument)
+        return found
+
+    def dims_of(self, value: int) -> set[int]:
+        """The dimensions that a value has, by the names that they have by now."""
+        held = self.inputs.get(value) or self.nodes[value]
+        return {self.root(d) for d in axis_dims(held.axes)}
 
     def input(self, found: Input) -> int:
         """A value that is given."""
-        self.inputs[self.count] = found
-        self.count += 1
-        return self.count - 1
+        return self._note(self.inputs, found)
 
     def node(
         self, axes: tuple[Axis, ...], reduction: str, expression: Expression
     ) -> int:
         """A value that is computed."""
-        if self.count >= MOST_VALUES:
-            raise MorelloError(
-                f"the function has more than {MOST_VALUES} values",
-                "compile parts of it by themselves",
-            )
-        self.nodes[self.count] = Node(axes, reduction, expression, ())
+        return self._note(self.nodes, Node(axes, reduction, expression, ()))
+
+    def _note(self, notes: dict[int, Any], found: Any) -> int:
+        if self.count >= _MOST_NOTES:
+            raise _too_large(f"more than {MOST_VALUES} values")
+        notes[self.count] = found
         self.count += 1
         return self.count - 1
 
@@ -89,39 +130,30 @@ class Builder:
         )
 
     def traced(self, outputs: list[int]) -> "Traced":
-        """The graph of some outputs, in its canonical form."""
-        order = [*self.inputs, *self.nodes]
+        """The graph of some outputs, in its canonical form.
+
+        Raises:
+            MorelloError: it is larger than graphs may be.
+        """
+        inputs, order = self._inputs_once(), [*self.inputs, *self.nodes]
         number = {value: i for i, value in enumerate(order)}
+        number |= {value: number[first] for value, first in inputs.items()}
         axes = {v: self.settled(found.axes) for v, found in self.inputs.items()}
         axes |= {v: self.settled(node.axes) for v, node in self.nodes.items()}
         if not all(axes.values()):
             # A value of a graph has a dimension: here one of size 1, which all have.
             one = self.dimension(1)
             axes = {value: (one, *own) for value, own in axes.items()}
-        nodes = []
-        for value, node in self.nodes.items():
-            used: frozenset[int] = frozenset()
-            for argument in references(node.expression):
-                used |= axis_dims(axes[argument])
-            reduced = used - axis_dims(axes[value])
-            nodes.append(
-                Node(
-                    axes[value],
-                    node.reduction if reduced else MAP,
-                    renumbered(node.expression, number),
-                    tuple(sorted(reduced)),
-                )
-            )
+        nodes = tuple(self._node(value, axes, number) for value in self.nodes)
         wanted = tuple(sorted({Output(number[value]) for value in outputs}))
-        part = canonical(
-            Graph(tuple(axes[v] for v in self.inputs), tuple(nodes), wanted)
-        )
-        kind = Compose(print_graph(part.graph))
+        part = canonical(Graph(tuple(axes[v] for v in self.inputs), nodes, wanted))
+        kind = _kind(part)
         tensors = tuple(
             argument_tensor(Dtype.F32, Layout.row_major(operand.rank))
             for operand in kind.operands
         )
         sizes = tuple(self.sizes[dim] for dim in part.dims)
+        written = [part.values[o.value] for o in part.graph.outputs]
         return Traced(
             kind,
             sizes,
@@ -130,11 +162,69 @@ class Builder:
                 self.inputs[order[value]]
                 for value in part.values[: len(part.graph.inputs)]
             ),
-            tuple(
-                [part.values[o.value] for o in part.graph.outputs].index(number[value])
-                for value in outputs
-            ),
+            tuple(written.index(number[value]) for value in outputs),
         )
+
+    def _inputs_once(self) -> dict[int, int]:
+        """For each input the first that is the same array, seen the same way."""
+        known: dict[Any, int] = {}
+        return {
+            value: known.setdefault(
+                (
+                    found.argument,
+                    id(found.array),
+                    found.views,
+                    self.settled(found.axes),
+                ),
+                value,
+            )
+            for value, found in self.inputs.items()
+        }
+
+    def _node(
+        self, value: int, axes: dict[int, tuple[Axis, ...]], number: dict[int, int]
+    ) -> Node:
+        node = self.nodes[value]
+        used: frozenset[int] = frozenset()
+        for argument in references(node.expression):
+            used |= axis_dims(axes[argument])
+        reduced = used - axis_dims(axes[value])
+        return Node(
+            axes[value],
+            node.reduction if reduced else MAP,
+            renumbered(node.expression, number),
+            tuple(sorted(reduced)),
+        )
+
+
+def _kind(part: Part) -> Compose:
+    count, rank = part.graph.count, part.graph.rank
+    if count > MOST_VALUES or rank > MOST_RANK:
+        raise _too_large(f"{count} values and {rank} dimensions")
+    return Compose(print_graph(part.graph))
+
+
+def _too_large(what: str) -> MorelloError:
+    return MorelloError(
+        f"the function has {what}; a graph has at most {MOST_VALUES} and {MOST_RANK}",
+        "compile parts of it by themselves",
+    )
+
+
+def every_dim(builder: Builder, values: Iterable[int]) -> set[int]:
+    """The dimensions of some values and of all that they depend on."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    rest = [*values]
+    while rest:
+        value = rest.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        found |= builder.dims_of(value)
+        if value in builder.nodes:
+            rest += references(builder.nodes[value].expression)
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -11,49 +12,101 @@ from morello.compiler.compile import compile
 from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
+from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
+from morello.tracing.arguments import (
+    Arrays,
+    Leaf,
+    Pattern,
+    Several,
+    filled,
+    is_traced,
+    leaves,
+    pattern_of,
+    shape_pattern,
+)
 from morello.tracing.builder import Builder, Traced
-from morello.tracing.tracer import ONE, Tracer, as_input, pointwise
+from morello.tracing.renewal import ONE
+from morello.tracing.tracer import Reshaped, Tracer, as_input, pointwise
 
-Shape = tuple[int, ...]
 
-
-def trace(function: Callable[..., Any], *shapes: Any) -> Traced:
+def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Traced:
     """The graph of a function for arguments of some shapes.
 
     Args:
         function: on arrays of f32, with NumPy's functions and those of `morello.nn`.
-        shapes: of each argument: a tuple, or an array of the shape.
+        shapes: of each argument: a tuple, or an array of the shape; lists, tuples and
+            dictionaries of them; what is no array as it is.
+        options: arguments by name, likewise.
 
     Raises:
         MorelloError: it does what is not traced; the message has the line.
     """
-    given = [tuple(getattr(shape, "shape", shape)) for shape in shapes]
-    return _traced(function, given)[0]
+    return traced_function(function, *shapes, **options).traced
 
 
-def _traced(
-    function: Callable[..., Any], shapes: list[Shape]
-) -> tuple[Traced, list[Shape], bool]:
-    """The graph, the shape of each result, and whether there are several."""
-    builder = Builder()
-    arguments = [as_input(builder, i, shape) for i, shape in enumerate(shapes)]
-    found = function(*arguments)
-    several = isinstance(found, tuple | list)
-    results = list(found) if several else [found]
-    for result in results:
-        if not isinstance(result, Tracer):
-            raise MorelloError(
-                f"{_name(function)} returns {type(result).__name__}, not an array that "
-                "depends on its arguments",
-                "return one array or a tuple of them",
-            )
-    outputs = [_output(builder, result) for result in results]
-    traced = builder.traced(outputs)
-    return traced, [result.shape for result in results], several
+def traced_function(
+    function: Callable[..., Any], *shapes: Any, **options: Any
+) -> "TracedFunction":
+    """As `trace`, with the form of the results."""
+    return TracedFunction(function, _shapes(function, shapes, options))
+
+
+def _shapes(
+    function: Callable[..., Any], shapes: tuple[Any, ...], options: dict[str, Any]
+) -> Pattern:
+    args, kwargs = _ordered(_of(function), shapes, options)
+    given = Several(tuple, None, tuple(map(shape_pattern, args)))
+    return Several(tuple, None, (given, shape_pattern(kwargs)))
+
+
+def _of(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function._function if isinstance(function, Jitted) else function
+
+
+def _ordered(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments by their place, and what can be given by its name alone."""
+    if not kwargs:
+        return args, kwargs
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
+
+
+class TracedFunction:
+    """What a function does with arguments of a pattern."""
+
+    def __init__(self, function: Callable[..., Any], pattern: Pattern) -> None:
+        builder = Builder()
+        arguments = [
+            as_input(builder, i, leaf.shape) for i, leaf in enumerate(leaves(pattern))
+        ]
+        found: list[Tracer] = []
+
+        def pick(given: Any, place: str) -> Pattern:
+            if not isinstance(given, Tracer):
+                raise MorelloError(
+                    f"{_name(function)} returns {type(given).__name__}, not an array "
+                    "that depends on its arguments",
+                    "return one array or a tuple of them",
+                )
+            found.append(given)
+            return Leaf(given.shape)
+
+        args, kwargs = filled(pattern, iter(arguments))
+        results = function(*args, **kwargs)
+        self.results = pattern_of(results, pick)
+        if not found:
+            raise MorelloError(f"{_name(function)} returns no array")
+        outputs = [_output(builder, result) for result in found]
+        self.traced = builder.traced(outputs)
 
 
 def _output(builder: Builder, result: Tracer) -> int:
     """The node that a result is, with its axes in the order of the result's."""
+    if isinstance(result, Reshaped):
+        return _output(builder, result.base)
     axes = tuple(d for d in result._dims if d != ONE)
     node = builder.nodes.get(result._value)
     if node is None or builder.settled(node.axes) != builder.settled(axes):
@@ -78,50 +131,39 @@ class Jitted:
         functools.update_wrapper(self, function)
         self._function = function
         self._options = options
-        self._compiled: dict[tuple[Shape, ...], _Compiled] = {}
+        self._compiled: dict[Pattern, _Compiled] = {}
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The method of an object, which is part of the function."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's result, a new array, or a tuple of several.
+        """The function's result, a new array, or several as the function has them.
 
         Args:
-            args: arrays of f32, in any layout: others than C-contiguous are copied.
+            args: arrays of f32 in any layout: others than C-contiguous are copied;
+                Python's numbers with a point, which are arrays without axes; lists,
+                tuples and dictionaries of them. All else is part of the function,
+                which is traced and compiled again where it differs.
 
         Raises:
             MorelloError: an argument is no array of f32; see `trace`.
         """
-        if kwargs:
-            bound = inspect.signature(self._function).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = bound.args
-        arrays = [self._checked(i, given) for i, given in enumerate(args)]
-        return self._for(tuple(a.shape for a in arrays))(arrays)
+        if is_traced(args) or is_traced(kwargs):
+            return self._function(*args, **kwargs)
+        arrays = Arrays(_name(self._function))
+        pattern = pattern_of(_ordered(self._function, args, kwargs), arrays)
+        return self._for(pattern)(arrays.found)
 
-    def kernel(self, *shapes: Any) -> Kernel:
+    def kernel(self, *shapes: Any, **options: Any) -> Kernel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
-        given = tuple(tuple(getattr(shape, "shape", shape)) for shape in shapes)
-        return self._for(given).kernel
+        return self._for(_shapes(self._function, shapes, options)).kernel
 
-    def _checked(self, place: int, given: Any) -> np.ndarray[Any, Any]:
-        if isinstance(given, np.ma.MaskedArray):
-            raise MorelloError(
-                f"argument {place} of {_name(self._function)} is a masked array, whose "
-                "mask would be ignored",
-                "give numpy.ma.filled(array, value)",
-            )
-        array = np.asarray(given)
-        if array.dtype != np.float32:
-            raise MorelloError(
-                f"argument {place} of {_name(self._function)} has the dtype "
-                f"{array.dtype}, not float32",
-                "write x.astype(np.float32)",
-            )
-        return array
-
-    def _for(self, shapes: tuple[Shape, ...]) -> "_Compiled":
-        found = self._compiled.get(shapes)
+    def _for(self, pattern: Pattern) -> "_Compiled":
+        found = self._compiled.get(pattern)
         if found is None:
-            found = _Compiled(self._function, list(shapes), self._options)
-            self._compiled[shapes] = found
+            found = _Compiled(self._function, pattern, self._options)
+            self._compiled[pattern] = found
         return found
 
     def __repr__(self) -> str:
@@ -129,12 +171,13 @@ class Jitted:
 
 
 class _Compiled:
-    """A function for arguments of some shapes."""
+    """A function for arguments of a pattern."""
 
     def __init__(
-        self, function: Callable[..., Any], shapes: list[Shape], options: dict[str, Any]
+        self, function: Callable[..., Any], pattern: Pattern, options: dict[str, Any]
     ) -> None:
-        self.traced, self.shapes, self.several = _traced(function, shapes)
+        made = TracedFunction(function, pattern)
+        self.traced, self._results = made.traced, made.results
         limits = chosen_target(options.get("target")).limits
         spec = self.traced.spec(limits)
         self.kernel = compile(spec, **options)
@@ -144,16 +187,16 @@ class _Compiled:
     def __call__(self, arrays: list[np.ndarray[Any, Any]]) -> Any:
         given = []
         for found, shape in zip(self.traced.inputs, self._shapes, strict=False):
-            array = found.array if found.argument < 0 else arrays[found.argument]
-            assert array is not None
-            given.append(np.ascontiguousarray(array).reshape(shape))
+            given.append(np.ascontiguousarray(found.viewed(arrays)).reshape(shape))
         made = [np.empty(shape, np.float32) for shape in self._out]
         self.kernel(*given, *made)
-        results = [
-            made[place].reshape(shape)
-            for place, shape in zip(self.traced.outputs, self.shapes, strict=True)
-        ]
-        return tuple(results) if self.several else results[0]
+        results = (
+            made[place].reshape(leaf.shape)
+            for place, leaf in zip(
+                self.traced.outputs, leaves(self._results), strict=True
+            )
+        )
+        return filled(self._results, results)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

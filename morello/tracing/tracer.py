@@ -5,62 +5,34 @@ axis of one element has no dimension there, so that it broadcasts. What has no p
 a graph is refused, with the function's name and the line.
 """
 
+import math
 import operator
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from morello.errors import MorelloError
+from morello.lazy import cached_property
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.operand import Window
 from morello.tracing.builder import Builder, Input
-
-ONE = -1
-"""The dimension of an axis of one element."""
+from morello.tracing.refusals import called, not_traced, refusal
+from morello.tracing.renewal import ONE, Cut, OutOfReachError, fresh, renewed, whole
+from morello.tracing.views import Reshape, View
 
 Dims = tuple[Any, ...]
 """The dimension of each axis, `ONE`, or a `Window`."""
 
-_UNARY = {
-    np.abs: "abs",
-    np.exp: "exp",
-    np.log: "log",
-    np.negative: "neg",
-    np.sqrt: "sqrt",
-    np.square: "square",
-    np.tanh: "tanh",
-}
-_BINARY = {
-    np.add: "add",
-    np.divide: "div",
-    np.equal: "equal",
-    np.less: "less",
-    np.less_equal: "less_equal",
-    np.maximum: "maximum",
-    np.minimum: "minimum",
-    np.multiply: "mul",
-    np.subtract: "sub",
-}
-_SWAPPED = {np.greater: "less", np.greater_equal: "less_equal"}
-"""With the arguments the other way round."""
+UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""What each of NumPy's functions of elements becomes: `elementwise.py`."""
 
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy's other functions that are traced: `array_functions.py`."""
 
-def refusal(what: str, remedy: str = "") -> MorelloError:
-    """An error at the line of the function that is being traced."""
-    own = Path(__file__).parent.parent
-    numpy = Path(np.__file__).parent
-    frame = sys._getframe(1)
-    while frame is not None and any(
-        Path(frame.f_code.co_filename).is_relative_to(root) for root in (own, numpy)
-    ):
-        frame = frame.f_back  # type: ignore[assignment]
-    place = f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""
-    return MorelloError(f"{place}{what}", remedy)
+_MOST_ROWS = 8
+"""Of an array that a loop of Python may take apart."""
 
 
 class Tracer(NDArrayOperatorsMixin):
@@ -68,10 +40,14 @@ class Tracer(NDArrayOperatorsMixin):
 
     __array_priority__ = 1000
 
-    def __init__(self, builder: Builder, value: int, dims: Dims) -> None:
+    def __init__(
+        self, builder: Builder, value: int, dims: Dims, own: bool = False
+    ) -> None:
         self._builder = builder
         self._value = value
         self._dims = dims
+        self._own = own
+        """Whether no other array of NumPy would share its memory."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,7 +70,7 @@ class Tracer(NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=object))
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -102,6 +78,8 @@ class Tracer(NDArrayOperatorsMixin):
         return np.dtype(np.float32)
 
     def __len__(self) -> int:
+        if not self._dims:
+            raise refusal("an array without axes has no length")
         return self.shape[0]
 
     def __repr__(self) -> str:
@@ -110,66 +88,107 @@ class Tracer(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise refusal(
             "the value of an array is not known while a function is traced",
-            "decide by shapes, or outside of the function",
+            "decide by shapes, or outside of the function; np.where chooses by element",
         )
 
     __float__ = __int__ = __index__ = __bool__
 
     def __iter__(self) -> Any:
-        raise refusal("iterating over an array is not traced", "use whole arrays")
+        if len(self) > _MOST_ROWS:
+            raise refusal(
+                f"iterating over an array of {len(self)} rows is not traced",
+                "use whole arrays",
+            )
+        return iter([self[i] for i in range(len(self))])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise refusal(
+            "an assignment to elements is not traced",
+            "make a new array, with np.where(condition, a, b)",
+        )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise refusal("an array is not there yet while a function is traced")
+        raise refusal(
+            "an array is not there yet while a function is traced",
+            "use NumPy's functions on it as it is; several results are a tuple",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'Tracer' object has no attribute '{name}'")
+        known = getattr(np, name, None)
+        if known in FUNCTIONS or known in UFUNCS:
+
+            def method(*args: Any, **kwargs: Any) -> Any:
+                return known(self, *args, **kwargs)  # type: ignore[misc]
+
+            return method
+        methods = sorted(n for n in vars(Tracer) if n[0] != "_")
+        raise not_traced(f"array.{name}", methods)
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
     ) -> Any:
+        if ufunc is np.multiply and method == "outer":
+            return FUNCTIONS[np.outer](*inputs, flat=False)
         if method != "__call__" or any(v is not None for v in kwargs.values()):
+            options = ", ".join(kwargs) or "no options"
             raise refusal(
-                f"np.{ufunc.__name__}.{method} with "
-                f"{', '.join(kwargs) or 'no options'} is not traced"
+                f"np.{ufunc.__name__}.{method} with {options} is not traced"
+                if method != "__call__"
+                else f"np.{ufunc.__name__} with {options} is not traced",
+                "call the function itself, and let it make a new array",
             )
-        if ufunc is np.matmul:
-            return matmul(self._builder, *inputs)
-        if ufunc in _SWAPPED:
-            return pointwise(self._builder, _SWAPPED[ufunc], *inputs[::-1])
-        if ufunc is np.power and isinstance(inputs[1], int | float):
-            return self._power(inputs[1])
-        name = _UNARY.get(ufunc) or _BINARY.get(ufunc)
-        if name is None:
-            every = (*_UNARY, *_BINARY, *_SWAPPED, np.matmul)
-            known = sorted(f.__name__ for f in every)
-            raise refusal(
-                f"np.{ufunc.__name__} is not traced", f"use {', '.join(known)}"
-            )
-        return pointwise(self._builder, name, *inputs)
-
-    def _power(self, exponent: float) -> "Tracer":
-        if exponent == 2:
-            return pointwise(self._builder, "square", self)
-        if exponent == 0.5:
-            return pointwise(self._builder, "sqrt", self)
-        if exponent == -0.5:
-            return pointwise(self._builder, "rsqrt", self)
-        raise refusal(f"the power {exponent} is not traced", "use 2, 0.5 or -0.5")
+        known = UFUNCS.get(ufunc)
+        if known is None:
+            names = sorted({f.__name__ for f in UFUNCS})
+            raise not_traced(f"np.{ufunc.__name__}", names)
+        return known(*inputs)
 
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: Any
     ) -> Any:
+        module = str(getattr(function, "__module__", "numpy"))
+        name = f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
         known = FUNCTIONS.get(function)
         if known is None:
-            names = sorted(f.__name__ for f in FUNCTIONS)
+            names = sorted({f.__name__ for f in FUNCTIONS})
+            raise not_traced(name, ["operators", *names])
+        return called(known, name, args, kwargs)
+
+    def _changed(self, ufunc: Any, other: Any) -> "Tracer":
+        """`+=` and its kin: another array under the same name.
+
+        Raises:
+            MorelloError: it is an argument, or seen otherwise too, where NumPy would
+                change both.
+        """
+        sign = _SIGNS[ufunc]
+        if not self._own:
             raise refusal(
-                f"np.{function.__name__} is not traced",
-                f"use operators, {', '.join(names)}",
+                f"{sign}= on an argument, or on a part of an array, is not traced",
+                f"write x = x {sign} …, which makes a new array",
             )
-        return known(*args, **kwargs)
+        found: Tracer = ufunc(self, other)
+        if found.shape != self.shape:
+            raise refusal(
+                f"{sign}= of an array {self.shape} has the shape {found.shape}",
+                f"write x = x {sign} …, which makes a new array",
+            )
+        self._value, self._dims = found._value, found._dims
+        return self
 
-    def __matmul__(self, other: Any) -> "Tracer":
-        return matmul(self._builder, self, other)
+    def __iadd__(self, other: Any) -> "Tracer":
+        return self._changed(np.add, other)
 
-    def __rmatmul__(self, other: Any) -> "Tracer":
-        return matmul(self._builder, other, self)
+    def __isub__(self, other: Any) -> "Tracer":
+        return self._changed(np.subtract, other)
+
+    def __imul__(self, other: Any) -> "Tracer":
+        return self._changed(np.multiply, other)
+
+    def __itruediv__(self, other: Any) -> "Tracer":
+        return self._changed(np.divide, other)
 
     @property
     def T(self) -> "Tracer":  # noqa: N802 (NumPy's name)
@@ -183,54 +202,95 @@ class Tracer(NDArrayOperatorsMixin):
 
     def transpose(self, *axes: Any) -> "Tracer":
         """Axes in another order: nothing is computed."""
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        order = tuple(order or range(self.ndim)[::-1])
-        if sorted(a % self.ndim for a in order) != list(range(self.ndim)):
+        given = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
+        order = tuple(given or range(self.ndim)[::-1])
+        if sorted(a % max(self.ndim, 1) for a in order) != list(range(self.ndim)):
             raise refusal(f"{order} is no order of {self.ndim} axes")
-        dims = tuple(self._dims[axis] for axis in order)
-        return Tracer(self._builder, self._value, dims)
+        return self._seen(tuple(self._dims[axis] for axis in order))
 
-    def swapaxes(self, a: int, b: int) -> "Tracer":
+    def swapaxes(self, axis1: int, axis2: int) -> "Tracer":
         """Two axes the other way round."""
+        (a,), (b,) = axes_of(self, axis1), axes_of(self, axis2)
         dims = list(self._dims)
         dims[a], dims[b] = dims[b], dims[a]
-        return Tracer(self._builder, self._value, tuple(dims))
+        return self._seen(tuple(dims))
+
+    def _seen(self, dims: Dims) -> "Tracer":
+        """The same value with its axes in another order, or with axes of one
+        element."""
+        self._own = False
+        return Tracer(self._builder, self._value, dims)
 
     def __getitem__(self, index: Any) -> "Tracer":
-        """New axes (``None``) and whole axes (``:``, ``...``)."""
+        """New axes (``None``), whole axes (``:``, ``...``), slices and integers."""
         parts = index if isinstance(index, tuple) else (index,)
         given = sum(part is not None and part is not Ellipsis for part in parts)
+        if given > self.ndim:
+            raise refusal(f"{given} indices of an array of {self.ndim} axes")
         dims: list[Any] = []
-        rest = list(self._dims)
+        cuts: dict[int, Cut] = {}
+        rest = list(zip(self._dims, self.shape, strict=True))
         for part in parts:
             if part is None:
                 dims.append(ONE)
             elif part is Ellipsis:
                 for _ in range(self.ndim - given):
-                    dims.append(rest.pop(0))
-            elif part == slice(None) and rest:
-                dims.append(rest.pop(0))
+                    dims.append(rest.pop(0)[0])
             else:
-                raise refusal(f"the index {part!r} is not traced", "use None, : or ...")
-        return Tracer(self._builder, self._value, (*dims, *rest))
+                dims += self._cut(part, *rest.pop(0), cuts)
+        dims += [dim for dim, _ in rest]
+        if not cuts:
+            return self._seen(tuple(dims))
+        try:
+            value = renewed(self._builder, self._value, cuts)
+        except OutOfReachError as error:
+            raise refusal(str(error)) from None
+        self._own = False
+        return Tracer(self._builder, value, tuple(dims))
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> "Tracer":
+    def _cut(self, part: Any, dim: Any, size: int, cuts: dict[int, Cut]) -> list[Any]:
+        """The axes that are left of one by an index, which goes to ``cuts``."""
+        if _is_integer(part):
+            place = operator.index(part)
+            if not -size <= place < size:
+                raise refusal(f"the index {place} of an axis of {size} elements")
+            if dim != ONE:
+                root = self._builder.root(dim)
+                cuts[root] = Cut((), place % size, 1, 1, size)
+            return []
+        if not isinstance(part, slice):
+            shown = part if isinstance(part, slice | str) else type(part).__name__
+            raise refusal(
+                f"an index of {shown} is not traced",
+                "use integers, slices, None or ...; np.where chooses by element",
+            )
+        start, stop, step = part.indices(size)
+        count = len(range(start, stop, step))
+        if not count:
+            raise refusal(f"the slice {start}:{stop}:{step} of {size} is empty")
+        if count == size and (step == 1 or dim == ONE):
+            return [dim]
+        new = () if count == 1 else (self._builder.dimension(count),)
+        cuts[self._builder.root(dim)] = Cut(new, start, step, count, size)
+        return [*new] or [ONE]
+
+    def sum(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """As `numpy.sum`."""
-        return reduced(self, "sum", axis, keepdims)
+        return reduced(self, "sum", axis, keepdims, other)
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> "Tracer":
+    def max(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """As `numpy.max`."""
-        return reduced(self, "max", axis, keepdims)
+        return reduced(self, "max", axis, keepdims, other)
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> "Tracer":
+    def min(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """As `numpy.min`."""
-        return reduced(self, "min", axis, keepdims)
+        return reduced(self, "min", axis, keepdims, other)
 
-    def mean(self, axis: Any = None, keepdims: bool = False) -> "Tracer":
+    def mean(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """As `numpy.mean`."""
-        total = reduced(self, "sum", axis, keepdims)
+        total = reduced(self, "sum", axis, keepdims, other, "mean")
         share = 1.0
-        for place in _axes(self, axis):
+        for place in axes_of(self, axis):
             share /= self.shape[place]
         return pointwise(self._builder, "mul", total, share)
 
@@ -238,22 +298,131 @@ class Tracer(NDArrayOperatorsMixin):
         """f32 alone."""
         if np.dtype(dtype) != np.float32:
             raise refusal(f"the dtype {np.dtype(dtype)} is not traced", "use float32")
-        return self
+        return self.copy()
 
-    def reshape(self, *shape: Any) -> "Tracer":
-        """The same shape, or axes of one element added or left out."""
-        given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        kept = [d for d in self._dims if d != ONE]
-        extents = [e for e, d in zip(self.shape, self._dims, strict=True) if d != ONE]
-        wanted = [extent for extent in given if extent != 1]
-        if wanted != extents:
-            raise refusal(
-                f"reshaping {self.shape} to {tuple(given)} is not traced",
-                "reshape arguments and results outside of the function",
-            )
+    def copy(self, order: str = "C") -> "Tracer":
+        """The same values, by themselves."""
+        return Tracer(self._builder, self._value, self._dims, own=True)
+
+    def flatten(self, order: str = "C") -> "Tracer":
+        """One axis."""
+        return self.reshape(-1, order=order)
+
+    def reshape(self, *shape: Any, order: str = "C") -> "Tracer":
+        """Axes of one element added or left out; of an argument, any other shape."""
+        given = shape[0] if len(shape) == 1 and not _is_integer(shape[0]) else shape
+        if order != "C":
+            raise refusal(f"reshape with order={order!r} is not traced")
+        return reshaped(self, tuple(map(operator.index, given)))
+
+
+_SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
+
+
+def _is_integer(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+
+
+def reshaped(array: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """An array in another shape."""
+    known = 1
+    for extent in shape:
+        known *= extent if extent != ONE else 1
+    if shape.count(-1) == 1 and known and array.size % known == 0:
+        shape = tuple(array.size // known if n == -1 else n for n in shape)
+    if min(shape, default=1) < 1 or math.prod(shape) != array.size:
+        raise refusal(f"{array.shape} cannot be reshaped to {shape}")
+    kept = [d for d in array._dims if d != ONE]
+    extents = [extent for extent in array.shape if extent != 1]
+    if [extent for extent in shape if extent != 1] == extents:
         rest = iter(kept)
-        dims = tuple(ONE if extent == 1 else next(rest) for extent in given)
-        return Tracer(self._builder, self._value, dims)
+        return array._seen(tuple(ONE if n == 1 else next(rest) for n in shape))
+    argument = _reshaped_argument(array, shape)
+    return Reshaped(array, shape) if argument is None else argument
+
+
+def _reshaped_argument(array: Tracer, shape: tuple[int, ...]) -> Tracer | None:
+    """An argument that is reshaped before the call; None for what is computed."""
+    builder, found = array._builder, array._builder.inputs.get(array._value)
+    if found is None:
+        return None
+    axes = builder.settled(found.axes)
+    kept = [builder.root(d) for d in array._dims if d != ONE]
+    if {*kept} != {*axes}:  # it is seen through windows
+        return None
+    places = [found.kept[axes.index(d)] for d in kept]
+    single = [place for place in range(found.rank) if place not in places]
+    views = (*found.views, Reshape((*single, *places), shape))
+    return as_input(builder, found.argument, shape, found.array, views)
+
+
+class Reshaped(Tracer):
+    """What is computed, in another shape: as a result it costs nothing. What reads it
+    has it computed anew, with axes taken in two; other shapes are refused then."""
+
+    def __init__(self, base: Tracer, shape: tuple[int, ...]) -> None:
+        self.base = base
+        self._builder = base._builder
+        self._shape = shape
+        self._own = base._own = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    @cached_property
+    def _made(self) -> Tracer:
+        return _in_two(self.base, self._shape)
+
+    @property
+    def _value(self) -> int:  # type: ignore[override]
+        return self._made._value
+
+    @property
+    def _dims(self) -> Dims:  # type: ignore[override]
+        return self._made._dims
+
+    def reshape(self, *shape: Any, order: str = "C") -> Tracer:
+        """Another shape of the same."""
+        return self.base.reshape(*shape, order=order)
+
+
+def _in_two(base: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """A value of which axes are taken in two or more."""
+    builder = base._builder
+    dims: list[Any] = []
+    cuts: dict[int, Cut] = {}
+    rest = [n for n in shape if n != 1][::-1]
+    for dim, size in zip(base._dims, base.shape, strict=True):
+        parts: list[int] = []
+        while dim != ONE and rest and math.prod(parts) < size:
+            parts.append(rest.pop())
+        if math.prod(parts) != size:
+            raise refusal(
+                f"reshaping {base.shape}, which is computed, to {shape} is traced as "
+                "the last step of a function alone",
+                "keep both axes, which sums and np.einsum take together; or reshape "
+                "arguments",
+            )
+        if len(parts) < 2:
+            dims += [dim] * len(parts)
+            continue
+        new = tuple(builder.dimension(extent) for extent in parts)
+        cuts[builder.root(dim)] = whole(new, size)
+        dims += new
+    try:
+        value = renewed(builder, base._value, cuts)
+    except OutOfReachError as error:
+        raise refusal(str(error)) from None
+    left = iter(dims)
+    own = tuple(ONE if extent == 1 else next(left) for extent in shape)
+    return Tracer(builder, value, own)
 
 
 def traced(builder: Builder, given: Any) -> Tracer | None:
@@ -262,11 +431,13 @@ def traced(builder: Builder, given: Any) -> Tracer | None:
         if given._builder is not builder:
             raise refusal("a value of another function that is traced is used")
         return given
-    if isinstance(given, int | float | np.integer | np.floating):
+    if isinstance(given, int | float | np.integer | np.floating | np.bool_):
         return None
     array = np.asarray(given)
     if array.dtype.kind not in "fiub":
-        raise refusal(f"an array of dtype {array.dtype} is not traced")
+        raise refusal(
+            f"an array of dtype {array.dtype} is not traced", "use numbers of float32"
+        )
     if array.ndim == 0:
         return None
     return as_input(builder, -1, array.shape, np.asarray(array, np.float32))
@@ -277,16 +448,15 @@ def as_input(
     argument: int,
     shape: Sequence[int],
     array: Any = None,
+    views: tuple[View, ...] = (),
 ) -> Tracer:
     """An input of the graph that has a shape."""
     if any(extent < 1 for extent in shape):
         raise refusal(f"an array of shape {tuple(shape)} has no elements")
     dims = tuple(ONE if n == 1 else builder.dimension(n) for n in shape)
-    if all(d == ONE for d in dims):  # a value has one dimension at least
-        dims = (*dims[:-1], builder.dimension(1)) if dims else dims
     axes = tuple(d for d in dims if d != ONE)
     kept = tuple(place for place, d in enumerate(dims) if d != ONE)
-    value = builder.input(Input(argument, axes, kept, array))
+    value = builder.input(Input(argument, axes, kept, len(shape), array, views))
     return Tracer(builder, value, dims)
 
 
@@ -295,186 +465,125 @@ def pointwise(builder: Builder, name: str, *given: Any) -> Tracer:
     arguments = [traced(builder, one) for one in given]
     arrays = [a for a in arguments if a is not None]
     rank = max(a.ndim for a in arrays)
-    dims: list[Any] = [ONE] * rank
-    for array in arrays:
-        for place, dim in enumerate(array._dims, rank - array.ndim):
-            dims[place] = _joined(builder, dims[place], dim, arrays, name)
+    labels = [tuple(range(rank - a.ndim, rank)) for a in arrays]
+    arrays, dims = aligned(builder, arrays, labels, name)
+    rest = iter(arrays)
     expression = Call(
         name,
         tuple(
-            Constant(float(one)) if a is None else Reference(a._value)
+            _constant(one) if a is None else Reference(next(rest)._value)
             for one, a in zip(given, arguments, strict=True)
         ),
     )
-    return _node(builder, tuple(dims), MAP, expression)
+    out = tuple(dims.get(place, ONE) for place in range(rank))
+    return node(builder, out, MAP, expression)
 
 
-def _joined(builder: Builder, a: Any, b: Any, arrays: list[Tracer], name: str) -> Any:
-    """The dimension of an axis that two arrays have."""
-    if b == ONE or a == b:
-        return a
-    if a == ONE:
-        return b
-    if isinstance(a, Window) or isinstance(b, Window):
+def _constant(number: Any) -> Constant:
+    value = float(number)
+    with np.errstate(over="ignore"):
+        rounded = np.float32(value)
+    if np.isinf(rounded) and np.isfinite(value):
+        raise refusal(
+            f"the number {value:.3g} is too large for float32",
+            "use np.finfo(np.float32).max, or np.inf",
+        )
+    return Constant(value)
+
+
+def aligned(
+    builder: Builder,
+    arrays: list[Tracer],
+    labels: Sequence[Sequence[Any]],
+    name: str,
+) -> tuple[list[Tracer], dict[Any, Any]]:
+    """Arrays whose axes of one label are along one dimension, and that of each label.
+
+    An array that is along two labels at once becomes another value, with dimensions of
+    its own, for the second.
+    """
+    dims: dict[Any, Any] = {}
+    found = []
+    for array, own in zip(arrays, labels, strict=True):
+        if not _join(builder, array, own, dims, arrays, name):
+            value, known = fresh(builder, array._value)
+            again = (d if d == ONE else known[builder.root(d)] for d in array._dims)
+            array = Tracer(builder, value, tuple(again))
+            joined = _join(builder, array, own, dims, arrays, name)
+            assert joined
+        found.append(array)
+    return found, {label: dim for label, dim in dims.items() if dim != ONE}
+
+
+def _join(
+    builder: Builder,
+    array: Tracer,
+    labels: Sequence[Any],
+    dims: dict[Any, Any],
+    arrays: list[Tracer],
+    name: str,
+) -> bool:
+    """Make the dimensions of an array those of its labels; False where it would have
+    one of them twice."""
+    if any(isinstance(d, Window) for d in array._dims):
         raise refusal(f"{name} of an array that is read through a window")
-    if builder.sizes[a] != builder.sizes[b]:
-        shapes = " and ".join(str(array.shape) for array in arrays)
-        raise refusal(f"the shapes {shapes} do not broadcast in {name}")
-    builder.unify(a, b)
-    return builder.root(a)
+    known = {builder.root(d): label for label, d in dims.items() if d != ONE}
+    for label, dim in zip(labels, array._dims, strict=True):
+        if dim == ONE:
+            dims.setdefault(label, ONE)
+            continue
+        if known.get(builder.root(dim), label) != label:
+            return False
+        other = dims.get(label, ONE)
+        if other != ONE and builder.root(other) != builder.root(dim):
+            if builder.sizes[other] != builder.sizes[dim]:
+                shapes = " and ".join(str(one.shape) for one in arrays)
+                raise refusal(f"the shapes {shapes} do not broadcast in {name}")
+            if builder.clash(other, dim):
+                return False
+            builder.unify(other, dim)
+        dims[label] = builder.root(dim)
+    return True
 
 
-def _node(
+def node(
     builder: Builder, dims: Dims, reduction: str, expression: Expression
 ) -> Tracer:
+    """A value that is computed."""
     axes = tuple(d for d in dims if d != ONE)
-    if len({builder.root(d) for d in axes}) < len(axes):
-        raise refusal(
-            "an array is used along two of its axes at once",
-            "give it twice, as two arguments",
-        )
-    value = builder.node(axes, reduction, expression)
-    return Tracer(builder, value, dims)
+    return Tracer(builder, builder.node(axes, reduction, expression), dims, own=True)
 
 
-def _axes(array: Tracer, axis: Any) -> tuple[int, ...]:
+def axes_of(array: Tracer, axis: Any) -> tuple[int, ...]:
+    """Places of axes, from what NumPy takes."""
     given = range(array.ndim) if axis is None else axis
-    places = (given,) if isinstance(given, int) else tuple(given)
+    places = (given,) if _is_integer(given) else tuple(given)
     for place in places:
-        if not -array.ndim <= place < array.ndim:
+        if not _is_integer(place) or not -array.ndim <= place < array.ndim:
             raise refusal(f"axis {place} of an array of {array.ndim} axes")
-    return tuple(sorted({place % array.ndim for place in places}))
+    return tuple(sorted({int(place) % array.ndim for place in places}))
 
 
-def reduced(array: Tracer, reduction: str, axis: Any, keepdims: bool) -> Tracer:
+def reduced(
+    array: Tracer,
+    reduction: str,
+    axis: Any,
+    keepdims: bool,
+    other: dict[str, Any] | None = None,
+    name: str = "",
+) -> Tracer:
     """A reduction along some axes."""
-    places = _axes(array, axis)
+    if other:
+        raise refusal(
+            f"{name or reduction} with {', '.join(other)} is not traced",
+            "leave the option out",
+        )
+    places = axes_of(array, axis)
     kept = [ONE if place in places else dim for place, dim in enumerate(array._dims)]
     gone = [array._dims[p] for p in places if array._dims[p] != ONE]
-    if not gone:
-        found = array
-    else:
+    found = array
+    if gone:
         reference = Reference(array._value)
-        found = _node(array._builder, tuple(kept), reduction, reference)
+        found = node(array._builder, tuple(kept), reduction, reference)
     dims = tuple(d for place, d in enumerate(kept) if keepdims or place not in places)
-    return Tracer(array._builder, found._value, dims)
-
-
-def matmul(builder: Builder, lhs: Any, rhs: Any) -> Tracer:
-    """As `numpy.matmul`: the last two axes, the others broadcast."""
-    a, b = traced(builder, lhs), traced(builder, rhs)
-    if a is None or b is None:
-        raise refusal("a matrix product of a number")
-    left = a if a.ndim > 1 else a[None, :]
-    right = b if b.ndim > 1 else b[:, None]
-    batch = max(left.ndim, right.ndim) - 2
-    letters = "abcdefgh"[:batch]
-    text = (
-        f"{letters[batch - left.ndim + 2 :]}ik,{letters[batch - right.ndim + 2 :]}kj"
-        f"->{letters}ij"
-    )
-    found = einsum(text, left, right)
-    rows, columns = found._dims[-2:]
-    dims = (*found._dims[:-2], *[rows] * (a.ndim > 1), *[columns] * (b.ndim > 1))
-    return Tracer(builder, found._value, dims)
-
-
-def einsum(text: str, *given: Any) -> Tracer:
-    """As `numpy.einsum`, with an arrow and letters alone, of any number of arrays."""
-    builder = next(one._builder for one in given if isinstance(one, Tracer))
-    left, arrow, wanted = text.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if (
-        not arrow
-        or len(terms) != len(given)
-        or not (left + wanted).replace(",", "").isalpha()
-    ):
-        raise refusal(
-            f"einsum('{text}') is not traced", "write letters, and -> with the result"
-        )
-    arrays = [_array(builder, one) for one in given]
-    dims: dict[str, Any] = {}
-    for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
-        if len(term) != array.ndim or len(set(term)) < len(term):
-            raise refusal(f"einsum('{text}'): '{term}' for an array of {array.shape}")
-        fresh = _apart(builder, array, term, dims, wanted)
-        arrays[place] = fresh
-        for letter, dim in zip(term, fresh._dims, strict=True):
-            dims[letter] = _joined(builder, dims.get(letter, ONE), dim, arrays, text)
-    if set(wanted) - set(dims):
-        raise refusal(f"einsum('{text}'): the result has a letter of no array")
-    out = tuple(dims[letter] for letter in wanted)
-    expression: Expression = Reference(arrays[0]._value)
-    for array in arrays[1:]:
-        expression = Call("mul", (expression, Reference(array._value)))
-    gone = [d for letter, d in dims.items() if letter not in wanted and d != ONE]
-    return _node(builder, out, "sum" if gone else MAP, expression)
-
-
-def _array(builder: Builder, given: Any) -> Tracer:
-    found = traced(builder, given)
-    if found is None:
-        raise refusal("a number stands where an array should")
-    return found
-
-
-def _apart(
-    builder: Builder, array: Tracer, term: str, dims: dict[str, Any], wanted: str
-) -> Tracer:
-    """The same input by itself, where it was read along other axes before."""
-    known = {
-        builder.root(d): letter
-        for letter, d in dims.items()
-        if isinstance(d, int) and d >= 0
-    }
-    clash = any(
-        isinstance(d, int) and d >= 0 and known.get(builder.root(d), letter) != letter
-        for letter, d in zip(term, array._dims, strict=True)
-    )
-    if not clash:
-        return array
-    found = builder.inputs.get(array._value)
-    if found is None:
-        raise refusal(
-            "an array that is computed is read along two of its axes at once",
-            "give it twice, as two arguments",
-        )
-    shape = [builder.sizes[axis] for axis in found.axes if isinstance(axis, int)]
-    again = tuple(builder.dimension(extent) for extent in shape)
-    value = builder.input(Input(found.argument, again, found.kept, found.array))
-    place = dict(zip(found.axes, again, strict=True))
-    own = tuple(d if d == ONE else place[d] for d in array._dims)
-    return Tracer(builder, value, own)
-
-
-def where(condition: Any, a: Any, b: Any) -> Tracer:
-    """As `numpy.where`: a condition is an array of numbers, of which 0 is false."""
-    given = (condition, a, b)
-    builder = next(one._builder for one in given if isinstance(one, Tracer))
-    return pointwise(builder, "where", *given)
-
-
-def _method(name: str) -> Callable[..., Tracer]:
-    def call(array: Tracer, *args: Any, **kwargs: Any) -> Tracer:
-        found: Tracer = getattr(array, name)(*args, **kwargs)
-        return found
-
-    return call
-
-
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.einsum: einsum,
-    np.dot: operator.matmul,
-    np.expand_dims: lambda array, axis: array[
-        (*[slice(None)] * (axis % (array.ndim + 1)), None)
-    ],
-    np.max: _method("max"),
-    np.mean: _method("mean"),
-    np.min: _method("min"),
-    np.reshape: _method("reshape"),
-    np.sum: _method("sum"),
-    np.swapaxes: _method("swapaxes"),
-    np.transpose: _method("transpose"),
-    np.where: where,
-}
-"""NumPy's functions that are traced, beside operators and functions of elements."""
+    return Tracer(array._builder, found._value, dims, own=True)

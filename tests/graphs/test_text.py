@@ -264,10 +264,11 @@ def test_texts_that_are_deep_or_long_are_refused_in_a_few_words(body: str) -> No
 
 
 def test_the_depth_that_is_read() -> None:
-    deep = MOST_DEPTH - 1
+    deep = MOST_DEPTH
     graph = parse_graph("y[m]=" + "exp(" * deep + "x[m]" + ")" * deep)
     assert print_graph(graph).count("exp") == deep
-    assert _refused("y[m]=" + "exp(" * MOST_DEPTH + "x[m]" + ")" * MOST_DEPTH).endswith(
+    deeper = "y[m]=" + "exp(" * (deep + 1) + "x[m]" + ")" * (deep + 1)
+    assert _refused(deeper).endswith(
         f"more than {MOST_DEPTH} calls and signs are within each other; define a node "
         "for a part"
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import morello
 from morello.errors import MorelloError
@@ -48,6 +49,11 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
     (lambda x, y: x @ y, [(9,), (9,)]),
     (lambda x, y: (np.square(x - y).mean(), x.max()), [(4, 9), (4, 9)]),
     (lambda x: (x.reshape(4, 1, 9) - 1.0).reshape(4, 9), [(4, 9)]),
+    (lambda x: (x[:, ::2] + x[::-1, 1:6], (x * 2)[1:].sum(0)), [(4, 9)]),
+    (lambda x: sliding_window_view(np.pad(x, 1), (2, 3))[::2].max((-2, -1)), [(6, 9)]),
+    (lambda x: (np.tanh(x.reshape(4, 3, 3)) @ HELD.T).reshape(6, 8), [(4, 9)]),
+    (lambda x: (lambda y: y @ y.T)(x - x.mean(1, keepdims=True)), [(4, 9)]),
+    (lambda x, s: x * s + s, [(4, 9), ()]),
 ]
 
 
@@ -123,17 +129,17 @@ def test_arguments_may_be_named_and_lie_anywhere() -> None:
 
 
 REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
-    (lambda x: np.sin(x), [(3, 4)], r"np\.sin is not traced; use absolute, "),
+    (lambda x: np.sin(x), [(3, 4)], r"np\.sin is not traced; compute tables of it"),
+    (lambda x: np.rint(x), [(3, 4)], r"np\.rint is not traced; use absolute, "),
     (lambda x: np.sort(x), [(3, 4)], r"np\.sort is not traced; use operators, "),
-    (lambda x: x[:1] + 1, [(3, 4)], r"the index slice\(None, 1, None\) is not traced"),
+    (lambda x: x[[0, 1]], [(3, 4)], "an index of list is not traced"),
     (lambda x: x if x.sum(0) else -x, [(3, 4)], "value of an array is not known"),
-    (lambda x: sum(row for row in x), [(3, 4)], "iterating over an array"),
+    (lambda x: sum(row for row in x), [(9, 4)], "iterating over an array of 9 rows"),
     (lambda x, y: x + y, [(3, 4), (3, 5)], r"\(3, 4\) and \(3, 5\) do not broadcast"),
-    (lambda x: x.reshape(4, 3), [(3, 4)], r"reshaping \(3, 4\) to \(4, 3\)"),
+    (lambda x: x.reshape(5, 3), [(3, 4)], r"\(3, 4\) cannot be reshaped to \(5, 3\)"),
     (lambda x: x.astype(np.float64), [(3, 4)], "dtype float64 is not traced"),
-    (lambda x: x**3, [(3, 4)], "the power 3 is not traced"),
+    (lambda x: x**0.3, [(3, 4)], "the power 0.3 is not traced"),
     (lambda x: np.add(x, x, where=True), [(3, 4)], "with where"),
-    (lambda x: (x * 2)[:, None] * (x * 2)[None], [(3, 4)], "two of its axes at once"),
     (lambda x: 3.0, [(3, 4)], "returns float, not an array"),
     (lambda x: x @ x, [(3, 4)], "do not broadcast"),
 ]
@@ -145,6 +151,42 @@ def test_what_is_not_traced_is_refused(
 ) -> None:
     with pytest.raises(MorelloError, match=words):
         morello.trace(function, *shapes)
+
+
+def test_lists_dictionaries_and_numbers_are_arguments() -> None:
+    calls = []
+
+    @morello.jit(threads=1)
+    def layer(params: Any, x: Any, scale: Any, *, axis: int) -> Any:
+        calls.append(axis)
+        return {"y": x @ params["w"] * scale, "sums": [x.sum(axis)]}
+
+    w, x = arrays((4, 3), (5, 4))
+    for scale, axis in ((0.5, 0), (0.25, 0), (0.25, 1)):
+        found = layer({"w": w}, x, scale, axis=axis)
+        assert np.allclose(found["y"], x @ w * np.float32(scale), atol=1e-5)
+        assert np.allclose(found["sums"][0], x.sum(axis), atol=1e-5)
+    assert calls == [0, 1]
+    kernel = layer.kernel({"w": (4, 3)}, (5, 4), 0.5, axis=1)
+    assert kernel is layer.kernel({"w": w}, x, 2.0, axis=1)
+
+
+def test_methods_and_functions_within_each_other() -> None:
+    bell = morello.jit(lambda x: np.exp(-x * x), threads=1)
+
+    class Model:
+        def __init__(self, w: Array) -> None:
+            self.w = w
+
+        @morello.jit(threads=1)
+        def apply(self, x: Any, seen: Any) -> Any:
+            return np.where(seen, bell(x) @ self.w, 0.0)
+
+    x, one, other = arrays((5, 4), (4, 3), (4, 3))
+    seen = np.arange(15).reshape(5, 3) % 2 == 0
+    for w in (one, -other):
+        wanted = np.where(seen, np.exp(-x * x) @ w, 0)
+        assert np.allclose(Model(w).apply(x, seen), wanted, atol=1e-5)
 
 
 def test_a_refusal_has_the_line() -> None:
@@ -162,6 +204,12 @@ def test_other_dtypes_are_refused() -> None:
     double = morello.jit(lambda x: x * 2)
     with pytest.raises(MorelloError, match=r"argument 0 .* dtype float64, not float32"):
         double(np.zeros((2, 3)))
+    with pytest.raises(
+        MorelloError, match=r"argument 0\[1\] .* write np\.float32\(x\)"
+    ):
+        double([np.zeros(3, np.float32), np.float64(2)])
+    with pytest.raises(MorelloError, match=r"argument 0 .* is no array, and a set"):
+        double({1, 2})
 
 
 def test_functions_of_nn_take_traced_arrays_alone() -> None:

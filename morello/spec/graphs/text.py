@@ -335,7 +335,7 @@ class _Reader:
 
     def _expression(self, tree: ast.expr) -> Expression:
         self.depth += 1
-        if self.depth > MOST_DEPTH:
+        if self.depth > MOST_DEPTH + 1:  # a value or a number is in the innermost
             raise self._error(
                 f"more than {MOST_DEPTH} calls and signs are within each other",
                 "define a node for a part",

@@ -1,0 +1,176 @@
+"""The arguments of a function as arrays and what else is fixed, and its results."""
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.tracing.tracer import Tracer
+
+Shape = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """An array of a shape."""
+
+    shape: Shape
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    """What is no array: it is part of the function."""
+
+    type: type
+    value: Hashable
+
+
+@dataclasses.dataclass(frozen=True)
+class Several:
+    """A tuple, a list or a dictionary of patterns."""
+
+    type: type
+    keys: tuple[Hashable, ...] | None
+    parts: tuple["Pattern", ...]
+
+
+Pattern = Leaf | Fixed | Several
+
+Pick = Callable[[Any, str], Pattern]
+"""The pattern of what is no tuple, list or dictionary; the text says where it is."""
+
+
+def pattern_of(given: Any, pick: Pick, place: str = "") -> Pattern:
+    """The form of arguments or results."""
+    if isinstance(given, dict):
+        parts = tuple(
+            pattern_of(part, pick, f"{place}[{key!r}]") for key, part in given.items()
+        )
+        return Several(dict, tuple(given), parts)
+    if isinstance(given, tuple | list):
+        parts = tuple(
+            pattern_of(part, pick, f"{place}[{i}]") for i, part in enumerate(given)
+        )
+        return Several(type(given), None, parts)
+    return pick(given, place)
+
+
+def filled(pattern: Pattern, arrays: Iterator[Any]) -> Any:
+    """Arrays in the place of the leaves of a pattern."""
+    match pattern:
+        case Leaf():
+            return next(arrays)
+        case Fixed(value=value):
+            return value
+        case Several(type=kind, keys=keys, parts=parts):
+            found = [filled(part, arrays) for part in parts]
+            if keys is not None:
+                return dict(zip(keys, found, strict=True))
+            return kind(*found) if hasattr(kind, "_fields") else kind(found)
+
+
+def is_traced(given: Any) -> bool:
+    """Whether an array that is being traced is among arguments."""
+    if isinstance(given, dict):
+        return any(map(is_traced, given.values()))
+    if isinstance(given, tuple | list):
+        return any(map(is_traced, given))
+    return isinstance(given, Tracer)
+
+
+class Arrays:
+    """Collects arrays of f32 from the arguments of a call.
+
+    Args:
+        name: of the function, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.found: list[np.ndarray[Any, Any]] = []
+        self._name = name
+
+    def __call__(self, given: Any, place: str) -> Pattern:
+        """A leaf for an array and a number that is no integer, and what is fixed.
+
+        Raises:
+            MorelloError: an array is not of f32.
+        """
+        if isinstance(given, float) and not isinstance(given, np.generic):
+            given = np.float32(given)
+        if isinstance(given, np.integer) or not _is_array(given):
+            return fixed(given, f"argument {_plain(place)} of {self._name}")
+        if isinstance(given, np.ma.MaskedArray):
+            raise MorelloError(
+                f"argument {_plain(place)} of {self._name} is a masked array, whose "
+                "mask would be ignored",
+                "give numpy.ma.filled(array, value)",
+            )
+        array = np.asarray(given)
+        if array.dtype == np.bool_:
+            array = array.astype(np.float32)
+        if array.dtype != np.float32:
+            raise MorelloError(
+                f"argument {_plain(place)} of {self._name} has the dtype "
+                f"{array.dtype}, not float32",
+                "write np.float32(x)"
+                if not array.ndim
+                else "write x.astype(np.float32)",
+            )
+        self.found.append(array)
+        return Leaf(array.shape)
+
+
+def _plain(place: str) -> str:
+    """Where an argument is: `0`, or `0['w']` within one. Before that stands whether it
+    was given by its place, `[0]`, or by its name, `[1]`."""
+    first, _, rest = place[len("[0][") :].partition("]")
+    return first + rest
+
+
+def _is_array(given: Any) -> bool:
+    return isinstance(given, np.ndarray | np.generic) or any(
+        hasattr(given, name) for name in ("__array__", "__dlpack__")
+    )
+
+
+def fixed(given: Any, what: str) -> Fixed:
+    """What is no array, as a part of the function.
+
+    Raises:
+        MorelloError: it cannot be compared with what another call gives.
+    """
+    try:
+        hash(given)
+    except TypeError:
+        raise MorelloError(
+            f"{what} is no array, and a {type(given).__name__} cannot be told from "
+            "another one (it has no hash)",
+            "give its arrays by themselves, or in a tuple, list or dictionary",
+        ) from None
+    return Fixed(type(given), given)
+
+
+def shape_pattern(given: Any) -> Pattern:
+    """The pattern of an argument that is given by its shape, or by an array."""
+    if isinstance(given, tuple) and all(isinstance(n, int | np.integer) for n in given):
+        return Leaf(tuple(map(int, given)))
+    if isinstance(given, float):
+        return Leaf(())
+    if isinstance(given, dict):
+        return Several(dict, tuple(given), tuple(map(shape_pattern, given.values())))
+    if isinstance(given, tuple | list):
+        return Several(type(given), None, tuple(map(shape_pattern, given)))
+    if _is_array(given) and not isinstance(given, np.integer):
+        return Leaf(tuple(np.shape(given)))
+    return fixed(given, "an argument")
+
+
+def leaves(pattern: Pattern) -> Iterator[Leaf]:
+    """The arrays of a pattern, in order."""
+    if isinstance(pattern, Leaf):
+        yield pattern
+    elif isinstance(pattern, Several):
+        for part in pattern.parts:
+            yield from leaves(part)

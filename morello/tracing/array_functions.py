@@ -1,0 +1,325 @@
+"""NumPy's functions of whole arrays that are traced."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from morello.spec.operand import Window
+from morello.tracing import products
+from morello.tracing.elementwise import function
+from morello.tracing.refusals import INSTEAD, refusal
+from morello.tracing.renewal import ONE
+from morello.tracing.tracer import (
+    FUNCTIONS,
+    UFUNCS,
+    Tracer,
+    as_input,
+    axes_of,
+)
+from morello.tracing.views import Padding
+
+_PARTS = "return the parts, as a tuple, and put them together outside of the function"
+
+INSTEAD |= {
+    "concatenate": _PARTS,
+    "stack": _PARTS,
+    "hstack": _PARTS,
+    "vstack": _PARTS,
+    "argmax": "compare with x.max(axis, keepdims=True), or use it on the result",
+    "argmin": "compare with x.min(axis, keepdims=True), or use it on the result",
+    "cumsum": "multiply by a triangle of ones: x @ np.triu(np.ones((n, n)))",
+    "broadcast_to": "leave it out: shapes broadcast by themselves",
+    "tile": "leave it out: shapes broadcast by themselves",
+    "repeat": "use x[:, None] and broadcasting",
+}
+
+
+def where(condition: Any, x: Any, y: Any) -> Tracer:
+    """As `numpy.where`: a condition is an array of numbers, of which 0 is false."""
+    return function("where", condition, x, y)
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
+    """As `numpy.clip`."""
+    low = bounds.pop("min", a_min)
+    high = bounds.pop("max", a_max)
+    if bounds:
+        raise refusal(f"clip with {', '.join(bounds)} is not traced")
+    found = a if low is None else function("maximum", a, low)
+    return found if high is None else function("minimum", found, high)
+
+
+def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tracer:
+    """As `numpy.var`: the mean square of what is less the mean."""
+    count = int(np.prod([a.shape[place] for place in axes_of(a, axis)], dtype=object))
+    if count <= ddof:
+        raise refusal(f"the variance of {count} elements with ddof={ddof}")
+    centred = a - a.mean(axis, keepdims=True)
+    total = np.square(centred).sum(axis, keepdims=keepdims)
+    return total * (1.0 / (count - ddof))  # type: ignore[no-any-return]
+
+
+def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tracer:
+    """As `numpy.std`: the root of the variance."""
+    return function("sqrt", var(a, axis, ddof=ddof, keepdims=keepdims))
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:
+    """As `numpy.linalg.norm`, of vectors, and the root of all squares."""
+    places = axes_of(x, axis)
+    if ord in (None, "fro") or (ord == 2 and len(places) == 1):
+        return function("sqrt", function("square", x).sum(places, keepdims=keepdims))
+    if len(places) == 1 and ord in (1, np.inf, -np.inf):
+        name = {1: "sum", np.inf: "max", -np.inf: "min"}[ord]
+        return _method(name)(abs(x), places, keepdims=keepdims)
+    raise refusal(
+        f"the norm ord={ord} along {len(places)} axes is not traced",
+        "use None, 1, 2, np.inf or -np.inf along one axis",
+    )
+
+
+def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """As `numpy.ptp`: the greatest less the least."""
+    return a.max(axis, keepdims) - a.min(axis, keepdims)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False
+) -> Any:
+    """As `numpy.average`; weights have the shape of a, or of its one axis."""
+    if weights is None:
+        return a.mean(axis, keepdims)
+    if np.ndim(weights) == a.ndim:
+        whole = weights.sum(axis=axis, keepdims=keepdims)
+    else:
+        (place,) = axes_of(a, axis)
+        whole = weights.sum()
+        weights = weights[(..., *[None] * (a.ndim - 1 - place))]
+    return (a * weights).sum(axis, keepdims) / whole
+
+
+def expand_dims(a: Any, axis: Any) -> Tracer:
+    """As `numpy.expand_dims`."""
+    places = [axis] if isinstance(axis, int) else [*axis]
+    rank = a.ndim + len(places)
+    new = {place % rank for place in places}
+    found: Tracer = a[tuple(None if i in new else slice(None) for i in range(rank))]
+    return found
+
+
+def squeeze(a: Any, axis: Any = None) -> Tracer:
+    """As `numpy.squeeze`."""
+    if axis is None:
+        places = tuple(i for i, extent in enumerate(a.shape) if extent == 1)
+    else:
+        places = axes_of(a, axis)
+    if any(a.shape[place] != 1 for place in places):
+        raise refusal(f"squeezing axes {places} of {a.shape}, which are not of size 1")
+    found: Tracer = a[tuple(0 if i in places else slice(None) for i in range(a.ndim))]
+    return found
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+    """As `numpy.moveaxis`."""
+    one, other = (
+        [each] if isinstance(each, int) else [*each] for each in (source, destination)
+    )
+    moved = {j % a.ndim: i % a.ndim for i, j in zip(one, other, strict=True)}
+    rest = iter(i for i in range(a.ndim) if i not in moved.values())
+    order = [moved[j] if j in moved else next(rest) for j in range(a.ndim)]
+    found: Tracer = a.transpose(order)
+    return found
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
+    """As `numpy.split`."""
+    (place,) = axes_of(ary, axis)
+    size = ary.shape[place]
+    if isinstance(indices_or_sections, int):
+        parts = indices_or_sections
+        if parts < 1 or size % parts:
+            raise refusal(f"splitting {size} elements in {parts} equal parts")
+        places = [size // parts * i for i in range(1, parts)]
+    else:
+        places = [*indices_or_sections]
+    ends = zip([0, *places], [*places, size], strict=True)
+    before = (slice(None),) * place
+    return [ary[(*before, slice(start, end))] for start, end in ends]
+
+
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    """As `numpy.diff`."""
+    (place,) = axes_of(a, axis)
+    before = (slice(None),) * place
+    for _ in range(n):
+        a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
+    return a
+
+
+def flip(m: Any, axis: Any = None) -> Tracer:
+    """As `numpy.flip`."""
+    places = axes_of(m, axis)
+    back = slice(None, None, -1)
+    found: Tracer = m[
+        tuple(back if i in places else slice(None) for i in range(m.ndim))
+    ]
+    return found
+
+
+def _triangle(m: Any, mask: Any) -> Tracer:
+    return function("where", mask.astype(np.float32), m, 0.0)
+
+
+def tril(m: Any, k: int = 0) -> Tracer:
+    """As `numpy.tril`."""
+    rows, columns = m.shape[-2:]
+    return _triangle(m, np.tri(rows, columns, k))
+
+
+def triu(m: Any, k: int = 0) -> Tracer:
+    """As `numpy.triu`."""
+    rows, columns = m.shape[-2:]
+    return _triangle(m, 1 - np.tri(rows, columns, k - 1))
+
+
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
+) -> Tracer:
+    """As `numpy.pad` by a number: an argument is copied before the call."""
+    if mode != "constant" or np.ndim(constant_values):
+        raise refusal(
+            f"np.pad with mode={mode!r} and several numbers is not traced",
+            "pad with one number, or outside of the function",
+        )
+    found = _argument(array, "np.pad")
+    axes = array._builder.settled(found.axes)
+    places = dict(zip(axes, found.kept, strict=True))
+    widths = np.broadcast_to(pad_width, (array.ndim, 2))
+    if any(w.any() and d == ONE for w, d in zip(widths, array._dims, strict=True)):
+        raise refusal("np.pad of an axis of one element is not traced")
+    around = [(0, 0)] * found.rank
+    order = []
+    for (before, after), dim in zip(widths, array._dims, strict=True):
+        if dim != ONE:
+            place = places[array._builder.root(dim)]
+            order.append(place)
+            around[place] = (int(before), int(after))
+    shape = [1] * found.rank
+    for place, extent in zip(found.kept, _extents(array, found), strict=True):
+        shape[place] = extent + sum(around[place])
+    view = Padding(tuple(around), float(constant_values))
+    whole = as_input(
+        array._builder, found.argument, shape, found.array, (*found.views, view)
+    )
+    dims = iter(order)
+    return Tracer(
+        array._builder,
+        whole._value,
+        tuple(d if d == ONE else whole._dims[next(dims)] for d in array._dims),
+    )
+
+
+def _extents(array: Tracer, found: Any) -> list[int]:
+    return [array._builder.sizes[axis] for axis in found.axes]
+
+
+def _argument(array: Any, name: str) -> Any:
+    """The input that an array is, seen along its own axes.
+
+    Raises:
+        MorelloError: it is computed.
+    """
+    found = array._builder.inputs.get(array._value)
+    if found is None or any(isinstance(axis, Window) for axis in found.axes):
+        raise refusal(
+            f"{name} of an array that is computed is not traced",
+            "compile what comes before it by itself",
+        )
+    return found
+
+
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
+    """As `numpy.lib.stride_tricks.sliding_window_view`, of an argument."""
+    found = _argument(x, "sliding_window_view")
+    builder = x._builder
+    lengths = [window_shape] if isinstance(window_shape, int) else [*window_shape]
+    every = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    places = [place % x.ndim for place in every]
+    if len(places) != len(lengths) or len({*places}) < len(places):
+        raise refusal(f"windows of {window_shape} along the axes {axis} of {x.shape}")
+    dims, taps = list(x._dims), []
+    windows: dict[int, Any] = {}
+    for place, length in zip(places, lengths, strict=True):
+        size = x.shape[place]
+        if not 1 <= length <= size:
+            raise refusal(f"a window of {length} of an axis of {size} elements")
+        if length == 1:
+            taps.append(ONE)
+            continue
+        count = size - length + 1
+        tap = builder.dimension(length)
+        taps.append(tap)
+        root = builder.root(dims[place])
+        windows[root] = tap
+        dims[place] = ONE
+        if count > 1:
+            dims[place] = builder.dimension(count)
+            windows[root] = Window(tuple(sorted([(dims[place], 1), (tap, 1)])))
+    axes = tuple(windows.get(axis, axis) for axis in builder.settled(found.axes))
+    value = builder.input(type(found)(**{**vars(found), "axes": axes}))
+    return Tracer(builder, value, (*dims, *taps))
+
+
+def _method(name: str) -> Callable[..., Tracer]:
+    def call(a: Tracer, *args: Any, **kwargs: Any) -> Tracer:
+        found: Tracer = getattr(a, name)(*args, **kwargs)
+        return found
+
+    return call
+
+
+FUNCTIONS |= {
+    np.average: average,
+    np.clip: clip,
+    np.copy: _method("copy"),
+    np.diff: diff,
+    np.dot: products.dot,
+    np.einsum: products.einsum,
+    np.expand_dims: expand_dims,
+    np.flip: flip,
+    np.inner: products.inner,
+    np.lib.stride_tricks.sliding_window_view: sliding_window_view,
+    np.linalg.norm: norm,
+    np.matrix_transpose: lambda x: x.mT,
+    np.max: _method("max"),
+    np.mean: _method("mean"),
+    np.min: _method("min"),
+    np.moveaxis: moveaxis,
+    np.ndim: lambda a: a.ndim,
+    np.outer: products.outer,
+    np.pad: pad,
+    np.ptp: ptp,
+    np.ravel: lambda a: a.reshape(-1),
+    np.reshape: _method("reshape"),
+    np.shape: lambda a: a.shape,
+    np.size: lambda a: a.size,
+    np.split: split,
+    np.squeeze: squeeze,
+    np.std: std,
+    np.sum: _method("sum"),
+    np.swapaxes: _method("swapaxes"),
+    np.tensordot: products.tensordot,
+    np.transpose: _method("transpose"),
+    np.tril: tril,
+    np.triu: triu,
+    np.var: var,
+    np.vdot: lambda a, b: products.dot(a.reshape(-1), b.reshape(-1)),
+    np.where: where,
+    np.full_like: lambda a, fill_value: np.full(a.shape, fill_value, np.float32),
+    np.ones_like: lambda a: np.ones(a.shape, np.float32),
+    np.zeros_like: lambda a: np.zeros(a.shape, np.float32),
+}
+
+UFUNCS[np.matmul] = products.matmul
+UFUNCS[np.vecdot] = lambda a, b: (a * b).sum(-1)

@@ -1,0 +1,208 @@
+"""Sums of products: `np.einsum`, and what can be written as one."""
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.spec.graphs.expression import Call, Expression, Reference
+from morello.spec.graphs.graph import MAP
+from morello.tracing.builder import Builder
+from morello.tracing.elementwise import builder_of
+from morello.tracing.refusals import refusal
+from morello.tracing.renewal import ONE
+from morello.tracing.tracer import Tracer, aligned, node, traced
+
+Letters = str
+"""A label for each axis."""
+
+
+def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
+    """As `numpy.einsum`, of any number of arrays, two at a time."""
+    if not isinstance(subscripts, str):
+        raise refusal("einsum of lists of numbers is not traced", "write letters")
+    builder = builder_of(*operands)
+    arrays = [_array(builder, one) for one in operands]
+    terms, wanted = _read(subscripts, arrays)
+    for term, array in zip(terms, arrays, strict=True):
+        if len(term) != array.ndim:
+            raise refusal(
+                f"einsum('{subscripts}'): '{term}' for an array of {array.shape}"
+            )
+        if len({*term}) < len(term):
+            raise refusal(
+                f"einsum('{subscripts}'): a diagonal, '{term}', is not traced",
+                "take it outside of the function, with np.diagonal",
+            )
+    lacking = {*wanted} - {*"".join(terms)}
+    if lacking or len({*wanted}) < len(wanted):
+        raise refusal(
+            f"einsum('{subscripts}'): the result has a letter of no array, or one twice"
+        )
+    return _contracted(builder, subscripts, [*zip(terms, arrays, strict=True)], wanted)
+
+
+def _read(text: str, arrays: list[Tracer]) -> tuple[list[Letters], Letters]:
+    """The letters of each array and of the result, with letters for `...`."""
+    left, arrow, wanted = text.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(arrays):
+        raise refusal(f"einsum('{text}') of {len(arrays)} arrays")
+    free = [c for c in string.ascii_letters if c not in text]
+    ranks = [
+        a.ndim - len(t.replace("...", ""))
+        for t, a in zip(terms, arrays, strict=True)
+        if "..." in t
+    ]
+    most = max(ranks, default=0)
+    if min(ranks, default=0) < 0 or most > len(free):
+        raise refusal(f"einsum('{text}'): '...' stands for no axes")
+    batch = "".join(free[:most])
+
+    def filled(term: str, rank: int) -> str:
+        own = rank - len(term.replace("...", ""))
+        return term.replace("...", batch[most - own :] if own else "")
+
+    found = [filled(t, a.ndim) for t, a in zip(terms, arrays, strict=True)]
+    if not arrow:
+        every = left.replace(",", "").replace(".", "")
+        once = sorted(c for c in {*every} if every.count(c) == 1)
+        wanted = ("..." if ranks else "") + "".join(once)
+    wanted = wanted.replace("...", batch)
+    if not all(term.isalpha() or not term for term in (*found, wanted)):
+        raise refusal(
+            f"einsum('{text}') is not traced", "write letters, and -> with the result"
+        )
+    return found, wanted
+
+
+def _contracted(
+    builder: Builder, text: str, given: list[tuple[Letters, Tracer]], wanted: Letters
+) -> Tracer:
+    """Two arrays at a time, in NumPy's order; letters of one array are summed first."""
+    order = [tuple(range(len(given)))]
+    if len(given) > 2:
+        plain = [np.broadcast_to(np.float32(0), a.shape) for _, a in given]
+        written = f"{','.join(term for term, _ in given)}->{wanted}"
+        order = np.einsum_path(written, *plain, optimize="greedy")[0][1:]
+    rest = list(given)
+    for places in order:
+        pair = [rest[place] for place in places]
+        rest = [one for place, one in enumerate(rest) if place not in places]
+        kept = wanted if not rest else {*wanted}.union(*(term for term, _ in rest))
+        term = (
+            wanted
+            if not rest
+            else "".join(
+                c for c in dict.fromkeys("".join(t for t, _ in pair)) if c in kept
+            )
+        )
+        pair = [_reduced(t, a, pair, kept) for t, a in pair]
+        rest.append((term, _product(builder, text, pair, term)))
+    return rest[0][1]
+
+
+def _reduced(
+    term: Letters, array: Tracer, pair: Sequence[tuple[Letters, Tracer]], kept: Any
+) -> tuple[Letters, Tracer]:
+    """An array without the letters that no other array and no result has."""
+    count = {c: sum(c in other for other, _ in pair) for c in term}
+    alone = [i for i, c in enumerate(term) if count[c] == 1 and c not in kept]
+    if len(pair) < 2 or not alone:
+        return term, array
+    left = "".join(c for i, c in enumerate(term) if i not in alone)
+    return left, array.sum(tuple(alone))
+
+
+def _product(
+    builder: Builder, text: str, given: list[tuple[Letters, Tracer]], wanted: Letters
+) -> Tracer:
+    name = f"einsum('{text}')"
+    arrays, dims = aligned(builder, [a for _, a in given], [t for t, _ in given], name)
+    out = tuple(dims.get(letter, ONE) for letter in wanted)
+    expression: Expression = Reference(arrays[0]._value)
+    for array in arrays[1:]:
+        expression = Call("mul", (expression, Reference(array._value)))
+    gone = {letter for letter in dims if letter not in wanted}
+    if not gone and len(arrays) == 1:
+        return Tracer(builder, arrays[0]._value, out)
+    return node(builder, out, "sum" if gone else MAP, expression)
+
+
+def _array(builder: Builder, given: Any) -> Tracer:
+    found = traced(builder, given)
+    if found is None:
+        raise refusal("a number stands where an array should", "multiply by it")
+    return found
+
+
+def matmul(a: Any, b: Any) -> Tracer:
+    """As `numpy.matmul`: the last two axes, the others broadcast."""
+    builder = builder_of(a, b)
+    left, right = _array(builder, a), _array(builder, b)
+    if not left.ndim or not right.ndim:
+        raise refusal("a matrix product of an array without axes", "multiply by it")
+    inner = left.shape[-1], right.shape[max(right.ndim - 2, 0)]
+    if inner[0] != inner[1]:
+        raise refusal(
+            f"the shapes {left.shape} and {right.shape} do not broadcast in matmul: "
+            f"{inner[0]} columns by {inner[1]} rows"
+        )
+    rows, columns = "i" * (left.ndim > 1), "j" * (right.ndim > 1)
+    return einsum(
+        f"{'...' * (left.ndim > 2)}{rows}k,{'...' * (right.ndim > 2)}k{columns}"
+        f"->{'...' * (max(left.ndim, right.ndim) > 2)}{rows}{columns}",
+        left,
+        right,
+    )
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
+    """As `numpy.tensordot`."""
+    builder = builder_of(a, b)
+    left, right = _array(builder, a), _array(builder, b)
+    if isinstance(axes, int):
+        pairs = [(left.ndim - axes + i, i) for i in range(axes)]
+    else:
+        one, other = ([each] if isinstance(each, int) else [*each] for each in axes)
+        pairs = [
+            (i % left.ndim, j % right.ndim) for i, j in zip(one, other, strict=True)
+        ]
+    letters = iter(string.ascii_letters)
+    first = [next(letters) for _ in range(left.ndim)]
+    second = [next(letters) for _ in range(right.ndim)]
+    for i, j in pairs:
+        if not 0 <= i < left.ndim or left.shape[i] != right.shape[j]:
+            raise refusal(f"tensordot of {left.shape} and {right.shape} along {axes}")
+        second[j] = first[i]
+    gone = {first[i] for i, _ in pairs}
+    wanted = [c for c in (*first, *second) if c not in gone]
+    return einsum(f"{''.join(first)},{''.join(second)}->{''.join(wanted)}", left, right)
+
+
+def dot(a: Any, b: Any) -> Tracer:
+    """As `numpy.dot`: the last axis of a, the last but one of b."""
+    builder = builder_of(a, b)
+    left, right = traced(builder, a), traced(builder, b)
+    if left is None or right is None or not left.ndim or not right.ndim:
+        return a * b  # type: ignore[no-any-return]
+    if right.ndim <= 2:
+        return matmul(left, right)
+    return tensordot(left, right, ([left.ndim - 1], [right.ndim - 2]))
+
+
+def inner(a: Any, b: Any) -> Tracer:
+    """As `numpy.inner`: the last axes."""
+    builder = builder_of(a, b)
+    left, right = _array(builder, a), _array(builder, b)
+    return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
+
+
+def outer(a: Any, b: Any, flat: bool = True) -> Tracer:
+    """As `numpy.outer`, or `numpy.multiply.outer` where axes stay."""
+    builder = builder_of(a, b)
+    left, right = _array(builder, a), _array(builder, b)
+    if flat:
+        left, right = left.reshape(-1), right.reshape(-1)
+    return left[(..., *[None] * right.ndim)] * right  # type: ignore[no-any-return]

@@ -1,0 +1,176 @@
+"""A value of a graph once more: along other dimensions, or some of its elements.
+
+A graph has no view of a value that is computed. So what a function says of one, that it
+is read along two axes at once, in part, or with an axis in two, becomes another value,
+which is computed from the inputs anew. Equal values are one in the end.
+"""
+
+import dataclasses
+
+from morello.errors import MorelloError
+from morello.spec.graphs.expression import Reference, substituted
+from morello.spec.operand import Axis, Window
+from morello.tracing.builder import Builder, Input, every_dim
+from morello.tracing.views import WHOLE, Part, Reshape, Slice
+
+ONE = -1
+"""The dimension of an axis of one element."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """What a dimension becomes: ``count`` of its elements."""
+
+    dims: tuple[int, ...]
+    """The new dimension; none where one element is left; several, outermost first."""
+    start: int
+    step: int
+    count: int
+    size: int
+    """Of the old dimension."""
+
+    @property
+    def slice(self) -> Slice:
+        """Its elements as Python writes them."""
+        if (self.start, self.step, self.count) == (0, 1, self.size):
+            return WHOLE
+        end = self.start + self.step * self.count
+        return self.start, (end if end >= 0 else None), self.step
+
+
+def whole(dims: tuple[int, ...], size: int) -> Cut:
+    """A dimension under other names."""
+    return Cut(dims, 0, 1, size, size)
+
+
+Cuts = dict[int, Cut]
+"""By dimension, as it is known by now."""
+
+
+class OutOfReachError(MorelloError):
+    """A part of a value that no graph has."""
+
+
+def fresh(builder: Builder, value: int) -> tuple[int, dict[int, int]]:
+    """The same value along new dimensions alone, and what became of each old one."""
+    dims = {d: builder.dimension(builder.sizes[d]) for d in every_dim(builder, [value])}
+    cuts = {d: whole((new,), builder.sizes[d]) for d, new in dims.items()}
+    return _Renewal(builder, inside=True).visit(value, cuts), dims
+
+
+def renewed(builder: Builder, value: int, cuts: Cuts) -> int:
+    """A value of which some dimensions are cut.
+
+    Raises:
+        OutOfReachError: what would be read is no part of a graph.
+    """
+    return _Renewal(builder, inside=False).visit(value, cuts)
+
+
+class _Renewal:
+    """Makes values anew, each once.
+
+    Args:
+        builder: the graph.
+        inside: whether dimensions that a node reduces are cut, too.
+    """
+
+    def __init__(self, builder: Builder, inside: bool) -> None:
+        self._builder = builder
+        self._inside = inside
+        self._known: dict[tuple[int, frozenset[int]], int] = {}
+
+    def visit(self, old: int, cuts: Cuts) -> int:
+        """The value that ``old`` becomes."""
+        if not self._inside:
+            own = self._builder.dims_of(old)
+            cuts = {dim: cut for dim, cut in cuts.items() if dim in own}
+        key = old, frozenset(cuts)
+        if key not in self._known:
+            self._known[key] = self._made(old, cuts)
+        return self._known[key]
+
+    def _made(self, old: int, cuts: Cuts) -> int:
+        found = self._builder.inputs.get(old)
+        if found is not None:
+            untouched = not self._builder.dims_of(old) & {*cuts}
+            if untouched:
+                return old
+            return self._builder.input(_input(self._builder, found, cuts))
+        node = self._builder.nodes[old]
+        expression = substituted(
+            node.expression, lambda value: Reference(self.visit(value, cuts))
+        )
+        if expression == node.expression:
+            return old
+        axes = [_axis(self._builder, axis, cuts)[0] for axis in node.axes]
+        return self._builder.node(
+            tuple(dim for own in axes for dim in own), node.reduction, expression
+        )
+
+
+def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
+    slices = [WHOLE] * found.rank
+    parts: dict[int, tuple[Axis, ...]] = {}
+    for old, place in zip(found.axes, found.kept, strict=True):
+        parts[place], slices[place] = _axis(builder, old, cuts)
+    views = found.views
+    if any(each != WHOLE for each in slices):
+        views = (*views, Part(tuple(slices)))
+    if all(len(axes) < 2 for axes in parts.values()):
+        kept = tuple(place for place in found.kept if parts[place])
+        axes = tuple(axis for place in kept for axis in parts[place])
+        return dataclasses.replace(found, axes=axes, kept=kept, views=views)
+    every = [axis for place in range(found.rank) for axis in parts.get(place, ())]
+    shape = [_extent(builder, axis) for axis in every]
+    views = (*views, Reshape(tuple(range(found.rank)), tuple(shape)))
+    return dataclasses.replace(
+        found,
+        axes=tuple(every),
+        kept=tuple(range(len(every))),
+        rank=len(every),
+        views=views,
+    )
+
+
+def _extent(builder: Builder, axis: Axis) -> int:
+    sizes = builder.sizes
+    return axis.extent(tuple(sizes)) if isinstance(axis, Window) else sizes[axis]
+
+
+def _axis(builder: Builder, axis: Axis, cuts: Cuts) -> tuple[tuple[Axis, ...], Slice]:
+    """What an axis becomes, and the elements of it that are left."""
+    if isinstance(axis, Window):
+        return _window(builder, axis, cuts)
+    cut = cuts.get(builder.root(axis))
+    return ((axis,), WHOLE) if cut is None else (cut.dims, cut.slice)
+
+
+def _window(
+    builder: Builder, window: Window, cuts: Cuts
+) -> tuple[tuple[Axis, ...], Slice]:
+    extent = window.extent(tuple(builder.sizes))
+    first, reach = -window.before, 1
+    terms = []
+    for dim, stride in window.terms:
+        size = builder.sizes[dim]
+        cut = cuts.get(builder.root(dim), whole((dim,), size))
+        if len(cut.dims) > 1 or (cut.step < 1 and cut.count > 1):
+            raise OutOfReachError(
+                "an axis along which windows move is not traced in another order, or "
+                "as two"
+            )
+        first += stride * cut.start
+        reach += stride * cut.step * (cut.count - 1)
+        terms += [(new, stride * cut.step) for new in cut.dims]
+    low, high = max(first, 0), min(first + reach, extent)
+    padded = high - low < reach
+    if low >= high or (padded and not terms):
+        raise OutOfReachError("a window beyond its array is not traced")
+    if not terms:
+        return (), (low, high, 1)
+    if len(terms) == 1 and not padded:
+        return (terms[0][0],), (low, high, terms[0][1])
+    part = WHOLE if (low, high) == (0, extent) else (low, high, 1)
+    before, after = max(-first, 0), max(first + reach - extent, 0)
+    return (Window(tuple(sorted(terms)), before, after),), part

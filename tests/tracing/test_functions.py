@@ -1,0 +1,281 @@
+"""What NumPy's users write is traced to graphs that mean the same, by definition."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+import morello
+from morello.errors import MorelloError
+from morello.machine import AVX2
+from morello.tracing.arguments import filled, leaves
+from morello.tracing.jit import traced_function
+
+pytestmark = pytest.mark.quick
+
+Array = np.ndarray[Any, Any]
+Functions = list[tuple[Callable[..., Any], list[tuple[int, ...]]]]
+
+
+def by_definition(function: Callable[..., Any], given: list[Array]) -> Any:
+    """The results of the graph that a function is traced to, in f64."""
+    made = traced_function(function, *given)
+    spec = made.traced.spec(AVX2.limits)
+    arrays = tuple(
+        found.viewed(given).reshape(spec.shape(i)).astype(np.float64)
+        for i, found in enumerate(made.traced.inputs)
+    )
+    results = [number for number, _ in spec.kind.reference(spec.sizes, arrays)]
+    places = zip(made.traced.outputs, leaves(made.results), strict=True)
+    return filled(made.results, (results[i].reshape(leaf.shape) for i, leaf in places))
+
+
+def drawn(shapes: list[tuple[int, ...]]) -> list[Array]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+
+
+def cosines(x: Any) -> Any:
+    unit = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return unit @ unit.T
+
+
+def log_sum_exp(x: Any) -> Any:
+    m = x.max(axis=-1, keepdims=True)
+    return np.squeeze(m, -1) + np.log(np.exp(x - m).sum(axis=-1))
+
+
+def entropy(x: Any) -> Any:
+    m = x.max(-1, keepdims=True)
+    return -(x - m - np.log(np.exp(x - m).sum(-1, keepdims=True)))[:, 0].mean()
+
+
+def in_place(x: Any) -> Any:
+    y = x * 2
+    y += 1
+    y *= x
+    y /= 3
+    y -= 0.5
+    return y
+
+
+def heads(q: Any, k: Any, v: Any) -> Any:
+    q, k, v = (x.reshape(2, -1, 2, 4).transpose(0, 2, 1, 3) for x in (q, k, v))
+    scores = np.einsum("bhqd,bhkd->bhqk", q, k) * 0.5
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = powers / powers.sum(-1, keepdims=True)
+    return np.einsum("bhqk,bhkd->bqhd", weights, v)
+
+
+def rotated(x: Any) -> Any:
+    a, b = x[..., ::2], x[..., 1::2]
+    return a * COSINES - b * SINES, a * SINES + b * COSINES
+
+
+def average_pool(x: Any) -> Any:
+    around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = sliding_window_view(around, (3, 3), axis=(2, 3))
+    return windows[:, :, ::2, ::2].mean(axis=(-2, -1))
+
+
+ANGLES = np.arange(24).reshape(6, 4)
+COSINES, SINES = (f(ANGLES).astype(np.float32) for f in (np.cos, np.sin))
+
+DISTANCES: Functions = [
+    (lambda x, y: ((x[:, None] - y[None]) ** 2).sum(-1), [(7, 5), (9, 5)]),
+    (
+        lambda x: (x * x).sum(1)[:, None] + (x * x).sum(1)[None] - 2 * (x @ x.T),
+        [(7, 5)],
+    ),
+    (cosines, [(7, 5)]),
+    (
+        lambda x, c, w: np.exp(-((x[:, None] - c) ** 2).sum(-1)) @ w,
+        [(5, 4), (6, 4), (6,)],
+    ),
+    (lambda x: (x + x.T) / 2, [(6, 6)]),
+    (lambda x: x.sum(1) + x.sum(0), [(6, 6)]),
+    (lambda x: (lambda k: k + k.T - k.sum(0))(x @ x.T), [(6, 6)]),
+    (lambda x, a: x @ a @ x, [(5,), (5, 5)]),
+]
+"""One array along two axes at once."""
+
+STATISTICS: Functions = [
+    (log_sum_exp, [(7, 5)]),
+    (entropy, [(6, 8)]),
+    (lambda x: x.var(axis=0) + np.std(x), [(7, 5)]),
+    (lambda x: (x - x.mean(0)) / (x.std(0, ddof=1) + 1e-6), [(7, 5)]),
+    (lambda x: x.sum(axis=(-2, -1), keepdims=True) + x.max(-2), [(6, 7)]),
+    (lambda x, w: np.average(x, axis=1, weights=w), [(6, 8), (8,)]),
+    (lambda x: np.linalg.norm(x, 1, 0) + np.ptp(x), [(6, 8)]),
+]
+
+PRODUCTS: Functions = [
+    (lambda x, y: x @ y, [(2, 1, 4, 5), (3, 5, 6)]),
+    (lambda x, y: np.dot(x, y), [(3, 4, 5), (2, 5, 6)]),
+    (lambda x, y: np.einsum("...qd,...kd->...qk", x, y), [(2, 3, 4, 5), (2, 3, 6, 5)]),
+    (lambda x, y: np.einsum("ij,jk", x, y), [(4, 5), (5, 6)]),
+    (lambda x, y, z: np.einsum("ij,jk,kl->il", x, y, z), [(4, 5), (5, 6), (6, 3)]),
+    (lambda x, y: np.einsum("ij,kl->jl", x, y), [(4, 5), (6, 7)]),
+    (lambda x, y: np.tensordot(x, y, axes=([1, 2], [1, 0])), [(3, 4, 5), (5, 4, 2)]),
+    (lambda x, y: np.outer(x, y) + np.multiply.outer(x, y), [(7,), (5,)]),
+    (lambda x, y: np.inner(x, y) + np.vecdot(x[:, None], y), [(4, 5), (3, 5)]),
+    (heads, [(2, 6, 8), (2, 5, 8), (2, 5, 8)]),
+]
+
+PARTS: Functions = [
+    (rotated, [(2, 6, 8)]),
+    (lambda x, w: (lambda h: h[:, :4] * np.tanh(h[:, 4:]))(x @ w), [(6, 9), (9, 8)]),
+    (lambda x: np.multiply(*np.split(x, 2, axis=-1)), [(6, 8)]),
+    (lambda qkv: (lambda q, k, v: q @ k.T @ v)(*qkv), [(3, 6, 8)]),
+    (lambda x: x[2] - x[-1] + x[0, 3], [(6, 8)]),
+    (lambda x: x[::-1, ::-1] + np.flip(x, 1) + np.tril(x) + np.triu(x, 1), [(6, 8)]),
+    (lambda x: np.diff(x, axis=1), [(5, 6, 7)]),
+    (lambda x: (x.reshape(2, 3, 8) * 2).sum(1) + x.reshape(2, -1)[:, :8], [(6, 8)]),
+    (lambda x: (x * 2).reshape(2, 3, 8).max(1), [(6, 8)]),
+    (lambda x: np.exp(x.reshape(6, 2, 4)).reshape(6, 8), [(6, 8)]),
+    (lambda x: np.moveaxis(x, 0, -1).ravel() * 2, [(2, 6, 8)]),
+]
+
+WINDOWS: Functions = [
+    (lambda x: sliding_window_view(x, 3, axis=-1).mean(-1), [(2, 6, 8)]),
+    (average_pool, [(1, 2, 6, 8)]),
+    (lambda x, w: (sliding_window_view(x, 3) * w[::-1]).sum(-1), [(12,), (3,)]),
+]
+
+ELEMENTS: Functions = [
+    (in_place, [(6, 7)]),
+    (lambda x: 3 * x**3 - x**-2 + np.abs(x) ** 1.5 + x**0, [(7, 5)]),
+    (lambda x: np.where((x > 0) & (x < 1), np.clip(x, 0.2, 0.8), -x), [(7, 5)]),
+    (lambda x: np.where(~(x > 0) | (x > 1), 1.0, np.sign(x)), [(6, 8)]),
+    (lambda x: np.log1p(np.exp(x)) + np.expm1(x / 100) + np.log2(x * x), [(6, 8)]),
+    (lambda x: np.logaddexp(x[:, :4], x[:, 4:]), [(6, 8)]),
+    (lambda x: np.isfinite(x) + np.isnan(x) + np.reciprocal(x), [(6, 8)]),
+    (lambda x, s: x * s + s, [(6, 7), ()]),
+    (lambda s, x: s - x, [(1, 1), (6, 7)]),
+    (lambda x: x.clip(0, 1) + x.copy(), [(6, 7)]),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [*DISTANCES, *STATISTICS, *PRODUCTS, *PARTS, *WINDOWS, *ELEMENTS],
+)
+def test_graphs_mean_what_numpy_computes(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]]
+) -> None:
+    given = drawn(shapes)
+    wanted = function(*(array.astype(np.float64) for array in given))
+    found = by_definition(function, given)
+    many = isinstance(wanted, tuple)
+    for got, want in zip(found, wanted, strict=True) if many else [(found, wanted)]:
+        assert got.shape == np.shape(want)
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-30, 1e-8, -1e-8, 0.3, -0.9, 50.0, np.inf])
+def test_functions_near_zero_and_far_from_it(x: float) -> None:
+    def both(x: Any) -> Any:
+        return np.log1p(x), np.expm1(x)
+
+    given = [np.full((2,), x, np.float32)]
+    made = traced_function(both, *given)
+    spec = made.traced.spec(AVX2.limits)
+    with np.errstate(all="ignore"):
+        found = spec.outputs(*given)  # f32, as kernels compute it
+        wanted = both(given[0].astype(np.float64))
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_what_is_seen_twice_is_one_input() -> None:
+    made = traced_function(lambda x: x[1:] * 2 + x[1:] / x[:-1], np.ones((4, 3)))
+    assert len(made.traced.inputs) == 2
+
+
+CONVOLUTIONS: list[tuple[dict[str, Any], tuple[int, ...], Any]] = [
+    ({"padding": 1, "groups": 4, "stride": 2}, (4, 1, 3, 3), ((1, 1), (1, 1))),
+    (
+        {"padding": (1, 0), "groups": 2, "dilation": (1, 2)},
+        (6, 2, 3, 2),
+        ((1, 1), (0, 0)),
+    ),
+    ({"padding": "same"}, (5, 4, 3, 4), ((1, 1), (1, 2))),
+    ({"padding": "valid", "stride": (2, 1)}, (5, 4, 1, 8), ((0, 0), (0, 0))),
+]
+
+
+@pytest.mark.parametrize(("options", "filters", "around"), CONVOLUTIONS)
+def test_convolutions_with_every_option(
+    options: dict[str, Any], filters: tuple[int, ...], around: Any
+) -> None:
+    x, w = drawn([(2, 4, 9, 8), filters])
+    found = by_definition(lambda x, w: morello.nn.conv2d(x, w, **options), [x, w])
+    (a, b), (c, d) = (
+        np.broadcast_to(options.get(name, 1), 2) for name in ("stride", "dilation")
+    )
+    groups, (f, each, fh, fw) = options.get("groups", 1), filters
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), *around))
+    reach = (c * (fh - 1) + 1, d * (fw - 1) + 1)
+    windows = sliding_window_view(padded, reach, (2, 3))[:, :, ::a, ::b, ::c, ::d]
+    n, _, u, v = windows.shape[:4]
+    windows = windows.reshape(n, groups, each, u, v, fh, fw)
+    own = w.reshape(groups, f // groups, each, fh, fw)
+    wanted = np.einsum("gfcij,ngcuvij->ngfuv", own, windows).reshape(n, f, u, v)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_a_convolution_is_its_short_name() -> None:
+    convolve = traced_function(
+        lambda x, w: morello.nn.conv2d(x, w, padding=1), (1, 3, 9, 8), (4, 3, 3, 3)
+    )
+    wanted = morello.Spec.parse("conv:1x3x9x8x4x3x3:f32:pad=1")
+    assert convolve.traced.kind == wanted.kind
+
+
+def _changed(x: Any) -> Any:
+    y = x * 2
+    z = y.T
+    y += 1
+    return z
+
+
+REFUSED: list[tuple[Callable[..., Any], str]] = [
+    (lambda x: np.concatenate([x, x]), "return the parts, as a tuple"),
+    (lambda x: x.cumsum(0), r"array\.cumsum is not traced; multiply by a triangle"),
+    (lambda x: x.sum(dtype=np.float64), "sum with dtype is not traced"),
+    (lambda x: np.std(x, mean=0), "np.std: got an unexpected keyword argument 'mean'"),
+    (lambda x: np.linalg.inv(x), r"np\.linalg\.inv is not traced"),
+    (lambda x: np.add.reduce(x), r"np\.add\.reduce .* is not traced"),
+    (lambda x: np.add(x, 1, out=x), r"np\.add with out is not traced"),
+    (lambda x: x.__iadd__(1), r"\+= on an argument, .* write x = x \+ …"),
+    (_changed, r"\+= on an argument, or on a part of an array"),
+    (lambda x: x.__setitem__(0, 1), r"assignment to elements .* np\.where"),
+    (lambda x: x[x > 0], "an index of Tracer is not traced"),
+    (lambda x: x[4], "the index 4 of an axis of 4 elements"),
+    (lambda x: x[:0], "the slice 0:0:1 of 4 is empty"),
+    (lambda x: np.einsum("ii->i", x), "a diagonal, 'ii', is not traced"),
+    (lambda x: 2.0**x, r"exponent is an array .* np\.exp"),
+    (lambda x: np.where(x > 0, x, -1e300), "-1e\\+300 is too large for float32"),
+    (lambda x: np.array([x.sum()]), "several results are a tuple"),
+    (lambda x: (x @ x).reshape(2, 8).sum(0), "the last step of a function alone"),
+    (lambda x: sliding_window_view(x * 2, 2, 0), "that is computed is not traced"),
+]
+
+
+@pytest.mark.parametrize(("function", "words"), REFUSED)
+def test_refusals_say_what_to_do(function: Callable[..., Any], words: str) -> None:
+    with pytest.raises(MorelloError, match=words) as caught:
+        morello.trace(function, (4, 4))
+    assert str(caught.value).startswith(f"{__file__}:")
+
+
+def test_a_function_that_is_too_large_is_refused() -> None:
+    def power(x: Any) -> Any:
+        for _ in range(3):
+            x = x @ x.T @ x
+        return x
+
+    with pytest.raises(MorelloError, match="compile parts of it by themselves"):
+        morello.trace(power, (4, 4))
