@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from morello.calibration.draw import Drawn, Known, Plan, in_turns
-from morello.calibration.fit import Fit, Measured, describe, fit
+from morello.calibration.fit import Fit, Measured, describe, explained
 from morello.calibration.probes import Bounds, bounds, probe
 from morello.calibration.timing import Stopwatch, one_core
 from morello.calibration.turns import turn
@@ -110,8 +110,8 @@ def fit_in_steps(
     to what the first one found.
     """
     near = [m for m in found if all(t.level.is_cache for t in m.impl.spec.tensors)]
-    first = fit(near, target, FIRST_RIDGE, within).after if near else target
-    return fit(found, first, bounds=within).after
+    first = explained(near, target, FIRST_RIDGE, within) if near else target
+    return explained(found, first, bounds=within)
 
 
 class _Sample:

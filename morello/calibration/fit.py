@@ -85,14 +85,24 @@ def fit(
     Raises:
         MorelloError: nothing was measured, or a time is not positive.
     """
+    after = explained(measured, target, ridge, bounds)
+    return describe(measured, target, after)
+
+
+def explained(
+    measured: Sequence[Measured],
+    target: Target,
+    ridge: float = RIDGE,
+    bounds: Bounds | None = None,
+) -> Target:
+    """`fit` without a description of what was found."""
     if not measured or not all(m.cycles > 0 for m in measured):
         raise MorelloError(
             f"{len(measured)} programs were measured, and some have no time",
             "measure at least one program, each with more than 0 cycles",
         )
     objective = _Objective(measured, target, ridge, bounds or {})
-    after = _descend(nearest(target, bounds or {}), objective)
-    return describe(measured, target, after)
+    return _descend(nearest(target, bounds or {}), objective)
 
 
 def describe(measured: Sequence[Measured], before: Target, after: Target) -> Fit:

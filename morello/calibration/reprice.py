@@ -1,11 +1,13 @@
 """The cost of a program under other coefficients, and how it follows each of them."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 
+from morello.lazy import cached_property
 from morello.learned.ledger import (
     FITTED,
+    Counts,
     Decisions,
     Group,
     Vector,
@@ -43,6 +45,10 @@ def reprice(impl: Impl, target: Target) -> Impl:
 class Ledger(Decisions):
     """Many programs, to be priced again and again: their decisions, found once."""
 
+    def __init__(self, impls: Sequence[Impl], machine: Target) -> None:
+        super().__init__(impls, machine)
+        self._machine = machine
+
     def slopes(self, target: Target) -> Vector:
         """How each cost changes with each of `FITTED`: mostly how often it is paid.
 
@@ -53,16 +59,21 @@ class Ledger(Decisions):
         """
         steps = _Steps(target)
         own = np.zeros((self.runs.shape[1], len(FITTED)))
-        for group in self.groups:
-            own[group.places] = steps.slopes(group)
+        for group, counted in zip(self.groups, self._counted, strict=True):
+            own[group.places] = steps.slopes(group, counted)
         return self.runs @ own
+
+    @cached_property
+    def _counted(self) -> tuple[tuple[int, ...], ...]:
+        """Of each group the coefficients that it counts, whatever they are."""
+        counts = Counts(self._machine)
+        return tuple(tuple(i for i, _ in counts.of(group)) for group in self.groups)
 
 
 class _Steps:
     """A target with coefficients a little above and below its own."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
         self._above, self._below = [], []
         self._widths = []
         for name in FITTED:
@@ -72,39 +83,14 @@ class _Steps:
             self._above.append(with_costs(target, {name: value + step}))
             self._below.append(with_costs(target, {name: low}))
             self._widths.append(value + step - low)
-        self._changed: dict[range, tuple[Target, Target]] = {}
 
-    def slopes(self, group: Group) -> Vector:
+    def slopes(self, group: Group, counted: Sequence[int]) -> Vector:
         """Specs x coefficients: differences of the cost by those of coefficients."""
         found = np.zeros((len(group.places), len(FITTED)))
-        for index in self._paid(group, range(len(FITTED))):
+        for index in counted:
             rise = group.cost(self._above[index]) - group.cost(self._below[index])
             found[:, index] = rise / self._widths[index]
         return found
-
-    def _paid(self, group: Group, part: range) -> Iterator[int]:
-        """The coefficients of a part that some Spec of a group pays for.
-
-        A cost never falls when coefficients grow: where none of a part shows when all
-        of it change, none is looked at. Mostly one or two are left.
-        """
-        if part not in self._changed:
-            up, down = (
-                with_costs(
-                    self._target, {FITTED[i]: cost_of(way[i], FITTED[i]) for i in part}
-                )
-                for way in (self._above, self._below)
-            )
-            self._changed[part] = up, down
-        up, down = self._changed[part]
-        if np.array_equal(group.cost(up), group.cost(down)):
-            return
-        if len(part) == 1:
-            yield part[0]
-            return
-        middle = len(part) // 2
-        yield from self._paid(group, part[:middle])
-        yield from self._paid(group, part[middle:])
 
 
 def coefficients_of(target: Target) -> Vector:

@@ -19,11 +19,11 @@ from morello.actions.select import Select
 from morello.cost.operand_context import row_bytes
 from morello.learned.ledger import (
     FITTED,
+    Counts,
     Decisions,
     Group,
     Vector,
     cost_of,
-    with_costs,
 )
 from morello.machine import Target
 from morello.search import Impl
@@ -35,9 +35,6 @@ from morello.spec.layout import LINE_BYTES
 
 Features = dict[str, float]
 """Numbers by name; what has no name is 0."""
-
-_UNIT = 1000
-"""The price of one thing while it is counted."""
 
 _PAGE = 4096
 """Bytes: rows that are a multiple of so much apart fall into one set of L1."""
@@ -79,31 +76,11 @@ def features_of(impls: Sequence[Impl], target: Target) -> list[Features]:
 
 
 def _counts(paid: Decisions, target: Target) -> Vector:
-    """Decisions x `FITTED`: how many of each a run of a decision counts.
-
-    All prices but one are 0, so that no maximum hides a count. Classes that a group of
-    decisions does not count are found by halves.
-    """
-    nothing = dict.fromkeys(FITTED, 0)
-    priced: dict[range, Target] = {}
+    """Decisions x `FITTED`: how many of each a run of a decision counts."""
+    counts = Counts(target)
     found = np.zeros((paid.runs.shape[1], len(FITTED)))
-
-    def visit(part: range) -> Iterator[tuple[int, Vector]]:
-        if part not in priced:
-            prices = {**nothing, **{FITTED[i]: _UNIT for i in part}}
-            priced[part] = with_costs(target, prices)
-        cost = group.cost(priced[part])
-        if not cost.any():
-            return
-        if len(part) == 1:
-            yield part[0], cost / _UNIT
-            return
-        middle = len(part) // 2
-        yield from visit(part[:middle])
-        yield from visit(part[middle:])
-
     for group in paid.groups:
-        for index, count in visit(range(len(FITTED))):
+        for index, count in counts.of(group):
             found[group.places, index] = count
     return found
 

@@ -5,7 +5,7 @@ for one action on Specs of one key are priced together, as one frame.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ Vector = npt.NDArray[np.float64]
 
 FITTED = names(Coefficients, OpCosts)
 """The coefficients that are costs: a cost is linear in them but for maxima."""
+
+_UNIT = 1000
+"""The price of one thing while it is counted."""
 
 Decision = tuple[Spec, Action]
 
@@ -100,6 +103,36 @@ class Decisions:
         """Millicycles of a call of each program; at least 1."""
         total = self.runs @ self.own_costs(target)
         return np.asarray(np.maximum(total, 1.0), np.float64)
+
+
+class Counts:
+    """How often decisions pay for each of `FITTED`.
+
+    All prices but some are 0, so that no maximum hides a count. Those that a group of
+    decisions does not count are found by halves.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._priced: dict[range, Target] = {}
+
+    def of(self, group: Group) -> Iterator[tuple[int, Vector]]:
+        """Each coefficient that some decision counts, and how often each does."""
+        return self._visit(group, range(len(FITTED)))
+
+    def _visit(self, group: Group, part: range) -> Iterator[tuple[int, Vector]]:
+        if part not in self._priced:
+            prices = {n: _UNIT * (i in part) for i, n in enumerate(FITTED)}
+            self._priced[part] = with_costs(self._target, prices)
+        cost = group.cost(self._priced[part])
+        if not cost.any():
+            return
+        if len(part) == 1:
+            yield part[0], cost / _UNIT
+            return
+        middle = len(part) // 2
+        yield from self._visit(group, part[:middle])
+        yield from self._visit(group, part[middle:])
 
 
 def _frame(specs: Sequence[Spec]) -> Frame:
