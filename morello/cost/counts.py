@@ -36,6 +36,9 @@ class Access(enum.Enum):
 
     DEMAND = "demand"
     """Each line is waited for, or all units wait for lines to arrive."""
+    PREFETCHED = "prefetched"
+    """The kernel has asked for each, long before, to come to L1: it is waited for only
+    beyond L2."""
     OVERLAPPED = "overlapped"
     """Lines arrive while the core computes on others."""
     SEQUENTIAL = "sequential"

@@ -70,6 +70,13 @@ def test_lines_that_a_kernel_reads_come_through_each_level(access: Access) -> No
     assert kernel(read, form.format("MEM")) == 8 * far
 
 
+def test_lines_that_a_kernel_prefetches_to_l1_are_waited_for_beyond_l2() -> None:
+    read = OpCounts((Phase(lines=(Lines(1, 8, Access.PREFETCHED),)),))
+    form = "matmul:6x16x16:f32:rhs=[0,1,2]@{}"
+    assert kernel(read, form.format("L2")) == 0
+    assert kernel(read, form.format("MEM")) == 8 * C.line_mem_demand
+
+
 def test_lines_that_are_not_hidden_add() -> None:
     lines = Lines(1, 8, Access.DEMAND, starts=2, hidden=False)
     counts = OpCounts((Phase({"fma": 1000}, lines=(lines,)),))
