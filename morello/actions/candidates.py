@@ -1,6 +1,7 @@
 """The actions that the search tries on a key."""
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from morello.actions.base import Action
@@ -24,6 +25,7 @@ from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
 from morello.machine import Target
 from morello.spec import Level, SpecKey
+from morello.spec.graphs.graph import axis_dims
 from morello.spec.graphs.products import normal
 
 ACTIONS: tuple[type[Action], ...] = (
@@ -54,9 +56,10 @@ def candidates(
     """Every action that the search tries, in the order in which equal costs decide.
 
     Where a dimension can go, or two can be one, or a graph is but a product of
-    matrices, that is what becomes of it first. Where the operands of the goal stay in
-    L2 from call to call, one that is counted in memory is there: it comes to L2 before
-    anything else, in the form that it has.
+    matrices, that is what becomes of it first. What one thread does with elements that
+    have nothing in common, it does with one after another. Where the operands of the
+    goal stay in L2 from call to call, one that is counted in memory is there: it comes
+    to L2 before anything else, in the form that it has.
 
     Args:
         key: of the Specs.
@@ -66,6 +69,9 @@ def candidates(
     simpler = _simpler(key, axes, target)
     if simpler is not None:
         return (simpler,)
+    apart = _one_by_one(key, axes)
+    if apart:
+        return apart
     arrival = _arrival(key, target)
     if arrival is not None:
         return arrival, *SpecializeRange.candidates(key, axes, target)
@@ -85,6 +91,41 @@ def _simpler(
         Squeeze.candidates(key, axes, target) if normal(graph) is not None else (),
     )
     return next(found, None)
+
+
+LINE = 16
+"""Elements of f32 that a cache line has."""
+
+
+def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action, ...]:
+    """The loop over a dimension of which two elements share nothing, such as heads of
+    attention, and what is left of one of them: no other order is better, and all that
+    follows is as if there were one alone.
+
+    Not where two of them share lines of an operand, so that it would be read twice.
+    """
+    if not key.serial:
+        return ()
+    for dim, name in enumerate(key.kind.dims):
+        if axes[dim][0] != 1 or len(axes[dim]) < 2 or not key.kind.is_common(dim):
+            continue
+        loop, drop = Tile(name, 1), Drop(name)
+        left = drop.dropped(loop.loop_key(key))
+        if not isinstance(left, str) and _has_lines(key, axes, dim):
+            return loop, drop
+    return ()
+
+
+def _has_lines(key: SpecKey, axes: tuple[tuple[int, ...], ...], dim: int) -> bool:
+    """Whether what an operand has of one element of a dimension is lines of its own."""
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        order = [d.dim for d in tensor.layout.dims]
+        place = order.index(operand.axis(dim))
+        inside = {*order[place + 1 :]}
+        extents = [axes[d][-1] for a in inside for d in axis_dims((operand.axes[a],))]
+        if place and math.prod(extents) < LINE:
+            return False
+    return True
 
 
 def _arrival(key: SpecKey, target: Target) -> Move | None:

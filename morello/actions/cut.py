@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
 from morello.actions.graph_parts import PartKey, given_forms, part_key
+from morello.actions.move import may_enter_registers
 from morello.machine import Target
 from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
@@ -110,7 +111,8 @@ class Cut(Action):
 @lru_cache(maxsize=65536)
 def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
     graph = _graph(key)
-    farthest = max(tensor.level for tensor in key.tensors)
+    levels_of_operands = [tensor.level for tensor in key.tensors]
+    farthest, nearest = max(levels_of_operands), min(levels_of_operands)
     found = []
     for halves in cuts(graph):
         lead = _leading(graph, halves)
@@ -124,11 +126,14 @@ def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
         )
         for level in levels:
             action = Cut(nodes, again, level, Layout.row_major(rank))
-            fits = level <= farthest and not isinstance(
-                _cutting(action, key, lanes), str
-            )
-            if fits:
-                found.append(action)
+            if level > min(farthest, max(nearest, Level.L1)):
+                continue
+            cutting = _cutting(action, key, lanes)
+            if isinstance(cutting, str):
+                continue
+            if level is Level.VRF and not may_enter_registers(cutting.producers.key):
+                continue
+            found.append(action)
     return tuple(found)
 
 

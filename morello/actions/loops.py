@@ -48,9 +48,16 @@ def expand_loop(
 def tile_key(key: SpecKey, dim: int) -> SpecKey:
     """The key of tiles along ``dim``: operands that have it are tiles from now on.
 
-    Of a graph all operands are: what each of them is would make many keys.
+    Of a graph all operands are, since what each of them is would make many keys; but
+    one of several that have nothing in common, as heads of attention, is as the whole
+    was, where it is outermost in all operands.
     """
     if not key.kind.has_element:
+        if key.kind.is_common(dim) and all(
+            tensor.stays_gapless(operand.axis(dim))
+            for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+        ):
+            return key
         plain = (dataclasses.replace(t, contiguous=False) for t in key.tensors)
         return dataclasses.replace(key, tensors=tuple(plain))
     tensors = tuple(

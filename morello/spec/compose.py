@@ -14,12 +14,11 @@ from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
 from morello.spec.embedding import Embedding
 from morello.spec.graphs import loops as rule
-from morello.spec.graphs.convolution import few_sizes, squeezed, without_padding
+from morello.spec.graphs.convolution import few_sizes, products_inside
 from morello.spec.graphs.evaluate import bounded, evaluate
 from morello.spec.graphs.expression import Call, Expression
 from morello.spec.graphs.graph import NEUTRAL, Graph, canonical
 from morello.spec.graphs.names import SHORT_NAMES, expanded, short_text
-from morello.spec.graphs.products import product
 from morello.spec.graphs.reductions import REDUCTIONS, of_any_rank
 from morello.spec.graphs.text import (
     parse_graph,
@@ -186,20 +185,22 @@ class Compose(Kind):
     def products(self, operand: int) -> tuple[tuple[Embedding, int], ...]:
         """The products that an operand is in, and which of their operands it is."""
         own = self.values[operand]
-        found = [product(self.value, v) for v in self.value.contractions]
-        found.append(squeezed(without_padding(self.value)))
         return tuple(
             (inner, inner.values.index(own))
-            for inner in found
-            if inner is not None and own in inner.values
+            for inner in products_inside(self.value)
+            if own in inner.values
         )
 
     def is_batch(self, dim: int) -> bool:
         """A dimension that every value has, beside others; of a convolution all but
         those of the product of matrices that it is made of."""
+        return few_sizes(self.value, dim) or self.is_common(dim)
+
+    def is_common(self, dim: int) -> bool:
+        """Whether every value has a dimension, beside others, and something is a
+        product: what has one element of it has nothing in common with what has another.
+        """
         graph = self.value
-        if few_sizes(graph, dim):
-            return True
         values = [graph.dims_of(v) for v in range(graph.count)]
         return (
             graph.rank > 1

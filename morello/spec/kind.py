@@ -174,6 +174,10 @@ class Kind(ABC):
         of threads: other tiles of it are no better, as nothing is used again."""
         return False
 
+    def is_common(self, dim: int) -> bool:
+        """Whether elements of a dimension of a graph have nothing in common."""
+        return False
+
     @property
     def neutral(self) -> str:
         """The neutral element of the reduction: a value of `Fill`."""

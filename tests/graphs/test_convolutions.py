@@ -7,12 +7,19 @@ from numpy.lib.stride_tricks import as_strided
 from morello.actions.merge import Merged, merged_key
 from morello.machine import AVX2
 from morello.search import Solver
+from morello.search.dp.axes import goal_axes
 from morello.search.impl import Impl
 from morello.spec import parse_spec
 from morello.spec.graphs.convolution import squeezed, without_padding
 from morello.spec.graphs.evaluate import evaluate
 from tests.quality.execution import RUNS, run
 from tests.quality.programs import build_programs
+
+FUSED = (
+    "t[n,f,u,v]=sum(w[f,c,i,j]*x[n,c,pad(2*u+i,1,1),pad(2*v+j,1,1)]);"
+    "y[n,f,u,v]=relu(t+b[f])"
+)
+"""A convolution in steps of two, a bias and relu."""
 
 SEARCHED = {
     "conv:1x3x7x8x8x5x5:f32:pad=2:stride=2": ("pad", "merge", "squeeze"),
@@ -22,6 +29,7 @@ SEARCHED = {
     "conv:2x9x4x4x8x1x1:f32:layout=nhwc": ("drop", "collapse", "squeeze"),
     "conv:2x4x5x7x4x3x3:f32:stride=2:groups=2": ("pad", "squeeze"),
     "conv:1x3x6x9x8x2x2:f32:dilation=2": ("squeeze",),
+    f"compose:1x9x3x6x2x3x3:f32:graph={FUSED}": ("pad", "merge", "cut", "squeeze"),
 }
 """Specs, and actions that their programs have."""
 
@@ -43,6 +51,44 @@ def test_searched_programs_are_within_the_bound(text: str) -> None:
     for side, byte in RUNS:
         (found,) = run(program, given, side, byte)
         assert np.all(np.abs(found - number) <= error)
+
+
+def test_what_follows_a_convolution_is_merged_with_it() -> None:
+    text = (
+        "compose:4x5x4x3x2x3:f32:graph=t[u,v,f]=sum(w[i,j,c,f]*x[2*u+i,2*v+j,c]);"
+        "y[u,v,f]=relu(t+b[f])*r[u,v,f]"
+    )
+    spec = parse_spec(text, AVX2.limits)
+    found = merged_key(spec.key)
+    assert isinstance(found, Merged)
+    graph = found.key.kind.as_graph
+    assert graph is not None
+    assert len(graph.nodes) == 2
+    sizes = tuple(
+        spec.sizes[found.taps.tap] * spec.sizes[found.taps.channel]
+        if dim == found.taps.channel
+        else spec.sizes[dim]
+        for dim in found.part.dims
+    )
+    given = dict(enumerate(spec.random(np.random.default_rng(0))))
+    expected = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(given.values()))
+    own = found.taps
+    images, weights = given[own.image], given[own.weights]
+    count, reach = spec.sizes[own.kept], spec.sizes[own.tap] * spec.sizes[own.channel]
+    down, along, each = images.strides
+    strides = (down, along * own.step, each)
+    given[own.image] = as_strided(images, (len(images), count, reach), strides)
+    given[own.weights] = weights.reshape(weights.shape[0], reach, -1)
+    arrays = [given[found.part.values[v]] for v in range(len(graph.inputs))]
+    results = evaluate(graph, sizes, arrays)
+    np.testing.assert_allclose(results[0], expected[0], rtol=1e-5)
+
+
+def test_sizes_of_a_convolution_are_those_of_its_product_whatever_follows() -> None:
+    spec = parse_spec(f"compose:1x16x8x9x3x5x5:f32:graph={FUSED}", AVX2.limits)
+    axes = dict(zip("fnuvcij", goal_axes(spec, 1), strict=True))
+    assert all(axes[d] in ((1,), (1, 5), (1, 8)) for d in "nuij")
+    assert len(axes["f"]) > len(axes["v"]) > 3
 
 
 @pytest.mark.parametrize("stride", [1, 2])

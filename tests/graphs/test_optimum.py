@@ -50,6 +50,10 @@ GRAPHS = {
     "sums and a map": "compose:9x5:f32:graph=t[n]=sum(x[m,n]);y[n]=relu(t*w[n])",
     "two outputs": "compose:4x7:f32:graph=out a[m]+=sum(x[m,n]);out b[n]=max(x)",
     "conv": "conv:1x3x5x4x4x2x2:f32",
+    "conv and a map": (
+        "compose:4x3x5x2x2x2:f32:graph=t[f,u,v]=sum(w[f,c,i,j]*x[c,u+i,v+j]);"
+        "y[f,u,v]=relu(t+b[f])"
+    ),
     "depthwise": "conv:1x3x5x4x3x2x2:f32:groups=3",
     "border": "compose:6x3:f32:graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])",
     "padded": "conv:1x1x3x2x2x3x3:f32:pad=1",

@@ -8,8 +8,15 @@ from functools import lru_cache
 
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.expression import references
-from morello.spec.graphs.graph import Graph, axis_dims
-from morello.spec.graphs.products import normal
+from morello.spec.graphs.graph import (
+    Graph,
+    Output,
+    axis_dims,
+    canonical,
+    composed,
+    part_of,
+)
+from morello.spec.graphs.products import normal, product
 from morello.spec.matmul import Matmul
 from morello.spec.operand import Window
 
@@ -103,12 +110,37 @@ def _steps(graph: Graph, value: int, dim: int) -> list[int]:
     ]
 
 
-def few_sizes(graph: Graph, dim: int) -> bool:
-    """Whether a dimension is taken whole or one by one: all but those of the product
-    of matrices that is left."""
+@lru_cache(maxsize=65536)
+def products_inside(graph: Graph) -> tuple[Embedding, ...]:
+    """For each contraction of a graph, where there is one, the `Matmul` that it is in
+    itself or where its other dimensions are 1, on an image without padding."""
     bare = without_padding(graph)
-    inner = squeezed(bare)
-    return inner is not None and dim not in inner.dims
+    found = (product(bare, v) or _squeezed_inside(bare, v) for v in bare.contractions)
+    return tuple(inner for inner in found if inner is not None)
+
+
+def _squeezed_inside(graph: Graph, value: int) -> Embedding | None:
+    """What `squeezed` says of one contraction, in the numbers of the graph."""
+    alone = part_of(graph, (value,), [Output(value, graph.modes.get(value, False))])
+    part = composed(alone, canonical(alone.graph))
+    inner = squeezed(part.graph)
+    if inner is None:
+        return None
+    dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
+    values = tuple(part.values[v] for v in inner.values)
+    return Embedding(inner.kind, dims, values, inner.axes)
+
+
+@lru_cache(maxsize=65536)
+def few_sizes(graph: Graph, dim: int) -> bool:
+    """Whether a dimension is taken whole or one by one: all that contractions have but
+    those of the products of matrices that are left of them."""
+    found = products_inside(graph)
+    if not found or len(found) < len(graph.contractions):
+        return False
+    values = {v for c in graph.contractions for v in (c, *graph.arguments(c))}
+    contracted = any(dim in graph.dims_of(v) for v in values)
+    return contracted and all(dim not in inner.dims for inner in found)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ import dataclasses
 from functools import lru_cache
 
 from morello.spec.graphs.expression import references
-from morello.spec.graphs.graph import Graph, Node, Part, canonical
+from morello.spec.graphs.graph import Graph, Part, canonical
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.operand import Axis, Window
 
@@ -19,6 +19,8 @@ from morello.spec.operand import Axis, Window
 class Taps:
     """A convolution, and what can be merged in it."""
 
+    contraction: int
+    """The node that it is; others are computed after it."""
     image: int
     """The value that is read through windows."""
     weights: int
@@ -66,7 +68,7 @@ class Taps:
         if pair is None:
             return None
         axes = graph.axes(value)
-        node = graph.node(len(graph.inputs))
+        node = graph.node(self.contraction)
         kept = () if value == self.image else node.axes
         inner = [i for i, dim in enumerate(axes) if dim in kept]
         outer = [i for i in range(len(axes)) if i not in (*pair, *inner)]
@@ -80,12 +82,13 @@ def taps(graph: Graph) -> Taps | None:
     The channels are the last dimension that both factors sum by itself, the taps those
     of the last window that move one by one.
     """
-    if len(graph.nodes) != 1 or not graph.contractions:
+    if len(graph.contractions) != 1:
         return None
-    node = graph.node(len(graph.inputs))
+    node = graph.node(graph.contractions[0])
     factors = tuple(references(node.expression))
     images = [v for v in factors if any(map(_is_window, graph.axes(v)))]
-    if len(images) != 1:
+    alone = all(len(graph.above(v)) == 1 for v in factors)
+    if len(images) != 1 or not alone or any(map(graph.is_node, factors)):
         return None
     (image,) = images
     (weights,) = (v for v in factors if v != image)
@@ -100,8 +103,12 @@ def taps(graph: Graph) -> Taps | None:
         tapped = [d for d, s in axis.terms if d in node.reduced and s == 1 and d in own]
         if len(moved) == 1 and len(tapped) == 1:
             channel = max(channels)
+            pair = {channel, tapped[0]}
+            if any(pair & graph.dims_of(v) for v in graph.node_values):
+                return None
             at = graph.axes(image).index(channel)
-            return Taps(image, weights, place, at, *moved[0], tapped[0], channel)
+            own_places = place, at, *moved[0], tapped[0], channel
+            return Taps(graph.contractions[0], image, weights, *own_places)
     return None
 
 
@@ -116,13 +123,13 @@ def merged(graph: Graph, found: Taps) -> Part:
     The axis of the image that was a window is the dimension that the output has; the
     weights lack the axis of the taps.
     """
-    value = len(graph.inputs)
-    node = graph.node(value)
+    node = graph.node(found.contraction)
     image = list(graph.axes(found.image))
     image[found.window] = found.kept
     weights = [axis for axis in graph.axes(found.weights) if axis != found.tap]
     inputs = list(graph.inputs)
     inputs[found.image], inputs[found.weights] = tuple(image), tuple(weights)
     reduced = tuple(d for d in node.reduced if d != found.tap)
-    made = Node(node.axes, node.reduction, node.expression, reduced)
-    return canonical(Graph(tuple(inputs), (made,), graph.outputs))
+    nodes = list(graph.nodes)
+    nodes[found.contraction - len(inputs)] = dataclasses.replace(node, reduced=reduced)
+    return canonical(Graph(tuple(inputs), tuple(nodes), graph.outputs))

@@ -1,0 +1,76 @@
+"""What the search tries on graphs: where temporaries lie, and heads one by one."""
+
+import dataclasses
+
+import pytest
+
+from morello.actions import Cut, Drop, Tile, candidates
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.dp.axes import goal_axes
+from morello.spec import Dtype, Layout, Level, Spec, argument_tensor, parse_spec
+
+EPILOGUE = "gelu_matmul:8x8x64:f32"
+
+
+def _serial(text: str, **levels: Level) -> Spec:
+    """A Spec of one thread with operands at levels."""
+    spec = parse_spec(text, AVX2.limits)
+    tensors = tuple(
+        dataclasses.replace(tensor, level=levels.get(operand.name, tensor.level))
+        for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True)
+    )
+    return dataclasses.replace(spec, tensors=tensors, serial=True)
+
+
+def _cut_levels(spec: Spec) -> set[Level]:
+    tried = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    return {action.level for action in tried if isinstance(action, Cut)}
+
+
+def test_a_temporary_lies_no_farther_than_the_nearest_operand() -> None:
+    spec = _serial(EPILOGUE)
+    names = [operand.name for operand in spec.kind.operands]
+    out = names[-1]
+    assert {Level.MEM, Level.L2, Level.L1} <= _cut_levels(spec)
+    assert _cut_levels(_serial(EPILOGUE, **{out: Level.L2})) == {Level.L2, Level.L1}
+    assert Level.L2 not in _cut_levels(_serial(EPILOGUE, **{out: Level.L1}))
+
+
+def test_registers_are_not_filled_by_a_cut_while_both_factors_are_far() -> None:
+    lhs, rhs, *_ = (o.name for o in _serial(EPILOGUE).kind.operands)
+    assert Level.VRF not in _cut_levels(_serial(EPILOGUE))
+    assert Level.VRF not in _cut_levels(_serial(EPILOGUE, **{lhs: Level.L2}))
+    both = {lhs: Level.L2, rhs: Level.L2}
+    assert Level.VRF in _cut_levels(_serial(EPILOGUE, **both))
+    assert Level.VRF in _cut_levels(_serial(EPILOGUE, **{rhs: Level.L1}))
+
+
+def test_heads_are_taken_one_by_one() -> None:
+    text = "graph=t[{0}m,n]=sum(a[{0}m,k]*w[{0}k,n]);y[{0}m,n]=relu(t)*r[{0}m,n]"
+    spec = _serial("compose:3x5x4x8:f32:" + text.format("b,"))
+    axes = goal_axes(spec, 1)
+    assert candidates(spec.key, axes, AVX2) == (Tile("d0", 1), Drop("d0"))
+    solver = Solver(AVX2)
+    one = solver.solve(_serial("compose:5x4x8:f32:" + text.format(""))).impl.cost
+    before = len(solver.tables(spec))
+    found = solver.solve(spec)
+    loop = AVX2.model.loop(3, 0)
+    assert found.impl.cost == 3 * one + int(loop)
+    assert len(solver.tables(spec)) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("order", "apart"), [((1, 0, 2), True), ((1, 2, 0), False), ((0, 1, 2), True)]
+)
+def test_heads_that_share_lines_are_not_taken_apart(
+    order: tuple[int, ...], apart: bool
+) -> None:
+    """Beside each other in memory, of 16 elements each, or element by element."""
+    spec = _serial("attention:3x5x4x16x16:f32")
+    layout = Layout.row_major(3)
+    layout = Layout(tuple(layout.dims[axis] for axis in order))
+    given = argument_tensor(Dtype.F32, layout)
+    spec = dataclasses.replace(spec, tensors=(given, *spec.tensors[1:]))
+    found = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    assert (found == (Tile("d0", 1), Drop("d0"))) == apart
