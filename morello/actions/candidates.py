@@ -119,6 +119,8 @@ def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action
 def _has_lines(key: SpecKey, axes: tuple[tuple[int, ...], ...], dim: int) -> bool:
     """Whether what an operand has of one element of a dimension is lines of its own."""
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        if dim not in operand.dims:
+            continue
         order = [d.dim for d in tensor.layout.dims]
         place = order.index(operand.axis(dim))
         inside = {*order[place + 1 :]}

@@ -56,6 +56,7 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
         if key.kind.is_common(dim) and all(
             tensor.stays_gapless(operand.axis(dim))
             for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+            if dim in operand.dims
         ):
             return key
         plain = (dataclasses.replace(t, contiguous=False) for t in key.tensors)

@@ -197,15 +197,19 @@ class Compose(Kind):
         return few_sizes(self.value, dim) or self.is_common(dim)
 
     def is_common(self, dim: int) -> bool:
-        """Whether every value has a dimension, beside others, and something is a
-        product: what has one element of it has nothing in common with what has another.
+        """Whether something is a product and every value has a dimension, beside others
+        and but for what is rows of another operand, as the places that a mask compares:
+        elements of it have nothing in common that would be worth keeping near.
         """
         graph = self.value
-        values = [graph.dims_of(v) for v in range(graph.count)]
         return (
             graph.rank > 1
             and bool(graph.contractions)
-            and all(dim in own for own in values)
+            and all(
+                dim in graph.dims_of(v)
+                or (not graph.is_node(v) and self.leader(v) != v)
+                for v in range(graph.count)
+            )
         )
 
     def neutral_of(self, operand: int) -> str:

@@ -10,6 +10,8 @@ from morello.search import Solver
 from morello.search.dp.axes import goal_axes
 from morello.spec import Dtype, Layout, Level, Spec, argument_tensor, parse_spec
 
+BATCHED = "compose:3x5x4x8:f32:graph=t[b,m,n]=sum(a[b,m,k]*w[b,k,n]);y[b,m,n]="
+
 EPILOGUE = "gelu_matmul:8x8x64:f32"
 
 
@@ -58,6 +60,23 @@ def test_heads_are_taken_one_by_one() -> None:
     loop = AVX2.model.loop(3, 0)
     assert found.impl.cost == 3 * one + int(loop)
     assert len(solver.tables(spec)) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("attention:3x5x4x8x8:f32:causal=true", True),
+        (BATCHED + "t+c[n]", True),
+        (BATCHED + "t+c[m,n]", False),
+        ("conv:3x2x5x5x4x2x2:f32", False),
+    ],
+)
+def test_what_rows_heads_share_keeps_none_of_them_together(
+    text: str, apart: bool
+) -> None:
+    spec = _serial(text)
+    found = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    assert (len(found) == 2 and isinstance(found[1], Drop)) == apart
 
 
 @pytest.mark.parametrize(
