@@ -88,7 +88,8 @@ class AffineCostModel(CostModel):
         conflicts = CacheConflicts(self.target)
         line = line + conflicts.of_tile(frame, operand, dest)
         cost = source.lines(sizes) * line
-        if frame.key.kind.copies and not conflicts.aliased(frame.key, operand):
+        goes_on = frame.key.kind.copies and not _turns(frame.key)
+        if goes_on and not conflicts.aliased(frame.key, operand):
             # The next tile goes on in the line that this one ends in.
             piece = source.run_bytes(sizes)
             part = source.runs(sizes) * piece * line // LINE_BYTES
@@ -243,6 +244,17 @@ class AffineCostModel(CostModel):
         suffix = "mem" if level is Level.MEM else "l2"
         name = f"{what}_{suffix}_{how}" if how else f"{what}_{suffix}"
         return int(getattr(self._prices, name))
+
+
+def _turns(key: SpecKey) -> bool:
+    """Whether a copy goes along one dimension where it reads, another where it writes:
+    of the tiles beside one, no order visits both neighbours next, and by then the rest
+    of a line has left L1."""
+    innermost = {
+        operand.dims[tensor.layout.innermost]
+        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+    }
+    return len(innermost) > 1
 
 
 def _is_read_across(key: SpecKey, operand: int) -> bool:
