@@ -53,10 +53,11 @@ def features_of(impls: Sequence[Impl], target: Target) -> list[Features]:
         target: as it is chosen, not as the goal sees it.
     """
     goal = impls[0].spec
+    seen = target.at(goal)
     paid = Decisions(impls, target)
-    own = paid.own_costs(target)
+    own = paid.own_costs(seen)
     costs = np.maximum(paid.runs @ own, 1.0)
-    counts = paid.runs @ _counts(paid, target)
+    counts = paid.runs @ _counts(paid, seen)
     prices = np.array([cost_of(target, name) for name in FITTED], np.float64)
     spent = counts * prices
     serial = np.maximum(spent.sum(axis=1), 1.0)
@@ -70,7 +71,7 @@ def features_of(impls: Sequence[Impl], target: Target) -> list[Features]:
         for name, part in zip(FITTED, spent[place] / serial[place], strict=True):
             one[f"part {name}"] = float(part)
         one.update(_node_features(impl, paid, paid.runs[place], own, costs[place]))
-        one.update(_class_features(class_of(impl, target.at(goal))))
+        one.update(_class_features(class_of(impl, seen)))
         found.append(one)
     return found
 

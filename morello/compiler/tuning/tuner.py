@@ -30,11 +30,12 @@ from morello.search.queries.partial_program import Partial
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.spec import Array, Spec
 
-_COMPILING = 0.5
-"""The part of this in which candidates are compiled; others are left out."""
-
 _TIMING = 0.25
-"""The part in which they are timed, at least."""
+"""The part of the time in which candidates are timed, at least. Before it they are found
+and compiled; those for which there is no time are left out."""
+
+_COMPILING = 0.25
+"""The part in which they are compiled, at least, where finding them takes long."""
 
 _LEAST = 4
 """Candidates that are compiled in any case."""
@@ -124,7 +125,8 @@ def tune(
     show("candidates")
     found = tried_order(find_candidates(goal, target, solver, plan.candidates), target)
     trial = Trial.make(goal, 0, {})
-    until = _Deadline(_COMPILING * plan.seconds)
+    left = (1 - _TIMING) * plan.seconds - (time.perf_counter() - start)
+    until = _Deadline(max(left, _COMPILING * plan.seconds))
     kernels, tried = checked_kernels(found, trial, until, show)
     show(f"timing {len(kernels)} programs")
     seconds, cycle, winner = _timed(
