@@ -53,7 +53,7 @@ def _collect(options: argparse.Namespace) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     target = chosen_target(options.target)
-    samples = _samples(options.file, target)
+    samples = _samples(options.file, target, older=options.older)
     names, trees = train(samples, Settings(seed=options.seed))
     count = sum(len(sample.times) for sample in samples)
     about = f"{count} programs of {len(samples)} Specs, {machine()}"
@@ -76,7 +76,7 @@ def _verdicts(options: argparse.Namespace) -> dict[str, list[Verdict]]:
         MorelloError: the data set has too few Specs, or scikit-learn is missing.
     """
     target = chosen_target(options.target)
-    samples = _samples(options.file, target)
+    samples = _samples(options.file, target, older=options.older)
     if len(samples) < options.parts:
         raise MorelloError(
             f"the data set has {len(samples)} Specs for {target.name}, and there are "
@@ -90,19 +90,21 @@ def _verdicts(options: argparse.Namespace) -> dict[str, list[Verdict]]:
     }
 
 
-def _samples(path: Path, target: Target) -> list[Sample]:
+def _samples(path: Path, target: Target, *, older: bool) -> list[Sample]:
     """What can be learned from a data set.
 
     Raises:
         MorelloError: there is nothing for the target.
     """
-    fitting = [entry for entry in entries(path) if entry.target == target.name]
+    made = entries(path, older=older)
+    fitting = [entry for entry in made if entry.target == target.name]
     found = [sample_of(entry, target) for entry in fitting]
     samples = [sample for sample in found if sample is not None]
     if not samples:
         raise MorelloError(
             f"{path} has no programs for {target.name} that this version has",
-            "make some with 'python -m morello.training collect'",
+            "make some with 'python -m morello.training collect', or give --older "
+            "for those of other versions",
         )
     return samples
 
@@ -186,6 +188,12 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("file", type=Path, help="the data set")
         command.add_argument("--target", help="as for 'morello run'")
         command.add_argument("--seed", type=whole_number(0), default=0)
+        command.add_argument(
+            "--older",
+            action="store_true",
+            help="also what was timed with other versions of the search, as far as it "
+            "still applies; costs are those of this version, times those of then",
+        )
     return parser
 
 

@@ -2,7 +2,8 @@
 
 A line is written when its Spec is done, so that a run that was stopped goes on from
 there. Programs are written as decisions: what a model reads of them is found anew, so
-that a data set outlives its features. It does not outlive the search that made it.
+that a data set outlives features and costs. What another version of the search has made
+is read if it is asked for: programs that do not apply any more are left out.
 """
 
 import dataclasses
@@ -55,10 +56,13 @@ class Entry:
         return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}) + "\n"
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path, *, older: bool = False) -> Iterator[Entry]:
     """What a file has of this version of the search; nothing if there is no file.
 
     A last line that was cut short is left out.
+
+    Args:
+        older: what other versions have made, too.
 
     Raises:
         MorelloError: it is no data set.
@@ -76,7 +80,7 @@ def entries(path: Path) -> Iterator[Entry]:
                 f"{path}:{number} is no line of a data set: {error}",
                 "give a file that 'python -m morello.training collect' wrote",
             ) from error
-        if found.space == space():
+        if older or found.space == space():
             yield found
 
 

@@ -61,6 +61,7 @@ def sample_of(entry: Entry, target: Target) -> Sample | None:
     found = programs(entry, target)
     if len(found) < 2:
         return None
+    found.sort(key=lambda one: one[0].cost)  # costs may have changed since
     impls = [impl for impl, _ in found]
     times = [1e3 * timed.seconds / entry.cycle for _, timed in found]
     return Sample(

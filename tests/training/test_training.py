@@ -63,6 +63,7 @@ def test_a_line_that_was_cut_short_is_written_anew(tmp_path: Path) -> None:
     append(path, _entry("fill:10:f32"))
     append(path, dataclasses.replace(_entry("fill:11:f32"), space="another"))
     assert list(entries(path)) == [_entry(), _entry("fill:10:f32")]
+    assert [e.spec for e in entries(path, older=True)][2:] == ["fill:11:f32"]
     assert programs(_entry(), AVX2) == []  # its program has a hole
     path.write_text('{"format": 9}\n')
     with pytest.raises(MorelloError, match=r"data\.jsonl:1 is no line of a data set"):

@@ -31,8 +31,8 @@ from morello.search.storage.measured_rows import MeasuredRow
 from morello.spec import Array, Spec
 
 _TIMING = 0.25
-"""The part of the time in which candidates are timed, at least. Before it they are found
-and compiled; those for which there is no time are left out."""
+"""The part of the time in which candidates are timed, at least. Before it they are
+found and compiled; those for which there is no time are left out."""
 
 _COMPILING = 0.25
 """The part in which they are compiled, at least, where finding them takes long."""
