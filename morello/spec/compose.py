@@ -242,15 +242,19 @@ class Compose(Kind):
         if wrong is not None:
             raise SpecError(f"{self.name} has no dtype {wrong}", "use f32 or bf16")
         graph = self.value
-        for dtype, value, operand in zip(
-            dtypes, self.values, self.operands, strict=True
-        ):
-            if dtype is Dtype.BF16 and graph.is_node(value) and not graph.is_map(value):
-                raise SpecError(
-                    f"'{operand.name}' of {self.name} is a reduction, which has no "
-                    "bf16: its terms are added in f32",
-                    "make it f32, or a map of another node",
-                )
+        sums = [graph.is_node(v) and not graph.is_map(v) for v in self.values]
+        right = [
+            Dtype.F32 if reduces else dtype
+            for dtype, reduces in zip(dtypes, sums, strict=True)
+        ]
+        wrong_at = next((i for i, d in enumerate(dtypes) if d is not right[i]), None)
+        if wrong_at is not None:
+            raise SpecError(
+                f"'{self.operands[wrong_at].name}' of {self.name} is a reduction, "
+                "which has no bf16: its terms are added in f32",
+                f"write the dtypes {','.join(map(str, right))}, or make it a map of "
+                "another node",
+            )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
         """One for each function of each element, and for each term of a reduction."""

@@ -1,6 +1,7 @@
 """The kinds of Specs: to add one, write its module and list its class here."""
 
 from morello.spec.compose import Compose
+from morello.spec.dtypes import Dtype
 from morello.spec.fill import Fill
 from morello.spec.graphs.reductions import REDUCTIONS
 from morello.spec.kind import Kind
@@ -37,16 +38,20 @@ def instances() -> tuple[Kind, ...]:
 
 
 def kind_of(
-    label: str, sizes: tuple[int, ...], options: dict[str, str]
+    label: str,
+    sizes: tuple[int, ...],
+    options: dict[str, str],
+    dtypes: tuple[Dtype, ...] = (),
 ) -> tuple[Kind, tuple[int, ...]]:
     """The kind of a label, and sizes in the order of its dimensions.
 
-    Reductions of rows are kinds of their own, all others are graphs.
+    Reductions of rows of one dtype are kinds of their own, all others are graphs.
 
     Raises:
         SpecError: as `Kind.with_sizes`.
     """
     kind = labels()[label]
-    if label in REDUCTIONS and (len(sizes) != 2 or "axis" in options):
+    rows = len(sizes) == 2 and "axis" not in options and len({*dtypes}) < 2
+    if label in REDUCTIONS and not rows:
         kind = Compose
     return kind.with_sizes(label, sizes, options)

@@ -56,7 +56,10 @@ class Max(Kind):
         """Both operands have one dtype, f32 or s32."""
         require_equal(self.label, dtypes)
         if dtypes[0] not in (Dtype.F32, Dtype.S32):
-            raise SpecError(f"{self.label} has no dtype {dtypes[0]}", "use f32 or s32")
+            also = "" if self.accum or dtypes[0] is not Dtype.BF16 else ", or bf16,f32"
+            raise SpecError(
+                f"{self.label} has no dtype {dtypes[0]}", f"use f32 or s32{also}"
+            )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
         """A comparison for each element."""

@@ -45,7 +45,7 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     given = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
-    kind, given = kind_of(label, given, options)
+    kind, given = kind_of(label, given, options, dtypes)
     sizes = _complete_sizes(text, kind, given)
     leading = _leading(kind, sizes, options)
     tensors = _tensors(kind, kind.dtypes(dtypes), options, leading)

@@ -282,11 +282,13 @@ def test_one_head_needs_no_dimension_of_its_own() -> None:
             "filter",
         ),
         ("conv:1x3x6x7x4x3x3:f32:stride=0", "option stride=0; write stride=1"),
+        ("sum:8x9:bf16", "sum has no dtype bf16; use f32 or s32, or bf16,f32"),
+        ("conv:1x3x6x7x4x3x3:bf16", "write the dtypes bf16,bf16,f32, or make it"),
         ("softmax:8x9:s32", "compose has no dtype s32; use f32 or bf16"),
         (
             "compose:8x9:bf16:graph=y[m]=sum(x[m,n])",
             "'v0' of compose is a reduction, which has no bf16: its terms are added in "
-            "f32; make it f32, or a map of another node",
+            "f32; write the dtypes bf16,f32, or make it a map of another node",
         ),
         (
             "compose:8x9:f32",
@@ -315,13 +317,16 @@ def test_what_is_refused(text: str, message: str) -> None:
         ("mean:3x4:f32", -1),
         ("mean:3x4x5:f32:axis=all", None),
         ("sum:3x4:f32:axis=0", 0),
+        ("sum:3x4:bf16,f32", -1),
+        ("max:3x4:bf16,f32", -1),
     ],
 )
 def test_reductions_of_any_rank(text: str, axis: Any) -> None:
     spec = parse_spec(text, HAVE)
     rng = np.random.default_rng(0)
-    x = rng.standard_normal(spec.shape(0), np.float32)
+    x = rng.standard_normal(spec.shape(0), np.float32).astype(spec.dtypes[0].numpy)
     (found,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (x,))
+    x = x.astype(np.float32)
     # Where all is reduced there is an axis of size 1 before the others.
     array = x[0] if axis in (None, -1) and found.shape == (1,) else x
     wanted = getattr(array, text[: text.index(":")])(axis=axis)
