@@ -201,10 +201,10 @@ class MlirEmitter(Emitter):
         """`Emitter.as_column_major`: the last two dimensions change places."""
         rank = len(buffer.sizes)
         order = [*range(rank - 2), rank - 1, rank - 2]
-        sizes, one = buffer.sizes, [1] * rank
-        for dim in reversed(range(rank - 1)):
-            one[dim] = one[dim + 1] * sizes[dim + 1]
-        layout = ir.StridedLayoutAttr.get(0, [one[d] for d in order])
+        sizes = buffer.sizes
+        # A tile has an offset and strides of its own.
+        strides, offset = ir.MemRefType(buffer.value.type).get_strides_and_offset()
+        layout = ir.StridedLayoutAttr.get(offset, [strides[d] for d in order])
         kind = ir.MemRefType.get(
             [sizes[d] for d in order], element_type(buffer.tensor.dtype), layout
         )

@@ -30,6 +30,11 @@ def test_odd_shapes_are_exact_and_bounded(text: str) -> None:
     check_all([made], 0, check_bound if is_bounded(made.spec) else None)
 
 
+def test_columns_of_a_batch_are_exact() -> None:
+    """Each is a tile with an offset, which is read as the row that it is in memory."""
+    check_all([program("matmul:3x1x65x1:f32")], 0, check_bound)
+
+
 def work(impl: Impl, times: int = 1) -> list[tuple[str, int, int]]:
     """For each kernel of a matmul: its name, its products, and the lanes they take."""
     if not isinstance(impl.action, Select):
