@@ -188,9 +188,11 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
 def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:
     source = key.tensors[operand]
     rank = source.rank
-    zeros = any(map(has_zeros, key.kind.operands[operand].axes))
+    axes = key.kind.operands[operand].axes
+    zeros = any(map(has_zeros, axes))
     room = TensorSpec(source.dtype, source.level, layout, True)
-    if zeros:  # it is a part of the buffer; and perhaps of the input
+    # What is copied is a part of the buffer, and of an input that is not all read.
+    if any(isinstance(axis, Window) and axis.is_padded for axis in axes):
         source = dataclasses.replace(source, contiguous=False)
     inside = dataclasses.replace(room, contiguous=not zeros)
     tensors = (*key.tensors[:operand], room, *key.tensors[operand + 1 :])

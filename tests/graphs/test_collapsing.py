@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from morello.actions import Drop
+from morello.actions import Collapse, Drop, Pad
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Spec, parse_spec
+from morello.spec import Layout, Spec, parse_spec
 from morello.spec.graphs import canonical, parse_graph
 from morello.spec.graphs.collapsing import collapsed, come_together, dropped
 from morello.spec.graphs.evaluate import evaluate
@@ -139,3 +139,17 @@ def test_what_is_innermost_stays_where_there_may_be_gaps() -> None:
 def test_what_can_go(text: str, dim: int, left: str | None) -> None:
     found = dropped(canonical(parse_graph(text)).graph, dim)
     assert (None if found is None else print_graph(found.graph)) == left
+
+
+@pytest.mark.parametrize(("taps", "whole"), [(1, False), (2, True)])
+def test_a_copy_of_what_is_not_all_read_does_not_collapse(
+    taps: int, whole: bool
+) -> None:
+    """Steps of 2 over 6 places: one tap leaves out the last row and column."""
+    text = f"conv:1x4x6x6x3x{taps}x{taps}:f32:stride=2"
+    spec = parse_spec(text, AVX2.limits)
+    found = Pad("x1", Layout.parse("[1,2,0]")).padded(spec.key)
+    assert not isinstance(found, str)
+    assert found.copy.tensors[0].contiguous == whole
+    made = Collapse("d1", "d2").collapsed(found.copy)
+    assert isinstance(made, str) != whole
