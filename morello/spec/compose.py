@@ -198,7 +198,7 @@ class Compose(Kind):
 
     def is_common(self, dim: int) -> bool:
         """Whether something is a product and every value has a dimension, beside others
-        and but for what is rows of another operand, as the places that a mask compares:
+        and but for inputs of one dimension, as the places that a mask compares: two
         elements of it have nothing in common that would be worth keeping near.
         """
         graph = self.value
@@ -207,7 +207,7 @@ class Compose(Kind):
             and bool(graph.contractions)
             and all(
                 dim in graph.dims_of(v)
-                or (not graph.is_node(v) and self.leader(v) != v)
+                or (len(graph.dims_of(v)) == 1 and not graph.is_node(v))
                 for v in range(graph.count)
             )
         )

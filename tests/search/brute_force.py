@@ -162,11 +162,27 @@ class BruteForce:
             )
             if any(s not in axis for s, axis in zip(plain.sizes, axes, strict=True)):
                 return None
+            if not is_whole(plain, axes):
+                return None
             cost = self._best(self._family(plain.key, axes), plain)
             if cost is None:
                 return None
             total += times * cost
         return total
+
+
+def is_whole(frame: Frame, axes: Axes) -> bool:
+    """Whether what has no gaps is all of it, but for its outermost dimension: buffers
+    of padded tiles are not in the space where they are less."""
+    return all(
+        frame.sizes[dim] == axes[dim][-1]
+        for operand, tensor in zip(
+            frame.key.kind.operands, frame.key.tensors, strict=True
+        )
+        if tensor.contiguous
+        for dim in operand.dims
+        if operand.axis(dim) != tensor.layout.dims[0].dim
+    )
 
 
 def plain_frame(frame: Frame) -> Frame:
