@@ -176,6 +176,6 @@ def test_each_row_of_a_tile_that_a_graph_writes_begins_a_stream() -> None:
 
 @pytest.mark.parametrize(("order", "lines"), [("[0,1]", 2), ("[1,0]", 4)])
 def test_a_copy_goes_on_in_a_line_unless_it_turns(order: str, lines: int) -> None:
-    """Four rows of half a line each: the next tile has the other half, or comes later."""
+    """Four rows of half a line: the next tile has the other half, or comes later."""
     text = f"move:4x8:f32:src=[0,1]@L2/strided:dst={order}@L1"
     assert cost(text, "src", Level.L1) == lines * C.line_l2_demand
