@@ -42,6 +42,8 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 _INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "arith.addi": operator.add,
     "arith.andi": operator.and_,
+    "arith.maxsi": max,
+    "arith.minsi": min,
     "arith.muli": operator.mul,
     "arith.ori": operator.or_,
     "arith.subi": operator.sub,
@@ -100,6 +102,8 @@ def body_elements(
     arguments: list[Element],
     outside: Callable[[ir.Value], Element],
     index: Callable[[int], Element],
+    extracted: Callable[[ir.Operation], Element],
+    known_before: Callable[[ir.Value], Element | None],
     wanted: Sequence[int],
 ) -> list[Element]:
     """What a body yields.
@@ -108,6 +112,9 @@ def body_elements(
         arguments: what its arguments are.
         outside: what a value that is defined around it is.
         index: what `linalg.index` of a dimension is.
+        extracted: what a `tensor.extract` is.
+        known_before: what a value is that no function of a graph computes, but that
+            depends on no data; None where it does.
         wanted: which of the yielded values; what only others need is not read.
 
     Raises:
@@ -123,43 +130,25 @@ def body_elements(
         if op is None:
             found = outside(value)
         elif op.name == "tensor.extract":
-            found = _extracted(op, outside)
+            found = extracted(op)
         elif op.name == "linalg.index":
             found = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
         else:
-            found = computed_element(op, [element(v) for v in op.operands])
+            found = computed(op, value)
         known[value] = found
         return found
 
+    def computed(op: ir.Operation, value: ir.Value) -> Element:
+        try:
+            return computed_element(op, [element(v) for v in op.operands])
+        except OpError:
+            found = known_before(value)
+            if found is None:
+                raise
+            return found
+
     last = block.operations[len(block.operations) - 1].operation
     return [element(last.operands[place]) for place in wanted]
-
-
-def _extracted(op: ir.Operation, outside: Callable[[ir.Value], Element]) -> Element:
-    """An element of a tensor of one; places in larger ones are refused."""
-    try:
-        return outside(op.operands[0])
-    except OpError as error:
-        if _is_data(list(op.operands)[1:]):
-            raise
-        raise OpError(
-            "elements are read at computed places, as where a tensor is reversed or "
-            "spread (the filters of a transposed convolution)",
-            "compute it outside of the program; instead of a transposed convolution, "
-            "repeat the elements of the image, then convolve",
-            op.location,
-        ) from error
-
-
-def _is_data(values: Sequence[ir.Value]) -> bool:
-    """Whether places depend on elements of operands, not on indices alone."""
-    stack = list(values)
-    while stack:
-        value = stack.pop()
-        if isinstance(value.owner, ir.Block):
-            return True
-        stack += value.owner.operands
-    return False
 
 
 def computed_element(op: ir.Operation, operands: list[Element]) -> Element:
@@ -198,40 +187,64 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
             return _power(op, operands)
         case "math.log1p":
             return Call("log", (Call("add", (given[0], Constant(1.0))),))
+        case "math.log2" | "math.log10":
+            scale = 1 / math.log(2 if op.name == "math.log2" else 10)
+            return Call("mul", (Call("log", (given[0],)), Constant(scale)))
         case "math.exp2":
             return Call("exp", (Call("mul", (given[0], Constant(math.log(2)))),))
+        case "math.expm1":
+            return _exp_less_one(given[0])
         case "arith.negi":
             return Call("neg", (given[0],))
     raise _refusal(op)
 
 
+def _exp_less_one(x: Expression) -> Expression:
+    """exp(x) - 1, which near 0 has no digits left: there 2 t / (1 - t), where t is
+    tanh(x / 2)."""
+    t = Call("tanh", (Call("mul", (x, Constant(0.5))),))
+    near = Call("div", (Call("add", (t, t)), Call("sub", (Constant(1.0), t))))
+    far = Call("sub", (Call("exp", (x,)), Constant(1.0)))
+    is_near = Call("less", (Call("abs", (x,)), Constant(0.5)))
+    return Call("where", (is_near, near, far))
+
+
 def _power(op: ir.Operation, operands: list[Element]) -> Element:
-    base, exponent = constant(operands[0]), operands[1]
+    base, exponent = operands
+    found = None
     if is_number(exponent):
-        power = float(exponent)  # type: ignore[arg-type]
-        match power:
-            case 1.0:
-                return base
-            case 2.0:
-                return Call("square", (base,))
-            case 3.0:
-                return Call("mul", (Call("square", (base,)), base))
-            case 0.5:
-                return Call("sqrt", (base,))
-            case -0.5:
-                return Call("rsqrt", (base,))
-            case -1.0:
-                return Call("div", (Constant(1.0), base))
-        if power.is_integer() and 0 < power <= _MOST_FACTORS:
-            return _product(base, int(power))
-        if not power.is_integer():  # NaN below 0, as log is
-            return Call("exp", (Call("mul", (Call("log", (base,)), Constant(power))),))
-    raise OpError(
-        f"'{op.name}' has an exponent that is no number known before, or a whole one "
-        f"below -1 or above {_MOST_FACTORS}",
-        "write it as exp, or compute it outside of the program",
-        op.location,
-    )
+        found = _to_the(constant(base), float(exponent))  # type: ignore[arg-type]
+    elif is_number(base) and float(base) > 0:  # type: ignore[arg-type]
+        scale = Constant(math.log(float(base)))  # type: ignore[arg-type]
+        found = Call("exp", (Call("mul", (constant(exponent), scale)),))
+    if found is None:
+        raise OpError(
+            f"'{op.name}' has an exponent that is no number known before, or a whole "
+            f"one below -1 or above {_MOST_FACTORS}",
+            "write it as exp, or compute it outside of the program",
+            op.location,
+        )
+    return found
+
+
+def _to_the(base: Expression, power: float) -> Expression | None:
+    """A power of which the exponent is known."""
+    match power:
+        case 1.0:
+            return base
+        case 2.0:
+            return Call("square", (base,))
+        case 3.0:
+            return Call("mul", (Call("square", (base,)), base))
+        case 0.5:
+            return Call("sqrt", (base,))
+        case -0.5:
+            return Call("rsqrt", (base,))
+        case -1.0:
+            return Call("div", (Constant(1.0), base))
+    if not power.is_integer():  # NaN below 0, as log is
+        return Call("exp", (Call("mul", (Call("log", (base,)), Constant(power))),))
+    return _product(base, int(power)) if 0 < power <= _MOST_FACTORS else None
 
 
 _MOST_FACTORS = 16

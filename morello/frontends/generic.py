@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from morello.frontends.bodies import Element, Number, body_elements, constant, is_number
+from morello.frontends.known_arrays import MOST, KnownArrays
+from morello.frontends.known_places import read_at, read_constant
 from morello.frontends.refusals import OpError
 from morello.frontends.rewriting import used_dims
 from morello.frontends.simplify import simplified
-from morello.frontends.tensors import ONE, Access, Node, own_axes, window_of
-from morello.frontends.types import dtype_of, refuse_dynamic, shape_of
+from morello.frontends.tensors import ONE, Access, Array, Node, own_axes, window_of
+from morello.frontends.types import dtype_of, numpy_type, refuse_dynamic, shape_of
 from morello.frontends.values import Known, Read, Same, renamed
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
@@ -54,6 +56,7 @@ class GenericOp:
         self.reads: list[Access] = []
         self.place = importer.place(op)
         self.extents: tuple[int, ...] = ()
+        self.arrays = KnownArrays((), self._known_array)
 
     def run(self) -> None:
         """Add its nodes.
@@ -63,6 +66,12 @@ class GenericOp:
         """
         refuse_dynamic(self.op)
         self.extents = self._extents()
+        self.arrays = KnownArrays(self.extents, self._known_array)
+        if 0 in self.extents:  # nothing is added to what the results begin with
+            for number, result in enumerate(self.op.results):
+                init = self.importer.get(self.op.operands[self.count + number])
+                self.importer.known[result] = init
+            return
         block = self.op.regions[0].blocks[0]
         if self._is_move(block):
             self._move()
@@ -71,7 +80,13 @@ class GenericOp:
         outs = [Reference(_OUT - i) for i in range(len(self.op.results))]
         wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
         found = body_elements(
-            block, [*arguments, *outs], self._outside, self._place_along, wanted
+            block,
+            [*arguments, *outs],
+            self._outside,
+            self._place_along,
+            self._extracted,
+            self._known_before,
+            wanted,
         )
         for i, element in zip(wanted, found, strict=True):
             self._result(i, element)
@@ -108,6 +123,84 @@ class GenericOp:
         array = np.arange(extent, dtype=np.float32)
         tensor = self.importer.constant(f"places{extent}", array)
         return self._access(Access(tensor, (dim if extent > 1 else ONE,)))
+
+    def _known_array(self, value: ir.Value) -> Array | None:
+        """A value from outside of the body as an array, where it is a constant."""
+        block = self.op.regions[0].blocks[0]
+        kind = numpy_type(value.type)
+        if kind is None:
+            return None
+        place = None
+        if value.owner == block:
+            place = ir.BlockArgument(value).arg_number
+            if place >= self.count:
+                return None
+        found = self.importer.known.get(
+            value if place is None else self.op.operands[place]
+        )
+        if isinstance(found, Same):
+            shape = found.shape if place is None else (1,) * len(self.extents)
+            return np.full(shape, found.number, kind)
+        if not isinstance(found, Read):
+            return None
+        array = read_constant(self.tensors, found)
+        if array is None or place is None:
+            return None if array is None else array.astype(kind)
+        dims = [expr.maybe_downcast() for expr in self.maps[place].results]
+        if not all(isinstance(dim, ir.AffineDimExpr) for dim in dims):
+            return None
+        order = [dim.position for dim in dims]
+        wide = [1] * len(self.extents)
+        for dim, extent in zip(order, array.shape, strict=True):
+            wide[dim] = extent
+        turned = array.transpose(sorted(range(len(order)), key=order.__getitem__))
+        return turned.reshape(wide).astype(kind)
+
+    def _known_before(self, value: ir.Value) -> Element | None:
+        """A value that depends on no data, as a constant that is read."""
+        array = self.arrays.array(value)
+        return None if array is None else self._table(array)
+
+    def _table(self, array: Array) -> Element | None:
+        """An array over the dimensions; None where f32 lacks its integers."""
+        if array.dtype.kind == "i" and (np.abs(array) > MOST).any():
+            return None
+        dims = [d for d, extent in enumerate(array.shape) if extent > 1]
+        flat = array.astype(np.float32).reshape([array.shape[d] for d in dims])
+        if not dims:
+            return float(flat)
+        tensor = self.importer.table(flat)
+        return self._access(Access(tensor, tuple(dims)))
+
+    def _extracted(self, op: ir.Operation) -> Element:
+        """An element of another tensor, at places that are known.
+
+        Raises:
+            OpError: they are data, or the tensor is read backwards or here and there.
+        """
+        source = self.importer.get(op.operands[0])
+        if isinstance(source, Same) or not source.shape:
+            return self._element(source, ())
+        known = self._known_before(op.results[0])
+        if known is not None:
+            return known
+        places = [self.arrays.array(value) for value in list(op.operands)[1:]]
+        if any(place is None for place in places):
+            raise OpError(
+                "elements are read at places that are data",
+                "compute it outside of the program",
+                op.location,
+            )
+        axes = read_at(self.importer, source, places, self.extents, self.place)
+        if axes is None:
+            raise OpError(
+                "elements are read at computed places, as where a tensor is reversed "
+                "or spread (the filters of a transposed convolution)",
+                "compute it outside of the program; instead of a transposed "
+                "convolution, repeat the elements of the image, then convolve",
+                op.location,
+            )
+        return self._element(*axes)
 
     def _argument(self, place: int) -> Element:
         block = self.op.regions[0].blocks[0]

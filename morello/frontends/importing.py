@@ -143,7 +143,10 @@ class Importer:
     def _guarded(self, op: ir.Operation) -> None:
         """Read an op, or note why not, unless an operand was refused before."""
         try:
-            self._steps.get(op.name, self._scalar)(op)
+            if _is_empty(op):
+                self.known |= {r: Same(0, shape_of(r)) for r in op.results}
+            else:
+                self._steps.get(op.name, self._scalar)(op)
         except MissingError:
             self.known |= dict.fromkeys(op.results)
         except OpError as error:
@@ -215,6 +218,22 @@ class Importer:
                 return i
         return self.tensors.add(Given(name, array.shape, Dtype.F32, -1, array))
 
+    def table(self, array: np.ndarray[Any, Any]) -> int:
+        """A constant of f32 that the program computes, each once."""
+        for i, tensor in enumerate(self.tensors.all):
+            if (
+                isinstance(tensor, Given)
+                and tensor.array is not None
+                and tensor.dtype is Dtype.F32
+                and tensor.array.shape == array.shape
+                and np.array_equal(tensor.array, array)
+            ):
+                return i
+        count = sum(isinstance(t, Given) for t in self.tensors.all)
+        return self.tensors.add(
+            Given(f"table{count}", array.shape, Dtype.F32, -1, array)
+        )
+
     def _scalar(self, op: ir.Operation) -> None:
         """An op on numbers outside of any body."""
         refuse_dynamic(op)
@@ -254,7 +273,7 @@ class Importer:
         self.known[op.results[0]] = Same(0, shape_of(op.results[0]))
 
     def _cast(self, op: ir.Operation) -> None:
-        refuse_dynamic(op)
+        # What is known has the shape that the type may lack.
         self.known[op.results[0]] = self.get(op.operands[0])
 
     def _view(self, op: ir.Operation) -> None:
@@ -352,6 +371,12 @@ class Importer:
         value = self.known.get(last.operands[0])
         if not isinstance(value, Same):
             raise OpError("it pads with what is no number", "pad with a constant")
+        if isinstance(source, Same) and source.number == value.number:
+            self.known[result] = Same(source.number, shape)
+            return
+        if 0 in source.shape:
+            self.known[result] = Same(value.number, shape)
+            return
         if isinstance(source, Same) or any(n < 0 for n in low):
             raise OpError("it pads a constant, or cuts off", "write the result itself")
         if float(value.number) != 0:
@@ -374,7 +399,7 @@ class Importer:
         if isinstance(source, Same):
             self.known[result] = Same(source.number, shape)
             return
-        starts, sizes, steps = _static(op)
+        starts, sizes, steps = self._static(op)
         inner: list[Axis] = []
         rest = [i for i, extent in enumerate(shape)]
         for start, size, step, own in zip(
@@ -388,6 +413,31 @@ class Importer:
             terms = ((place, step),) if size > 1 else ()
             inner.append(Window(terms, -start, reach + start - own))
         self.known[result] = self.through(source, tuple(inner), shape, self.place(op))
+
+    def _static(
+        self, op: ir.Operation
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Where a slice starts, its sizes, and its steps.
+
+        Raises:
+            OpError: they are data.
+        """
+        names = "static_offsets", "static_sizes", "static_strides"
+        dynamic = ir.ShapedType.get_dynamic_size()
+        rest = list(op.operands)[2 if op.name == "tensor.insert_slice" else 1 :]
+        found: list[tuple[int, ...]] = []
+        for name in names:
+            numbers = []
+            for number in ir.DenseI64ArrayAttr(op.attributes[name]):
+                if number == dynamic:
+                    known = self.get(rest.pop(0))
+                    if not isinstance(known, Same):
+                        raise OpError(*_DATA_PLACES)
+                    number = int(known.number)
+                numbers.append(number)
+            found.append(tuple(numbers))
+        starts, sizes, steps = found
+        return starts, sizes, steps
 
     def _concat(self, op: ir.Operation) -> None:
         axis = int(ir.IntegerAttr(op.attributes["dim"]).value)
@@ -403,7 +453,7 @@ class Importer:
 
     def _insert(self, op: ir.Operation) -> None:
         source, around = self.get(op.operands[0]), self.get(op.operands[1])
-        starts, sizes, steps = _static(op)
+        starts, sizes, steps = self._static(op)
         source = self._with_shape(source, sizes, self.place(op))
         if isinstance(around, Same):
             fill = float(around.number)
@@ -442,6 +492,9 @@ class Importer:
                 "pad with one of them, or outside of the program",
             )
         name = "" if fill is None else _FILLS[fill]
+        if 0 in pieces[-1][0].shape:
+            steps = ()
+        pieces = [piece for piece in pieces if 0 not in piece[0].shape]
         joined = self.tensors.add(Joined(shape, dtype, name))
         made: list[int] = []
         for number, (source, starts) in enumerate(pieces):
@@ -521,6 +574,17 @@ class Importer:
             self.tensors.results.append(tensor)
 
 
+def _is_empty(op: ir.Operation) -> bool:
+    """Whether all that an op makes is tensors without elements."""
+    kinds = [result.type.maybe_downcast() for result in op.results]
+    return bool(kinds) and all(
+        isinstance(kind, ir.RankedTensorType)
+        and kind.has_static_shape
+        and 0 in kind.shape
+        for kind in kinds
+    )
+
+
 def _is_plain(read: Read) -> bool:
     """Whether axes are those of a tensor in order, but for axes of one element."""
     named = [axis for axis in read.axes if axis != ONE]
@@ -549,24 +613,6 @@ def _regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
             return None
         found[wide[0]] = wide_new[0]
     return found
-
-
-def _static(
-    op: ir.Operation,
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Where a slice starts, its sizes, and its steps.
-
-    Raises:
-        OpError: they are data.
-    """
-    names = "static_offsets", "static_sizes", "static_strides"
-    starts, sizes, steps = (
-        tuple(ir.DenseI64ArrayAttr(op.attributes[name])) for name in names
-    )
-    dynamic = ir.ShapedType.get_dynamic_size()
-    if dynamic in (*starts, *sizes, *steps):
-        raise OpError(*_DATA_PLACES)
-    return starts, sizes, steps
 
 
 def _next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:

@@ -91,12 +91,18 @@ class _Absorbing(Rewriter):
         found: set[int] = set()
         for i in sorted(self.users):
             node = self._old(i)
+            own = _count(node.expression)
             inner = [
-                self.calls[r]
+                r
                 for place in references(node.expression)
                 if (r := node.reads[place].tensor) in found
             ]
-            self.calls[i] = sum(inner) + _count(node.expression)
+            self.calls[i] = own + sum(self.calls[r] for r in inner)
+            while inner and self.calls[i] > _MOST_CALLS:
+                largest = max(inner, key=lambda r: (self.calls[r], r))
+                found.discard(largest)
+                self.calls[i] -= self.calls[largest] * inner.count(largest)
+                inner = [r for r in inner if r != largest]
             if self.ends[i] != i and self.calls[i] <= _MOST_CALLS:
                 found.add(i)
         return found

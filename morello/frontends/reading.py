@@ -297,13 +297,37 @@ _FOREIGN = {
 }
 
 
-_LOWERED = frozenset(
-    f"stablehlo.{name}" for name in ("dynamic_slice", "dynamic_update_slice", "gather")
-)
+_FIRST_PLACE = {
+    "stablehlo.dynamic_slice": 1,
+    "stablehlo.dynamic_update_slice": 2,
+    "stablehlo.gather": 1,
+}
+"""Ops that have a counterpart in linalg, and their first operand that is a place."""
+
+_LOWERED = frozenset(_FIRST_PLACE)
+
+
+def _is_data(value: ir.Value) -> bool:
+    """Whether a value depends on arguments, and not on constants alone."""
+    seen: set[ir.Value] = set()
+    stack = [value]
+    while stack:
+        found = stack.pop()
+        if found in seen:
+            continue
+        seen.add(found)
+        if isinstance(found.owner, ir.Block) or found.owner.name == "func.call":
+            return True
+        stack += found.owner.operands
+    return False
 
 
 def _foreign(op: ir.Operation, lowered: frozenset[str]) -> OpError | None:
     """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
+    if op.name in _LOWERED:
+        places = list(op.operands)[_FIRST_PLACE[op.name] :]
+        if op.name not in lowered and not any(map(_is_data, places)):
+            return None
     if op.name in _FOREIGN and op.name not in lowered:
         return OpError(*_FOREIGN[op.name])
     values = [*op.operands, *op.results]

@@ -71,6 +71,21 @@ def dtype_of(found: ir.Type) -> Dtype:
     )
 
 
+def numpy_type(found: ir.Type) -> np.dtype[Any] | None:
+    """The dtype of NumPy for a number, or for the elements of a tensor; None where it
+    has none."""
+    found = found.maybe_downcast()
+    if isinstance(found, ir.RankedTensorType):
+        found = found.element_type.maybe_downcast()
+    if isinstance(found, ir.IndexType):
+        return np.dtype(np.int64)
+    if isinstance(found, ir.F32Type | ir.F64Type):
+        return np.dtype(f"f{found.width // 8}")
+    if isinstance(found, ir.IntegerType) and found.width in (1, 8, 16, 32, 64):
+        return np.dtype(np.bool_ if found.width == 1 else f"i{found.width // 8}")
+    return None
+
+
 def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
     """The shape and dtype of an argument or a result.
 

@@ -1,0 +1,232 @@
+"""What a body computes of indices and constants alone, in NumPy: `KnownArrays`.
+
+Exporters compute places, masks, counts and tables of angles with integers and functions
+that no graph has. Where no data is in them they are known when the program is read.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.frontends.bodies import number_of
+from morello.frontends.evaluating import evaluate_part
+from morello.frontends.group_dims import UnfitError
+from morello.frontends.parts import part_of_nodes
+from morello.frontends.tensors import Array, Given, Node, Tensors, View
+from morello.frontends.types import numpy_type
+from morello.mlir import ir
+
+MOST = 1 << 24
+"""Elements of an array; and the largest integer up to which f32 has every one."""
+
+_F = Callable[..., Any]
+
+
+def _divided(a: Array, b: Array) -> Array:
+    """Integers, towards zero."""
+    found: Array = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+    return found
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    found: Array = a - b * _divided(a, b)
+    return found
+
+
+_FUNCTIONS: dict[str, _F] = {
+    "arith.addf": np.add,
+    "arith.addi": np.add,
+    "arith.andi": np.bitwise_and,
+    "arith.ceildivsi": lambda a, b: -(-a // b),
+    "arith.divf": np.divide,
+    "arith.divsi": _divided,
+    "arith.floordivsi": np.floor_divide,
+    "arith.maximumf": np.maximum,
+    "arith.maxnumf": np.fmax,
+    "arith.maxsi": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.minnumf": np.fmin,
+    "arith.minsi": np.minimum,
+    "arith.mulf": np.multiply,
+    "arith.muli": np.multiply,
+    "arith.negf": np.negative,
+    "arith.ori": np.bitwise_or,
+    "arith.remf": np.fmod,
+    "arith.remsi": _remainder,
+    "arith.select": np.where,
+    "arith.subf": np.subtract,
+    "arith.subi": np.subtract,
+    "arith.xori": np.bitwise_xor,
+    "math.absf": np.abs,
+    "math.absi": np.abs,
+    "math.atan": np.arctan,
+    "math.ceil": np.ceil,
+    "math.cos": np.cos,
+    "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.expm1": np.expm1,
+    "math.floor": np.floor,
+    "math.log": np.log,
+    "math.log1p": np.log1p,
+    "math.log2": np.log2,
+    "math.log10": np.log10,
+    "math.powf": np.power,
+    "math.roundeven": np.rint,
+    "math.rsqrt": lambda a: 1 / np.sqrt(a),
+    "math.sin": np.sin,
+    "math.sqrt": np.sqrt,
+    "math.tan": np.tan,
+    "math.tanh": np.tanh,
+    "math.trunc": np.trunc,
+}
+
+_CASTS = frozenset(
+    f"arith.{name}"
+    for name in (
+        "extf", "extsi", "extui", "fptosi", "index_cast", "sitofp", "truncf", "trunci",
+        "uitofp",
+    )
+)  # fmt: skip
+
+_PREDICATES: dict[int, _F] = {
+    0: np.equal,
+    1: np.not_equal,
+    2: np.less,
+    3: np.less_equal,
+    4: np.greater,
+    5: np.greater_equal,
+}
+"""Of signed integers."""
+
+_FLOAT_PREDICATES: dict[int, _F] = {
+    1: np.equal,
+    2: np.greater,
+    3: np.greater_equal,
+    4: np.less,
+    5: np.less_equal,
+    13: np.not_equal,
+}
+"""Of floats: those that hold of NaN as NumPy's do."""
+
+
+class KnownArrays:
+    """The values of a body as arrays over its dimensions.
+
+    Args:
+        extents: of the dimensions. An array has each, or 1 where it is the same along
+            one.
+        outside: a value that is no result in the body, as an array; None for data.
+    """
+
+    def __init__(
+        self, extents: Sequence[int], outside: Callable[[ir.Value], Array | None]
+    ) -> None:
+        self._extents = tuple(extents)
+        self._outside = outside
+        self._known: dict[ir.Value, Array | None] = {}
+
+    def array(self, value: ir.Value) -> Array | None:
+        """What a value is; None where it depends on data, or is not known how."""
+        if value not in self._known:
+            with np.errstate(all="ignore"):
+                self._known[value] = self._computed(value)
+        return self._known[value]
+
+    def _computed(self, value: ir.Value) -> Array | None:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return self._outside(value)
+        kind = numpy_type(value.type)
+        if kind is None or len(owner.results) != 1:
+            return None
+        match owner.name:
+            case "linalg.index":
+                dim = int(ir.IntegerAttr(owner.attributes["dim"]).value)
+                shape = [1] * len(self._extents)
+                shape[dim] = self._extents[dim]
+                return np.arange(self._extents[dim], dtype=kind).reshape(shape)
+            case "arith.constant":
+                if isinstance(value.type.maybe_downcast(), ir.RankedTensorType):
+                    return None
+                number = number_of(owner.attributes["value"])
+                return np.full([1] * len(self._extents), number, kind)
+            case "tensor.extract":
+                return self._extracted(owner)
+        operands = [self.array(operand) for operand in owner.operands]
+        known = [operand for operand in operands if operand is not None]
+        if not operands or len(known) < len(operands):
+            return None
+        if math.prod(np.broadcast_shapes(*(a.shape for a in known))) > MOST:
+            return None
+        function = _function(owner, kind)
+        found = None if function is None else function(*known)
+        return None if found is None else np.asarray(found).astype(kind)
+
+    def _extracted(self, op: ir.Operation) -> Array | None:
+        whole = self._outside(op.operands[0])
+        places = [self.array(operand) for operand in list(op.operands)[1:]]
+        if whole is None or whole.ndim != len(places):
+            return None
+        known = [place for place in places if place is not None]
+        if len(known) < len(places) or not known:
+            return None
+        clipped = [
+            np.clip(place, 0, size - 1)
+            for place, size in zip(known, whole.shape, strict=True)
+        ]
+        found: Array = whole[tuple(clipped)]
+        return found
+
+
+def _function(op: ir.Operation, kind: np.dtype[Any]) -> _F | None:
+    """What an op computes of arrays; None where that is not known."""
+    if op.name.startswith("arith.cmp"):
+        number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
+        names = _PREDICATES if op.name == "arith.cmpi" else _FLOAT_PREDICATES
+        return names.get(number)
+    if op.name in _CASTS:
+        return lambda a: _cast(op.name, a, kind)
+    if kind == np.bool_ and op.name not in _OF_TRUTHS:
+        return None
+    return _FUNCTIONS.get(op.name)
+
+
+_OF_TRUTHS = frozenset({"arith.andi", "arith.ori", "arith.select", "arith.xori"})
+
+
+def _cast(name: str, array: Array, kind: np.dtype[Any]) -> Array | None:
+    is_truth = array.dtype == np.bool_
+    if name in ("arith.extui", "arith.uitofp") and not is_truth and (array < 0).any():
+        return None  # as large numbers
+    if name in ("arith.extsi", "arith.sitofp") and is_truth:
+        return -array.astype(np.int64)
+    return array & 1 if name == "arith.trunci" and kind == np.bool_ else array
+
+
+def constant_of(tensors: Tensors, number: int) -> Array | None:
+    """The elements of a tensor that depends on constants alone; None of another."""
+    tensor = tensors.all[number]
+    if math.prod(tensor.shape) > MOST:
+        return None
+    match tensor:
+        case Given():
+            return tensor.array
+        case View(tensor=viewed):
+            whole = constant_of(tensors, viewed)
+            return None if whole is None else whole.reshape(tensor.shape)
+        case Node(into=None):
+            known: dict[int, Array] = {}
+            for access in tensor.reads:
+                array = constant_of(tensors, access.tensor)
+                if array is None:
+                    return None
+                known[tensors.root(access.tensor)] = np.ravel(array)
+            try:
+                part = part_of_nodes(tensors, (number,), (number,))
+            except UnfitError:
+                return None
+            evaluate_part(part, known, tensors)
+            return known[number].reshape(tensor.shape)
+    return None

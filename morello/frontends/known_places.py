@@ -1,0 +1,169 @@
+"""Tensors that are read at places that are known beforehand.
+
+Where the places along an axis go up evenly the tensor is read so. Where they do not (a
+border that is repeated, rows that are picked) its runs are joined: each of them goes up
+evenly. Places that are each repeated as often (an image at twice its size) are an axis
+more, along which nothing is read.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from morello.frontends.known_arrays import MOST, constant_of
+from morello.frontends.tensors import (
+    ONE,
+    Array,
+    Joined,
+    Tensors,
+    View,
+    Within,
+    own_axes,
+    window_of,
+)
+from morello.frontends.values import Read, Same
+from morello.spec.operand import Axis, Window
+
+if TYPE_CHECKING:
+    from morello.frontends.importing import Importer
+
+MOST_RUNS = 16
+"""Of an axis: each is a part of its own."""
+
+
+def read_constant(tensors: Tensors, read: Read) -> Array | None:
+    """The elements of a read, where they are constants and read without padding."""
+    whole = constant_of(tensors, read.tensor)
+    if whole is None or math.prod(read.shape) > MOST:
+        return None
+    index = []
+    for axis in read.axes:
+        window = Window(((axis, 1),)) if isinstance(axis, int) else axis
+        place = np.full([1] * len(read.shape), -window.before)
+        for dim, step in window.terms:
+            shape = [1] * len(read.shape)
+            shape[dim] = read.shape[dim]
+            place = place + step * np.arange(read.shape[dim]).reshape(shape)
+        index.append(place)
+    if any(
+        place.min() < 0 or place.max() >= size
+        for place, size in zip(index, whole.shape, strict=True)
+    ):
+        return None
+    found = whole[tuple(index)] if index else whole
+    return np.broadcast_to(found, read.shape)
+
+
+def read_at(
+    importer: "Importer",
+    source: Read,
+    places: Sequence[Array | None],
+    extents: tuple[int, ...],
+    place: str,
+) -> tuple[Read | Same, tuple[Axis, ...]] | None:
+    """A tensor to read, and the dimensions along which: what is at some places.
+
+    Args:
+        importer: gets the tensors that are made.
+        source: of which there are elements.
+        places: along each of its axes, over the dimensions of an op.
+        extents: of these dimensions.
+        place: of the op in the program.
+
+    Returns:
+        None where no graph reads so.
+    """
+    inner: list[Axis] = []
+    used: set[int] = set()
+    for axis, along in enumerate(places):
+        assert along is not None
+        clipped = np.clip(along, 0, source.shape[axis] - 1)
+        dims = [d for d, extent in enumerate(clipped.shape) if extent > 1]
+        if len(dims) > 1 or used & {*dims}:
+            return None
+        row = clipped.reshape(-1)
+        if not dims:
+            inner.append(Window((), -int(row[0]), int(row[0]) + 1 - source.shape[axis]))
+            continue
+        used |= {*dims}
+        even = _step(row)
+        if even is None:
+            changed = _picked(importer, source, axis, row, place)
+            if changed is None:
+                return None
+            source, even, row = changed, 1, np.arange(len(row))
+        terms = {dims[0]: even}
+        inner.append(window_of(terms, -int(row[0]), extents, source.shape[axis]))
+    return source, tuple(inner)
+
+
+def _step(row: Array) -> int | None:
+    """From each place to the next; None where that differs, or is backwards."""
+    steps = np.diff(row)
+    if len(steps) and (steps != steps[0]).any():
+        return None
+    step = int(steps[0]) if len(steps) else 0
+    return step if step >= 0 else None
+
+
+def _picked(
+    importer: "Importer", source: Read, axis: int, row: Array, place: str
+) -> Read | None:
+    """A tensor whose elements along an axis are those of another at some places."""
+    size, count = source.shape[axis], len(row)
+    if count % size == 0 and (row == np.arange(count) // (count // size)).all():
+        return _repeated(importer, source, axis, count // size, place)
+    runs = _runs(row)
+    if len(runs) > MOST_RUNS:
+        return None
+    shape = (*source.shape[:axis], count, *source.shape[axis + 1 :])
+    dtype = importer.tensors.dtype(source.tensor)
+    joined = importer.tensors.add(Joined(shape, dtype))
+    pieces = []
+    for start, length in runs:
+        own = (*shape[:axis], length, *shape[axis + 1 :])
+        inner = list(own_axes(own))
+        first = int(row[start])
+        step = int(row[start + 1]) - first if length > 1 else 0
+        inner[axis] = window_of({axis: step}, -first, own, size)
+        read = importer.through(source, tuple(inner), own, place)
+        starts = tuple(start if i == axis else 0 for i in range(len(shape)))
+        within = Within(joined, shape, starts, (1,) * len(shape))
+        made = dataclasses.replace(importer.copy(read, place), into=within)
+        pieces.append(importer.tensors.add(made))
+    importer.tensors.all[joined] = Joined(shape, dtype, "", tuple(pieces))
+    return Read(joined, own_axes(shape), shape)
+
+
+def _repeated(
+    importer: "Importer", source: Read, axis: int, times: int, place: str
+) -> Read:
+    """A tensor whose elements along an axis come so many times each."""
+    wide = (*source.shape[: axis + 1], times, *source.shape[axis + 1 :])
+    inner = tuple(
+        (i if i <= axis else i + 1) if extent > 1 else ONE
+        for i, extent in enumerate(source.shape)
+    )
+    whole = importer.materialized(importer.through(source, inner, wide, place), place)
+    count = source.shape[axis] * times
+    shape = (*source.shape[:axis], count, *source.shape[axis + 1 :])
+    view = importer.tensors.add(View(whole, shape))
+    return Read(view, own_axes(shape), shape)
+
+
+def _runs(row: Array) -> list[tuple[int, int]]:
+    """Where each run of places that go up evenly begins, and how long it is."""
+    found = []
+    start = 0
+    while start < len(row):
+        end = start + 1
+        if end < len(row) and row[end] >= row[start]:
+            step = row[end] - row[start]
+            while end < len(row) and row[end] - row[end - 1] == step:
+                end += 1
+        found.append((start, end - start))
+        start = end
+    return found

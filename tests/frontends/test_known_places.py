@@ -1,0 +1,170 @@
+"""Places, masks and tables that exporters compute of indices, and empty tensors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+
+pytestmark = pytest.mark.quick
+
+X = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
+
+
+def stablehlo(body: str, shape: str) -> str:
+    kind = f"tensor<{shape}xf32>"
+    head = f"func.func @f(%x: tensor<4x6xf32>) -> {kind} {{"
+    return f"{head}\n{body}\nreturn %r : {kind}\n}}"
+
+
+def linalg(body: str, shape: str, read: str = "") -> str:
+    """An element for each index of a shape of rank 2, as `%v`."""
+    kind = f"tensor<{shape}xf32>"
+    same = "affine_map<(d0, d1) -> (d0, d1)>"
+    given = "ins(%x : tensor<4x6xf32>)" if read else ""
+    maps = f"[{same}, {same}]" if read else f"[{same}]"
+    argument = "%in: f32, " if read else ""
+    return f"""func.func @f(%x: tensor<4x6xf32>) -> {kind} {{
+  %e = tensor.empty() : {kind}
+  %r = linalg.generic {{indexing_maps = {maps},
+      iterator_types = ["parallel", "parallel"]}} {given} outs(%e : {kind}) {{
+  ^bb0({argument}%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+{body}
+    linalg.yield %v : f32
+  }} -> {kind}
+  return %r : {kind}
+}}"""
+
+
+def angles(x: np.ndarray) -> np.ndarray:
+    rows = np.arange(4)[:, None] * np.arange(6)[None] * 0.1
+    return x * np.cos(rows)
+
+
+def counts(x: np.ndarray) -> np.ndarray:
+    """Each divided by how many of it and its neighbours there are."""
+    return x / np.minimum(np.minimum(np.arange(6) + 2, 3), 7 - np.arange(6))
+
+
+PROGRAMS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
+    "a border that is repeated": (
+        stablehlo(
+            "%a = stablehlo.slice %x [0:1, 0:6] : "
+            "(tensor<4x6xf32>) -> tensor<1x6xf32>\n"
+            "%s = stablehlo.slice %x [3:4, 0:6] : "
+            "(tensor<4x6xf32>) -> tensor<1x6xf32>\n"
+            "%b = stablehlo.broadcast_in_dim %s, dims = [0, 2] : "
+            "(tensor<1x6xf32>) -> tensor<1x0x6xf32>\n"
+            "%c = stablehlo.reshape %b : (tensor<1x0x6xf32>) -> tensor<0x6xf32>\n"
+            "%r = stablehlo.concatenate %a, %x, %c, dim = 0 : (tensor<1x6xf32>, "
+            "tensor<4x6xf32>, tensor<0x6xf32>) -> tensor<5x6xf32>",
+            "5x6",
+        ),
+        lambda x: np.pad(x, ((1, 0), (0, 0)), mode="edge"),
+    ),
+    "angles of a rotary embedding": (
+        stablehlo(
+            "%i = stablehlo.iota dim = 0 : tensor<4x6xi32>\n"
+            "%j = stablehlo.iota dim = 1 : tensor<4x6xi32>\n"
+            "%p = stablehlo.multiply %i, %j : tensor<4x6xi32>\n"
+            "%f = stablehlo.convert %p : (tensor<4x6xi32>) -> tensor<4x6xf32>\n"
+            "%s = stablehlo.constant dense<0.1> : tensor<4x6xf32>\n"
+            "%a = stablehlo.multiply %f, %s : tensor<4x6xf32>\n"
+            "%c = stablehlo.cosine %a : tensor<4x6xf32>\n"
+            "%r = stablehlo.multiply %x, %c : tensor<4x6xf32>",
+            "4x6",
+        ),
+        angles,
+    ),
+    "written at a constant place": (
+        stablehlo(
+            "%y = stablehlo.constant dense<2.0> : tensor<2x6xf32>\n"
+            "%i = stablehlo.constant dense<9> : tensor<i32>\n"
+            "%j = stablehlo.constant dense<0> : tensor<i32>\n"
+            "%r = stablehlo.dynamic_update_slice %x, %y, %i, %j : (tensor<4x6xf32>, "
+            "tensor<2x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>",
+            "4x6",
+        ),
+        lambda x: np.vstack([x[:2], np.full((2, 6), 2.0)]),
+    ),
+    "rows that are picked": (
+        stablehlo(
+            "%i = stablehlo.constant dense<[[3], [0], [1]]> : tensor<3x1xi32>\n"
+            '%r = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<'
+            "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
+            "index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>} : "
+            "(tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>",
+            "3x6",
+        ),
+        lambda x: x[[3, 0, 1]],
+    ),
+    "an image at twice its size": (
+        linalg(
+            "%c2 = arith.constant 2 : index\n"
+            "%k = arith.floordivsi %i, %c2 : index\n"
+            "%l = arith.floordivsi %j, %c2 : index\n"
+            "%v = tensor.extract %x[%k, %l] : tensor<4x6xf32>",
+            "8x12",
+        ),
+        lambda x: x.repeat(2, 0).repeat(2, 1),
+    ),
+    "means that count what is there": (
+        linalg(
+            "%c2 = arith.constant 2 : index\n%c3 = arith.constant 3 : index\n"
+            "%c7 = arith.constant 7 : index\n"
+            "%a = arith.addi %j, %c2 : index\n%b = arith.minsi %a, %c3 : index\n"
+            "%c = arith.subi %c7, %j : index\n%d = arith.minsi %b, %c : index\n"
+            "%e0 = arith.index_cast %d : index to i64\n"
+            "%f = arith.sitofp %e0 : i64 to f32\n%v = arith.divf %in, %f : f32",
+            "4x6",
+            read="%x",
+        ),
+        counts,
+    ),
+    "an exponential less 1": (
+        stablehlo(
+            "%s = stablehlo.constant dense<1.0e-6> : tensor<4x6xf32>\n"
+            "%a = stablehlo.multiply %x, %s : tensor<4x6xf32>\n"
+            "%r = stablehlo.exponential_minus_one %a : tensor<4x6xf32>",
+            "4x6",
+        ),
+        lambda x: np.expm1((x * np.float32(1e-6)).astype(np.float64)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_known_beforehand_is_no_op(name: str) -> None:
+    text, wanted = PROGRAMS[name]
+    found = morello.from_mlir(text).evaluate(X)
+    np.testing.assert_allclose(found, wanted(X), rtol=2e-6, atol=0)
+
+
+def test_a_sum_of_nothing_is_its_start() -> None:
+    text = """func.func @f(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+  %z = stablehlo.constant dense<3.0> : tensor<f32>
+  %e = stablehlo.slice %x [0:4, 2:2] : (tensor<4x6xf32>) -> tensor<4x0xf32>
+  %r = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<4x0xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}"""
+    assert (morello.from_mlir(text).evaluate(X) == 3).all()
+
+
+def test_expressions_that_double_stay_small() -> None:
+    """Each is read twice by the next: written out they were 2^16 operations."""
+    lines = [
+        f"%{n + 1} = stablehlo.tanh %{n} : tensor<4x6xf32>\n"
+        f"%{n + 2} = stablehlo.multiply %{n}, %{n + 1} : tensor<4x6xf32>"
+        for n in range(0, 32, 2)
+    ]
+    text = stablehlo("\n".join(lines), "4x6").replace("%0", "%x").replace("%r", "%32")
+    wanted = X.astype(np.float64)
+    for _ in lines:
+        wanted = wanted * np.tanh(wanted)
+    model = morello.from_mlir(text)
+    np.testing.assert_allclose(model.evaluate(X), wanted, rtol=1e-4, atol=1e-12)
