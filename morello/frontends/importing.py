@@ -16,6 +16,7 @@ from morello.frontends.axis_groups import axis_groups
 from morello.frontends.bodies import Element, is_number
 from morello.frontends.fallback import Fallback
 from morello.frontends.generic import GenericOp
+from morello.frontends.read_axes import is_plain, next_of, regrouped, unread
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -39,6 +40,7 @@ from morello.frontends.types import (
     array_type,
     constant_array,
     dtype_of,
+    makes_nothing,
     refuse_dynamic,
     resources_of,
     shape_of,
@@ -143,7 +145,7 @@ class Importer:
     def _guarded(self, op: ir.Operation) -> None:
         """Read an op, or note why not, unless an operand was refused before."""
         try:
-            if _is_empty(op):
+            if makes_nothing(op):
                 self.known |= {r: Same(0, shape_of(r)) for r in op.results}
             else:
                 self._steps.get(op.name, self._scalar)(op)
@@ -283,7 +285,7 @@ class Importer:
         if isinstance(source, Same):
             self.known[result] = Same(source.number, shape)
             return
-        inner = _regrouped(source, shape)
+        inner = regrouped(source, shape)
         if inner is not None:
             axes = tuple(renamed(axis, inner) for axis in source.axes)
             self.known[result] = Read(source.tensor, axes, shape)
@@ -300,7 +302,7 @@ class Importer:
         axes become one, or where nothing is gained."""
         groups = axis_groups(source.shape, shape)
         whole = self.tensors.all[source.tensor].shape
-        if not _unread(source):
+        if not unread(source):
             return None
         extents: list[int] = []
         axes: list[Axis] = []
@@ -325,7 +327,7 @@ class Importer:
         own = self.tensors.all[read.tensor].shape
         if read.axes == own_axes(read.shape) and own == read.shape:
             return read.tensor
-        if _is_plain(read) and math.prod(read.shape) == math.prod(own):
+        if is_plain(read) and math.prod(read.shape) == math.prod(own):
             return self.tensors.add(View(read.tensor, read.shape))
         return self.tensors.add(self.copy(read, place))
 
@@ -333,7 +335,7 @@ class Importer:
         """A node that is another tensor as it is read."""
         reads = [Access(read.tensor, read.axes)]
         expression: Expression = Call("copy", (Reference(0),))
-        for axis in sorted(_unread(read)):
+        for axis in sorted(unread(read)):
             # A map has no dimension that nothing has which it reads.
             extent = read.shape[axis]
             zeros = self.constant(f"zeros{extent}", np.zeros(extent, np.float32))
@@ -405,7 +407,7 @@ class Importer:
         for start, size, step, own in zip(
             starts, sizes, steps, source.shape, strict=True
         ):
-            place = _next_of(rest, shape, size)
+            place = next_of(rest, shape, size)
             if size == own and step == 1:
                 inner.append(place if size > 1 else ONE)
                 continue
@@ -572,56 +574,6 @@ class Importer:
                 )
                 tensor = self.tensors.add(node)
             self.tensors.results.append(tensor)
-
-
-def _is_empty(op: ir.Operation) -> bool:
-    """Whether all that an op makes is tensors without elements."""
-    kinds = [result.type.maybe_downcast() for result in op.results]
-    return bool(kinds) and all(
-        isinstance(kind, ir.RankedTensorType)
-        and kind.has_static_shape
-        and 0 in kind.shape
-        for kind in kinds
-    )
-
-
-def _is_plain(read: Read) -> bool:
-    """Whether axes are those of a tensor in order, but for axes of one element."""
-    named = [axis for axis in read.axes if axis != ONE]
-    return named == [i for i, extent in enumerate(read.shape) if extent > 1]
-
-
-def _unread(read: Read) -> set[int]:
-    """The axes that nothing is read along."""
-    used: set[int] = set()
-    for axis in read.axes:
-        used |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
-    return {i for i, extent in enumerate(read.shape) if extent > 1} - used
-
-
-def _regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
-    """The new axis for each axis that is read along, in another shape; None where one
-    becomes several, or several one."""
-    unread = _unread(source)
-    found: dict[int, int] = {}
-    for olds, news in axis_groups(source.shape, shape):
-        wide = [i for i in olds if source.shape[i] > 1]
-        wide_new = [i for i in news if shape[i] > 1]
-        if all(i in unread for i in wide):
-            continue
-        if len(wide) != 1 or len(wide_new) != 1:
-            return None
-        found[wide[0]] = wide_new[0]
-    return found
-
-
-def _next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:
-    """The next axis of a result that may have dropped axes of one element."""
-    while rest and shape[rest[0]] != size and shape[rest[0]] == 1:
-        rest.pop(0)
-    if rest and shape[rest[0]] == size:
-        return rest.pop(0)
-    return 0
 
 
 _ELSEWHERE = "compute it outside of the program"

@@ -53,6 +53,17 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
     return tuple(found.shape) if isinstance(found, ir.RankedTensorType) else ()
 
 
+def makes_nothing(op: ir.Operation) -> bool:
+    """Whether all that an op makes is tensors without elements."""
+    kinds = [result.type.maybe_downcast() for result in op.results]
+    return bool(kinds) and all(
+        isinstance(kind, ir.RankedTensorType)
+        and kind.has_static_shape
+        and 0 in kind.shape
+        for kind in kinds
+    )
+
+
 def dtype_of(found: ir.Type) -> Dtype:
     """The dtype that a tensor has in memory: bf16, or f32. Truth values and places are
     numbers, too.

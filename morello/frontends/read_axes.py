@@ -1,0 +1,44 @@
+"""The axes by which one tensor is read as another."""
+
+from morello.frontends.axis_groups import axis_groups
+from morello.frontends.tensors import ONE
+from morello.frontends.values import Read
+
+
+def is_plain(read: Read) -> bool:
+    """Whether axes are those of a tensor in order, but for axes of one element."""
+    named = [axis for axis in read.axes if axis != ONE]
+    return named == [i for i, extent in enumerate(read.shape) if extent > 1]
+
+
+def unread(read: Read) -> set[int]:
+    """The axes that nothing is read along."""
+    used: set[int] = set()
+    for axis in read.axes:
+        used |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
+    return {i for i, extent in enumerate(read.shape) if extent > 1} - used
+
+
+def regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
+    """The new axis for each axis that is read along, in another shape; None where one
+    becomes several, or several one."""
+    gone = unread(source)
+    found: dict[int, int] = {}
+    for olds, news in axis_groups(source.shape, shape):
+        wide = [i for i in olds if source.shape[i] > 1]
+        wide_new = [i for i in news if shape[i] > 1]
+        if all(i in gone for i in wide):
+            continue
+        if len(wide) != 1 or len(wide_new) != 1:
+            return None
+        found[wide[0]] = wide_new[0]
+    return found
+
+
+def next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:
+    """The next axis of a result that may have dropped axes of one element."""
+    while rest and shape[rest[0]] != size and shape[rest[0]] == 1:
+        rest.pop(0)
+    if rest and shape[rest[0]] == size:
+        return rest.pop(0)
+    return 0
