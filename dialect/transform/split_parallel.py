@@ -10,10 +10,10 @@ smaller, ``remainder``); and the Spec op that makes results of them (handle ``me
 import math
 
 from morello.actions import Hole
-from morello.actions.split_parallel import Sharing, SplitParallel
+from morello.actions.split_parallel import Flat, Sharing, SplitParallel
 from morello.actions.to_accum import INITS
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC
+from morello.dialect.memrefs import DYNAMIC, element_type
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import with_ones
@@ -21,6 +21,7 @@ from morello.dialect.transform.loops import index
 from morello.dialect.transform.subview import Start, tile_of
 from morello.dialect.transform.team import build_team, build_where
 from morello.mlir import dialect, ir
+from morello.spec import TensorSpec
 
 LINE = 16
 """The elements of a line: two threads write to none in common."""
@@ -33,8 +34,8 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     kind = found.form.kind
     sizes = tuple(site.spec.sizes[d] for d in found.form.dims)
     buffers = {
-        out: _buffer(action.parts, kind.operands[out].sizes(sizes))
-        for out in found.partial
+        out: _buffer(action.parts, kind.operands[out].sizes(sizes), tensor)
+        for out, tensor in zip(found.partial, found.buffers, strict=True)
     }
     left = {}
     for role, out in zip(INITS, found.partial, strict=False):
@@ -70,6 +71,10 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     merge = site.hole("merge")
     assert merge is not None
     outputs = {out: site.operands[at] for out, at in enumerate(found.form.operands)}
+    if isinstance(found.merge, Flat):
+        out = found.merge.out
+        given = [_flat(buffers[out], 1), _flat(outputs[out], 0)]
+        return left | {"merge": build_spec_op(merge.spec, given)}
     outputs |= {-1 - out: buffer for out, buffer in buffers.items()}
     left["merge"] = build_spec_op(
         merge.spec,
@@ -81,21 +86,44 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     return left
 
 
-def _buffer(parts: int, sizes: tuple[int, ...]) -> ir.Value:
+def _flat(value: ir.Value, first: int) -> ir.Value:
+    """A view whose dimensions from one on, which have no gaps, are one."""
+    source = ir.MemRefType(value.type)
+    strides, offset = source.get_strides_and_offset()
+    shape = [*source.shape[:first], math.prod(source.shape[first:])]
+    kind = ir.MemRefType.get(shape, source.element_type)
+    if isinstance(source.layout.maybe_downcast(), ir.StridedLayoutAttr):
+        layout = ir.StridedLayoutAttr.get(offset, [*strides[:first], strides[-1]])
+        kind = ir.MemRefType.get(shape, source.element_type, layout)
+    i64 = ir.IntegerType.get_signless(64)
+    groups = [*([i] for i in range(first)), [*range(first, source.rank)]]
+    reassociation = ir.ArrayAttr.get(
+        [
+            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
+            for group in groups
+        ]
+    )
+    view: ir.Value = (
+        dialect("memref").CollapseShapeOp(kind, value, reassociation).result
+    )
+    return view
+
+
+def _buffer(parts: int, sizes: tuple[int, ...], tensor: TensorSpec) -> ir.Value:
     """Room for so many partial results, each of whole lines."""
     memref = dialect("memref")
     inner = math.prod(sizes[1:])
     grain = LINE // math.gcd(LINE, inner)
     rows = -(-sizes[0] // grain) * grain
-    f32 = ir.F32Type.get()
-    kind = ir.MemRefType.get([parts, rows, *sizes[1:]], f32)
+    element = element_type(tensor)
+    kind = ir.MemRefType.get([parts, rows, *sizes[1:]], element)
     whole: ir.Value = memref.AllocOp(kind, [], []).result
     if rows == sizes[0]:
         return whole
     shape = [parts, *sizes]
     strides, _ = kind.get_strides_and_offset()
     layout = ir.StridedLayoutAttr.get(0, strides)
-    part = ir.MemRefType.get(shape, f32, layout)
+    part = ir.MemRefType.get(shape, element, layout)
     zeros, ones = [0] * len(shape), [1] * len(shape)
     view: ir.Value = memref.SubViewOp(
         part, whole, [], [], [], zeros, shape, ones

@@ -15,20 +15,36 @@ After ``SplitParallel("k", 512, 2)`` on two threads::
 A graph may have several partial results, maxima that sums are relative to among them:
 these sums are brought to the maximum of all shares before they are added
 (`morello/spec/graphs/partials.py`). So one row of a softmax, or one query of attention,
-is shared out along its elements.
+is shared out along its elements. Integers are merged by a `Sum`, `Max` or `Min` of all
+elements of a result, which has no gaps.
 """
 
 import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.graph_parts import PartKey, followed, part_key
 from morello.actions.loops import expand_loop
 from morello.actions.to_accum import INITS
 from morello.machine import Target
-from morello.spec import Dtype, Fill, Kind, Layout, Level, Reform, SpecKey, TensorSpec
+from morello.spec import (
+    Dtype,
+    Fill,
+    Kind,
+    Layout,
+    Level,
+    Max,
+    Min,
+    PhysicalDim,
+    Reform,
+    SpecKey,
+    Sum,
+    TensorSpec,
+)
 from morello.spec.embedding import ONE
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.partials import merging
@@ -36,6 +52,16 @@ from morello.spec.shares import is_worth_sharing, share_of
 
 FEWEST = 2
 """Shares."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Flat:
+    """A merge of one partial result of integers, whose dimensions are taken as one."""
+
+    key: SpecKey
+    """Rows are the elements of the result, columns the shares."""
+    out: int
+    """The operand of what each thread does."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +78,9 @@ class Sharing:
     """Those of which each thread has its own."""
     buffers: tuple[TensorSpec, ...]
     """The form of all partial results, of each of these."""
-    merge: PartKey
+    merge: PartKey | Flat
     """Of its values, those of partial results are -1 - the operand."""
-    share: int
+    share: int = -1
     """What `merge` calls the dimension that counts shares."""
 
 
@@ -111,9 +137,16 @@ class SplitParallel(Action):
         children.append(self._merge(found, sizes, frame))
         return Expansion(conditions, target.model.parallel(1, 0), tuple(children))
 
-    def _merge(self, found: Sharing, sizes: tuple[object, ...], frame: Frame) -> Child:
-        own: list[object] = []
+    def _merge(self, found: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
+        own: list[Any] = []
         dims: list[int] = []
+        if isinstance(found.merge, Flat):
+            count: Any = 1
+            for size in found.form.kind.operands[found.merge.out].sizes(sizes):
+                count = count * size
+            made = Frame(found.merge.key, (count, self.parts), frame.limits)
+            dims = [-1 - int(np.max(count)), -1 - self.parts]
+            return Child("merge", made, 1, tuple(dims))
         for dim in found.merge.dims:
             is_one, is_share = dim == ONE, dim == found.share
             own.append(1 if is_one else self.parts if is_share else sizes[dim])
@@ -186,13 +219,35 @@ def _sharing(key: SpecKey, name: str) -> Sharing | str:
         return "a maximum inside is not one of the partial results"
     if any(t.level is not Level.MEM for t in key.tensors):
         return "an operand is in a memory of one core: loop over threads before"
-    if any(
-        key.tensors[form.operands[i]].dtype is not Dtype.F32
-        for i in partial
-        if form.operands[i] >= 0
-    ):
-        return "partial results are merged in f32 only"
+    dtypes = {key.tensors[at].dtype for i in partial if (at := form.operands[i]) >= 0}
+    if dtypes == {Dtype.S32} and len(partial) == 1:
+        return _integers(key, form, dim, partial[0])
+    if dtypes != {Dtype.F32}:
+        return "partial results are merged in f32 or s32 only"
     return _forms(key, form, dim, partial)
+
+
+_MERGES: dict[str, type[Sum | Max | Min]] = {"zero": Sum, "lowest": Max, "highest": Min}
+"""What makes one of several results, for each neutral element."""
+
+
+def _integers(key: SpecKey, form: Reform, dim: int, out: int) -> Sharing | str:
+    at = form.operands[out]
+    tensor, operand = key.tensors[at], form.kind.operands[out]
+    if not tensor.contiguous or not tensor.layout.is_row_major:
+        return "partial results of integers are merged where the result has no gaps"
+    made = _MERGES[form.kind.neutral_of(out)](accum=key.kind.operands[at].is_read)
+    columns = Layout((PhysicalDim(1), PhysicalDim(0)))
+    forms = (
+        TensorSpec(Dtype.S32, Level.MEM, columns),
+        TensorSpec(Dtype.S32, Level.MEM, Layout.row_major(1)),
+    )
+    buffer = TensorSpec(Dtype.S32, Level.MEM, Layout.row_major(operand.rank + 1))
+    tensors = tuple(
+        tensor if i == out else key.tensors[own] for i, own in enumerate(form.operands)
+    )
+    merge = Flat(SpecKey(made, forms, serial=True), out)
+    return Sharing(form, dim, tensors, (out,), (buffer,), merge)
 
 
 def _forms(

@@ -55,6 +55,15 @@ def test_sums_are_brought_to_the_maximum_of_all_shares() -> None:
     assert repr(merge.kind).count("exp(") == 1
 
 
+def test_integers_are_merged_as_rows_of_shares() -> None:
+    rewrite = SplitParallel("k", 32, 4).apply(parallel("matmul:3x100x5:s32"), FOUR)
+    init, *_, merge = rewrite.holes
+    assert (init.spec.kind.label, init.spec.sizes) == ("fill", (4, 1, 3, 5))
+    assert (merge.spec.kind.label, merge.spec.sizes) == ("sum", (15, 4))
+    added = SplitParallel("n", 16, 2).apply(parallel("max_accum:2x32:s32"), FOUR)
+    assert added.holes[-1].spec.kind.label == "max_accum"
+
+
 def test_what_is_added_to_stays_so() -> None:
     rewrite = SplitParallel("k", 32, 2).apply(parallel("matmul_accum:3x64x5"), FOUR)
     merge = rewrite.holes[-1].spec
@@ -85,9 +94,14 @@ def test_what_is_added_to_stays_so() -> None:
             "'m' is not a reduction of matmul; those are: k",
         ),
         (
-            parallel("matmul:8x64x8:s32"),
+            parallel("matmul:8x64x8:u8,s8,s16:saturating=true"),
             SplitParallel("k", 32, 2),
-            "partial results are merged in f32 only",
+            "partial results are merged in f32 or s32 only",
+        ),
+        (
+            parallel("matmul:8x64x8:s32:out=ld9"),
+            SplitParallel("k", 32, 2),
+            "of integers are merged where the result has no gaps",
         ),
         (
             parallel("layer_norm:8x64:f32"),

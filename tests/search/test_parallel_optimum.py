@@ -23,6 +23,7 @@ GOALS = (
 SHARED = (
     "max:1x512",
     "matmul:1x16x1",
+    "sum:1x640:s32",
     "compose:1x20:f32:graph=m[r]=max(x[r,n]);p[r,n]=exp(x-m);out l[r]=sum(p)",
 )
 """One row, few results: reductions can be shared out. Only the longest is."""
