@@ -228,12 +228,9 @@ class AffineCostModel(CostModel):
             frame, lines.operand, lines.rows
         )
         for passed in (Level.L2, Level.MEM):
-            if passed > level:
+            if passed > level or (lines.prefetched and passed is Level.L2):
                 continue
-            if lines.access is Access.PREFETCHED:
-                far = passed is Level.MEM
-                each = each + far * self._price("line", passed, "demand")
-            elif lines.access is Access.STORED:
+            if lines.access is Access.STORED:
                 each = each + self._price("store", passed)
             else:
                 each = each + self._price("line", passed, lines.access.value)

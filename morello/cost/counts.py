@@ -36,9 +36,6 @@ class Access(enum.Enum):
 
     DEMAND = "demand"
     """Each line is waited for, or all units wait for lines to arrive."""
-    PREFETCHED = "prefetched"
-    """The kernel has asked for each, long before, to come to L1: it is waited for only
-    beyond L2."""
     OVERLAPPED = "overlapped"
     """Lines arrive while the core computes on others."""
     SEQUENTIAL = "sequential"
@@ -63,6 +60,9 @@ class Lines:
     """Rows, a line of each, that should stay in L1 side by side."""
     hidden: bool = True
     """Whether their arrival overlaps with the phase; else it adds to it."""
+    prefetched: bool = False
+    """Whether the kernel has asked for each, long before, to come to L1: then only what
+    is beyond L2 is paid for."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -150,8 +150,7 @@ class GemvAxpy(Kernel):
         step = self.isa.line_vectors * self.isa.lanes(frame.key.tensors[1].dtype)
         steps = n // step
         own = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
-        access = Access.PREFETCHED if own else Access.DEMAND
-        passes = _passes(frame, np.maximum(steps, 2), self.isa, self.streams, access)
+        passes = _passes(frame, np.maximum(steps, 2), self.isa, self.streams, own)
         parts = (
             *(dataclasses.replace(p, times=p.times * (steps > 1)) for p in passes),
             *_once(frame, step, self.isa, steps == 1),
@@ -182,11 +181,11 @@ def multiply_add_of(dtype: Dtype) -> Op:
 
 
 def _passes(
-    frame: Frame, steps: Ints, isa: Isa, rows: int, access: Access
+    frame: Frame, steps: Ints, isa: Isa, rows: int, own: bool
 ) -> tuple[Phase, ...]:
     """``steps`` steps of columns, at least two, in passes over out.
 
-    ``access`` says how the lines of rhs come for a single row.
+    ``own``: rows of rhs prefetch their own lines to L1.
 
     A sum goes through memory from a pass to the next: four latencies. A single row
     waits for its lines; the sums of several hide most of that. Lines of out that go
@@ -209,7 +208,7 @@ def _passes(
         },
         {op: k + 4 * passes},
         (
-            Lines(1, lines * one, access),
+            Lines(1, lines * one, Access.DEMAND, prefetched=own),
             Lines(1, lines * (m > 1), Access.OVERLAPPED, rows=m + rows, hidden=False),
             Lines(2, fetched * m * steps, Access.OVERLAPPED),
             Lines(2, passes * m * steps, Access.STORED, hidden=isa.line_vectors > 1),

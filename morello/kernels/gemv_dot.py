@@ -201,7 +201,6 @@ class GemvDot(Kernel):
         _, m, _, n = frame.sizes
         alone = np.asarray(np.minimum(m, n) == 1) * 1
         own = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
-        access = Access.PREFETCHED if own else Access.DEMAND
         found = []
         for operand, longer in enumerate((np.asarray(m >= n), np.asarray(m < n))):
             tensor = frame.key.tensors[operand]
@@ -209,7 +208,7 @@ class GemvDot(Kernel):
             lines = lines * np.where(longer, 1, blocks)
             starts = self.runs(frame, operand) * longer
             found += [
-                Lines(operand, lines * alone, access, starts),
+                Lines(operand, lines * alone, Access.DEMAND, starts, prefetched=own),
                 Lines(operand, lines * (1 - alone), Access.OVERLAPPED),
             ]
         return tuple(found)

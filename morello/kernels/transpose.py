@@ -179,7 +179,15 @@ class TransposePrefetch(Kernel):
         }
         lines = (
             Lines(0, read, Access.DEMAND, rows=rows, hidden=False),
-            Lines(1, written, Access.STORED, starts=columns, rows=rows, hidden=False),
+            Lines(
+                1,
+                written,
+                Access.STORED,
+                starts=columns,
+                rows=rows,
+                hidden=False,
+                prefetched=True,
+            ),
         )
         trips = rows // self._step
         return OpCounts((Phase(ops, lines=lines),), kernels=1, loops=1, trips=trips)

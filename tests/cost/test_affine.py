@@ -71,10 +71,15 @@ def test_lines_that_a_kernel_reads_come_through_each_level(access: Access) -> No
 
 
 def test_lines_that_a_kernel_prefetches_to_l1_are_waited_for_beyond_l2() -> None:
-    read = OpCounts((Phase(lines=(Lines(1, 8, Access.PREFETCHED),)),))
     form = "matmul:6x16x16:f32:rhs=[0,1,2]@{}"
-    assert kernel(read, form.format("L2")) == 0
-    assert kernel(read, form.format("MEM")) == 8 * C.line_mem_demand
+    for access, far in (
+        (Access.DEMAND, C.line_mem_demand),
+        (Access.STORED, C.store_mem),
+    ):
+        lines = Lines(1, 8, access, prefetched=True)
+        counts = OpCounts((Phase(lines=(lines,)),))
+        assert kernel(counts, form.format("L2")) == 0
+        assert kernel(counts, form.format("MEM")) == 8 * far
 
 
 def test_lines_that_are_not_hidden_add() -> None:
