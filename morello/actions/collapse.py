@@ -10,7 +10,7 @@ After ``Collapse("d0", "d1")``::
 
 Graphs are collapsed, and kinds whose operands all have every dimension. Nothing is
 copied. The search collapses whatever it can before anything else; of such kinds, what
-is the outermost dimension of each operand stays, since loops may have split it.
+is the outermost dimension of each operand stays where loops may have split it.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ import numpy as np
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.graph_parts import followed
 from morello.machine import Target
-from morello.spec import Kind, Layout, SpecKey, TensorSpec
+from morello.spec import Kind, Layout, SpecKey, TensorSpec, argument_tensor
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.collapsing import collapsed, come_together
 
@@ -104,8 +104,15 @@ def _first(key: SpecKey) -> Collapse | None:
 def _may_be_tiled(key: SpecKey, dim: int) -> bool:
     """Whether a loop may have split a dimension of gapless operands.
 
-    Sizes of a share times another are on no ladder: such a pair stays as it is.
+    Sizes of a share times another are on no ladder: such a pair stays as it is. Of maps
+    whose operands are all as arguments are, no loop has: they collapse first.
     """
+    arguments = (
+        tensor == argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
+        for tensor in key.tensors
+    )
+    if not key.kind.moves_data and all(arguments):
+        return False
     return all(
         operand.axis(dim) == tensor.layout.dims[0].dim
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)

@@ -64,7 +64,8 @@ def test_programs_begin_with_what_is_simpler(text: str) -> None:
         ("move:4x6x5:bf16,f32", ["collapse"]),
         ("move:7x9:f32", []),
         ("fill:3x4x5:s32:value=highest", ["collapse"]),
-        ("exp:7x2x9:f32", ["collapse"]),
+        ("exp:7x2x9:f32", ["collapse", "collapse"]),
+        ("add:7x3:bf16", ["collapse"]),
     ],
 )
 def test_kinds_with_all_dimensions_in_all_operands_collapse_what_is_not_tiled(
