@@ -1,5 +1,7 @@
 """What importers of other formats give: `check_linalg`."""
 
+from collections.abc import Mapping
+
 from morello.frontends.refusals import ModelError, Refusal, place_of
 from morello.mlir import ir
 
@@ -7,8 +9,15 @@ _LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tenso
 """The dialects of what comes out; an op of another one has no counterpart in them."""
 
 
-def check_linalg(module: ir.Operation, source: str) -> None:
+def check_linalg(
+    module: ir.Operation, source: str, names: Mapping[str, str] | None = None
+) -> None:
     """Refuse ops that are not linalg's.
+
+    Args:
+        module: what the importer gives.
+        source: the name of the file, for messages.
+        names: what ops are called, by their places.
 
     Raises:
         ModelError: all of them.
@@ -17,10 +26,11 @@ def check_linalg(module: ir.Operation, source: str) -> None:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.partition(".")[0] not in _LINALG:
+            place = place_of(op.location, source)
             found.append(
                 Refusal(
-                    op.name,
-                    place_of(op.location, source),
+                    (names or {}).get(place, op.name),
+                    place,
                     "it is no op of linalg on tensors",
                     "compute it outside of the model",
                 )

@@ -6,7 +6,7 @@ are one function with one workspace, and one call computes all of them.
 
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +266,7 @@ def trusted_model(
     source: str = "model",
     weights: Iterable[int] = (),
     fallback: bool = False,
+    names: Mapping[str, str] | None = None,
 ) -> Model:
     """The same of a program that this process has made: it crashes no parser.
 
@@ -273,11 +274,13 @@ def trusted_model(
         weights: arguments that change seldom. What is computed of them alone is no part
             of a call: `CompiledModel.held` computes it.
         fallback: as `from_mlir` takes it.
+        names: what ops are called in messages, by their places; if it is left out,
+            what the text has there.
     """
     with ir.Context(), ir.Location.unknown():
-        module, names = read_program(text, source, fallback)
+        module, own = read_program(text, source, fallback)
         function = chosen_function(module, name)
-        tensors = imported(function, source, names, fallback)
+        tensors = imported(function, source, names or own, fallback)
     tensors.weights = frozenset(weights)
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)

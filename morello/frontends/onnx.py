@@ -1,8 +1,9 @@
 """Models of ONNX: `from_onnx`, by torch-mlir's importer and `from_mlir`."""
 
+import contextlib
 import importlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,81 @@ def from_onnx(
         )
     source = "model" if isinstance(model, bytes) else Path(model).name
     proto = _settled(_read(onnx, model, source), dict(shapes or {}), source)
+    _name_nodes(proto)
+    text = _imported(onnx, proto, source)
+    return trusted_model(text, None, source, fallback=fallback, names=_names(proto))
+
+
+def _names(proto: Any) -> dict[str, str]:
+    """The op of each node, by the node's name, which is its place in messages."""
+    return {node.name: f"onnx.{node.op_type}" for node in proto.graph.node}
+
+
+def _name_nodes(proto: Any) -> None:
+    """Give a name to each node that has none, so that messages say which one it is."""
+    taken = {node.name for node in proto.graph.node}
+    for place, node in enumerate(proto.graph.node):
+        if not node.name:
+            name = f"{node.op_type}_{place}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            node.name = name
+
+
+def _imported(onnx: Any, proto: Any, source: str) -> bytes:
+    """The model as linalg; in newer or smaller ops where torch-mlir lacks its own.
+
+    Raises:
+        CompileError: why the model as it is cannot be imported.
+    """
+    try:
+        return _bytecode(_with_shapes(onnx, proto, source), source)
+    except CompileError:
+        for changed in _variants(onnx, proto):
+            with contextlib.suppress(CompileError):
+                return _bytecode(_with_shapes(onnx, changed, source), source)
+        raise
+
+
+def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
     try:
         # Axes and permutations out of range would crash what imports the model.
-        proto = onnx.shape_inference.infer_shapes(
+        return onnx.shape_inference.infer_shapes(
             proto, check_type=True, strict_mode=True, data_prop=True
         )
     except onnx.shape_inference.InferenceError as error:
         raise CompileError(f"{source}: {str(error).strip()}") from error
-    return trusted_model(_bytecode(proto, source), None, source, fallback=fallback)
+
+
+_NEWER = 13
+"""The version of the operators from which on torch-mlir knows softmax, for one."""
+
+_FUNCTIONS = ("GroupNormalization",)
+"""Ops that the standard defines by others, which torch-mlir knows instead."""
+
+
+def _variants(onnx: Any, proto: Any) -> Iterator[Any]:
+    """The model in other ops that compute the same."""
+    versions = [own.version for own in proto.opset_import if not own.domain]
+    if versions and versions[0] < _NEWER:
+        converter: Any = importlib.import_module("onnx.version_converter")
+        with contextlib.suppress(RuntimeError, ValueError):
+            yield converter.convert_version(proto, _NEWER)
+    if any(node.op_type in _FUNCTIONS for node in proto.graph.node):
+        inliner: Any = importlib.import_module("onnx.inliner")
+        typed = type(proto)()
+        typed.CopyFrom(proto)
+        typed.graph.value_info.extend(
+            onnx.helper.make_tensor_value_info(held.name, held.data_type, held.dims)
+            for held in proto.graph.initializer
+        )
+        with contextlib.suppress(RuntimeError, ValueError):
+            yield inliner.inline_selected_functions(
+                onnx.shape_inference.infer_shapes(typed),
+                [("", name) for name in _FUNCTIONS],
+                inline_schema_functions=True,
+            )
 
 
 def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
@@ -137,13 +205,29 @@ def _bytecode(proto: Any, source: str) -> bytes:
         # An initializer with fewer elements than its shape is a ValueError.
         except (importer.OnnxImportError, ir.MLIRError, ValueError) as error:
             raise CompileError(
-                f"{source}: {_told(error, source)}",
+                f"{source}: {_unknown_ops(module) or _told(error, source)}",
                 "export the model with other ops, or compute these outside of it",
             ) from error
-        check_linalg(module, source)
+        check_linalg(module, source, _names(proto))
         written = io.BytesIO()
         module.write_bytecode(written)
     return written.getvalue()
+
+
+def _unknown_ops(module: ir.Operation) -> str:
+    """The nodes that torch-mlir has left as they were."""
+    found: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        name = op.attributes["name"] if op.name == "torch.operator" else None
+        if name is not None and ir.StringAttr(name).value.startswith("onnx."):
+            place = place_of(op.location, "the graph")
+            found.append(f"{place} ({ir.StringAttr(name).value})")
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    listed = ", ".join(found)
+    return f"torch-mlir does not know {listed} with these arguments" if found else ""
 
 
 def _told(error: Exception, source: str) -> str:

@@ -11,7 +11,13 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.torch.group import Group, log
 from morello.torch.options import Options
-from morello.torch.partition import groups_of, other_dtypes, replace_nodes
+from morello.torch.partition import (
+    eager_ops,
+    groups_of,
+    other_dtypes,
+    replace_nodes,
+    why_eager,
+)
 
 Function = Callable[..., Any]
 
@@ -73,6 +79,11 @@ def _compiled(traced: GraphModule, options: Options) -> Function:
     for number, nodes in enumerate(groups_of(traced)):
         group = _replaced(traced, nodes, f"group{number}", options, weights)
         groups.append(group)
+    for reason in why_eager(traced):
+        log.warning("ops stay eager: %s", reason)
+    left = eager_ops(traced)
+    if left:
+        log.info("ops that no group takes: %s", ", ".join(left))
     others = other_dtypes(traced)
     if others:
         log.warning(

@@ -42,6 +42,9 @@ def _attention(
 ) -> tuple[Any, Any]:
     """Attention without dropout; the second result is not read."""
     del dropout_p
+    heads = query.shape[-3]
+    if key.shape[-3] != heads:  # several heads of queries share one of keys
+        key, value = (_repeated(tensor, heads) for tensor in (key, value))
     scores = query @ key.mT * (scale or 1 / math.sqrt(query.shape[-1]))
     if is_causal:
         rows, columns = scores.shape[-2:]
@@ -52,6 +55,13 @@ def _attention(
     # Rows that are masked whole are 0.
     weights = torch.ops.aten._safe_softmax(scores + attn_mask, -1)
     return weights @ value, scores
+
+
+def _repeated(tensor: Any, heads: int) -> Any:
+    """Each head as often as makes so many."""
+    batch, own, rows, columns = tensor.shape
+    wide = tensor.unsqueeze(2).expand(batch, own, heads // own, rows, columns)
+    return wide.reshape(batch, heads, rows, columns)
 
 
 def _normalised(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any, Any]:

@@ -86,6 +86,49 @@ def other_dtypes(graph: GraphModule) -> list[str]:
     return sorted(found)
 
 
+_FAST_PATHS = frozenset(
+    (
+        torch.ops.aten._native_multi_head_attention.default,
+        torch.ops.aten._transformer_encoder_layer_fwd.default,
+    )
+)
+"""Ops that whole modules of PyTorch are, where they are not trained."""
+
+
+def why_eager(graph: GraphModule) -> list[str]:
+    """What keeps ops out of groups that a user can change."""
+    nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
+    found = []
+    if any(node.target in _FAST_PATHS for node in nodes):
+        found.append(
+            "a layer of torch.nn is one op of PyTorch here: "
+            "torch.backends.mha.set_fastpath_enabled(False) makes it ops that groups "
+            "take"
+        )
+    computed = [node for node in nodes if node.target in COMPUTED]
+    values = [v for node in computed for v in _tensors(node) if hasattr(v, "shape")]
+    if any(not isinstance(size, int) for value in values for size in value.shape):
+        found.append(
+            "shapes are dynamic, and groups have sizes: torch.compile(…, "
+            "dynamic=False) traces each shape anew"
+        )
+    return found
+
+
+def eager_ops(graph: GraphModule) -> list[str]:
+    """The ops that no group takes, by name."""
+    known = VIEWS | SPLITS | COMPUTED
+    return sorted(
+        {
+            str(node.target)
+            for node in graph.graph.nodes
+            if node.op == "call_function"
+            and isinstance(node.target, torch._ops.OpOverload)
+            and node.target not in known
+        }
+    )
+
+
 def groups_of(graph: GraphModule) -> list[list[Node]]:
     """The nodes of each group, in order; views that readers outside need are copied.
 

@@ -1,6 +1,7 @@
 """Each op of a group, by the definition of the parts that it becomes; no search."""
 
 import logging
+import re
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ def attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
+def share(q: Any, k: Any, v: Any) -> Any:
+    return functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
 def rotated(x: Any, cosine: Any, sine: Any) -> Any:
     first, second = x.chunk(2, -1)
     return x * cosine + torch.cat([-second, first], -1) * sine
@@ -62,6 +67,10 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         (torch.randn(3, 8),),
     ),
     "attention with a mask": (Of(attend), (*torch.randn(3, 1, 2, 3, 4), MASK)),
+    "attention of heads that share keys": (
+        Of(share),
+        (torch.randn(1, 4, 3, 4), *torch.randn(2, 1, 2, 3, 4)),
+    ),
     "average pooling": (nn.AvgPool2d(2), (torch.randn(1, 3, 6, 6),)),
     "convolution in groups": (
         nn.Conv2d(8, 8, 3, padding=1, groups=2),
@@ -142,3 +151,26 @@ def test_what_has_no_spec_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.no_grad():
         assert torch.equal(torch.compile(module, backend="morello")(x), module(x))
     assert not groups
+
+
+@pytest.mark.parametrize(
+    ("module", "dynamic", "words"),
+    [
+        (nn.Linear(4, 4), True, "shapes are dynamic.*dynamic=False"),
+        (
+            nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval(),
+            False,
+            r"torch.backends.mha.set_fastpath_enabled\(False\)",
+        ),
+    ],
+)
+def test_what_keeps_a_model_eager_is_said(
+    module: nn.Module, dynamic: bool, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "morello.torch")
+    torch._dynamo.reset()
+    x = torch.randn(2, 3, 4)
+    fast = torch.compile(module, backend="morello", dynamic=dynamic)
+    with torch.no_grad():
+        torch.testing.assert_close(fast(x), module(x))
+    assert re.search(words, caplog.text)
