@@ -20,7 +20,7 @@ from morello.lazy import cached_property
 from morello.machine.host import required_features
 from morello.runtime.engine import Compiled, compile_for_linker
 from morello.runtime.parameter import Parameter
-from morello.spec import print_spec
+from morello.spec import Spec, print_spec
 from morello.whole_files import write_whole
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
@@ -192,7 +192,7 @@ class Library(Files):
             Interface(
                 self.name,
                 print_spec(serial, target.limits),
-                summary(type(spec.kind)),
+                _meaning(spec),
                 self.parameters,
                 tuple(spec.shape(i) for i in range(len(spec.tensors))),
                 tuple(str(tensor.layout) for tensor in spec.tensors),
@@ -205,6 +205,17 @@ class Library(Files):
                 tuple(operand.name for operand in self.packable),
             )
         )
+
+
+def _meaning(spec: Spec) -> str:
+    """What a Spec computes, in a sentence; a graph by its statements, which say what
+    each argument is for."""
+    graph = spec.kind.options.get("graph")
+    if graph is None:
+        return summary(type(spec.kind))
+    sizes = ", ".join(f"d{i} = {size}" for i, size in enumerate(spec.sizes))
+    spaced = str(graph).replace(";", "; ").replace(",", ", ")
+    return f"{spaced}, where {sizes}."
 
 
 def unknown_suffix(path: str | Path) -> CompileError:

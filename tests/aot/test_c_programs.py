@@ -140,6 +140,11 @@ def test_the_header_says_what_it_is() -> None:
     assert max(map(len, text.splitlines())) <= 90
     accumulates = unsearched("matmul_accum:9x33x20:s32").library("mm").header
     assert "out: reads and writes 1 x 9 x 20 int32" in " ".join(accumulates.split())
+    graph = unsearched("rms_norm:3x9:f32").library("mm").header
+    assert max(map(len, graph.splitlines())) <= 90
+    joined = " ".join(graph.split())
+    assert "v0[d0]=sum(square(x0[d0, d1])); " in joined
+    assert "x1[d1], where d0 = 3, d1 = 9. x0: reads 3 x 9 float32" in joined
 
 
 def example_kernel(spec: str, folder: Path) -> Kernel:
