@@ -118,13 +118,6 @@ class BruteForce:
         axes = axes or goal_sizes(spec, self.target.threads)
         return self._best(self._family(spec.key, axes), Frame.of(spec))
 
-    def _new_axis(self, key: SpecKey, dim: int, size: int) -> tuple[int, ...]:
-        """The sizes of a dimension that a hole has, and its parent has not."""
-        if key.serial or dim in key.kind.reductions:
-            return ladder_sizes(size)
-        even = dim not in neighbours(key)
-        return ladder_sizes(size, shares(size, self.target.threads, even))
-
     def _family(self, key: SpecKey, axes: Axes) -> Family:
         found = self.families.get((key, axes))
         if found is None:
@@ -156,10 +149,7 @@ class BruteForce:
             if not int(child.exists):
                 continue
             plain = plain_frame(child.frame)
-            axes = tuple(
-                self._new_axis(plain.key, dim, -1 - d) if d < 0 else family.axes[d]
-                for dim, d in enumerate(child.dims)
-            )
+            axes = hole_axes(plain.key, child.dims, family.axes, self.target.threads)
             if any(s not in axis for s, axis in zip(plain.sizes, axes, strict=True)):
                 return None
             if not is_whole(plain, axes):
@@ -183,6 +173,28 @@ def is_whole(frame: Frame, axes: Axes) -> bool:
         for dim in operand.dims
         if operand.axis(dim) != tensor.layout.dims[0].dim
     )
+
+
+def hole_axes(key: SpecKey, dims: tuple[int, ...], axes: Axes, threads: int) -> Axes:
+    """The sizes of each dimension of a hole.
+
+    Args:
+        key: of the hole.
+        dims: the parent's dimensions that its own are parts of (`Child.dims`).
+        axes: the parent's.
+    """
+    return tuple(
+        _new_axis(key, dim, -1 - d, threads) if d < 0 else axes[d]
+        for dim, d in enumerate(dims)
+    )
+
+
+def _new_axis(key: SpecKey, dim: int, size: int, threads: int) -> tuple[int, ...]:
+    """The sizes of a dimension that a hole has, and its parent has not."""
+    if key.serial or dim in key.kind.reductions:
+        return ladder_sizes(size)
+    even = dim not in neighbours(key)
+    return ladder_sizes(size, shares(size, threads, even))
 
 
 def plain_frame(frame: Frame) -> Frame:

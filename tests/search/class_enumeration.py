@@ -8,7 +8,6 @@ from typing import Any
 
 from morello.actions import Action
 from morello.spec import Spec, SpecKey
-from morello.spec.embedding import ONE
 from morello.spec.frame import Frame
 from tests.search.brute_force import (
     Axes,
@@ -16,6 +15,7 @@ from tests.search.brute_force import (
     BudgetError,
     Family,
     goal_sizes,
+    hole_axes,
     plain_frame,
 )
 
@@ -63,8 +63,8 @@ class ClassEnumeration(BruteForce):
             if not int(child.exists):
                 continue
             times = int(child.times)
-            axes = tuple((1,) if d == ONE else family.axes[d] for d in child.dims)
             plain = plain_frame(child.frame)
+            axes = hole_axes(plain.key, child.dims, family.axes, self.target.threads)
             if any(s not in axis for s, axis in zip(plain.sizes, axes, strict=True)):
                 return []
             below = self._family(plain.key, axes)

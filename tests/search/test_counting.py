@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from morello.actions import ACTIONS
+from morello.actions import candidates
 from morello.machine import AVX2, Target
 from morello.search.queries.counting import count_programs
 from morello.spec import Spec, SpecKey, parse_spec
 from morello.spec.frame import Frame
 from tests.search.axes_of import axes_of
-from tests.search.brute_force import Axes, plain_frame
+from tests.search.brute_force import Axes, hole_axes, plain_frame
 from tests.search.goals import KINDS, PEELS, random_goal
 
 BUDGET = 1500
@@ -62,18 +62,16 @@ class Enumeration:
         self, frame: Frame, axes: Axes
     ) -> Iterator[tuple[str, list[tuple[Frame, Axes]]]]:
         """Each action that applies, and the holes that it leaves."""
-        actions = (
-            a for kind in ACTIONS for a in kind.candidates(frame.key, axes, self.target)
-        )
-        for action in actions:
+        for action in candidates(frame.key, axes, self.target):
             expansion = action.expand(frame, self.target)
             if not all(bool(c.holds) for c in expansion.conditions):
                 continue
-            holes = [
-                (plain_frame(child.frame), tuple(axes[d] for d in child.dims))
-                for child in expansion.children
-                if int(child.exists)
-            ]
+            holes = []
+            for child in expansion.children:
+                if int(child.exists):
+                    hole, threads = plain_frame(child.frame), self.target.threads
+                    below = hole_axes(hole.key, child.dims, axes, threads)
+                    holes.append((hole, below))
             if all(
                 size in axis
                 for hole, below in holes
