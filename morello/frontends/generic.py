@@ -146,7 +146,16 @@ class GenericOp:
         array = read_constant(self.tensors, found)
         if array is None or place is None:
             return None if array is None else array.astype(kind)
-        dims = [expr.maybe_downcast() for expr in self.maps[place].results]
+        exprs = [expr.maybe_downcast() for expr in self.maps[place].results]
+        fixed = [isinstance(expr, ir.AffineConstantExpr) for expr in exprs]
+        array = array[
+            tuple(
+                e.value if f else slice(None) for e, f in zip(exprs, fixed, strict=True)
+            )
+        ]
+        dims = [
+            expr for expr, is_fixed in zip(exprs, fixed, strict=True) if not is_fixed
+        ]
         if not all(isinstance(dim, ir.AffineDimExpr) for dim in dims):
             return None
         order = [dim.position for dim in dims]

@@ -41,6 +41,7 @@ MULTIPLE = frozenset(
         aten.native_layer_norm.default,
         aten._native_batch_norm_legit.no_stats,
         aten._native_batch_norm_legit_no_training.default,
+        aten.log_sigmoid_forward.default,
         aten.max_pool2d_with_indices.default,
     )
 )
@@ -99,6 +100,32 @@ COMPUTED = MULTIPLE | frozenset(
         aten.amax.default,
         aten.amin.default,
         aten.clone.default,
+        aten._adaptive_avg_pool2d.default,
+        aten._prelu_kernel.default,
+        aten.celu.default,
+        aten.clamp_min.default,
+        aten.dot.default,
+        aten.expm1.default,
+        aten.glu.default,
+        aten.huber_loss.default,
+        aten.linalg_vector_norm.default,
+        aten.log1p.default,
+        aten.log2.default,
+        aten.log10.default,
+        aten.logsumexp.default,
+        aten.mse_loss.default,
+        aten.mv.default,
+        aten.pixel_shuffle.default,
+        aten.pixel_unshuffle.default,
+        aten.pow.Scalar,
+        aten.repeat.default,
+        aten.replication_pad1d.default,
+        aten.replication_pad2d.default,
+        aten.roll.default,
+        aten.smooth_l1_loss.default,
+        aten.stack.default,
+        aten.std.correction,
+        aten.sum.default,
     )
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
@@ -114,6 +141,13 @@ def takes(node: Node) -> bool:
         case aten.pow.Tensor_Scalar:
             power = float(node.args[1])
             return power == -1 or not power.is_integer() or 0 < power <= 16
+        case aten.pow.Scalar:
+            return float(node.args[0]) > 0
+        case aten.roll.default:
+            return len(node.args) > 2 and bool(node.args[2])
+        case aten._adaptive_avg_pool2d.default:
+            shape = node.all_input_nodes[0].meta["val"].shape[-2:]
+            return all(a % b == 0 for a, b in zip(shape, node.args[1], strict=True))
         case aten.constant_pad_nd.default:
             value = node.args[2] if len(node.args) > 2 else 0
             return value == 0 and all(n >= 0 for n in node.args[1])

@@ -52,6 +52,22 @@ def rotated(x: Any, cosine: Any, sine: Any) -> Any:
     return x * cosine + torch.cat([-second, first], -1) * sine
 
 
+def losses(x: Any, y: Any) -> Any:
+    rows = torch.linalg.vector_norm(x, dim=1) + x.logsumexp(1) + x.std(1) + x @ y[0]
+    scalars = [
+        functional.mse_loss(x, y),
+        functional.huber_loss(x, y, delta=0.5),
+        functional.smooth_l1_loss(x, y),
+        functional.logsigmoid(x).sum(),
+    ]
+    return rows * torch.stack(scalars).sum()
+
+
+def moves(x: Any) -> Any:
+    wide = functional.pad(x, (1, 1, 1, 1), mode="replicate").roll((1, -1), (2, 3))
+    return functional.pixel_shuffle(wide, 2).repeat(2, 1, 1, 1) + 2.0 ** x.sum()
+
+
 def gates(x: Any, w: Any) -> Any:
     i, f, g, o = (x @ w).chunk(4, 1)
     return torch.sigmoid(o) * torch.tanh(torch.sigmoid(i) * torch.tanh(g) + f)
@@ -102,6 +118,8 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         ),
         (torch.randn(1, 4, 5, 5),),
     ),
+    "losses": (Of(losses), (torch.randn(3, 8), torch.randn(3, 8))),
+    "moves": (Of(moves), (torch.randn(1, 4, 3, 3),)),
     "rotary embedding": (
         Of(rotated),
         (torch.randn(1, 2, 3, 8), torch.randn(3, 8), torch.randn(3, 8)),
