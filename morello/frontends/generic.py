@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from morello.frontends.bodies import Element, Number, body_elements, constant, is_number
-from morello.frontends.known_arrays import MOST, KnownArrays
+from morello.frontends.known_arrays import MOST, KnownArrays, narrowed
 from morello.frontends.known_places import read_at, read_constant
 from morello.frontends.refusals import OpError
 from morello.frontends.rewriting import used_dims
@@ -174,6 +174,7 @@ class GenericOp:
         """An array over the dimensions; None where f32 lacks its integers."""
         if array.dtype.kind == "i" and (np.abs(array) > MOST).any():
             return None
+        array = narrowed(array)
         dims = [d for d, extent in enumerate(array.shape) if extent > 1]
         flat = array.astype(np.float32).reshape([array.shape[d] for d in dims])
         if not dims:
@@ -193,8 +194,9 @@ class GenericOp:
         known = self._known_before(op.results[0])
         if known is not None:
             return known
-        places = [self.arrays.array(value) for value in list(op.operands)[1:]]
-        if any(place is None for place in places):
+        found = [self.arrays.array(value) for value in list(op.operands)[1:]]
+        places = [place for place in found if place is not None]
+        if len(places) < len(found):
             raise OpError(
                 "elements are read at places that are data",
                 "compute it outside of the program",

@@ -205,6 +205,15 @@ def _cast(name: str, array: Array, kind: np.dtype[Any]) -> Array | None:
     return array & 1 if name == "arith.trunci" and kind == np.bool_ else array
 
 
+def narrowed(array: Array) -> Array:
+    """An array with 1 element along each axis along which all are equal."""
+    for axis, extent in enumerate(array.shape):
+        first = array.take([0], axis)
+        if extent > 1 and (array == first).all():
+            array = first
+    return array
+
+
 def constant_of(tensors: Tensors, number: int) -> Array | None:
     """The elements of a tensor that depends on constants alone; None of another."""
     tensor = tensors.all[number]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from morello.frontends.known_arrays import MOST, constant_of
+from morello.frontends.known_arrays import MOST, constant_of, narrowed
 from morello.frontends.tensors import (
     ONE,
     Array,
@@ -60,7 +60,7 @@ def read_constant(tensors: Tensors, read: Read) -> Array | None:
 def read_at(
     importer: "Importer",
     source: Read,
-    places: Sequence[Array | None],
+    places: Sequence[Array],
     extents: tuple[int, ...],
     place: str,
 ) -> tuple[Read | Same, tuple[Axis, ...]] | None:
@@ -78,9 +78,12 @@ def read_at(
     """
     inner: list[Axis] = []
     used: set[int] = set()
-    for axis, along in enumerate(places):
-        assert along is not None
-        clipped = np.clip(along, 0, source.shape[axis] - 1)
+    rows = [
+        narrowed(np.clip(along, 0, size - 1))
+        for along, size in zip(places, source.shape, strict=True)
+    ]
+    source, rows = _collapsed(importer, source, rows, place)
+    for axis, clipped in enumerate(rows):
         dims = [d for d, extent in enumerate(clipped.shape) if extent > 1]
         if len(dims) > 1 or used & {*dims}:
             return None
@@ -98,6 +101,26 @@ def read_at(
         terms = {dims[0]: even}
         inner.append(window_of(terms, -int(row[0]), extents, source.shape[axis]))
     return source, tuple(inner)
+
+
+def _collapsed(
+    importer: "Importer", source: Read, rows: list[Array], place: str
+) -> tuple[Read, list[Array]]:
+    """The same with one axis for axes that are read along one dimension: as an index
+    into a tensor that was divided into groups is."""
+    for axis in range(1, len(rows)):
+        before, here = rows[axis - 1], rows[axis]
+        if before.size == 1 or before.shape != here.shape:
+            continue
+        shape = list(source.shape)
+        size = shape.pop(axis)
+        shape[axis - 1] *= size
+        whole = importer.materialized(source, place)
+        view = importer.tensors.add(View(whole, tuple(shape)))
+        made = Read(view, own_axes(tuple(shape)), tuple(shape))
+        rows = [*rows[: axis - 1], before * size + here, *rows[axis + 1 :]]
+        return _collapsed(importer, made, rows, place)
+    return source, rows
 
 
 def _step(row: Array) -> int | None:

@@ -1,5 +1,7 @@
 """Plain code run by itself, for the definition of a model: `evaluate_plainly`."""
 
+import re
+
 from morello.dialect import load
 from morello.frontends.outlining import element_of
 from morello.frontends.parts import PlainPart
@@ -63,5 +65,7 @@ def plain_function(text: str, inputs: int) -> NativeFunction:
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         llvm = lower_to_llvm_text(module)
     check_calls(llvm, mathematics=True)
-    engine = compile_llvm(llvm, cpu="x86-64")
+    # Every CPU with AVX2 has it; without it such casts are calls of a library.
+    halves = "+f16c" if re.search(r"\bf16\b", text) else ""
+    engine = compile_llvm(llvm, cpu="x86-64", features=halves)
     return NativeFunction(engine, PLAIN, tuple(parameters), workspace, 1)
