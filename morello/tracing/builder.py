@@ -1,7 +1,7 @@
 """A graph that is being noted down: dimensions that become one, values in order."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Input:
     views: tuple[View, ...] = ()
     """What is done to the array before a call, in order."""
 
-    def viewed(self, arrays: list[Array]) -> Array:
+    def viewed(self, arrays: Sequence[Array]) -> Array:
         """The array itself, given the arguments."""
         found = arrays[self.argument] if self.array is None else self.array
         for view in self.views:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from morello.tracing.arguments import (
     pattern_of,
     shape_pattern,
 )
-from morello.tracing.builder import Builder, Traced
+from morello.tracing.builder import Builder, Input, Traced
 from morello.tracing.renewal import ONE
 from morello.tracing.tracer import Reshaped, Tracer, as_input, pointwise
 
@@ -132,6 +132,8 @@ class Jitted:
         self._function = function
         self._options = options
         self._compiled: dict[Pattern, _Compiled] = {}
+        self._plain: dict[tuple[Any, ...], _Compiled] = {}
+        """By the shapes of arguments that are arrays of f32 alone: a short way."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The method of an object, which is part of the function."""
@@ -149,11 +151,20 @@ class Jitted:
         Raises:
             MorelloError: an argument is no array of f32; see `trace`.
         """
+        shapes = tuple(
+            a.shape if type(a) is np.ndarray and a.dtype is _F32 else None for a in args
+        )
+        known = None if kwargs else self._plain.get(shapes)
+        if known is not None:
+            return known(args)
         if is_traced(args) or is_traced(kwargs):
             return self._function(*args, **kwargs)
         arrays = Arrays(_name(self._function))
         pattern = pattern_of(_ordered(self._function, args, kwargs), arrays)
-        return self._for(pattern)(arrays.found)
+        found = self._for(pattern)
+        if not kwargs and None not in shapes:
+            self._plain[shapes] = found
+        return found(arrays.found)
 
     def kernel(self, *shapes: Any, **options: Any) -> Kernel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
@@ -170,6 +181,9 @@ class Jitted:
         return f"<morello.jit of {_name(self._function)}>"
 
 
+_F32 = np.dtype(np.float32)
+
+
 class _Compiled:
     """A function for arguments of a pattern."""
 
@@ -181,22 +195,29 @@ class _Compiled:
         limits = chosen_target(options.get("target")).limits
         spec = self.traced.spec(limits)
         self.kernel = compile(spec, **options)
-        self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
-        self._out = [self._shapes[out] for out in spec.kind.written]
+        shapes = [spec.shape(i) for i in range(len(spec.tensors))]
+        self._inputs = [*zip(self.traced.inputs, shapes, strict=False)]
+        self._out = [shapes[out] for out in spec.kind.written]
+        self._places = [*zip(self.traced.outputs, leaves(self._results), strict=True)]
 
-    def __call__(self, arrays: list[np.ndarray[Any, Any]]) -> Any:
-        given = []
-        for found, shape in zip(self.traced.inputs, self._shapes, strict=False):
-            given.append(np.ascontiguousarray(found.viewed(arrays)).reshape(shape))
+    def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
+        given = [_argument(found, arrays, shape) for found, shape in self._inputs]
         made = [np.empty(shape, np.float32) for shape in self._out]
         self.kernel(*given, *made)
-        results = (
-            made[place].reshape(leaf.shape)
-            for place, leaf in zip(
-                self.traced.outputs, leaves(self._results), strict=True
-            )
-        )
-        return filled(self._results, results)
+        results = [made[place].reshape(leaf.shape) for place, leaf in self._places]
+        if isinstance(self._results, Leaf):
+            return results[0]
+        return filled(self._results, iter(results))
+
+
+def _argument(
+    found: Input, arrays: Sequence[np.ndarray[Any, Any]], shape: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
+    """What the kernel reads: the array itself, if it lies as it has to."""
+    array = found.viewed(arrays)
+    if array.shape == shape and array.flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array).reshape(shape)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
