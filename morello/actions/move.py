@@ -126,8 +126,10 @@ class Move(Action):
         amount = 0 if resident or self.level is Level.MEM else _amount(lying, sizes)
         along = self._along(frame.key, index, target)
         for follower, form in along.items():
-            lines = held(frame.key.tensors[follower], form)
-            amount = amount + lines.lines(frame.operand_sizes(follower))
+            own = frame.key.tensors[follower]
+            if not _is_resident(own, form, target):
+                lines = held(own, form).lines(frame.operand_sizes(follower))
+                amount = amount + lines
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, lying, sizes, amount, target),
