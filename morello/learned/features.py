@@ -29,7 +29,6 @@ from morello.machine import Target
 from morello.search import Impl
 from morello.search.queries.program_class import ProgramClass, class_of
 from morello.spec import Spec
-from morello.spec.compose import Compose
 from morello.spec.graphs.cuts import cuts
 from morello.spec.layout import LINE_BYTES
 
@@ -210,8 +209,8 @@ def matrix(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Vector
 def is_fused(impl: Impl) -> bool | None:
     """Whether the parts of a graph take turns, tile by tile or in one pass; False where
     the first is done as a whole before the next begins; None for what has no parts."""
-    kind = impl.spec.kind
-    if not isinstance(kind, Compose) or not cuts(kind.value):
+    graph = impl.spec.kind.as_graph
+    if graph is None or not cuts(graph):
         return None
     for node in impl.walk():
         if node.action.name in ("cut", "online"):
