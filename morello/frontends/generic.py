@@ -188,6 +188,12 @@ class GenericOp:
         Raises:
             OpError: they are data, or the tensor is read backwards or here and there.
         """
+        if op.operands[0] not in self.importer.known:
+            raise OpError(
+                "it reads a tensor that is made for each element",
+                "make it once, outside",
+                op.location,
+            )
         source = self.importer.get(op.operands[0])
         if isinstance(source, Same) or not source.shape:
             return self._element(source, ())

@@ -132,6 +132,10 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         _run(_FROM_LINALG, module, source)
 
 
+_ATTRIBUTE = "attribute created with unregistered dialect"
+"""What MLIR says of an attribute of another dialect."""
+
+
 def _parsed(given: Text, source: str) -> ir.Operation:
     if not isinstance(given, str | bytes):
         raise CompileError(
@@ -154,6 +158,11 @@ def _parsed(given: Text, source: str) -> ir.Operation:
         ) from error
     except (ir.MLIRError, UnicodeError) as error:
         _refuse_unknown(error, source)
+        context = ir.Context.current
+        if _ATTRIBUTE in _first(error) and not context.allow_unregistered_dialects:
+            # How JAX shards custom calls, say: the calls are refused by their places.
+            context.allow_unregistered_dialects = True
+            return _parsed(given, source)
         raise CompileError(
             f"{source} is no module of linalg or StableHLO: {_first(error)}",
             "give the text or the bytecode that the exporter writes",

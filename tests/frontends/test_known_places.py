@@ -50,6 +50,11 @@ def counts(x: np.ndarray) -> np.ndarray:
     return x / np.minimum(np.minimum(np.arange(6) + 2, 3), 7 - np.arange(6))
 
 
+DIVIDED = (
+    "%s = tensor.expand_shape %x [[0], [1, 2]] output_shape [4, 2, 3] : "
+    "tensor<4x6xf32> into tensor<4x2x3xf32>\n  %e = "
+)
+
 PROGRAMS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "a border that is repeated": (
         stablehlo(
@@ -112,6 +117,16 @@ PROGRAMS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
         ),
         lambda x: x.repeat(2, 0).repeat(2, 1),
     ),
+    "an index into what was divided": (
+        linalg(
+            "%c3 = arith.constant 3 : index\n"
+            "%g = arith.floordivsi %j, %c3 : index\n"
+            "%k = arith.remsi %j, %c3 : index\n"
+            "%v = tensor.extract %s[%i, %g, %k] : tensor<4x2x3xf32>",
+            "4x6",
+        ).replace("%e = ", DIVIDED),
+        lambda x: x,
+    ),
     "means that count what is there": (
         linalg(
             "%c2 = arith.constant 2 : index\n%c3 = arith.constant 3 : index\n"
@@ -168,3 +183,16 @@ def test_expressions_that_double_stay_small() -> None:
         wanted = wanted * np.tanh(wanted)
     model = morello.from_mlir(text)
     np.testing.assert_allclose(model.evaluate(X), wanted, rtol=1e-4, atol=1e-12)
+
+
+def test_a_tensor_that_a_body_makes_is_refused() -> None:
+    body = DIVIDED.partition("\n")[0]
+    text = linalg(
+        f"%c0 = arith.constant 0 : index\n{body}\n"
+        "%v = tensor.extract %s[%i, %c0, %c0] : tensor<4x2x3xf32>",
+        "4x6",
+    )
+    with pytest.raises(
+        morello.MorelloError, match=r"tensor.extract: it reads a tensor"
+    ):
+        morello.from_mlir(text)

@@ -109,3 +109,15 @@ def test_what_crashes_a_parser_of_mlir_is_refused() -> None:
 }"""
     with pytest.raises(MorelloError, match=r"end the process .* \(SIGSEGV\)"):
         morello.from_mlir(text)
+
+
+def test_a_custom_call_that_is_sharded_is_refused_by_its_place() -> None:
+    """As JAX writes the functions of LAPACK; nobody knows the dialect of the rule."""
+    text = """func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %y = stablehlo.custom_call @lapack_spotrf_ffi(%x) {rule = #sdy.rule<"i">}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}"""
+    message = "model:2:8: stablehlo.custom_call: it calls a function that only its"
+    with pytest.raises(ModelError, match=message):
+        morello.from_mlir(text)
