@@ -2,7 +2,7 @@
 
 - `ledger.py`: programs as the decisions that they pay for; calibration reads it, too.
 - `features.py`: what is read of a program, node by node.
-- `trees.py`: boosted trees, as JSON and evaluated by NumPy.
+- `trees.py`: regression trees, as JSON and evaluated by NumPy.
 - `model.py`: the models that are shipped, and what they predict: read this first.
 
 `morello.training` makes the models.

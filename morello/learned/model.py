@@ -27,7 +27,7 @@ VARIABLE = "MORELLO_LEARNED"
 """Names the file of a model that is used instead of the shipped ones."""
 
 _FORMAT = 1
-_DIGITS = 6
+_DIGITS = 4
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Boosted trees as numbers: a sum of regression trees, evaluated by NumPy."""
+"""Regression trees as numbers: their sum, evaluated by NumPy."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Training: boosted trees on programs and their times, with scikit-learn.
+"""Training: randomised trees on programs and their times, with scikit-learn.
 
 The trees predict the logarithm of what a program takes over what the cost model says.
 So they begin where that is right, and they need not learn how time grows with sizes.
@@ -42,12 +42,10 @@ class Sample:
 class Settings:
     """How is trained."""
 
-    trees: int = 300
-    depth: int = 5
-    rate: float = 0.03
+    trees: int = 40
     part: float = 0.6
-    """Of the programs, that each tree sees."""
-    leaf: int = 8
+    """Of the features, that each question is chosen from."""
+    leaf: int = 6
     """Programs in a leaf, at least."""
     seed: int = 0
 
@@ -89,19 +87,14 @@ def train(samples: Sequence[Sample], settings: Settings) -> tuple[list[str], Tre
     rows = np.vstack([matrix(s.features, names) for s in samples])
     wanted = np.concatenate([np.log(s.times / s.costs) for s in samples])
     weights = np.concatenate([_weights(s) for s in samples])
-    model = ensemble.GradientBoostingRegressor(
-        loss="huber",
-        alpha=0.95,
+    model = ensemble.ExtraTreesRegressor(
         n_estimators=settings.trees,
-        max_depth=settings.depth,
-        learning_rate=settings.rate,
-        subsample=settings.part,
         min_samples_leaf=settings.leaf,
-        max_features=0.4,
+        max_features=settings.part,
         random_state=settings.seed,
     )
     model.fit(rows, wanted, sample_weight=weights)
-    return names, _trees(model, settings.rate, rows[:1])
+    return names, _trees(model)
 
 
 def _ensemble() -> Any:
@@ -126,11 +119,12 @@ def _weights(sample: Sample) -> Vector:
     return np.asarray(near / near.sum(), np.float64)
 
 
-def _trees(model: Any, rate: float, row: Vector) -> Trees:
-    """The trees of a trained model, numbered through."""
+def _trees(model: Any) -> Trees:
+    """The trees of a trained model, numbered through: their mean as a sum."""
     parts: dict[str, list[Any]] = {name: [] for name in ("f", "t", "l", "r", "v")}
     roots, start = [], 0
-    for (one,) in model.estimators_:
+    share = 1 / len(model.estimators_)
+    for one in model.estimators_:
         tree = one.tree_
         count = tree.node_count
         here = np.arange(start, start + count)
@@ -139,11 +133,11 @@ def _trees(model: Any, rate: float, row: Vector) -> Trees:
         parts["t"].append(np.where(is_leaf, 0.0, tree.threshold))
         parts["l"].append(np.where(is_leaf, here, tree.children_left + start))
         parts["r"].append(np.where(is_leaf, here, tree.children_right + start))
-        parts["v"].append(np.where(is_leaf, rate * tree.value[:, 0, 0], 0.0))
+        parts["v"].append(np.where(is_leaf, share * tree.value[:, 0, 0], 0.0))
         roots.append(start)
         start += count
     arrays = {name: np.concatenate(found) for name, found in parts.items()}
-    trees = Trees(
+    return Trees(
         0.0,
         np.array(roots),
         arrays["f"].astype(np.int64),
@@ -152,5 +146,3 @@ def _trees(model: Any, rate: float, row: Vector) -> Trees:
         arrays["r"].astype(np.int64),
         arrays["v"],
     )
-    base = float(model.predict(row)[0] - trees.predict(row)[0])
-    return dataclasses.replace(trees, base=base)
