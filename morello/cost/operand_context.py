@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from morello.spec import Level, Spec
+from morello.spec import Level, Spec, Window
 from morello.spec.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -69,7 +69,7 @@ class OperandContext:
             if least:
                 widened.append((operand.name, least))
         far = size > l3_lines * LINE_BYTES
-        near = 0 < size <= near_lines * LINE_BYTES
+        near = 0 < size <= near_lines * LINE_BYTES and _has_room_for_copies(goal)
         packed = (
             operand.name
             for operand, tensor in zip(goal.kind.operands, goal.tensors, strict=True)
@@ -93,6 +93,20 @@ class OperandContext:
             itemsize >= least and (operand == name or operand not in self.other)
             for name, least in self.widened
         )
+
+
+def _has_room_for_copies(goal: Spec) -> bool:
+    """Whether L2 has room for a copy, with zeros around it, of each operand that is
+    read through windows. It would have no program but one that reads it as it lies, if
+    operands were in L2."""
+    for operand, tensor in zip(goal.kind.operands, goal.tensors, strict=True):
+        if operand.is_plain:
+            continue
+        axes = (Window(a.terms) if isinstance(a, Window) else a for a in operand.axes)
+        whole = dataclasses.replace(operand, axes=tuple(axes)).sizes(goal.sizes)
+        if math.prod(whole) * tensor.dtype.itemsize > goal.limits.l2 * LINE_BYTES:
+            return False
+    return True
 
 
 PLAIN = OperandContext()

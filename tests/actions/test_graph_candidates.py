@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from morello.actions import Cut, Drop, Tile, candidates
+from morello.actions import Cut, Drop, Move, Tile, candidates
+from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes
@@ -93,3 +94,14 @@ def test_heads_that_share_lines_are_not_taken_apart(
     spec = dataclasses.replace(spec, tensors=(given, *spec.tensors[1:]))
     found = candidates(spec.key, goal_axes(spec, 1), AVX2)
     assert (found == (Tile("d0", 1), Drop("d0"))) == apart
+
+
+def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:
+    """Bias and output of a product, from call to call in L2."""
+    spec = _serial(EPILOGUE)
+    near = AVX2.in_context(OperandContext(near=True))
+    out = spec.kind.operands[-1].name
+    move = Move(out, Level.L2, spec.tensors[-1].layout)
+    assert len(spec.kind.followers(len(spec.tensors) - 1)) == 1
+    assert move.apply(spec, near).holes[-1].spec.limits == spec.limits
+    assert move.apply(spec, AVX2).holes[-1].spec.limits != spec.limits

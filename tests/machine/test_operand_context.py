@@ -129,3 +129,12 @@ def test_prices_follow_the_context() -> None:
     near = AVX2.in_context(OperandContext(near=True)).prices
     assert near.line_mem_demand == near.line_mem_sequential == near.store_mem == 0
     assert near.stream_start_mem == costs.stream_start_l2
+
+
+def test_an_image_whose_copy_l2_has_no_room_for_is_not_near() -> None:
+    """What is copied takes of what is free of L2, even where the image takes none."""
+    golden = GOLDEN_COVE.limits
+    for size, near in ((56, True), (70, False)):
+        text = f"conv:1x64x{size}x{size}x16x3x3:f32:pad=1:stride=2"
+        target = GOLDEN_COVE.at(parse_spec(text, golden))
+        assert target.operand_context.near == near
