@@ -109,8 +109,19 @@ def below(
             found.append(_first(spec, index, _axis_names(spec, index)))
         else:
             shape = spec.shape(index)
+            if len(shape) != len(tile.shape):
+                tile = _seen(tile, spec, index)
             found.append(dataclasses.replace(tile, name=operand.name, shape=shape))
     return tuple(found)
+
+
+def _seen(tile: Tiles, spec: Spec, index: int) -> Tiles:
+    """A tile as a view of it has it, which `collapse` and `drop` leave."""
+    *before, last = tile.stages
+    layout, shape = spec.tensors[index].layout, spec.shape(index)
+    last = dataclasses.replace(last, layout=layout, shape=shape)
+    dims = _axis_names(spec, index)
+    return dataclasses.replace(tile, dims=dims, stages=(*before, last))
 
 
 def _axis_names(spec: Spec, index: int) -> tuple[str, ...]:

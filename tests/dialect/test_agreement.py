@@ -7,6 +7,7 @@ import pytest
 
 from morello.actions import (
     Action,
+    Collapse,
     Cut,
     Hole,
     Move,
@@ -106,7 +107,7 @@ def recomputed(
             look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
             looked = int(model.kernel(Frame.of(spec), look))
             return lines_brought(spec, spec_of(left[1][0])) + looked
-        case ToAccum() | Cut() | Online():
+        case ToAccum() | Cut() | Online() | Collapse():
             return 0
         case Select():
             name, found = kernel_of(left[0][0])

@@ -90,7 +90,7 @@ def test_alternatives_are_where_they_were_asked_for() -> None:
 
 
 def test_a_repeated_program_names_the_first() -> None:
-    spec = parse_spec("move:7x50x117:f32:dst=[0,2,1]:l1=64", AVX2.limits)
+    spec = parse_spec("move:10x97x41:f32:dst=[0,2,1]:l1=64", AVX2.limits)
     found = explain(spec, Solver(AVX2))
     nodes = list(found.root.walk())
     repeated = [n for n in nodes if n.same_as is not None]

@@ -280,12 +280,26 @@ def test_a_returned_buffer_is_refused() -> None:
     assert "escapes through func.return" in refused(text)
 
 
-def test_a_call_that_lacks_the_workspace_is_refused() -> None:
-    text = """
-    func.func @g() { %a = memref.alloc() : memref<4xf32> return }
-    func.func @f() { func.call @g() : () -> () return }
-    """
+CALLED = "func.func @g() { %a = memref.alloc() : memref<4xf32> return }"
+
+
+def test_a_call_gives_a_part_of_the_workspace() -> None:
+    around = "func.func @f() { func.call @g() : () -> () return }"
+    found = planned(f"{CALLED} {around}")
+    assert found.count("morello.workspace_bytes = 64") == 2
+    assert "call @g(%" in found
+    assert "memref.alloc" not in found
+
+
+def test_a_call_in_a_function_that_was_planned_before_is_refused() -> None:
+    around = "func.func @f() attributes {morello.workspace_bytes = 0 : i64}"
+    text = f"{CALLED} {around} {{ func.call @g() : () -> () return }}"
     assert "the call of @g has no workspace to give it" in refused(text)
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    text = "func.func @f() { func.call @f() : () -> () return }"
+    assert "calls the function that it stands in" in refused(text)
 
 
 def test_an_allocation_after_planning_is_refused() -> None:
