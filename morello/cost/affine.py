@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from morello.cost.cache_conflicts import CacheConflicts, uses
+from morello.cost.cache_conflicts import CacheConflicts, is_read_across, uses
 from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.model import CostModel
@@ -143,7 +143,7 @@ class AffineCostModel(CostModel):
             runs = source.runs(sizes)
             nearer = source.level in (Level.MEM, Level.L2)
             return nearer * runs * (runs > STREAMS) * self._prices.stream_start_l2
-        if source.level is not Level.MEM or not _is_read_across(frame.key, operand):
+        if source.level is not Level.MEM or not is_read_across(frame.key, operand):
             return 0
         many = source.runs(sizes) > STREAMS
         return source.lines(sizes) * many * self._prices.stream_start_mem
@@ -252,11 +252,3 @@ def _turns(key: SpecKey) -> bool:
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     }
     return len(innermost) > 1
-
-
-def _is_read_across(key: SpecKey, operand: int) -> bool:
-    """Whether a reduction goes from row to row of an operand, not along them."""
-    dims, tensor = key.kind.operands[operand].dims, key.tensors[operand]
-    reductions = [dim for dim in key.kind.reductions if dim in dims]
-    along = dims[tensor.layout.streamed]
-    return bool(reductions) and along not in reductions

@@ -41,8 +41,10 @@ class CacheConflicts:
             again = (runs > self.target.l2_rows) * self.passes(frame, operand)
             return again * self.target.prices.conflict_l2
         # The rows of a strip are more than a tile of it has: where a loop splits
-        # them, the others come by before these are used again.
-        strip = (runs > 1) & (source.lines(sizes) <= _SHORT * runs)
+        # them, the others come by before these are used again. So a tile of one row
+        # is a part of a strip, too, if a reduction goes on to the next row.
+        rows = (runs > 1) | is_read_across(frame.key, operand)
+        strip = rows & (source.lines(sizes) <= _SHORT * runs)
         many = 2 * runs > self.target.l1_ways
         return (strip | many) * self._l1
 
@@ -78,3 +80,11 @@ def uses(frame: Frame, operand: int) -> Ints:
     """How often each element of an operand is used."""
     dims = frame.key.kind.operands[operand].dims
     return math.prod(n for dim, n in enumerate(frame.sizes) if dim not in dims)
+
+
+def is_read_across(key: SpecKey, operand: int) -> bool:
+    """Whether a reduction goes from row to row of an operand, not along them."""
+    dims, tensor = key.kind.operands[operand].dims, key.tensors[operand]
+    reductions = [dim for dim in key.kind.reductions if dim in dims]
+    along = dims[tensor.layout.streamed]
+    return bool(reductions) and along not in reductions

@@ -113,7 +113,7 @@ def test_a_copy_goes_on_in_rows() -> None:
 
 def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
     text = "matmul_accum:6x{}x{}:f32:rhs=[0,1,2]@L2/strided"
-    for k, n, lines in ((8, 16, 8), (2, 16, 2), (4, 32, 8)):
+    for k, n, lines in ((8, 16, 8), (2, 16, 2), (1, 16, 1), (4, 32, 8)):
         given = text.format(k, n)
         more = cost(given, "rhs", Level.L1, ALIASED) - cost(given, "rhs", Level.L1)
         assert more == lines * C.conflict_l1
