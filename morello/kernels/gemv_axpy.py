@@ -19,7 +19,7 @@ from morello.kernels.predicates import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.prefetch import NextRows, OwnRows, Prefetch, long_rows
+from morello.kernels.prefetch import NextRows, OwnRows, Prefetch, halves_of_rows
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
@@ -125,9 +125,8 @@ class GemvAxpy(Kernel):
             case OwnRows() as own:
                 itemsize = frame.key.tensors[1].dtype.itemsize
                 step = LINE_BYTES // itemsize
-                return (
-                    long_rows(frame, _N, own.distance(self.streams, itemsize, step)),
-                )
+                distance = own.distance(self.streams, itemsize, step)
+                return (halves_of_rows(frame, _N, distance, step),)
         return ()
 
     def _two_blocks(self, frame: Frame) -> tuple[Condition, ...]:

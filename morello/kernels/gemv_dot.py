@@ -23,7 +23,7 @@ from morello.kernels.gemv_block import (
 )
 from morello.kernels.horizontal_sum import horizontal_sums_ops
 from morello.kernels.predicates import size_is_one
-from morello.kernels.prefetch import OwnRows, Prefetch, long_rows
+from morello.kernels.prefetch import OwnRows, Prefetch, halves_of_rows
 from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
@@ -147,7 +147,7 @@ class GemvDot(Kernel):
         )
         return (
             Condition(far, "needs the longer side beyond L2: use gemv_dot"),
-            long_rows(frame, _K, distance),
+            halves_of_rows(frame, _K, distance, step),
             Condition(
                 many >= 2 * side,
                 "takes twice the rows that it reads side by side: use gemv_dot",

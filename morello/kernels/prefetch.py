@@ -9,6 +9,8 @@ begins by waiting. `NextRows` are prefetched while the rows before them are read
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from morello.kernels.emitter import Emitter, Value
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
@@ -51,10 +53,20 @@ Prefetch = NextRows | OwnRows | None
 
 def long_rows(frame: Frame, dim: int, distance: Ints) -> Condition:
     """That rows along a dimension are twice as long as the prefetch distance."""
+    return _rows_of(frame, dim, 2 * distance, "twice")
+
+
+def halves_of_rows(frame: Frame, dim: int, distance: Ints, step: Ints) -> Condition:
+    """That half of a row, as far as `own_rows` prefetches short ones, is a quarter of
+    the distance or more, and has a trip of ``step`` elements."""
+    return _rows_of(frame, dim, np.maximum(distance // 2, 2 * step), "half")
+
+
+def _rows_of(frame: Frame, dim: int, least: Ints, times: str) -> Condition:
     name = frame.key.kind.dims[dim]
     return Condition(
-        frame.sizes[dim] >= 2 * distance,
-        f"takes rows twice as long as the prefetch distance: do not split {name}, or "
+        frame.sizes[dim] >= least,
+        f"takes rows {times} as long as the prefetch distance: do not split {name}, or "
         "use the kernel that prefetches other rows",
     )
 

@@ -73,6 +73,7 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
 def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
     sizes = [(1, m, k, 1024) for m in (1, 2, 6) for k in (8, 11, 12)]
     sizes += [(1, m, 9, n) for m in (1, 3) for n in (1025, 1032, 1040, 1100, 2053)]
+    sizes += [(1, 1, k, n) for k in (8, 13) for n in (256, 263, 300, 511)]
     given = [axpy(s, dtype, "MEM", accum) for s in sizes]
     cases = legal_cases("gemv_axpy_prefetch", tuple(given))
     assert len(cases) == len(given)
@@ -132,6 +133,7 @@ def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
     sides = ((1, 8), (1, 15), (9, 1), (2, 13), (12, 3), (4, 7))
     sizes = [(1, m, k, n) for m, n in sides for k in (2048, 2055)]
     sizes += [(1, 8, k, 1) for k in (1024, 1025, 1033, 1040, 1070)]
+    sizes += [(1, m, k, 1) for m in (8, 13) for k in (256, 263, 300, 511)]
     given = [dot(s, dtype, accum, level="MEM") for s in sizes]
     cases = legal_cases("gemv_dot_prefetch", tuple(given))
     assert len(cases) == len(given)
@@ -268,8 +270,8 @@ def test_one_gapless_column_is_a_column_whatever_its_layout() -> None:
         ("gemv_axpy_streams", (1, 1, 9, 16), 16, "takes at least 10 rows of rhs"),
         ("gemv_axpy_4", (1, 2, 7, 16), 16, "takes at least 8 rows of rhs"),
         ("gemv_axpy_prefetch", (1, 1, 7, 4096), 16, "takes at least 8 rows of rhs"),
-        ("gemv_axpy_prefetch", (1, 1, 8, 1023), 16, "do not split n"),
-        ("gemv_dot_prefetch", (1, 1, 1023, 8), 16, "do not split k"),
+        ("gemv_axpy_prefetch", (1, 1, 8, 255), 16, "do not split n"),
+        ("gemv_dot_prefetch", (1, 1, 255, 8), 16, "do not split k"),
         ("gemv_dot_prefetch", (1, 1, 4096, 7), 16, "takes twice the rows"),
         ("gemv_dot", (2, 1, 8, 16), 16, "needs b = 1"),
         ("gemv_dot_streams", (1, 2, 8, 16), 16, "takes one row or column"),
