@@ -95,7 +95,7 @@ def explained(
     ridge: float = RIDGE,
     bounds: Bounds | None = None,
 ) -> Target:
-    """`fit` without a description of what was found."""
+    """`fit` without a description of what was found; refuses what it refuses."""
     if not measured or not all(m.cycles > 0 for m in measured):
         raise MorelloError(
             f"{len(measured)} programs were measured, and some have no time",
