@@ -6,7 +6,8 @@ place if choices among them, or their order, get worse without it.
 
 With ``--refit`` the programs that `morello calibrate` begins with are timed too, and
 the other coefficients are fitted to them anew each time: they may stand in for what is
-missing.
+missing. With ``--folds`` these Specs are judged, too, each part of them by what was
+fitted to the others: they are of every kind and memory.
 """
 
 import argparse
@@ -76,21 +77,64 @@ class Sample:
         return Quality(geometric_mean(regrets), max(regrets), float(np.mean(ranks)))
 
 
+Judge = Callable[[Target], Quality]
+"""Says how well a target chooses that may lack a coefficient."""
+
 Refit = Callable[[Target], Target]
 """Gives the coefficients of a target that are not nothing anew."""
 
 
-def table(tested: Sample, target: Target, refit: Refit = lambda target: target) -> str:
+def table(target: Target, judge: Judge) -> str:
     """The table of all coefficients, in Markdown."""
     lines = [
         "| without | millicycles | regret | worst | rank correlation |",
         "|---|---|---|---|---|",
-        _row("nothing", 0, tested.quality(refit(target))),
+        _row("nothing", 0, judge(target)),
     ]
     for name in names(Coefficients):
-        found = tested.quality(refit(with_costs(target, {name: 0})))
+        found = judge(with_costs(target, {name: 0}))
         lines.append(_row(f"`{name}`", cost_of(target, name), found))
     return "\n".join(lines)
+
+
+def in_folds(
+    measured: Sequence[Measured], target: Target, within: Bounds, folds: int
+) -> Judge:
+    """Judges each part of the Specs by what is fitted to the other parts.
+
+    Args:
+        folds: how many parts; the Specs go to them in turn.
+
+    Raises:
+        MorelloError: there are fewer Specs.
+    """
+    specs = list(dict.fromkeys(m.impl.spec for m in measured))
+    if len(specs) < folds:
+        raise MorelloError(
+            f"{len(specs)} Specs do not make {folds} parts",
+            f"ask for --folds {max(len(specs), 2)} at most, or give more --fit-spec",
+        )
+    parts = [frozenset(specs[part::folds]) for part in range(folds)]
+    tested = [
+        Sample([m for m in measured if m.impl.spec in part], target) for part in parts
+    ]
+
+    def judge(lacking: Target) -> Quality:
+        found = [
+            sample.quality(
+                fit_in_steps(
+                    [m for m in measured if m.impl.spec not in part], lacking, within
+                )
+            )
+            for part, sample in zip(parts, tested, strict=True)
+        ]
+        return Quality(
+            geometric_mean([quality.regret for quality in found]),
+            max(quality.worst for quality in found),
+            float(np.mean([quality.rank for quality in found])),
+        )
+
+    return judge
 
 
 def refit_to(measured: Sequence[Measured], within: Bounds) -> Refit:
@@ -133,6 +177,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="N",
         help="fit to N programs of each Spec of 'morello calibrate' without it",
     )
+    parser.add_argument(
+        "--folds",
+        type=whole_number(2),
+        metavar="K",
+        help="with --refit: judge those Specs, too, a K-th part at a time",
+    )
     parser.add_argument("--seconds", type=seconds, default=0.02)
     parser.add_argument("--jobs", type=whole_number(1), default=1)
     parser.add_argument("--target")
@@ -140,17 +190,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--fit-spec", action="append", help="one for --refit")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args(argv)
+    if options.folds and not options.refit:
+        parser.error("--folds goes with --refit N, whose programs it divides")
     plan = Plan(options.samples, options.seconds, jobs=options.jobs)
     try:
         target = chosen_target(options.target)
         tested = draw_sample(options.spec or SPECS, target, plan)
-        text = table(tested, target)
+        text = table(target, tested.quality)
         if options.refit:
             plan = dataclasses.replace(plan, programs=options.refit)
             with one_core():
                 within = bounds(target, probe(Stopwatch(plan.seconds), target.isa))
             measured = _timed(options.fit_spec or ALL, target, plan)
-            text += "\n\n" + table(tested, target, refit_to(measured, within))
+            refit = refit_to(measured, within)
+            text += "\n\n" + table(target, lambda t: tested.quality(refit(t)))
+            if options.folds:
+                crossed = in_folds(measured, target, within, options.folds)
+                text += "\n\n" + table(target, crossed)
     except (MorelloError, OSError) as error:
         _tell(f"error: {error}")
         return 2

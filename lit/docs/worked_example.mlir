@@ -22,10 +22,13 @@
 // CHECK-NEXT: %12 = "morello_transform.select"(%11#1) {kernel = "gemm_registers"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: %13 = "morello_transform.select"(%7#2) {kernel = "store"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: %14:3 = "morello_transform.move"(%5#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %15:2 = "morello_transform.tile"(%14#0) {dim = "d1", size = 1 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %15:2 = "morello_transform.tile"(%14#0) {dim = "d1", size = 6 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %16:3 = "morello_transform.move"(%15#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %17 = "morello_transform.select"(%16#1) {kernel = "scalar"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %18 = "morello_transform.select"(%14#1) {kernel = "gemv_dot"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %17 = "morello_transform.select"(%16#1) {kernel = "transpose"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %18:3 = "morello_transform.move"(%15#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %19:2 = "morello_transform.tile"(%18#1) {dim = "d1", size = 1 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %20 = "morello_transform.select"(%19#0) {kernel = "scalar"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %21 = "morello_transform.select"(%14#1) {kernel = "gemv_dot"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: transform.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: }

@@ -48,7 +48,7 @@ class GridParallel(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``main``, ``right``, ``below`` and ``corner``: whole tiles and others.
 
-        cost = main + loop_trip + loop_setup + fork: a thread has one tile, and no tile
+        cost = main + 2 loop + fork: a thread has one tile, and no tile
         takes longer than a whole one.
         """
         refusal = self._refusal(frame.key, target)

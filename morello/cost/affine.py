@@ -4,9 +4,9 @@ Loops cost by the trip, whatever they go over. Memory is paid where an operand's
 comes nearer (`transfer`), by whoever says so, or by a kernel that reads lines where
 they lie:
 
-- A **line** that is used often, as an operand of a large product is, arrives while the
-  core computes; one that is used once or twice is waited for; those of a packed panel
-  follow each other. A line that is written goes back.
+- A **line** from beyond L2 that is used often, as an operand of a large product is, or
+  that follows others in a packed panel, arrives while the core computes; one that is
+  used once or twice is waited for. A line that is written goes back.
 - **Streams.** The hardware follows a few rows at a time. In a tile of more, each row
   begins with a line that nothing prefetched (`stream_start_*`).
 - **Conflict misses** (`cache_conflicts.py`): rows a power of two apart fall into the
@@ -32,12 +32,14 @@ from morello.spec.layout import LINE_BYTES
 STREAMS = 8
 """Rows that hardware prefetchers follow at a time."""
 
-OVERLAPPED_USES = {Level.MEM: 16, Level.L2: 4}
-"""Uses of a line, by other operands' elements, that take as long as it takes to arrive:
-computing hides its latency from there on."""
+OVERLAPPED_USES = 16
+"""Uses of a line from beyond L2, by other operands' elements, that take as long as it
+takes to arrive: computing hides its latency from there on."""
 
-SEQUENTIAL_USES = 2
+PACKED_USES = 2
 """The same of a line of a packed panel, whose latency the prefetcher hides."""
+
+_WAYS = (Access.OVERLAPPED, Access.DEMAND)
 
 _UNITS: Mapping[str, str] = {
     "fma": "multiply",
@@ -69,9 +71,8 @@ class AffineCostModel(CostModel):
         return self.target.ops
 
     def loop(self, trips: Ints, remainders: Ints) -> Ints:
-        """trips · loop_trip + (1 + remainders) · loop_setup."""
-        c = self._prices
-        return trips * c.loop_trip + (1 + remainders) * c.loop_setup
+        """(trips + 1 + remainders) · loop."""
+        return (trips + 1 + remainders) * self._prices.loop
 
     def parallel(self, trips: Ints, remainders: Ints) -> Ints:
         """`loop`, and a fork."""
@@ -90,10 +91,10 @@ class AffineCostModel(CostModel):
         cost = source.lines(sizes) * line
         goes_on = frame.key.kind.copies and not _turns(frame.key)
         if goes_on and not conflicts.aliased(frame.key, operand):
-            # The next tile goes on in the line that this one ends in.
-            piece = source.run_bytes(sizes)
-            part = source.runs(sizes) * piece * line // LINE_BYTES
-            cost = np.where(piece < LINE_BYTES, part, cost)
+            # The next tile goes on in the line that this one ends in. Whether the line
+            # is there yet depends on which loop goes over the others first: halves.
+            part = source.runs(sizes) * source.run_bytes(sizes) * line // LINE_BYTES
+            cost = np.minimum(part + part // 2, (part + cost) // 2)
         cost = cost + self._starts(frame, operand)
         return cost + self._rows_written(frame, operand, dest)
 
@@ -103,16 +104,12 @@ class AffineCostModel(CostModel):
         last-level cache."""
         first = self._first_reader(frame, operand, dest)
         again = self._passes(frame, operand, dest)
-        return self._prices.loop_setup + self._rows(frame, operand) + first + again
+        return self._prices.loop + self._rows(frame, operand) + first + again
 
     def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
         """Setups, trips, and the phases one after another."""
-        c = self._prices
-        cost: Ints = (
-            counts.kernels * c.kernel_setup
-            + counts.loops * c.loop_setup
-            + counts.trips * c.loop_trip
-        )
+        entered = counts.kernels + counts.loops + counts.trips
+        cost: Ints = entered * self._prices.loop
         for phase in counts.phases:
             cost = cost + phase.times * self._phase(frame, phase)
         return cost
@@ -120,17 +117,16 @@ class AffineCostModel(CostModel):
     def _line(self, frame: Frame, operand: int, level: Level) -> Ints:
         """A line from ``level`` to the next nearer one, and back if it is written."""
         own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
-        cost: Ints = self._price("store", level) if own.is_written else 0
+        cost: Ints = self._store(level) if own.is_written else 0
         if not own.is_read:
             return cost
         packed = (
             source.layout.is_packed
             and own.name not in self.target.operand_context.packed
         )
-        often = SEQUENTIAL_USES if packed else OVERLAPPED_USES[level]
-        quick = self._price("line", level, "sequential" if packed else "overlapped")
-        slow = self._price("line", level, "demand")
-        return cost + np.where(uses(frame, operand) >= often, quick, slow)
+        often = uses(frame, operand) >= (PACKED_USES if packed else OVERLAPPED_USES)
+        quick, slow = (self._read(level, how) for how in _WAYS)
+        return cost + np.where(often, quick, slow)
 
     def _starts(self, frame: Frame, operand: int) -> Ints:
         """What streams cost that begin in a tile of more rows than are followed.
@@ -139,10 +135,6 @@ class AffineCostModel(CostModel):
         line begins a stream: nothing prefetched it. Other rows are read along.
         """
         source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
-        if frame.key.kind.copies:
-            runs = source.runs(sizes)
-            nearer = source.level in (Level.MEM, Level.L2)
-            return nearer * runs * (runs > STREAMS) * self._prices.stream_start_l2
         if source.level is not Level.MEM or not is_read_across(frame.key, operand):
             return 0
         many = source.runs(sizes) > STREAMS
@@ -159,19 +151,18 @@ class AffineCostModel(CostModel):
             return 0
         if dest.level is not Level.L1 or source.level <= Level.L1:
             return 0
-        near = self.target.operand_context.near
         rows: Ints = 1
         for axis, size in enumerate(frame.operand_sizes(operand)):
             rows = rows * (1 if axis == source.layout.innermost else size)
-        return rows * self._price("stream_start", Level.L2 if near else Level.MEM)
+        return rows * self._prices.stream_start_mem
 
     def _rows(self, frame: Frame, operand: int) -> Ints:
         """The rows of a tile that a copy goes through: each begins a stream."""
         source = frame.key.tensors[operand]
-        if source.level not in (Level.MEM, Level.L2):
+        if source.level is not Level.MEM:
             return 0
         runs = source.runs(frame.operand_sizes(operand))
-        return runs * (runs > STREAMS) * self._price("stream_start", source.level)
+        return runs * (runs > STREAMS) * self._prices.stream_start_mem
 
     def _first_reader(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """What a copy in L2 of a tile there waits for lines, which came to L2 at the
@@ -182,7 +173,7 @@ class AffineCostModel(CostModel):
             return 0
         c = self._prices
         more = max(c.line_mem_demand - c.line_mem_overlapped, 0)
-        hidden = uses(frame, operand) >= OVERLAPPED_USES[Level.MEM]
+        hidden = uses(frame, operand) >= OVERLAPPED_USES
         return hidden * source.lines(frame.operand_sizes(operand)) * more
 
     def _passes(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
@@ -231,16 +222,22 @@ class AffineCostModel(CostModel):
             if passed > level or (lines.prefetched and passed is Level.L2):
                 continue
             if lines.access is Access.STORED:
-                each = each + self._price("store", passed)
+                each = each + self._store(passed)
             else:
-                each = each + self._price("line", passed, lines.access.value)
-        return lines.count * each + lines.starts * self._price("stream_start", level)
+                each = each + self._read(passed, lines.access)
+        start = self._prices.stream_start_mem if level is Level.MEM else 0
+        return lines.count * each + lines.starts * start
 
-    def _price(self, what: str, level: Level, how: str = "") -> int:
-        """The coefficient of a level."""
-        suffix = "mem" if level is Level.MEM else "l2"
-        name = f"{what}_{suffix}_{how}" if how else f"{what}_{suffix}"
-        return int(getattr(self._prices, name))
+    def _read(self, level: Level, how: Access) -> int:
+        """A line from ``level`` to the next nearer one."""
+        c = self._prices
+        if level is Level.L2:
+            return c.line_l2
+        return c.line_mem_demand if how is Access.DEMAND else c.line_mem_overlapped
+
+    def _store(self, level: Level) -> int:
+        """A line that is written to ``level``."""
+        return self._prices.store_l2 if level is Level.L2 else self._prices.store_mem
 
 
 def _turns(key: SpecKey) -> bool:

@@ -39,7 +39,7 @@ class CacheConflicts:
         runs = source.runs(sizes)
         if dest.level is Level.L2:
             again = (runs > self.target.l2_rows) * self.passes(frame, operand)
-            return again * self.target.prices.conflict_l2
+            return again * self.target.prices.line_mem_demand
         # The rows of a strip are more than a tile of it has: where a loop splits
         # them, the others come by before these are used again. So a tile of one row
         # is a part of a strip, too, if a reduction goes on to the next row.

@@ -12,22 +12,14 @@ import dataclasses
 class Coefficients:
     """What memory, loops and calls cost. ``mem`` is the last-level cache."""
 
-    line_l2_demand: int
-    """A line from L2 to L1 that the core waits for."""
-    line_l2_overlapped: int
-    """A line from L2 that arrives while the core computes."""
-    line_l2_sequential: int
-    """A line of a packed panel in L2: the prefetcher runs ahead of the reader."""
+    line_l2: int
+    """A line from L2 to L1."""
     store_l2: int
     """A written line from L1 to L2."""
-    stream_start_l2: int
-    """Going on in another row: a page and a hardware stream begin."""
     line_mem_demand: int
     """A line from the last-level cache to L2 that the core waits for."""
     line_mem_overlapped: int
     """A line from the last-level cache that arrives while the core computes."""
-    line_mem_sequential: int
-    """A line of a packed panel in the last-level cache."""
     store_mem: int
     """A written line from L2 to the last-level cache, and its read for ownership."""
     stream_start_mem: int
@@ -44,14 +36,9 @@ class Coefficients:
     conflict_l1: int
     """A conflict miss of L1: a line comes from L2 again, as too many rows share its
     set."""
-    conflict_l2: int
-    """A conflict miss of L2: a line comes from the last-level cache again."""
-    loop_trip: int
-    """One trip of a loop, beside its body."""
-    loop_setup: int
-    """Entering and leaving a loop, or the straight code of a remainder."""
-    kernel_setup: int
-    """Entering and leaving a kernel: addresses, and chains that fill and drain."""
+    loop: int
+    """A trip of a loop beside its body; entering and leaving a loop, a kernel or the
+    straight code of a remainder."""
     fork: int
     """Starting the threads of a parallel loop, and waiting for the last."""
 
@@ -72,9 +59,8 @@ class Coefficients:
             self,
             line_mem_demand=0,
             line_mem_overlapped=0,
-            line_mem_sequential=0,
             store_mem=0,
-            stream_start_mem=self.stream_start_l2,
+            stream_start_mem=0,
         )
 
 
@@ -119,21 +105,13 @@ class OpCosts:
 
 ORDERS: tuple[tuple[str, str], ...] = (
     ("load", "masked_load"),
-    ("line_l2_sequential", "line_l2_overlapped"),
-    ("line_l2_overlapped", "line_l2_demand"),
-    ("line_mem_sequential", "line_mem_overlapped"),
     ("line_mem_overlapped", "line_mem_demand"),
     ("line_dram_overlapped", "line_dram_demand"),
-    ("line_l2_sequential", "line_mem_sequential"),
-    ("line_l2_overlapped", "line_mem_overlapped"),
+    ("line_l2", "line_mem_overlapped"),
     ("line_mem_overlapped", "line_dram_overlapped"),
-    ("line_l2_demand", "line_mem_demand"),
     ("line_mem_demand", "line_dram_demand"),
     ("store_mem", "store_dram"),
-    ("stream_start_l2", "stream_start_mem"),
     ("stream_start_mem", "stream_start_dram"),
-    ("conflict_l1", "conflict_l2"),
-    ("loop_trip", "loop_setup"),
 )
 """Pairs of coefficients, the first never more than the second: what the second counts
 does all that the first does, or comes from farther away. A fit may not turn them round;

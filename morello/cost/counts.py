@@ -38,8 +38,6 @@ class Access(enum.Enum):
     """Each line is waited for, or all units wait for lines to arrive."""
     OVERLAPPED = "overlapped"
     """Lines arrive while the core computes on others."""
-    SEQUENTIAL = "sequential"
-    """The lines of a packed panel, from end to end."""
     STORED = "stored"
     """Lines are written back."""
 

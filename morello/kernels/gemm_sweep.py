@@ -49,11 +49,7 @@ class GemmSweep(Kernel):
         width = self.width(frame)
         lines = frame.key.tensors[1].lines((1, k, n))
         packed = frame.key.tensors[1].layout.is_packed
-        arriving = (
-            Lines(1, lines, Access.SEQUENTIAL)
-            if packed
-            else Lines(1, lines, Access.OVERLAPPED, rows=k)
-        )
+        arriving = Lines(1, lines, Access.OVERLAPPED, rows=k)
         phases = (
             *tile_phases(frame, width, self.isa),
             Phase(chain={"fma": 2}),

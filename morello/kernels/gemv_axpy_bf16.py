@@ -311,7 +311,7 @@ def _counts(
     fetched = passes if out.level is Level.MEM else fetched
     written = out.lines((1, m, n))
     starts = 1 if rhs.layout.is_packed else rhs.runs((1, k, n))
-    access = Access.SEQUENTIAL if rhs.layout.is_packed else Access.DEMAND
+    access = Access.OVERLAPPED if rhs.layout.is_packed else Access.DEMAND
     products = Phase(
         {"fma": m * k * vectors, "vector_op": k * vectors},
         {"fma": chain},

@@ -137,9 +137,14 @@ def test_the_ablation_has_a_row_a_coefficient(capsys: Capture, tmp_path: Path) -
 def test_the_ablation_fits_the_others_anew(capsys: Capture) -> None:
     sample = ["--samples", "3", "--seconds", "0.001"]
     words = ["--spec", "fill:100:f32", "--refit", "3", "--fit-spec", "max:16x100:f32"]
-    assert ablation([*sample, *words]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    between = rows.index("")
-    named = [row.split("`")[1] for row in rows[between + 4 :]]
-    assert named == list(names(Coefficients))
-    assert len(rows) == 2 * between + 1
+    folds = ["--fit-spec", "fill:64x64:f32", "--folds"]
+    assert ablation([*sample, *words, *folds, "2"]) == 0
+    tables = capsys.readouterr().out.strip().split("\n\n")
+    assert len(tables) == 3
+    for rows in tables:
+        named = [row.split("`")[1] for row in rows.splitlines()[3:]]
+        assert named == list(names(Coefficients))
+    assert ablation([*sample, *words, *folds, "9"]) == 2
+    assert "2 Specs do not make 9 parts" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        ablation([*folds, "2"])

@@ -162,8 +162,8 @@ def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
     assert set(within) == set(FITTED)
     low, high = within["load"]
     assert low < found["load"] < high
-    trip = AVX2.coefficients.loop_trip
-    assert within["loop_trip"] == (round(trip / 5), 5 * trip)
+    loop = AVX2.coefficients.loop
+    assert within["loop"] == (round(loop / 5), 5 * loop)
 
 
 def test_a_program_twice_as_long_takes_twice_as_long() -> None:

@@ -80,12 +80,11 @@ def recomputed(
         case Tile() | Split():
             # A loop of one trip is no loop in the IR, but is paid for.
             trips, has_rest = left[0][1], len(left) == 2
-            return trips * units.loop_trip + (1 + has_rest) * units.loop_setup
+            return (trips + 1 + has_rest) * units.loop
         case Peel():
             size = action.size
             trips, has_rest = divmod(spec.sizes[spec.kind.dims.index(action.dim)], size)
-            setups = 1 + (has_rest > 0)
-            return trips * units.loop_trip + setups * units.loop_setup
+            return (trips + 1 + (has_rest > 0)) * units.loop
         case Move():
             allocs = count(block, "memref.alloc") + count(block, "memref.alloca")
             if allocs:

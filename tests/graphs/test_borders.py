@@ -106,7 +106,7 @@ def test_holes_of_a_border() -> None:
     assert [hole.role for hole in rewrite.holes] == ["before", "main", "after"]
     assert {hole.role for hole in rewrite.holes} < {*ROLES}
     assert all(hole.times == 1 for hole in rewrite.holes)
-    assert rewrite.cost == 3 * AVX2.coefficients.loop_setup
+    assert rewrite.cost == 3 * AVX2.coefficients.loop
     inner = rewrite.holes[1].spec
     again = Border(names[1]).apply(inner, AVX2).holes[1].spec
     graph = again.kind.as_graph

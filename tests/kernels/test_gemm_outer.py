@@ -76,7 +76,7 @@ def test_lines_of_out_count_where_arithmetic_is_less() -> None:
 
     lines, load = 64 * 1024 // 16, AVX2_GOLDEN_COVE.ops.load
     assert cost(2) - cost(1) == 64 * load
-    held = lines * (c.line_mem_overlapped + c.line_l2_overlapped)
+    held = lines * (c.line_mem_overlapped + c.line_l2)
     assert cost(1, True) - cost(1) >= held
     products = 64 * 1024 // 8 * 6
     assert cost(6) >= products * load > lines * (c.store_mem + c.store_l2)

@@ -78,5 +78,5 @@ def test_it_costs_its_blocks_and_lines_that_come_meanwhile() -> None:
     near = ("f32@L1[0,1,2]",) * 3
     block = cost("gemm_tile", spec(Matmul(False), (1, 6, 128, 16), *near))
     all_rows = cost("gemm_rows", rows(False, (1, 6, 128, 128)))
-    lines = 128 * 128 * 4 // 64 * AVX2.coefficients.line_l2_overlapped
+    lines = 128 * 128 * 4 // 64 * AVX2.coefficients.line_l2
     assert 7.9 * block < all_rows - lines < 8 * block

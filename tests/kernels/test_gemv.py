@@ -299,7 +299,7 @@ def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
         return total
 
     for level, line in (
-        ("L2", AVX2.coefficients.line_l2_overlapped),
+        ("L2", AVX2.coefficients.line_l2),
         ("MEM", AVX2.coefficients.line_mem_overlapped),
     ):
         assert cost(level) >= cost("L1") + lines * line

@@ -127,8 +127,8 @@ def test_prices_follow_the_context() -> None:
     assert far.store_mem == costs.store_dram
     assert far.stream_start_mem == costs.stream_start_dram
     near = AVX2.in_context(OperandContext(near=True)).prices
-    assert near.line_mem_demand == near.line_mem_sequential == near.store_mem == 0
-    assert near.stream_start_mem == costs.stream_start_l2
+    assert near.line_mem_demand == near.line_mem_overlapped == 0
+    assert near.store_mem == near.stream_start_mem == 0
 
 
 def test_an_image_whose_copy_l2_has_no_room_for_is_not_near() -> None:

@@ -32,13 +32,13 @@ def test_a_loop_costs_its_trips() -> None:
         near = "src=[0,1]@L1:dst=[0,1]@L1"  # no rows to pay for
         spec = parse_spec(f"move:{trips * 8}x4:f32:{near}", AVX2.limits)
         rewrite = Tile("d0", 8).apply(spec, AVX2)
-        assert rewrite.cost == trips * unit.loop_trip + unit.loop_setup
+        assert rewrite.cost == (trips + 1) * unit.loop
         assert [h.times for h in rewrite.holes] == [trips]
         near = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
         text = f"matmul_accum:4x{trips * 8 + 3}x4:f32:{near}"
         ragged = parse_spec(text, AVX2.limits)
         rewrite = Split("k", 8).apply(ragged, AVX2)
-        assert rewrite.cost == trips * unit.loop_trip + 2 * unit.loop_setup
+        assert rewrite.cost == (trips + 2) * unit.loop
         assert [h.times for h in rewrite.holes] == [trips, 1]
 
 
