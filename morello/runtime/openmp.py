@@ -14,9 +14,9 @@ import contextlib
 import ctypes
 import ctypes.util
 import functools
-import importlib.metadata
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,6 +114,11 @@ def _show() -> None:
 
 def _installed() -> Iterator[str]:
     """Where a runtime may be that is not in this process, best first."""
+    usual = Path(sys.prefix, "lib", _LIBRARY)
+    if usual.exists():
+        yield str(usual.resolve())
+    import importlib.metadata  # takes as long as all of NumPy's core
+
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         for file in importlib.metadata.files(_PACKAGE) or []:
             if file.name == _LIBRARY:

@@ -26,7 +26,7 @@ from morello.spec import Array, Dtype, Spec
 from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note
 from morello.tools.input_output import write_output
-from morello.tools.models import bench_model, is_model
+from morello.tools.model_files import is_model
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request
 from morello.tools.table import (
@@ -96,6 +96,9 @@ def main(options: BenchOptions) -> int:
             object in the second case too, without times.
     """
     if is_model(options.spec, options.fallback):
+        # Programs of MLIR need much that Specs do not.
+        from morello.tools.models import bench_model
+
         return bench_model(options)
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit

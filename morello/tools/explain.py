@@ -35,7 +35,7 @@ from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.measured_text import measured_data, measured_summary
-from morello.tools.models import explain_model, is_model
+from morello.tools.model_files import is_model
 from morello.tools.progress import progress
 from morello.tools.request import Request
 from morello.tools.table import time_text
@@ -51,6 +51,9 @@ def main(options: ExplainOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     if is_model(options.spec, options.fallback):
+        # Programs of MLIR need much that Specs do not.
+        from morello.tools.models import explain_model
+
         return explain_model(options)
     if options.json and options.html == "-":
         raise UsageError(

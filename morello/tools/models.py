@@ -49,30 +49,8 @@ from morello.tools.table import (
     time_text,
 )
 
-SUFFIXES = (".mlir", ".mlirbc")
-"""How the name of a file with a model ends: text, and bytecode."""
-
 _TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2}
 """Of a result, as a part of its largest element."""
-
-
-def is_model(spec: str, fallback: bool = False) -> bool:
-    """Whether what stands in the place of a Spec is a file with a model.
-
-    Args:
-        spec: of a command line.
-        fallback: whether that has ``--fallback``.
-
-    Raises:
-        UsageError: it has, and there is no such file.
-    """
-    found = spec.endswith(SUFFIXES)
-    if fallback and not found:
-        raise UsageError(
-            f"argument --fallback: '{spec}' is no program in a file",
-            "leave it out, or give a file that ends in .mlir or .mlirbc",
-        )
-    return found
 
 
 class _Options(Protocol):

@@ -10,7 +10,7 @@ from morello.spec import Array, Spec
 from morello.tools.array_files import logical_shapes, read_operand, write_operands
 from morello.tools.commands import RunOptions
 from morello.tools.input_output import check_output, write_output
-from morello.tools.models import is_model, run_model
+from morello.tools.model_files import is_model
 from morello.tools.request import Request
 from morello.tools.table import (
     cost_text,
@@ -33,6 +33,9 @@ def main(options: RunOptions) -> int:
             is written nowhere.
     """
     if is_model(options.spec, options.fallback):
+        # Programs of MLIR need much that Specs do not.
+        from morello.tools.models import run_model
+
         return run_model(options)
     request = Request.read(
         options.spec, options.target, options.schedule, options.db, options.time_limit

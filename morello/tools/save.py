@@ -12,7 +12,7 @@ from morello.spec import Spec
 from morello.tools.array_files import read_operand
 from morello.tools.commands import SaveOptions
 from morello.tools.input_output import UsageError, check_output, write_output
-from morello.tools.models import is_model, save_model
+from morello.tools.model_files import is_model
 from morello.tools.request import Request
 
 
@@ -24,6 +24,9 @@ def main(options: SaveOptions) -> int:
     """
     _check(options)
     if is_model(options.spec, options.fallback):
+        # Programs of MLIR need much that Specs do not.
+        from morello.tools.models import save_model
+
         return save_model(options)
     requests = _requests(options, options.spec, options.schedule)
     others = {name: _requests(options, text) for name, text in options.also}

@@ -8,10 +8,12 @@ import functools
 import hashlib
 import os
 import tempfile
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
+import llvmlite
 import llvmlite.binding as lb
+import numpy as np
 
 
 class KeptObject:
@@ -76,8 +78,11 @@ def _folders() -> tuple[Path, ...]:
 def _origin() -> str:
     """A digest of the sources of this package and of what compiles them."""
     digest = hashlib.sha256()
-    for package in ("numba", "llvmlite", "numpy"):
-        digest.update(f"{package} {version(package)}\n".encode())
+    digest.update(f"llvmlite {llvmlite.__version__} numpy {np.__version__}\n".encode())
+    # Neither numba nor importlib.metadata is imported: both take long.
+    numba = find_spec("numba")
+    if numba is not None and numba.origin is not None:
+        digest.update(Path(numba.origin).with_name("_version.py").read_bytes())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
