@@ -10,12 +10,13 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.spec import Form, Layout, Level, Limits, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.hashing import HashedOnce
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Rewrite:
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)
 def canonical(tensor: TensorSpec) -> TensorSpec:
     """What stands for an operand of which nothing counts (`Action.relevant`)."""
     if tensor.level is Level.VRF:
@@ -124,11 +126,17 @@ def canonical(tensor: TensorSpec) -> TensorSpec:
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Action(ABC):
+class Action(HashedOnce, ABC):
     """A rewrite. Its fields are the attributes of its transform op."""
 
     name: ClassVar[str]
     """The mnemonic of its op in the ``morello_transform`` dialect."""
+
+    __hash__ = HashedOnce.__hash__
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__hash__ = HashedOnce.__hash__  # type: ignore[assignment]
 
     def __str__(self) -> str:
         given = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))

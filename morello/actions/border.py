@@ -117,7 +117,8 @@ class Border(Action):
 
 @lru_cache(maxsize=65536)
 def _tried(key: SpecKey) -> tuple[Border, ...]:
-    if key.kind.as_graph is None:
+    graph = key.kind.as_graph
+    if graph is None or not graph.padded_dims:
         return ()
     every = (Border(name) for name in key.kind.dims)
     return tuple(a for a in every if not isinstance(a.bordered(key), str))[:1]

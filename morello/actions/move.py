@@ -193,12 +193,7 @@ class Move(Action):
         """Its operand; of the others the dtypes. A copy counts as it is."""
         if key.kind.copies:
             return key
-        index = _index(key, self.operand)
-        moved = {index, *key.kind.followers(index)}
-        tensors = tuple(
-            t if i in moved else canonical(t) for i, t in enumerate(key.tensors)
-        )
-        return dataclasses.replace(key, tensors=tensors)
+        return _relevant(key, _index(key, self.operand))
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """As `expand` has them."""
@@ -262,6 +257,16 @@ class Move(Action):
 
 
 _FARTHEST_FIRST = (Level.MEM, Level.L2, Level.L1)
+
+
+@lru_cache(maxsize=65536)
+def _relevant(key: SpecKey, index: int) -> SpecKey:
+    """A key that says of a moved operand what counts, and of the others the dtypes."""
+    moved = {index, *key.kind.followers(index)}
+    tensors = tuple(
+        t if i in moved else canonical(t) for i, t in enumerate(key.tensors)
+    )
+    return dataclasses.replace(key, tensors=tensors)
 
 
 def may_fill(key: SpecKey, level: Level) -> bool:
@@ -339,7 +344,8 @@ def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     """
     if key.kind.moves_data or not target.relayouts:
         return ()
-    return _asked_forms(key, operand, target.kernels)
+    seen = SpecKey(key.kind, tuple(map(_seen, key.tensors)))
+    return _asked_forms(seen, operand, target.kernels)
 
 
 def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
@@ -349,6 +355,15 @@ def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, 
         return asked
     kernels = [KERNELS[name] for name in target.kernels]
     return (*asked, *(f for k in kernels for f in k.forms_beforehand(key, operand)))
+
+
+@lru_cache(maxsize=4096)
+def _seen(tensor: TensorSpec) -> TensorSpec:
+    """An operand as `Kernel.forms` sees it: caches are alike, and so are tiles."""
+    if tensor.level is Level.VRF:
+        return tensor
+    level = Level.L1 if tensor.level.is_cache else tensor.level
+    return TensorSpec(tensor.dtype, level, tensor.layout)
 
 
 @lru_cache(maxsize=65536)

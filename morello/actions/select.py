@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.kernels import KERNELS
+from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -47,8 +48,19 @@ class Select(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
         """Those that a kernel needs room in."""
-        needed = (KERNELS[name].levels_needed(key) for name in target.kernels)
+        needed = (kernel.levels_needed(key) for kernel in _needing(target.kernels))
         return frozenset().union(*needed)
+
+
+@lru_cache(maxsize=64)
+def _needing(kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
+    """Those that may need room in a cache: few do, and every key asks."""
+    found = (KERNELS[name] for name in kernels)
+    return tuple(
+        kernel
+        for kernel in found
+        if type(kernel).levels_needed is not Kernel.levels_needed
+    )
 
 
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:

@@ -81,7 +81,8 @@ class Kernel(ABC):
         it by a move, where a Spec with it means the same (`Kind.may_widen`). The other
         operands may be in any form still: answer () where one is in a dtype or packed
         layout that the kernel neither takes nor asks for, since every form that is
-        answered makes tables. `wanted_forms` says the usual thing.
+        answered makes tables. `wanted_forms` says the usual thing. Of where an operand
+        is, the answer may depend on no more than registers, a cache or memory.
         """
         return ()
 

@@ -12,6 +12,7 @@ from morello.lazy import cached_property
 from morello.machine.isa import Isa
 from morello.spec import Spec
 from morello.spec.dtypes import Dtype
+from morello.spec.hashing import HashedOnce
 from morello.spec.limits import Limits, cache_classes, snap_down
 from morello.spec.tensor import Level
 
@@ -56,7 +57,7 @@ def _check(target: str, name: str, value: int, least: int, most: int) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class Target(HashedOnce):
     """A machine: levels, capacities, vector width, costs and kernels.
 
     Values are data: two targets with the same fields give the same programs.
@@ -94,6 +95,8 @@ class Target:
     """Whether multiply-adds share their ports with all other vector instructions."""
     operand_context: OperandContext = PLAIN
     """How the operands of the goal lie that is searched for."""
+
+    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         for name, (least, most) in RANGES.items():

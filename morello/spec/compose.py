@@ -125,7 +125,7 @@ class Compose(Kind):
         )
         return tuple(cls(canonical_text(parse_graph(text))) for text in texts)
 
-    @property
+    @cached_property
     def dims(self) -> tuple[str, ...]:
         """``d0``, ``d1``, …"""
         return tuple(f"d{i}" for i in range(self.value.rank))

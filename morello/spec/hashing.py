@@ -7,6 +7,11 @@ from typing import Any, ClassVar
 _HASH = "_hash"
 
 
+def _nothing(value: object) -> tuple[()]:
+    """The fields of a value without fields."""
+    return ()
+
+
 class HashedOnce:
     """A frozen dataclass that keeps its hash.
 
@@ -26,7 +31,7 @@ class HashedOnce:
         own = type(self)
         if own._fields is None:
             names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
-            own._fields = attrgetter(*names)
+            own._fields = attrgetter(*names) if names else _nothing
         return own._fields(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ Functions that take sizes work on integers and, elementwise, on integer arrays.
 """
 
 import dataclasses
+import functools
 import re
 from typing import Any
 
@@ -94,11 +95,13 @@ class Layout(HashedOnce):
             )
 
     @classmethod
+    @functools.lru_cache(maxsize=64)
     def row_major(cls, rank: int) -> "Layout":
         """The layout of a C-contiguous array."""
         return cls(tuple(PhysicalDim(i) for i in range(rank)))
 
     @classmethod
+    @functools.lru_cache(maxsize=1024)
     def parse(cls, text: str) -> "Layout":
         """The layout written ``[0,2,1,2p16]``.
 

@@ -124,7 +124,7 @@ class TensorSpec(HashedOnce):
 
     def tiled(self, dim: int) -> "TensorSpec":
         """The form of a tile of it along a dimension."""
-        if self.stays_gapless(dim):
+        if not self.contiguous or self.stays_gapless(dim):
             return self
         return dataclasses.replace(self, contiguous=False)
 

@@ -120,10 +120,13 @@ class Evaluations:
 
     def evaluated(self, action: Action, key: SpecKey, box: Box) -> Evaluated | None:
         """An action on the points of a box; None where it applies nowhere."""
-        found = action, action.relevant(key, self._target), box
-        if found not in self._known:
-            self._known[found] = _evaluate(*found, self._limits, self._target)
-        return self._known[found]
+        place = action, action.relevant(key, self._target), box
+        try:
+            return self._known[place]
+        except KeyError:
+            found = _evaluate(*place, self._limits, self._target)
+            self._known[place] = found
+            return found
 
     def child_keys(self, action: Action, key: SpecKey) -> tuple[SpecKey, ...]:
         """The keys of the holes of an action."""

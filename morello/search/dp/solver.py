@@ -109,13 +109,17 @@ class Solver:
         self.watch = watch
         if pins is None:
             pins = pins_of(database, target)
-        self.pinned = PinnedPrograms(pins, target, lambda spec: self.solve(spec).impl)
+        # Without pins nobody asks, and no circle keeps the tables when the solver goes.
+        self.pinned = PinnedPrograms(pins, target, self._best if pins.pins else _none)
         self._family = family(target, self.pinned.pins.digest) if database else ""
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
         self._read: dict[Spec, Impl] = {}
         """Programs of goals that came from the database."""
         self._solved: set[Spec] = set()
         """Goals whose program was searched here."""
+
+    def _best(self, spec: Spec) -> Impl:
+        return self.solve(spec).impl
 
     def tables(self, spec: Spec) -> tuple[Table, ...]:
         """The tables solved so far for goals with the limits of ``spec``."""
@@ -233,6 +237,11 @@ class Solver:
         return Solution(impl, Statistics(tables, points, elapsed))
 
 
+def _none(spec: Spec) -> Impl:
+    """What pins ask for where there are none."""
+    raise RuntimeError(f"{spec} is not pinned")
+
+
 class _Run:
     """The tables of all goals with one set of limits."""
 
@@ -320,6 +329,7 @@ class _Run:
         try:
             work = TableSolver(self, identity)
             costs = work.solve()
+            del work.run  # its table is kept by what it refers to: no circle
         finally:  # a search that is interrupted may be taken up again
             self._pending.discard(identity)
         self.store.put(identity, costs, work.table)

@@ -147,7 +147,7 @@ def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:
     A limit that does not matter is that of ``limits``; what operands in registers leave
     of those follows from their sizes.
     """
-    mesh = np.ix_(*(np.asarray(axis, np.int64) for axis in box.axes))
+    mesh = box.mesh
     count = len(box.sizes)
     sizes = tuple(mesh[:count])
     left = Limits(*mesh[count:])
