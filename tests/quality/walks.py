@@ -152,16 +152,27 @@ class _Walk:
 
 def random_actions(spec: Spec, rng: random.Random) -> Iterator[Action]:
     """Candidates in random order, classes as likely as each other."""
-    pools = {kind.name: _candidates(kind, spec, rng) for kind in ACTIONS}
-    for pool in pools.values():
-        rng.shuffle(pool)
-    while names := [name for name, pool in pools.items() if pool]:
-        yield pools[rng.choice(names)].pop()
-
-
-def _candidates(kind: type[Action], spec: Spec, rng: random.Random) -> list[Action]:
-    """The candidates of the search, at arbitrary sizes and in more layouts."""
     axes = tuple(_some_sizes(size, rng) for size in spec.sizes)
+    pools: dict[str, list[Action]] = {}
+    left = {kind.name: kind for kind in ACTIONS}
+    while left:
+        name = rng.choice(list(left))
+        if name not in pools:  # most walks ask a class or two
+            pools[name] = _candidates(left[name], spec, axes, rng)
+            rng.shuffle(pools[name])
+        if pools[name]:
+            yield pools[name].pop()
+        else:
+            del left[name]
+
+
+def _candidates(
+    kind: type[Action],
+    spec: Spec,
+    axes: tuple[tuple[int, ...], ...],
+    rng: random.Random,
+) -> list[Action]:
+    """The candidates of the search, at arbitrary sizes and in more layouts."""
     found = list(kind.candidates(spec.key, axes, PEELS))
     if kind is Move:
         for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
@@ -222,11 +233,12 @@ def _kernels(spec: Spec, rng: random.Random) -> list[Action]:
 
 
 def _loops(spec: Spec, sizes: Callable[[int], list[int]]) -> Iterator[Action]:
-    """Loops over the longest dimension first."""
-    dims = list(zip(spec.kind.dims, spec.sizes, strict=True))
-    for dim, extent in sorted(dims, key=lambda pair: -pair[1]):
-        for size in sizes(extent):
-            if size < extent:
-                yield Tile(dim, size)
-                yield Split(dim, size)
-                yield Peel(dim, size)
+    """Loops over the longest dimension first, each of the one class that may be."""
+    kind = spec.kind
+    for dim in sorted(range(len(kind.dims)), key=lambda dim: -spec.sizes[dim]):
+        loop: type[Tile] | type[Split] | type[Peel] = Tile
+        if dim in kind.reductions:
+            loop = Split if kind.loops(dim) else Peel
+        for size in sizes(spec.sizes[dim]):
+            if size < spec.sizes[dim]:
+                yield loop(kind.dims[dim], size)
