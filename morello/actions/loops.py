@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from morello.actions.base import Child, Expansion, canonical
 from morello.machine import Target
-from morello.spec import SpecKey, TensorSpec
+from morello.spec import Layout, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.tensor import Level
 
@@ -26,15 +26,17 @@ def expand_loop(
     key = tile_key(frame.key, dim)
     conditions = (
         *extra,
-        Condition(size >= 1, f"size {size} is not positive"),
+        Condition(size >= 1, lambda: f"size {size} is not positive"),
         Condition(
             size < extent, lambda: f"size {size} is not smaller than {name} = {extent}"
         ),
         *_pack_conditions(frame.key, dim, size),
         Condition(
             size % (grain := frame.key.kind.grain(dim)) == 0,
-            f"size {size} cuts groups of {grain} neighbours of {name}, which "
-            f"{frame.key.kind.label} takes together",
+            lambda: (
+                f"size {size} cuts groups of {grain} neighbours of {name}, which "
+                f"{frame.key.kind.label} takes together"
+            ),
         ),
     )
     cost = target.model.loop(trips, has_rest)
@@ -91,21 +93,29 @@ def registers_hold(key: SpecKey, dim: int) -> bool:
 
 def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]:
     found = []
-    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
-        if dim not in operand.dims:
-            continue
-        own = operand.axis(dim)
-        pack = tensor.layout.pack(own)
-        odd_even = any(d.odd_even and d.dim == own for d in tensor.layout.dims)
+    for operand, layout, pack, odd_even in _packs_along(key, dim):
         fits = size % pack == 0 or (size == 1 if odd_even else pack % size == 0)
         if not fits:
             found.append(
                 Condition(
                     False,
                     f"size {size} is neither a multiple nor a divisor of the pack of "
-                    f"{pack} in the layout {tensor.layout} of '{operand.name}'",
+                    f"{pack} in the layout {layout} of '{operand}'",
                 )
             )
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _packs_along(key: SpecKey, dim: int) -> tuple[tuple[str, Layout, int, bool], ...]:
+    """The packs of a dimension: operand, its layout, how many, whether odd-even."""
+    found = []
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        if dim in operand.dims:
+            own, layout = operand.axis(dim), tensor.layout
+            odd_even = any(d.odd_even and d.dim == own for d in layout.dims)
+            if layout.pack(own) != 1:
+                found.append((operand.name, layout, layout.pack(own), odd_even))
     return tuple(found)
 
 

@@ -41,11 +41,12 @@ class Split(Action):
                 f"those are: {', '.join(legal) or 'none'}"
             )
             return Expansion((Condition(False, reason),), 0)
-        reason = f"{kind.label} overwrites its output: use to_accum first, or peel"
         dim = kind.dims.index(self.dim)
-        return expand_loop(
-            frame, dim, self.size, target, (Condition(kind.loops(dim), reason),)
+        loops = Condition(
+            kind.loops(dim),
+            lambda: f"{kind.label} overwrites its output: use to_accum first, or peel",
         )
+        return expand_loop(frame, dim, self.size, target, (loops,))
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """See `loop_relevant`."""

@@ -117,7 +117,7 @@ class Kind(ABC):
         names = (field.name for field in dataclasses.fields(cls))
         return tuple(name for name in names if name not in ("accum", "rank"))
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The name in the text form."""
         return self.labels()[bool(getattr(self, "accum", False))]

@@ -5,6 +5,7 @@ after something is taken is snapped down to one of a few classes, so that Specs 
 differ by a line are one Spec.
 """
 
+import bisect
 import dataclasses
 import re
 from typing import Any
@@ -81,6 +82,8 @@ def cache_classes(capacity: int, classes: int) -> tuple[int, ...]:
 
 def snap_down(remaining: Any, classes: tuple[int, ...]) -> Any:
     """The greatest class that is no more than ``remaining`` (not negative)."""
-    place = np.searchsorted(np.asarray(classes), remaining, side="right") - 1
-    found = np.asarray(classes)[np.maximum(place, 0)]
-    return int(found) if np.ndim(found) == 0 else found
+    if np.ndim(remaining) == 0:
+        return classes[max(bisect.bisect_right(classes, remaining) - 1, 0)]
+    ladder = np.asarray(classes)
+    place = np.searchsorted(ladder, remaining, side="right") - 1
+    return ladder[np.maximum(place, 0)]
