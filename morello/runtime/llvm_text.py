@@ -11,7 +11,7 @@ CPU behind the back of the check of features.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -64,10 +64,18 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 # A line without any of these has nothing to rewrite and nothing to refuse.
-_HINT = re.compile(r"(?<!\w)\d+\.|f0x|inf|nan|fp80|fp128|;")
+_HINTS = (
+    *(f"{digit}." for digit in range(10)),
+    "f0x",
+    "inf",
+    "nan",
+    "fp80",
+    "fp128",
+    ";",
+)
 _UNSUPPORTED_TYPES = {"x86_fp80", "fp128", "ppc_fp128"}
 _TYPE_WORD = re.compile(r"(?:half|bfloat|float|double|ptr|void|label|i\d+)\Z")
-_INTRINSIC = re.compile(r"^(declare .*@llvm\..*\))\s+#\d+$", re.MULTILINE)
+_INTRINSIC = re.compile(r"(declare .*@llvm\..*\))\s+#\d+")
 _HAZARDS = {
     "inttoptr": "pointer arithmetic through integers can be miscompiled",
     "undef": "an undefined value may differ at each use; a register is read before it "
@@ -80,20 +88,26 @@ _BF16_USE = re.compile(
 )
 """Arithmetic on bfloat, and intrinsics whose names say it."""
 _OWN_CPU = re.compile(r'"(?:target-cpu|target-features|tune-cpu)"')
-_REFUSED = re.compile("|".join([_OWN_CPU.pattern, *_HAZARDS]))
+_REFUSED = ('"target-cpu"', '"target-features"', '"tune-cpu"', *_HAZARDS)
 
 
-def _lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, int]]:
-    """Number, start and end of each line that has a match: few of very many."""
+def _lines(words: Iterable[str], text: str) -> Iterator[tuple[int, int, int]]:
+    """Number, start and end of each line that has one of some words: few of very many.
+
+    To look for one word after the other takes a fifth of the time of a pattern.
+    """
+    found: dict[int, int] = {}
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            found[text.rfind("\n", 0, at) + 1] = end
+            at = text.find(word, end)
     number, counted = 1, 0
-    match = pattern.search(text)
-    while match:
-        start = text.rfind("\n", 0, match.start()) + 1
-        end = text.find("\n", match.start())
-        end = len(text) if end < 0 else end
+    for start, end in sorted(found.items()):
         number, counted = number + text.count("\n", counted, start), start
         yield number, start, end
-        match = pattern.search(text, end)
 
 
 def _round(value: Fraction, form: _Format) -> int:
@@ -211,12 +225,14 @@ def downgrade(text: str) -> str:
     """
     parts: list[str] = []
     done = 0
-    for number, start, end in _lines(_HINT, text):
-        parts += text[done:start], _downgrade_line(number, text[start:end])
+    for number, start, end in _lines((*_HINTS, "declare "), text):
+        line = _downgrade_line(number, text[start:end])
+        # The older LLVM knows its intrinsics' attributes, and may not know these.
+        if intrinsic := _INTRINSIC.fullmatch(line):
+            line = intrinsic[1]
+        parts += text[done:start], line
         done = end
     whole = "".join(parts) + text[done:]
-    # The older LLVM knows its intrinsics' attributes, and may not know these.
-    whole = _INTRINSIC.sub(r"\1", whole)
     return whole if whole.endswith("\n") else f"{whole}\n"
 
 
@@ -226,9 +242,21 @@ def bf16_as_bits(text: str) -> str:
     Without instructions for it, LLVM keeps a bfloat that lives beyond its basic block
     as a float, and calls the compiler's runtime to round it back.
     """
-    if "bfloat" not in text or _BF16_USE.search(text):
+    if "bfloat" not in text:
         return text
-    return _BF16.sub(lambda m: "i16" if m[0] == "bfloat" else _signed(m[1]), text)
+    parts: list[str] = []
+    done = 0
+    for _, start, end in _lines(("bfloat", "bf16", "0xR"), text):
+        line = text[start:end]
+        if _BF16_USE.search(line):
+            return text
+        parts += text[done:start], _BF16.sub(_as_bits, line)
+        done = end
+    return "".join(parts) + text[done:]
+
+
+def _as_bits(found: re.Match[str]) -> str:
+    return "i16" if found[0] == "bfloat" else _signed(found[1])
 
 
 def _signed(digits: str) -> str:

@@ -198,7 +198,6 @@ def move(
 def compiled(cases: Sequence[Case], opt: int = 3) -> Engine:
     with ir.Context(), ir.Location.unknown():
         module = build(cases)
-        assert module.operation.verify()
         text = lower_to_llvm_text(module)
     isa = isa_of(cases)
     return compile_llvm(text, cpu=isa.cpu, features=features_text(isa), opt=opt)
