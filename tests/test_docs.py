@@ -3,14 +3,18 @@
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from morello.environment import VARIABLES
 from morello.tools.commands import COMMANDS
+from tests.command_server import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -30,6 +34,11 @@ LONGER = {"worked-example.md": 220}
 """A page whose blocks are generated."""
 NEEDED = {"jax.md": "jax", "torch.md": "torch", "onnx.md": "onnx"}
 """The package that the examples of a page need, and the tests do not."""
+
+TOOLS = {
+    "morello": "morello.tools.morello",
+    "morello-opt": "morello.tools.morello_opt",
+}
 
 Environment = dict[str, str]
 
@@ -53,15 +62,26 @@ WITH_EXAMPLES = [
 
 
 @pytest.fixture(scope="module")
-def user(shared_database: Path) -> Environment:
-    """The environment of a user who tries one example after another."""
-    tools = Path(sys.executable).parent
-    return {
-        **os.environ,
-        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "MORELLO_DB": str(shared_database),
-    }
+def user(shared_database: Path) -> Iterator[Environment]:
+    """The environment of a user who tries one example after another.
+
+    Our tools are run by `tests/command_server.py`, which has imported what they need.
+    """
+    # The path of a socket has at most 107 characters.
+    with tempfile.TemporaryDirectory() as short, serving(Path(short, "socket")):
+        client = ROOT / "tests" / "command_client.py"
+        for name, module in TOOLS.items():
+            words = (sys.executable, "-S", str(client), f"{short}/socket", module)
+            tool = Path(short, name)
+            tool.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+            tool.chmod(0o755)
+        path = (short, str(Path(sys.executable).parent), os.environ["PATH"])
+        yield {
+            **os.environ,
+            "PATH": os.pathsep.join(path),
+            "PYTHONPATH": str(ROOT),
+            "MORELLO_DB": str(shared_database),
+        }
 
 
 def _run(*words: str, env: Environment, cwd: Path = ROOT) -> str:
