@@ -36,7 +36,7 @@ def unsearched(of: str | Spec, seed: int = 0) -> Kernel:
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         schedule = str(scheduled_module([impl]))
-    return morello.compile(spec, schedule=schedule)
+    return morello.compile(spec, schedule=schedule, target=AVX2)
 
 
 @functools.cache

@@ -42,6 +42,10 @@ MAX_LEAVES = 300_000
 """Runs of kernels in one run of a program; 1 ms a 100,000, about."""
 
 
+WALKS = 200
+"""Walks before a Spec counts as one without a program."""
+
+
 class DeadEndError(Exception):
     """A walk that found no program."""
 
@@ -51,13 +55,17 @@ def random_program(
     rng: random.Random,
     known: dict[Spec, Impl] | None = None,
     max_leaves: int = MAX_LEAVES,
+    walks: int = WALKS,
 ) -> Impl:
     """A program of ``spec``, different for each state of ``rng``.
 
     ``known`` holds the programs of Specs that were met before and is added to: a module
     has one program for each Spec, which is included wherever the Spec is.
+
+    Raises:
+        DeadEndError: none of so many walks ended at a program.
     """
-    for _ in range(200):
+    for _ in range(walks):
         # As a schedule has it: what is below a goal is counted in the goal's context.
         target = AVX2.at(spec) if known is None else AVX2
         walk = _Walk(rng, {} if known is None else known, target)
@@ -70,7 +78,7 @@ def random_program(
         if leaf_runs(found) <= max_leaves:
             walk.keep()
             return found
-    raise DeadEndError(f"no program of {spec} after 200 walks")
+    raise DeadEndError(f"no program of {spec} after {walks} walks")
 
 
 def nodes(impl: Impl) -> int:
