@@ -109,13 +109,15 @@ def test_samples_are_legal_different_and_priced(text: str) -> None:
 )
 def test_programs_that_do_the_same_are_the_same_code(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
-    found: dict[Hashable, set[str]] = {}
+    found: dict[Hashable, list[Impl]] = {}
     programs = Sampler(spec, AVX2, random.Random(0)).programs(40)
     for impl in programs:
-        stages = build_stages(spec, AVX2, Solution(impl, Statistics(0, 0, 0.0)))
-        found.setdefault(code_of(impl), set()).add(stages.llvm)
-    assert all(len(texts) == 1 for texts in found.values())
-    assert len(found) < len(programs)
+        found.setdefault(code_of(impl), []).append(impl)
+    alike = [same for same in found.values() if len(same) > 1]
+    assert alike
+    for same in alike:
+        made = (Solution(impl, Statistics(0, 0, 0.0)) for impl in same)
+        assert len({build_stages(spec, AVX2, each).llvm for each in made}) == 1
     codes = [code_of(impl) for impl in draw(spec, AVX2, Plan(40))]
     assert len(set(codes)) == len(codes) >= 20
 

@@ -1,8 +1,10 @@
 """What a found program is: legal, of the cost it reports, and no worse with more."""
 
 import dataclasses
+import gc
 import random
 import re
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -139,3 +141,16 @@ def test_leaves_are_where_kernels_work() -> None:
     for leaf in leaves:
         assert isinstance(leaf.action, Select)
         assert KERNELS[leaf.action.kernel].accepts(leaf.spec.key)
+
+
+def test_tables_are_freed_with_their_solver() -> None:
+    """Nothing in a search refers to what refers to it: they may be gigabytes."""
+    spec, solver = parse_spec("max:5x9:f32", AVX2.limits), Solver(AVX2)
+    solver.solve(spec)
+    tables = weakref.ref(solver.run_of(spec).store)
+    gc.disable()
+    try:
+        del solver
+        assert tables() is None
+    finally:
+        gc.enable()
