@@ -11,7 +11,7 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.horizontal_sum import horizontal_sums
 from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
 from morello.kernels.vectors import parts
-from morello.machine.isa import Isa
+from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Layout, Spec
 from morello.spec.layout import LINE_BYTES
 
@@ -39,9 +39,24 @@ def step_of(chains: Any, unit: int) -> Any:
     return np.maximum(chains, 2) * unit
 
 
+BYTES = (Dtype.U8, Dtype.S8, Dtype.S32)
+"""Products of bytes: neighbours along k are multiplied and added by one instruction, of
+fours where there is one, else of pairs that are widened to 16 bits."""
+
+
 def unit_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
-    """Elements along k that are multiplied at a time: a register of the narrowest."""
+    """Elements along k that are multiplied at a time: a register of the narrowest, of
+    bytes as the instruction takes them."""
+    if tuple(dtypes) == BYTES and not isa.has(Op.DOT4):
+        return isa.lanes(Dtype.S16)
     return max(map(isa.lanes, dtypes))
+
+
+def products_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
+    """Multiply-adds, one after another, by which a unit goes into a sum."""
+    if tuple(dtypes) == BYTES:
+        return 1
+    return unit_of(dtypes, isa) // isa.lanes(dtypes[2])
 
 
 def runs_along_many(out: Layout, by_rows: Any) -> Any:
@@ -92,6 +107,11 @@ class GemvBlock:
         return unit_of(self.spec.dtypes, self.emitter.isa)
 
     @property
+    def of_bytes(self) -> bool:
+        """Whether it multiplies bytes."""
+        return self.spec.dtypes == BYTES
+
+    @property
     def keeps_sign(self) -> bool:
         """Whether a sum of -0 alone must be -0: added to out, it changes nothing."""
         return self.spec.kind.accumulates and self.out.tensor.dtype.is_float
@@ -118,7 +138,8 @@ class GemvBlock:
         """Some rows, and how many rows after them others are that come next, if any."""
         emitter = self.emitter
         k, sums = self.spec.sizes[2], len(rows) * self.count
-        chains = int(chains_of(sums, self.unit // self.lanes))
+        products = products_of(self.spec.dtypes, emitter.isa)
+        chains = int(chains_of(sums, products))
         start_at = -0.0 if self.keeps_sign else 0
         zero = emitter.constant(self.out.tensor.dtype, start_at, self.lanes)
         totals: Sequence[Value] = [zero] * (chains * sums)
@@ -156,13 +177,14 @@ class GemvBlock:
         k = self.spec.sizes[2]
         full = [(at, self.unit) for at in range(start, k - self.unit + 1, self.unit)]
         last = start + len(full) * self.unit
-        return full + [(last + at, count) for at, count in parts(k - last, self.lanes)]
+        width = self.unit if self.of_bytes else self.lanes
+        return full + [(last + at, count) for at, count in parts(k - last, width)]
 
     def products(
         self, rows: Sequence[Value], k: Value, count: int, sums: Sequence[Value]
     ) -> list[Value]:
         """Up to `unit` elements along k of every row, multiplied and added."""
-        emitter, few = self.emitter, self.count
+        few = self.count
         kept = [self.load(*self.few(j, k), count) for j in range(few)]
         found = []
         for i, at in enumerate(rows):
@@ -170,11 +192,21 @@ class GemvBlock:
             for j in range(few):
                 total = sums[i * few + j]
                 for a, b in zip(row, kept[j], strict=True):
-                    total = emitter.multiply_add(a, b, total)
+                    total = self.multiply_add(a, b, total)
                 if self.keeps_sign and count < self.lanes:
                     total = self.only_first(total, sums[i * few + j], count)
                 found.append(total)
         return found
+
+    def multiply_add(self, many: Value, few: Value, total: Value) -> Value:
+        """The products of a unit, or of a part of it, added to a sum."""
+        emitter = self.emitter
+        if not self.of_bytes:
+            return emitter.multiply_add(many, few, total)
+        lhs, rhs = (many, few) if self.by_rows else (few, many)
+        if emitter.isa.has(Op.DOT4):
+            return emitter.dot_add(Op.DOT4, total, lhs, rhs)
+        return emitter.add(total, emitter.dot(Op.DOT2, lhs, rhs))
 
     def only_first(self, new: Value, old: Value, count: int) -> Value:
         """New lanes where there were elements: the others have added +0."""
@@ -186,6 +218,11 @@ class GemvBlock:
     ) -> tuple[Value, ...]:
         """Elements along k, as out has them; of a wide unit even and odd ones each."""
         emitter, dtype = self.emitter, buffer.tensor.dtype
+        if self.of_bytes:
+            loaded = emitter.load(buffer, index, self.unit, count)
+            if not emitter.isa.has(Op.DOT4):
+                loaded = emitter.convert(loaded, dtype, Dtype.S16)
+            return (loaded,)
         if count < self.unit or self.unit == self.lanes:
             loaded = emitter.load(buffer, index, self.lanes, count)
             return (emitter.convert(loaded, dtype, self.out.tensor.dtype),)

@@ -88,9 +88,18 @@ class Columns:
         """Columns that a pass takes at a time."""
         return self.emitter.isa.line_vectors * self.lanes
 
+    @property
+    def length(self) -> int:
+        """Rows that are added to out one after another."""
+        return self.spec.sizes[2]
+
+    def rows_of(self, row: Value) -> tuple[Value, ...]:
+        """The rows of rhs that are added as one."""
+        return (row,)
+
     def passes(self, columns: int) -> None:
         """A loop over blocks of rows; the last has none to prefetch."""
-        k, rows = self.spec.sizes[2], self.streams
+        k, rows = self.length, self.streams
         far = self.rhs.tensor.level is Level.MEM
         last = max(k // rows - 1, 0) * rows if far else k // rows * rows
         first = 0
@@ -119,7 +128,7 @@ class Columns:
         def others(rows: Sequence[Value], after: int) -> None:
             self.block(rows, columns, after)
 
-        count, prefetches = self.spec.sizes[2], self.own is not None
+        count, prefetches = self.length, self.own is not None
         run_streams(self.emitter, self.streams, count, others, first, prefetches)
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
@@ -161,7 +170,8 @@ class Columns:
         """
         if self.own:
             itemsize = self.rhs.tensor.dtype.itemsize
-            distance = self.own.distance(len(rows), itemsize, self.step)
+            side = sum(len(self.rows_of(row)) for row in rows)
+            distance = self.own.distance(side, itemsize, self.step)
 
             def own(after: int, start: Value) -> None:
                 places = [self.emitter.offset(row, after) for row in rows]
@@ -182,7 +192,7 @@ class Columns:
     def _prefetch(self, rows: Sequence[Value], start: Value) -> None:
         """Prefetch a line of each row."""
         to_l1 = self.own is not None and self.own.to_l1
-        for row in rows:
+        for row in (one for several in rows for one in self.rows_of(several)):
             self.emitter.prefetch(self.rhs, (0, row, start), to_l1=to_l1)
 
     def once(
@@ -212,7 +222,7 @@ class Columns:
         def later(at: Value, carried: Sequence[Value]) -> list[Value]:
             return add(self.emitter.offset(at, prefetching), carried)
 
-        _, m, k, _ = self.spec.sizes
+        m, k = self.spec.sizes[1], self.length
         sums: Sequence[Value] = self.load_sums(places, self.held)
         together = trip(self.spec.dtypes[2], m, len(places))
         sums = run_steps(self.emitter, prefetching, sums, prefetch, together)
@@ -297,15 +307,18 @@ class Columns:
         factors: Sequence[Value],
     ) -> list[Value]:
         """Add a row of rhs, scaled; ``factors`` where they are loaded already."""
-        emitter = self.emitter
         vectors = self.load_row(row, places)
         found = []
         for i in range(self.spec.sizes[1]):
             factor = factors[i] if factors else self.factor(i, row)
             for j, vector in enumerate(vectors):
                 total = sums[i * len(vectors) + j]
-                found.append(emitter.multiply_add(factor, vector, total))
+                found.append(self.multiply_add(factor, vector, total))
         return found
+
+    def multiply_add(self, factor: Value, vector: Value, total: Value) -> Value:
+        """A sum to which products are added."""
+        return self.emitter.multiply_add(factor, vector, total)
 
     def load_row(self, row: Value, places: Sequence[tuple[Value, int]]) -> list[Value]:
         """Vectors of a row of rhs, in the dtype of out."""

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
+from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv_block import (
+    BYTES,
     CHAINS,
     NEXT,
     GemvBlock,
     chains_of,
+    products_of,
     run_of,
     step_of,
     unit_of,
@@ -26,8 +29,9 @@ from morello.kernels.predicates import size_is_one
 from morello.kernels.prefetch import OwnRows, Prefetch, halves_of_rows
 from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import tail_of, vectors_of
+from morello.kernels.vectors import end_count, vectors_of
 from morello.machine.isa import Isa
+from morello.machine.isa import Op as Instruction
 from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
@@ -68,6 +72,13 @@ class GemvDot(Kernel):
     """Whether the rows that are read side by side are far from each other, and all
     ``streams`` of them read on to their neighbours, for one row of the shorter side.
     Then only rows that are widened prefetch: others arrive in time by themselves."""
+    of_bytes: bool = False
+    """Whether it multiplies u8 by s8 into s32, and nothing else."""
+
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Bytes."""
+        return (BYTES,) if self.of_bytes else ()
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:
         """How many rows of the longer side run side by side, for any ``few``."""
@@ -84,12 +95,12 @@ class GemvDot(Kernel):
         return frame.key.tensors[operand].runs(frame.operand_sizes(operand))
 
     def accepts(self, key: SpecKey) -> bool:
-        """f32 (of bf16 too) or s32; k innermost, or rhs contiguous."""
+        """f32 (of bf16 too) or s32, or bytes; k innermost, or rhs contiguous."""
         if not isinstance(key.kind, Matmul):
             return False
         lhs, rhs, out = key.tensors
         return (
-            _takes(key.dtypes)
+            self._takes(key)
             and all(t.level is not Level.VRF for t in key.tensors)
             and out.level is not Level.MEM
             and not any(t.layout.is_packed for t in key.tensors)
@@ -97,6 +108,15 @@ class GemvDot(Kernel):
             and (rhs.layout.innermost == 1 or rhs.contiguous)
             and (Level.MEM in (lhs.level, rhs.level) or not self.far)
         )
+
+    def _takes(self, key: SpecKey) -> bool:
+        """Whether it has products of these dtypes."""
+        if self.of_bytes:
+            return key.dtypes == BYTES
+        lhs, rhs, out = key.dtypes
+        if out is Dtype.F32:
+            return {lhs, rhs} <= {Dtype.F32, Dtype.BF16}
+        return lhs is rhs is out is Dtype.S32
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows on one side; a row-major rhs has one column; free registers."""
@@ -135,10 +155,10 @@ class GemvDot(Kernel):
         _, m, _, n = frame.sizes
         few, many = np.minimum(m, n), np.maximum(m, n)
         side = self.rows(frame.key, few)
-        lhs, rhs, out = frame.key.tensors
+        lhs, rhs, _ = frame.key.tensors
         far = np.where(m >= n, lhs.level is Level.MEM, rhs.level is Level.MEM)
         unit = unit_of(frame.key.dtypes, self.isa)
-        chains = chains_of(few * side, unit // self.isa.lanes(out.dtype))
+        chains = chains_of(few * side, products_of(frame.key.dtypes, self.isa))
         step = step_of(chains, unit)
         distance = np.where(
             m >= n,
@@ -284,17 +304,10 @@ class GemvDot(Kernel):
         return (Form(Dtype.BF16, COLUMNS),) if fits else ()
 
 
-def _takes(dtypes: tuple[Dtype, ...]) -> bool:
-    """Whether the kernel has products of these dtypes."""
-    lhs, rhs, out = dtypes
-    if out is Dtype.F32:
-        return {lhs, rhs} <= {Dtype.F32, Dtype.BF16}
-    return lhs is rhs is out is Dtype.S32
-
-
 def _is_widened(key: SpecKey, isa: Isa) -> bool:
-    """Whether an operand is narrower than the sums."""
-    return unit_of(key.dtypes, isa) != isa.lanes(key.dtypes[2])
+    """Whether an operand is narrower than the sums, so that a row takes two
+    registers."""
+    return products_of(key.dtypes, isa) > 1
 
 
 def _many(key: SpecKey, isa: Isa) -> tuple[int, ...]:
@@ -305,24 +318,43 @@ def _block(
     frame: Frame, few: Ints, rows: Ints, isa: Isa, times_run: Ints
 ) -> tuple[Phase, ...]:
     """One block along k, ``times_run`` times: whole vectors, then a masked one."""
-    out = frame.key.dtypes[2]
-    k, unit = frame.sizes[2], unit_of(frame.key.dtypes, isa)
-    op: Op = "fma" if out.is_float else "multiply_add_int"
+    dtypes = frame.key.dtypes
+    k, unit = frame.sizes[2], unit_of(dtypes, isa)
+    products = products_of(dtypes, isa)
     _, m, _, n = frame.sizes
-    vectors = unit // isa.lanes(out)
     of_lhs: Ints = np.where(m >= n, rows, few)
     of_rhs: Ints = np.where(m >= n, few, rows)
-    step: Ops = {op: vectors * few * rows}
-    for operand, count in enumerate((of_lhs, of_rhs)):
-        dtype = frame.key.dtypes[operand]
-        step = add(step, {"load": count * unit // isa.lanes(dtype)})
-        if vectors > 1:
-            widened: Ops = {"vector_op": 2} if dtype is Dtype.BF16 else {"shuffle": 4}
-            step = add(step, times(widened, count))
+    multiply_add, chain = _multiply_add(dtypes, isa)
+    step: Ops = times(multiply_add, products * few * rows)
+    for dtype, count in zip(dtypes, (of_lhs, of_rhs), strict=False):
+        step = add(step, {"load": count * ceil_div(unit, isa.lanes(dtype))})
+        step = add(step, times(_widening(dtypes, dtype, isa), count))
     units = vectors_of(k, unit)
-    chained = units * vectors // chains_of(few * rows, vectors)
-    tail: Ops = {"masked_load": tail_of(k, unit) * (few + rows)}
+    chained = units * products // chains_of(few * rows, products)
+    masked = dtypes != BYTES or all(map(isa.loads_masked, dtypes[:2]))
+    ends = end_count(k, unit, masked)
+    tail: Ops = {"masked_load": ends * (few + rows)}
     return (
-        Phase(times(step, units), {op: chained}, times=times_run),
+        Phase(times(step, units), {chain: chained}, times=times_run),
         Phase(tail, times=times_run),
     )
+
+
+def _multiply_add(dtypes: Sequence[Dtype], isa: Isa) -> tuple[Ops, Op]:
+    """The instructions of a product and its sum, and which one the next waits for."""
+    if dtypes != BYTES:
+        op: Op = "fma" if dtypes[2].is_float else "multiply_add_int"
+        return {op: 1}, op
+    if isa.has(Instruction.DOT4):
+        return {"dot": 1}, "dot"
+    return {"fma": 1, "vector_op": 1}, "vector_op"
+
+
+def _widening(dtypes: Sequence[Dtype], dtype: Dtype, isa: Isa) -> Ops:
+    """What it takes to widen a unit of a row."""
+    if dtypes == BYTES:
+        narrow = unit_of(dtypes, isa) < isa.lanes(dtype)
+        return cast_ops((dtype, Dtype.S16)) if narrow else {}
+    if products_of(dtypes, isa) == 1:
+        return {}
+    return {"vector_op": 2} if dtype is Dtype.BF16 else {"shuffle": 4}

@@ -17,6 +17,7 @@ from morello.kernels.gemv_axpy_bf16 import (
     GemvAxpyBf16Panels,
     GemvAxpyBf16Streams,
 )
+from morello.kernels.gemv_axpy_bytes import GemvAxpyBytes
 from morello.kernels.gemv_dot import GemvDot
 from morello.kernels.graph_rows import GraphRows
 from morello.kernels.graph_scalar import GraphScalar
@@ -342,6 +343,22 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             prefetch=OwnRows(lines=80, to_l1=False),
             scattered=True,
         ),
+        GemvDot(
+            "gemv_dot_bytes",
+            isa,
+            "`gemv_dot` of u8 and s8 into s32, by pairs that are widened to 16 bits.",
+            streams=8,
+            prefetch=NextRows(),
+            far=False,
+            of_bytes=True,
+        ),
+        GemvAxpyBytes(
+            "gemv_axpy_bytes",
+            isa,
+            "`gemv_axpy` of u8 and s8 into s32, by pairs that are widened to 16 bits.",
+            streams=4,
+            prefetch=NextRows(),
+        ),
         GemmDotBf16(
             "gemm_dot_bf16",
             isa,
@@ -432,7 +449,52 @@ def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
         columns=(2,),
         flushing=True,
     )
-    return tuple(k for k in (exact, flushing) if isa.has(k.instructions[0]))
+    dots = tuple(k for k in (exact, flushing) if isa.has(k.instructions[0]))
+    return (*dots, *rows_of_quads(isa))
+
+
+def rows_of_quads(isa: Isa) -> tuple[Kernel, ...]:
+    """Products of bytes with few rows, by the instruction that takes four at a time."""
+    return (
+        GemvDot(
+            "gemv_dot4",
+            isa,
+            "`gemv_dot` of u8 and s8 into s32, four products at a time.",
+            streams=8,
+            prefetch=NextRows(),
+            far=False,
+            of_bytes=True,
+        ),
+        GemvAxpyBytes(
+            "gemv_axpy4",
+            isa,
+            "`gemv_axpy` of u8 and s8 into s32, four rows of rhs as one.",
+            streams=4,
+            prefetch=NextRows(),
+        ),
+    )
+
+
+def rows_of_far_quads(isa: Isa) -> tuple[Kernel, ...]:
+    """The same of an operand beyond L2, whose lines vectors of 64 bytes wait for."""
+    return (
+        GemvDot(
+            "gemv_dot4_prefetch",
+            isa,
+            "`gemv_dot4` where rows prefetch their own lines, not the next rows.",
+            streams=4,
+            prefetch=OwnRows(lines=128, to_l1=True),
+            of_bytes=True,
+        ),
+        GemvAxpyBytes(
+            "gemv_axpy4_prefetch",
+            isa,
+            "`gemv_axpy4` where rows of rhs prefetch their own lines, not the next "
+            "rows.",
+            streams=4,
+            prefetch=OwnRows(lines=128, to_l1=True),
+        ),
+    )
 
 
 def named(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
@@ -451,6 +513,7 @@ KERNELS: dict[str, Kernel] = by_name(
             *rows(AVX512),
             *rows_of_dots(AVX2_VNNI),
             *rows_of_dots(AVX512_VNNI_BF16),
+            *rows_of_far_quads(AVX512_VNNI_BF16),
         )
     )
 )

@@ -21,6 +21,8 @@ AVX2 = Target(
         "gemv_axpy_4",
         "gemv_axpy_bf16",
         "gemv_dot",
+        "gemv_dot_bytes",
+        "gemv_axpy_bytes",
         "gemm_dot_bf16",
         "int_dot2",
         "int_dot2_float",

@@ -10,6 +10,8 @@ from morello.machine import isa
 from morello.machine.avx2 import AVX2
 from morello.machine.shipped import shipped
 
+_LEFT_OUT = ("int_dot4", "int_dot2_float", "gemv_dot_bytes", "gemv_axpy_bytes")
+
 AVX2_VNNI = dataclasses.replace(
     AVX2,
     name="avx2-vnni",
@@ -17,7 +19,9 @@ AVX2_VNNI = dataclasses.replace(
     isa=isa.AVX2_VNNI,
     **shipped("avx2-vnni"),
     kernels=(
-        *(k for k in AVX2.kernels if k not in ("int_dot4", "int_dot2_float")),
+        *(kernel for kernel in AVX2.kernels if kernel not in _LEFT_OUT),
         "int_dot4_exact_vnni",
+        "gemv_dot4_vnni",
+        "gemv_axpy4_vnni",
     ),
 )

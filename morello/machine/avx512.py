@@ -31,6 +31,8 @@ AVX512 = Target(
         "gemv_axpy_bf16_prefetch_512",
         "gemv_dot_512",
         "gemv_dot_prefetch_512",
+        "gemv_dot_bytes",
+        "gemv_axpy_bytes",
         "gemm_dot_bf16",
         "gemm_outer_512",
         "int_dot2_512",

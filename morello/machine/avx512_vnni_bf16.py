@@ -11,6 +11,8 @@ from morello.machine import isa
 from morello.machine.avx512 import AVX512
 from morello.machine.shipped import shipped
 
+_LEFT_OUT = ("int_dot4_512", "gemv_dot_bytes", "gemv_axpy_bytes")
+
 AVX512_VNNI_BF16 = dataclasses.replace(
     AVX512,
     name="avx512-vnni-bf16",
@@ -20,8 +22,12 @@ AVX512_VNNI_BF16 = dataclasses.replace(
     l3_lines=1 << 21,
     **shipped("avx512-vnni-bf16"),
     kernels=(
-        *(kernel for kernel in AVX512.kernels if kernel != "int_dot4_512"),
+        *(kernel for kernel in AVX512.kernels if kernel not in _LEFT_OUT),
         "int_dot4_exact_512",
         "dot2_bf16_512",
+        "gemv_dot4_512",
+        "gemv_dot4_prefetch_512",
+        "gemv_axpy4_512",
+        "gemv_axpy4_prefetch_512",
     ),
 )
