@@ -215,8 +215,11 @@ class AffineCostModel(CostModel):
         level = frame.key.tensors[lines.operand].level
         if level not in (Level.MEM, Level.L2):
             return 0
-        each: Ints = CacheConflicts(self.target).of_rows(
-            frame, lines.operand, lines.rows
+        conflicts = CacheConflicts(self.target)
+        each = conflicts.of_rows(frame, lines.operand, lines.rows)
+        each = each + lines.passes * (
+            self._price("line", Level.L2, "overlapped")
+            + conflicts.of_pass(frame, lines.operand)
         )
         for passed in (Level.L2, Level.MEM):
             if passed > level or (lines.prefetched and passed is Level.L2):

@@ -48,6 +48,14 @@ class CacheConflicts:
         many = 2 * runs > self.target.l1_ways
         return (strip | many) * self._l1
 
+    def of_pass(self, frame: Frame, operand: int) -> Ints:
+        """Millicycles a line of a further pass over an operand that a kernel has
+        brought to L2."""
+        if not self.aliased(frame.key, operand):
+            return 0
+        runs = frame.key.tensors[operand].runs(frame.operand_sizes(operand))
+        return (runs > self.target.l2_rows) * self.target.prices.conflict_l2
+
     def of_rows(self, frame: Frame, operand: int, rows: Ints) -> Ints:
         """Millicycles a line that a kernel reads of ``rows`` rows side by side."""
         if not self.aliased(frame.key, operand):

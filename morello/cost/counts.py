@@ -61,6 +61,9 @@ class Lines:
     prefetched: bool = False
     """Whether the kernel has asked for each, long before, to come to L1: then only what
     is beyond L2 is paid for."""
+    passes: Ints = 0
+    """Further passes over all of them, which find them in L2 as far as its sets hold
+    the rows of the operand."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -217,6 +217,7 @@ def write_tile(
     operands: Sequence[Buffer],
     column: Value = 0,
     extra: Callable[[Value], None] | None = None,
+    row: Value = 0,
 ) -> None:
     """Prefetches, the loop, then out row by row.
 
@@ -225,6 +226,7 @@ def write_tile(
         operands: those of the block, or of a Spec with more columns.
         column: where it begins in rhs and out.
         extra: what each trip of the loop does besides, given its first step.
+        row: where it begins in lhs and out.
     """
     lhs, rhs, out = operands
     _, m, _, n = spec.sizes
@@ -234,12 +236,12 @@ def write_tile(
         for i in range(m):
             for start in (*range(0, n - 1, _LINE), n - 1):
                 place = emitter.offset(column, start)
-                emitter.prefetch(out, (0, i, place), to_l1=True)
-    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra)
+                emitter.prefetch(out, (0, emitter.offset(row, i), place), to_l1=True)
+    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra, row)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
     sums = loop.run_to_stores([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
-        index = (0, i, emitter.offset(column, start))
+        index = (0, emitter.offset(row, i), emitter.offset(column, start))
         if adds:
             total = emitter.add(total, emitter.load(out, index, lanes, count))
         emitter.store(total, out, index, count)

@@ -116,6 +116,8 @@ class GemmLoop:
     """Where its columns begin in rhs."""
     extra: Callable[[Value], None] | None = None
     """What each trip does besides, given its first step."""
+    row: Value = 0
+    """Where its rows begin in lhs."""
 
     @property
     def places(self) -> list[tuple[int, tuple[int, int]]]:
@@ -211,7 +213,8 @@ class GemmLoop:
     def _factor(self, i: int, at: Value) -> Value:
         """An element of a row of lhs in every lane, in the dtype of out."""
         lhs, _, dtype = self.spec.dtypes
-        element = self.emitter.load_element(self.lhs, (0, i, at))
+        row = self.emitter.offset(self.row, i)
+        element = self.emitter.load_element(self.lhs, (0, row, at))
         element = self.emitter.convert(element, lhs, dtype)
         return self.emitter.broadcast(element, self.emitter.isa.lanes(dtype))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from morello.kernels.gemm import GemmRegisters, GemmTile
 from morello.kernels.gemm_dot_bf16 import GemmDotBf16
 from morello.kernels.gemm_outer import GemmOuter
+from morello.kernels.gemm_strips import GemmStrips
 from morello.kernels.gemm_sweep import GemmPanels, GemmRows
 from morello.kernels.gemv_axpy import GemvAxpy
 from morello.kernels.gemv_axpy_bf16 import (
@@ -497,6 +498,21 @@ def rows_of_far_quads(isa: Isa) -> tuple[Kernel, ...]:
     )
 
 
+def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
+    """The kernels whose vectors are lines."""
+    return (
+        GemmStrips(
+            "gemm_strips",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in rows "
+            "beyond L1, strip by strip.",
+            most_rows=12,
+            most_k=128,
+            ahead=8,
+        ),
+    )
+
+
 def named(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
     """The kernels under the names that tell their instruction set."""
     return tuple(
@@ -511,6 +527,7 @@ KERNELS: dict[str, Kernel] = by_name(
             *rows(AVX2),
             *rows_of_8_lanes(AVX2),
             *rows(AVX512),
+            *rows_of_lines(AVX512),
             *rows_of_dots(AVX2_VNNI),
             *rows_of_dots(AVX512_VNNI_BF16),
             *rows_of_far_quads(AVX512_VNNI_BF16),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from morello.actions import Move
+from morello.actions.loops import tile_key
 from morello.cost.affine import STREAMS
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.operand_context import OperandContext
@@ -36,6 +37,22 @@ def kernel(counts: OpCounts, text: str = "matmul:6x16x16:f32") -> int:
     spec = parse_spec(text, AVX2.limits)
     entry = counts.kernels * C.loop
     return int(AVX2.model.kernel(Frame.of(spec), counts)) - entry
+
+
+def test_further_passes_over_lines_come_from_l2_as_far_as_its_sets_hold_them() -> None:
+    """Of 256 rows with gaps, 4 KiB apart: L2 is sure to hold half of them."""
+    spec = parse_spec("matmul:6x256x16:f32", AVX2.limits)
+    frame = Frame(tile_key(spec.key, 3), spec.sizes, spec.limits)
+
+    def lines(passes: int, target: Target) -> int:
+        read = Phase(lines=(Lines(1, 10, Access.OVERLAPPED, passes=passes),))
+        return int(target.model.kernel(frame, OpCounts((read,), kernels=0)))
+
+    once = lines(0, AVX2)
+    assert ALIASED.l2_rows < 256
+    assert lines(3, AVX2) == once + 30 * C.line_l2_overlapped
+    assert lines(0, ALIASED) == once
+    assert lines(3, ALIASED) == lines(3, AVX2) + 30 * C.conflict_l2
 
 
 def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
