@@ -23,7 +23,7 @@ from morello.kernels.predicates import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.prefetch import OwnRows
+from morello.kernels.prefetch import NextRows, OwnRows, halves_of_rows
 from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import vectors_of
@@ -34,6 +34,9 @@ from morello.spec.layout import ceil_div
 
 _WORKING = 4
 """Registers besides sums: a vector of rhs, its two halves, a factor."""
+
+_N = 3
+"""Of the dimensions of the product."""
 
 _MOST_ROWS = 2
 """Rows of lhs: each takes four registers for a line of rhs."""
@@ -111,10 +114,44 @@ class GemvAxpyBf16(GemvBf16):
 
     streams: int
     """Rows of rhs that are read side by side, where it is unpacked."""
+    prefetch: NextRows | OwnRows
+    """What is prefetched of an unpacked rhs beyond L2; with its own lines it has to be
+    one."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """bf16 or f32 times bf16; rhs in rows beyond L2 if these prefetch their own
+        lines."""
+        if not super().accepts(key):
+            return False
+        rhs = key.tensors[1]
+        beyond = rhs.level is Level.MEM and not rhs.layout.is_packed
+        return beyond or isinstance(self.prefetch, NextRows)
 
     def levels_needed(self, key: SpecKey) -> frozenset[Level]:
         """L2, where the next rows are prefetched."""
+        if isinstance(self.prefetch, OwnRows):
+            return frozenset()
         return prefetched_from(key, (Dtype.BF16,))
+
+    def _room(self, frame: Frame) -> tuple[Condition, ...]:
+        """Room for the next rows, or rows long enough to prefetch their own lines."""
+        if isinstance(self.prefetch, NextRows):
+            return room_to_prefetch(frame, self.streams)
+        step = self.isa.line_vectors * self.isa.lanes(Dtype.BF16)
+        distance = self.prefetch.distance(self.streams, Dtype.BF16.itemsize, step)
+        return (
+            halves_of_rows(frame, _N, distance, step),
+            Condition(
+                frame.sizes[2] >= self.streams,
+                f"takes at least {self.streams} rows of rhs: use gemv_axpy_bf16",
+            ),
+        )
+
+    def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """No panels of rhs where it is read in rows alone."""
+        if operand == 1 and isinstance(self.prefetch, OwnRows):
+            return ()
+        return super().forms(key, operand)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows, free registers; of panels, one, and few sums."""
@@ -139,7 +176,7 @@ class GemvAxpyBf16(GemvBf16):
                     )
                 ]
                 if packed
-                else room_to_prefetch(frame, self.streams)
+                else self._room(frame)
             ),
             Condition(
                 frame.limits.vrf >= np.minimum(needed, self.isa.registers),
@@ -152,12 +189,14 @@ class GemvAxpyBf16(GemvBf16):
         k = frame.sizes[2]
         packed = frame.key.tensors[1].layout.is_packed
         passes = 1 if packed else ceil_div(k, self.streams)
-        phases = _counts(frame, self.isa, passes, k + 4 * passes, 1)
+        own = isinstance(self.prefetch, OwnRows)
+        phases = _counts(frame, self.isa, passes, k + 4 * passes, 1, own)
         return OpCounts(phases, kernels=1, loops=passes)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Full registers of rhs are widened; the columns after them as they are."""
-        widened = WidenedColumns(emitter, spec, operands, self.streams)
+        own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
+        widened = WidenedColumns(emitter, spec, operands, self.streams, own)
         rest = Columns(emitter, spec, operands, self.streams)
         n = spec.sizes[3]
         if operands[1].tensor.layout.is_packed:
@@ -293,7 +332,12 @@ class GemvAxpyBf16Streams(GemvBf16):
 
 
 def _counts(
-    frame: Frame, isa: Isa, passes: Ints, chain: Ints, factors: Ints
+    frame: Frame,
+    isa: Isa,
+    passes: Ints,
+    chain: Ints,
+    factors: Ints,
+    own: bool = False,
 ) -> tuple[Phase, ...]:
     """The phases of products with rhs in bf16, in ``passes`` over out.
 
@@ -303,6 +347,7 @@ def _counts(
         passes: how often each sum goes through memory.
         chain: multiply-adds one after another.
         factors: how often each element of lhs is loaded.
+        own: whether rows of rhs prefetch their own lines to L1.
     """
     _, m, k, n = frame.sizes
     lhs, rhs, out = frame.key.tensors
@@ -316,7 +361,7 @@ def _counts(
         {"fma": m * k * vectors, "vector_op": k * vectors},
         {"fma": chain},
         (
-            Lines(1, rhs.lines((1, k, n)), access),
+            Lines(1, rhs.lines((1, k, n)), access, prefetched=own),
             Lines(2, fetched * written, Access.OVERLAPPED),
             Lines(2, passes * written, Access.STORED),
         ),

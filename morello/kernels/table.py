@@ -114,6 +114,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "from anywhere.",
             panel=2 * isa.line_vectors,
             streams=8,
+            prefetch=NextRows(),
         ),
         GemvAxpyBf16Panels(
             "gemv_axpy_bf16_prefetch",
@@ -501,6 +502,16 @@ def rows_of_far_quads(isa: Isa) -> tuple[Kernel, ...]:
 def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
     """The kernels whose vectors are lines."""
     return (
+        GemvAxpyBf16(
+            "gemv_axpy_bf16_rows",
+            isa,
+            "`gemv_axpy_bf16` where rows of rhs prefetch their own lines, not the next "
+            "rows.",
+            panel=2 * isa.line_vectors,
+            streams=8,
+            # Rows of few bytes for each product: twice as many lines as f32 has.
+            prefetch=OwnRows(lines=256, to_l1=True),
+        ),
         GemmStrips(
             "gemm_strips",
             isa,

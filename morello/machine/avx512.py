@@ -29,6 +29,7 @@ AVX512 = Target(
         "gemv_axpy_4_512",
         "gemv_axpy_prefetch_512",
         "gemv_axpy_bf16_512",
+        "gemv_axpy_bf16_rows_512",
         "gemv_axpy_bf16_prefetch_512",
         "gemv_dot_512",
         "gemv_dot_prefetch_512",
