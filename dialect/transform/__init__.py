@@ -30,6 +30,7 @@ from morello.dialect.transform.squeeze import SQUEEZE
 from morello.dialect.transform.tile import TILE
 from morello.dialect.transform.tile_parallel import TILE_PARALLEL
 from morello.dialect.transform.to_accum import TO_ACCUM
+from morello.dialect.transform.unfold import UNFOLD
 from morello.errors import ScheduleError
 from morello.mlir import ir
 
@@ -49,6 +50,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         ONLINE,
         SQUEEZE,
         MERGE,
+        UNFOLD,
         COLLAPSE,
         DROP,
         PAD,

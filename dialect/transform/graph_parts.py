@@ -1,6 +1,6 @@
 """The memrefs that parts of a graph work on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from morello.actions.graph_parts import PartKey
 from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
@@ -210,4 +210,23 @@ def part_at(
         .SubViewOp(kind, value, [], [], [], offsets, shape, ones)
         .result
     )
+    return view
+
+
+def overlapping(
+    value: ir.Value, shape: Sequence[int], steps: Sequence[int]
+) -> ir.Value:
+    """A view from the first element of a memref on, whose elements may overlap."""
+    source = ir.MemRefType(value.type)
+    _, offset = source.get_strides_and_offset()
+    kind = ir.MemRefType.get(
+        shape, source.element_type, ir.StridedLayoutAttr.get(offset, steps)
+    )
+    base, offsets, memref = value, [], dialect("memref")
+    if offset == DYNAMIC:  # of a tile: a cast counts from the beginning of the whole
+        whole = memref.ExtractStridedMetadataOp(value).results
+        base, offsets = whole[0], [whole[1]]
+    view: ir.Value = memref.ReinterpretCastOp(
+        kind, base, offsets, [], [], [offset], shape, steps
+    ).result
     return view

@@ -8,10 +8,9 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 
 from morello.actions.merge import Merge, Merged, merged_key
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import joined
-from morello.mlir import dialect, ir
+from morello.dialect.transform.graph_parts import joined, overlapping
+from morello.mlir import ir
 from morello.spec import Layout
 from morello.spec.graphs.merging import Taps
 
@@ -41,32 +40,14 @@ def _pieces(
 ) -> ir.Value:
     """The image as pieces of as many pixels as there are taps, one for each output."""
     source = ir.MemRefType(image.type)
-    strides, offset = source.get_strides_and_offset()
+    strides, _ = source.get_strides_and_offset()
     shape, steps = list(source.shape), list(strides)
     dims = [d.dim for d in layout.dims]
     window, channels = dims.index(own.window), dims.index(own.channels)
     shape[window] = count
     steps[window] *= own.step
     shape[channels] *= reach
-    kind = ir.MemRefType.get(
-        shape, source.element_type, ir.StridedLayoutAttr.get(offset, steps)
-    )
-    base, offsets = image, []
-    if offset == DYNAMIC:  # of a tile: a cast counts from the beginning of the whole
-        base, where = _whole(image)
-        offsets = [where]
-    view: ir.Value = (
-        dialect("memref")
-        .ReinterpretCastOp(kind, base, offsets, [], [], [offset], shape, steps)
-        .result
-    )
-    return view
-
-
-def _whole(part: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """The memref that a view is of, and where the view begins in it."""
-    found = dialect("memref").ExtractStridedMetadataOp(part)
-    return found.results[0], found.results[1]
+    return overlapping(image, shape, steps)
 
 
 MERGE = ActionOp.define(Merge, ("body",), apply_merge)

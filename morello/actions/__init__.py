@@ -24,6 +24,7 @@ from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
+from morello.actions.unfold import Unfold
 
 __all__ = [
     "ACTIONS",
@@ -50,5 +51,6 @@ __all__ = [
     "Tile",
     "TileParallel",
     "ToAccum",
+    "Unfold",
     "candidates",
 ]

@@ -23,6 +23,7 @@ from morello.actions.squeeze import Squeeze
 from morello.actions.tile import Tile
 from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
+from morello.actions.unfold import Unfold
 from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.graphs.graph import axis_dims
@@ -44,6 +45,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Pad,
     Border,
     Merge,
+    Unfold,
     Collapse,
     Drop,
     Select,

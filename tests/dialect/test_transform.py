@@ -26,6 +26,7 @@ from morello.actions import (
     Tile,
     TileParallel,
     ToAccum,
+    Unfold,
 )
 from morello.dialect import load
 from morello.dialect.transform import (
@@ -59,6 +60,7 @@ EXAMPLES: tuple[Action, ...] = (
     Pad("x1", Layout.parse("[0,1]")),
     Border("d0"),
     Merge(),
+    Unfold(),
     Collapse("d0", "d1"),
     Drop("d0"),
     Select("fill_rows"),

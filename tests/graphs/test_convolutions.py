@@ -5,6 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from morello.actions.merge import Merged, merged_key
+from morello.actions.unfold import Unfolded, unfolded_key
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes
@@ -112,6 +113,26 @@ def test_a_merged_convolution_computes_the_same(stride: int) -> None:
     np.testing.assert_allclose(evaluate(graph, sizes, arrays)[0], expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("text", ["2x6x9x8x6x3x2:f32", "1x6x10x9x6x2x3:f32:stride=2"])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_an_unfolded_convolution_computes_the_same(text: str, groups: int) -> None:
+    options = f":groups={groups}" if groups > 1 else ""
+    spec = parse_spec(f"conv:{text}{options}", AVX2.limits)
+    found = unfolded_key(spec.key)
+    assert isinstance(found, Unfolded)
+    arrays = dict(enumerate(spec.random(np.random.default_rng(0))))
+    (expected,) = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(arrays.values()))
+    image = arrays[found.windows.image]
+    shape = [spec.sizes[dim] for dim in found.windows.dims]
+    steps = [step * image.strides[axis] for _, axis, step in found.windows.places]
+    arrays[found.windows.image] = as_strided(image, shape, steps)
+    graph = found.body.kind.as_graph
+    assert graph is not None
+    sizes = tuple(spec.sizes[dim] for dim in found.part.dims)
+    given = [arrays[value] for value in found.part.values[: len(arrays)]]
+    np.testing.assert_allclose(evaluate(graph, sizes, given)[0], expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "rows"),
     [
@@ -144,5 +165,20 @@ def test_columns_are_filters_where_images_are_read_in_steps(
 )
 def test_what_is_not_merged(text: str, reason: str) -> None:
     found = merged_key(parse_spec(text, AVX2.limits).key)
+    assert isinstance(found, str)
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("conv:1x3x5x5x4x3x3:f32:pad=1", "windows reach beyond the image"),
+        ("conv:1x3x5x5x4x3x3:f32:layout=nhwc", "of images whose rows are innermost"),
+        ("conv:1x3x9x9x4x3x3:f32:stride=2:dilation=2", "whose rows are innermost"),
+        ("conv:1x3x5x5x3x3x3:f32:groups=3", "whose rows are innermost"),
+    ],
+)
+def test_what_is_not_unfolded(text: str, reason: str) -> None:
+    found = unfolded_key(parse_spec(text, AVX2.limits).key)
     assert isinstance(found, str)
     assert reason in found

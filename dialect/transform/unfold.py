@@ -1,0 +1,39 @@
+"""``morello_transform.unfold``: an image copied window by window, then the rest.
+
+Before: a ``morello.compose`` op, a convolution. After: a ``memref.alloc``; a
+``memref.reinterpret_cast`` of the image, whose windows overlap; a ``morello.move`` of
+that into the buffer (handle ``copy``); and the op on the buffer (``body``).
+"""
+
+from morello.actions.unfold import Unfold, Unfolded, unfolded_key
+from morello.dialect.build import build_spec_op
+from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.graph_parts import buffer_of, overlapping
+from morello.mlir import ir
+
+
+def apply_unfold(site: Site, action: Unfold) -> Left:
+    """Build the buffer and the ops."""
+    found = unfolded_key(site.spec.key)
+    holes = {hole.role: hole.spec for hole in site.rewrite.holes}
+    assert isinstance(found, Unfolded)
+    kind, image = site.spec.kind, found.windows.image
+    memrefs = dict(zip(kind.values, site.operands, strict=True))
+    sizes = holes["copy"].sizes
+    room = buffer_of(found.room, sizes)
+    strides, _ = ir.MemRefType(memrefs[image].type).get_strides_and_offset()
+    order = [d.dim for d in found.windows.layout.dims]
+    along = [found.windows.places[axis] for axis in order]
+    steps = [step * strides[place] for _, place, step in along]
+    pieces = overlapping(memrefs[image], [sizes[axis] for axis in order], steps)
+    memrefs[image] = room
+    body = holes["body"]
+    values = (found.part.values[v] for v in body.kind.values)
+    return {
+        "copy": build_spec_op(holes["copy"], [pieces, room]),
+        "body": build_spec_op(body, [memrefs[v] for v in values]),
+    }
+
+
+UNFOLD = ActionOp.define(Unfold, ("copy", "body"), apply_unfold)
+"""The op."""

@@ -1,0 +1,124 @@
+"""Unfold: an image is copied window by window, so that a convolution is a product.
+
+Before::
+
+    y[f,u,v] = sum(w[f,c,i,j] * x[c,u+i,v+j])
+
+After::
+
+    z[c,i,j,u,v] = x[c,u+i,v+j]                       # copy, of a view of x
+    y[f,u,v] = sum(w[f,c,i,j] * z[c,i,j,u,v])         # body
+
+Taps and channels are neighbours in the filters and in z, so that `Collapse` makes them
+one dimension: the filters are read where they lie. That is worth the copy where images
+are small beside filters.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Child, Expansion
+from morello.machine import Target
+from morello.spec import Layout, Level, SpecKey, TensorSpec
+from morello.spec import Move as MoveKind
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.graph import Part
+from morello.spec.graphs.unfolding import Windows, unfolded, windows
+
+
+@dataclasses.dataclass(frozen=True)
+class Unfolded:
+    """The parts of an `Unfold`."""
+
+    windows: Windows
+    part: Part
+    room: TensorSpec
+    """The form of the copy."""
+    copy: SpecKey
+    body: SpecKey
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Unfold(Action):
+    """The image of a convolution is copied window by window."""
+
+    name: ClassVar[str] = "unfold"
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``copy`` and ``body``; no cost of its own."""
+        found = unfolded_key(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        dims = found.windows.dims
+        sizes = tuple(frame.sizes[dim] for dim in dims)
+        lines = found.room.lines(sizes)
+        limits = frame.limits
+        conditions = [
+            Condition(lines <= target.limits.l2, "the copy takes more than L2 has")
+        ]
+        if found.room.level.is_cache:
+            reason = f"takes more lines than are free of {found.room.level}"
+            conditions.append(Condition(lines <= limits[found.room.level], reason))
+            limits = target.take(limits, found.room.level, lines)
+        own = tuple(frame.sizes[dim] for dim in found.part.dims)
+        children = (
+            Child("copy", Frame(found.copy, sizes, limits), 1, dims),
+            Child("body", Frame(found.body, own, limits), 1, found.part.dims),
+        )
+        return Expansion(tuple(conditions), 0, children)
+
+    def feature(self, key: SpecKey) -> str:
+        """That windows are copied."""
+        return "unfolded"
+
+    @classmethod
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+        """Where the copy is made."""
+        found = unfolded_key(key)
+        if isinstance(found, str) or not found.room.level.is_cache:
+            return frozenset()
+        return frozenset({found.room.level})
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Unfold"]:
+        """One, where an image can be copied, before one operand lies nearer than
+        others: each such key leads to tables of products."""
+        together = len({tensor.level for tensor in key.tensors}) == 1
+        if together and not isinstance(unfolded_key(key), str):
+            yield cls()
+
+
+@lru_cache(maxsize=65536)
+def unfolded_key(key: SpecKey) -> Unfolded | str:
+    """The parts; or why there are none."""
+    kind, graph = key.kind, key.kind.as_graph
+    found = None if graph is None else windows(graph)
+    if graph is None or found is None:
+        return f"{kind.label} is no convolution of images whose rows are innermost"
+    if graph.padded_dims:
+        return "windows reach beyond the image: pad it first"
+    name = kind.operands[found.image].name
+    image = key.tensors[found.image]
+    if not image.contiguous or not image.layout.is_row_major or image.layout.is_packed:
+        return f"'{name}' has gaps, or another layout than its own: pad it first"
+    if image.level < Level.L2:
+        return f"'{name}' is in {image.level}: unfold it before it moves there"
+    rank = len(found.places)
+    part = unfolded(graph, found)
+    made = kind.with_graph(part.graph)
+    source = TensorSpec(image.dtype, image.level, found.layout, False)
+    room = dataclasses.replace(source, layout=Layout.row_major(rank), contiguous=True)
+    forms = dict(zip(kind.values, key.tensors, strict=True))
+    forms[found.image] = room
+    tensors = tuple(forms[part.values[value]] for value in made.values)
+    return Unfolded(
+        found,
+        part,
+        room,
+        SpecKey(MoveKind(rank), (source, room), key.serial),
+        SpecKey(made, tensors, key.serial),
+    )
