@@ -1,6 +1,7 @@
 """The cheapest program of each class of a Spec: `candidates`."""
 
 import dataclasses
+import math
 import operator
 from typing import SupportsIndex
 
@@ -95,17 +96,18 @@ def candidates(
 
 
 def find_candidates(
-    goal: Spec, target: Target, solver: Solver, k: int
+    goal: Spec, target: Target, solver: Solver, k: int, until: float = math.inf
 ) -> tuple[Candidate, ...]:
     """The candidates of a goal.
 
     Args:
         solver: for the target as the goal sees it (`Target.at`).
+        until: when those found so far are enough, by `time.perf_counter`.
 
     Raises:
         SearchError: the goal has no program.
     """
     return tuple(
         Candidate(goal, target, one.impl, tuple(sorted(one.features)))
-        for one in k_best(solver, goal, k)
+        for one in k_best(solver, goal, k, until)
     )

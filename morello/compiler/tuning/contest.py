@@ -36,7 +36,11 @@ _ALWAYS = 1.005
 _DUELS = 5
 
 _SHOTS = 3
-"""Samples of each on each placement in a duel, of which the best counts."""
+"""Samples of each on each placement in a duel, of which the best counts; fewer, and
+three duels, where there is no time for more."""
+
+_LAST = 0.4
+"""The part of the time that is left for the duels, at most."""
 
 
 @dataclasses.dataclass
@@ -75,13 +79,16 @@ def contest(entries: Sequence[Entry], seconds: float) -> int:
 
     Args:
         entries: at least one, all with as many placements; the first is to be beaten.
-        seconds: how long it may take, about; each entry is timed once anyway.
+        seconds: how long it may take, about. The first two are timed anyway; others
+            for which there is no time have no samples: they are the last.
     """
-    end = time.perf_counter() + seconds
-    left = _first_samples(entries)
+    start = time.perf_counter()
+    end = start + seconds
+    left = _first_samples(entries, start + (1 - _LAST) * seconds)
+    rounds_end = end - min(_LAST * seconds, _DUELS * _SHOTS * _turn_of(left))
     length = _FIRST
-    while len(left) > 1 and time.perf_counter() < end:
-        _round(left, length, end)
+    while len(left) > 1 and time.perf_counter() < rounds_end:
+        _round(left, length, rounds_end)
         length *= 2
         left.sort(key=lambda entry: entry.seconds)
         if len(left) <= 2 and length > 8 * _FIRST:
@@ -95,10 +102,18 @@ def contest(entries: Sequence[Entry], seconds: float) -> int:
     return next(i for i, entry in enumerate(entries) if entry is best)
 
 
-def _first_samples(entries: Sequence[Entry]) -> list[Entry]:
-    """A few samples of each; those that have a chance."""
+def _turn_of(left: Sequence[Entry]) -> float:
+    """Seconds of a sample of two programs on every placement."""
+    best = min(left, key=lambda entry: entry.seconds)
+    return 2 * len(best.calls) * best.seconds * max(1, best.repeats)
+
+
+def _first_samples(entries: Sequence[Entry], end: float) -> list[Entry]:
+    """A few samples of each for which there is time; those that have a chance."""
     least = math.inf
-    for entry in entries:
+    for place, entry in enumerate(entries):
+        if place > 1 and time.perf_counter() > end:
+            break
         for _ in range(_CHANCES):
             entry.sample(0)
             if entry.seconds < _HOPELESS * least:
@@ -130,20 +145,23 @@ def _beats(one: Entry, other: Entry, end: float) -> bool:
     Samples that follow each other see the same clock, and the same neighbours.
     """
     ratios: list[float] = []
-    for _ in range(_DUELS):
-        ratios.append(_duel(one, other))
-        if time.perf_counter() > end and len(ratios) * 2 > _DUELS:
+    turn = _turn_of((one, other))
+    for number in range(_DUELS):
+        left = end - time.perf_counter()
+        if number * 2 > _DUELS and left < turn:
             break
+        rest = max(1, _DUELS // 2 + 1 - number)
+        ratios.append(_duel(one, other, min(_SHOTS, max(1, int(left / rest / turn)))))
     won = sum(ratio >= _ALWAYS for ratio in ratios)
     return statistics.median(ratios) >= _SURE and won * 4 >= len(ratios) * 3
 
 
-def _duel(one: Entry, other: Entry) -> float:
+def _duel(one: Entry, other: Entry, shots: int) -> float:
     """How many times as fast one program is as another: the mean over placements."""
     ratios = []
     for placement in range(len(one.calls)):
         ours, theirs = [], []
-        for _ in range(_SHOTS):
+        for _ in range(shots):
             ours.append(one.sample(placement))
             theirs.append(other.sample(placement))
         ratios.append(min(theirs) / min(ours))

@@ -30,15 +30,18 @@ from morello.search.queries.partial_program import Partial
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.spec import Array, Spec
 
-_TIMING = 0.25
-"""The part of the time in which candidates are timed, at least. Before it they are
-found and compiled; those for which there is no time are left out."""
+_FINDING = 0.25
+"""The part of the time after which no more classes of candidates are looked for."""
 
-_COMPILING = 0.25
-"""The part in which they are compiled, at least, where finding them takes long."""
+_TIMING = 0.4
+"""The part of the time in which candidates are timed. Before it they are found,
+compiled and checked; those for which there is no time are left out."""
 
-_LEAST = 4
+_LEAST = 2
 """Candidates that are compiled in any case."""
+
+_SHORTEST = 0.1
+"""The part in which they are timed, at least, where all before takes long."""
 
 _PLACEMENTS = ((64 << 20, 3), (256 << 20, 2))
 """Up to so many bytes of operands there are so many placements; beyond, one."""
@@ -46,29 +49,13 @@ _PLACEMENTS = ((64 << 20, 3), (256 << 20, 2))
 Show = Callable[[str], None]
 
 
-class _Deadline:
-    """Seconds of this thread's work; twice as many where others have the processor.
-
-    Candidates that are not compiled because the machine was busy would be missed for
-    good, and what is slow then is over some time.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._work = time.thread_time() + seconds
-        self._clock = time.perf_counter() + 2 * seconds
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time is over."""
-        return time.thread_time() > self._work or time.perf_counter() > self._clock
-
-
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """How much is tried.
 
     Args:
-        seconds: for candidates, compilations and times of one goal.
+        seconds: for candidates, compilations and times of one goal, on the clock. Only
+            where two compilations take longer it takes longer.
         candidates: how many, at most.
         priority: whether programs with one thread are timed before all else that runs,
             where the system allows it.
@@ -123,18 +110,22 @@ def tune(
     solver.solve(goal)
     start = time.perf_counter()
     show("candidates")
-    found = tried_order(find_candidates(goal, target, solver, plan.candidates), target)
+    finding = start + _FINDING * plan.seconds
+    found = tried_order(
+        find_candidates(goal, target, solver, plan.candidates, finding), target
+    )
     trial = Trial.make(goal, 0, {})
-    left = (1 - _TIMING) * plan.seconds - (time.perf_counter() - start)
-    until = _Deadline(max(left, _COMPILING * plan.seconds))
+    until = start + (1 - _TIMING) * plan.seconds
     kernels, tried = checked_kernels(found, trial, until, show)
     show(f"timing {len(kernels)} programs")
+    left = start + plan.seconds - time.perf_counter()
     seconds, cycle, winner = _timed(
         [kernel for _, kernel in kernels],
         trial,
-        max(plan.seconds - (time.perf_counter() - start), _TIMING * plan.seconds),
+        max(left, _SHORTEST * plan.seconds),
         plan.priority,
     )
+    timed = tuple(candidate for candidate, _ in kernels)[: len(seconds)]
     key = measured_key(goal, target, solver.pinned.pins)
     rows = tuple(
         MeasuredRow(
@@ -146,73 +137,91 @@ def tune(
             seconds[place] / cycle,
             int(place == winner),
         )
-        for place, (candidate, _) in enumerate(kernels)
+        for place, candidate in enumerate(timed)
     )
     keep_measured(rows, solver.database)
     took = time.perf_counter() - start
-    timed = tuple(candidate for candidate, _ in kernels)
-    return Tuned(Measured(rows), timed, len(found) - tried, took)
+    left_out = len(found) - tried + len(kernels) - len(timed)
+    return Tuned(Measured(rows), timed, left_out, took)
 
 
 def checked_kernels(
     candidates: Sequence[Candidate],
     trial: Trial,
-    until: _Deadline | None = None,
+    until: float | None = None,
     show: Show = lambda text: None,
 ) -> tuple[list[tuple[Candidate, Kernel]], int]:
     """The candidates whose kernels are right; and how many were tried in the time.
 
-    LLVM works on one while the passes make the next.
+    LLVM works on one while the one before is checked and the passes make the next.
 
     Args:
         candidates: of one goal; the first is not left out.
         trial: gives arguments, and judges outputs.
-        until: when no other is begun; None to try all.
+        until: when the last should be checked, by `time.perf_counter`; None to try all.
         show: is told what is going on.
 
     Raises:
         MorelloError: the first is not right.
     """
-    making = _begun(candidates, until, show)
-    right: list[tuple[Candidate, Kernel]] = []
-    expected: list[Array] | None = None
-    codes: set[bytes] = set()
-    for candidate, future in making:
+    checks, tried = _Checks(trial), 0
+    with ThreadPoolExecutor(1, "morello-tune") as pool:
+        waiting: tuple[Candidate, Future[Kernel]] | None = None
+        before = time.perf_counter()
+        for candidate in candidates:
+            now = time.perf_counter()
+            # Another one takes its turn, and that of LLVM after it.
+            late = until is not None and now + 2 * (now - before) > until
+            if tried >= _LEAST and late:
+                break
+            before, tried = now, tried + 1
+            show(f"compiling {tried} of {len(candidates)}")
+            future = _making(candidate, pool)
+            if waiting is not None:
+                checks.add(*waiting)
+            waiting = candidate, future
+        if waiting is not None:
+            checks.add(*waiting)
+    return checks.right, tried
+
+
+class _Checks:
+    """Kernels of one goal, of which those are kept that are right.
+
+    Args:
+        trial: gives arguments, and judges outputs.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self.right: list[tuple[Candidate, Kernel]] = []
+        self._trial = trial
+        self._expected: list[Array] | None = None
+        self._codes: set[bytes] = set()
+
+    def add(self, candidate: Candidate, future: "Future[Kernel]") -> None:
+        """Check a kernel when it is made; of those of the same code the first is kept.
+
+        Raises:
+            MorelloError: it is the first, and not right.
+        """
         try:
             kernel = future.result()
         except (CompileError, ScheduleError):
-            if not right:
+            if not self.right:
                 raise
-            continue
+            return
         code = kernel.object
-        if code in codes:  # of programs that become the same code the first is timed
-            continue
-        codes.add(code)
-        outputs = trial.run(kernel)
-        if expected is None or not trial.agree(outputs, expected):
-            verdict = trial.judge(outputs)
+        if code in self._codes:
+            return
+        self._codes.add(code)
+        outputs = self._trial.run(kernel)
+        if self._expected is None or not self._trial.agree(outputs, self._expected):
+            verdict = self._trial.judge(outputs)
             if not verdict.holds:
-                _refuse(candidate, str(verdict), is_first=not right)
-                continue
-            expected = expected or outputs
-        right.append((candidate, kernel))
-    return right, len(making)
-
-
-def _begun(
-    candidates: Sequence[Candidate], until: _Deadline | None, show: Show
-) -> list[tuple[Candidate, "Future[Kernel]"]]:
-    """The kernels of the candidates that there is time for."""
-    making: list[tuple[Candidate, Future[Kernel]]] = []
-    with ThreadPoolExecutor(1, "morello-tune") as pool:
-        for tried, candidate in enumerate(candidates):
-            if tried >= _LEAST and until is not None and until.is_over:
-                break
-            show(f"compiling {tried + 1} of {len(candidates)}")
-            making.append((candidate, _making(candidate, pool)))
-            if tried >= _LEAST:  # not so far ahead that the time is over unseen
-                making[-2][1].exception()
-    return making
+                _refuse(candidate, str(verdict), is_first=not self.right)
+                return
+            self._expected = self._expected or outputs
+        self.right.append((candidate, kernel))
 
 
 def _making(candidate: Candidate, pool: ThreadPoolExecutor) -> "Future[Kernel]":
@@ -254,7 +263,8 @@ def _kernel(stages: Stages) -> Kernel:
 def _timed(
     kernels: Sequence[Kernel], trial: Trial, seconds: float, priority: bool
 ) -> tuple[list[float], float, int]:
-    """Seconds of a call of each kernel, seconds of a cycle, and the winner."""
+    """Seconds of a call of each kernel that there was time for, the first ones; seconds
+    of a cycle; and the winner."""
     copies = [trial.arguments() for _ in range(placements(trial.spec))]
     entries = [
         Entry([kernel.bind(*arguments) for arguments in copies]) for kernel in kernels
@@ -265,7 +275,8 @@ def _timed(
         before = clock.cycle()
         winner = contest(entries, seconds)
         cycle = (before + clock.cycle()) / 2
-    return [entry.seconds for entry in entries], cycle, winner
+    taken = [entry.seconds for entry in entries if entry.repeats]
+    return taken, cycle, winner
 
 
 def placements(spec: Spec) -> int:

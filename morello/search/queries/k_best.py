@@ -19,6 +19,7 @@ What is left out cannot be part of a program within the bound, so the costs are 
 import dataclasses
 import itertools
 import math
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 _SLACKS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0, 20.0, math.inf)
 """How much more than the best a program may cost, one bound after another."""
 
+_FEW = 4
+"""Classes that are found however long it takes."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Derived:
@@ -60,17 +64,21 @@ class Derived:
     features: ProgramClass
 
 
-def k_best(solver: "Solver", goal: Spec, count: int) -> tuple[Derived, ...]:
+def k_best(
+    solver: "Solver", goal: Spec, count: int, until: float = math.inf
+) -> tuple[Derived, ...]:
     """The cheapest program of each of the ``count`` cheapest classes, in this order;
     fewer if there are fewer classes. The first is the program of `Solver.solve`.
 
     Args:
         solver: for the target as the goal sees it (`Target.at`).
+        until: when the bound is raised no more, by `time.perf_counter`: then there may
+            be as few as `_FEW`.
 
     Raises:
         SearchError: the goal has no program.
     """
-    return KBest(solver, goal).programs(count)
+    return KBest(solver, goal).programs(count, until)
 
 
 class KBest:
@@ -87,7 +95,7 @@ class KBest:
         self._run = self._graph.run
         self._known: dict[tuple[TableId, int, Spec], Impl] = {}
 
-    def programs(self, count: int) -> tuple[Derived, ...]:
+    def programs(self, count: int, until: float = math.inf) -> tuple[Derived, ...]:
         """See `k_best`."""
         first = Derived(self._best, class_of(self._best, self._graph.target))
         if count <= 1 or isinstance(self._decided(), Pinned):
@@ -104,7 +112,8 @@ class KBest:
                 for c, known in classes.items()
             }
             costs = {c: cost for c, cost in costs.items() if math.isfinite(cost)}
-            if len(costs) >= count or math.isinf(slack):
+            late = len(costs) >= _FEW and time.perf_counter() > until
+            if len(costs) >= count or late or math.isinf(slack):
                 break
         mine = self._graph.mask(first.features)
         ranked = sorted(costs, key=lambda c: (costs[c], sorted(self._graph.names(c))))

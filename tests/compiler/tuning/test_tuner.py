@@ -21,7 +21,7 @@ from morello.search.storage.overlay import open_database
 from morello.spec import Array, parse_spec
 
 TEXT = "matmul:4x8x16:f32"
-FEW = Plan(0.3, 3)
+FEW = Plan(20.0, 3)  # of which little is needed
 
 
 def _tuned(db: Path, plan: Plan = FEW) -> Tuned:
@@ -55,7 +55,7 @@ def test_the_choice_is_used_until_somebody_says_otherwise(tmp_path: Path) -> Non
     model = morello.compile(TEXT, db=db)
     assert model.solution is not None
     assert not model.solution.measured
-    found = morello.compile(TEXT, db=db, tune=0.3)
+    found = morello.compile(TEXT, db=db, tune=20.0)
     assert found.solution is not None
     assert len(found.solution.measured) > 1
     _choose(db, 1)
@@ -92,7 +92,7 @@ def test_without_a_database_it_is_remembered_in_the_process(
     monkeypatch.setattr(lookup, "_remembered", {})
     text = "max:3x16:f32"
     assert (
-        morello.compile(text, tune=0.2).solution
+        morello.compile(text, tune=20.0).solution
         != morello.compile(text, tune=False).solution
     )
     solution = morello.compile(text).solution
