@@ -27,6 +27,9 @@ from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.unfolding import Windows, unfolded, windows
 
+_CACHES = 2
+"""How much the copy may take, in what programs count on of L2: that is half of it."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Unfolded:
@@ -56,7 +59,9 @@ class Unfold(Action):
         lines = found.room.lines(sizes)
         limits = frame.limits
         conditions = [
-            Condition(lines <= target.limits.l2, "the copy takes more than L2 has")
+            Condition(
+                lines <= _CACHES * target.limits.l2, "the copy takes more than L2 has"
+            )
         ]
         if found.room.level.is_cache:
             reason = f"takes more lines than are free of {found.room.level}"

@@ -58,7 +58,9 @@ def windows(graph: Graph) -> Windows | None:
     ]
     if len(found) != 1 or graph.is_node(found[0]):
         return None
-    plain, taps, outputs = [], [], []
+    plain: list[tuple[int, int, int]] = []
+    taps: list[tuple[int, int, int]] = []
+    outputs: list[tuple[int, int, int]] = []
     for place, axis in enumerate(graph.axes(found[0])):
         if not isinstance(axis, Window):
             plain.append((axis, place, 1))
