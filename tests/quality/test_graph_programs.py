@@ -4,11 +4,16 @@ import random
 
 import pytest
 
+from morello.spec import Dtype
+from morello.spec.graphs.reductions import REDUCTIONS
 from tests.quality.graph_programs import (
+    NAMES,
     SCHEDULES,
     check_graph_programs,
     check_searched_graphs,
     random_graph_spec,
+    random_text,
+    rounds_no_integer,
 )
 
 
@@ -22,8 +27,26 @@ def test_searched_programs_of_graphs_are_within_the_bound() -> None:
 
 @pytest.mark.quick
 def test_every_form_of_graph_is_drawn() -> None:
-    drawn = [random_graph_spec(random.Random(seed)) for seed in range(200)]
+    drawn = [random_graph_spec(seed) for seed in range(300)]
     assert len({str(spec.kind) for spec in drawn}) > 80
     graphs = [spec.kind.as_graph for spec in drawn]
     assert any(graph is not None and graph.padded_dims for graph in graphs)
     assert any(graph is not None and len(graph.contractions) > 1 for graph in graphs)
+    assert any(spec.kind.as_graph and rounds_no_integer(spec) for spec in drawn)
+
+
+@pytest.mark.quick
+def test_every_name_is_drawn_in_f32_and_maps_and_products_in_bf16() -> None:
+    texts = [random_text(seed, random.Random(seed)) for seed in range(300)]
+    names = [text.split(":")[0] for text in texts]
+    for dtype in (Dtype.F32, Dtype.BF16):
+        found = {
+            name
+            for seed, name in enumerate(names)
+            if random_graph_spec(seed).dtypes[0] is dtype
+        }
+        apart = {*REDUCTIONS} if dtype is Dtype.BF16 else set()
+        assert found >= {*NAMES} - apart
+    options = {option for text in texts for option in text.split(":")[3:]}
+    wanted = {"causal=true", "gelu=erf", "layout=nhwc", "axis=all", "axis=0", "pad=1"}
+    assert options >= wanted | {"stride=2", "dilation=2", "groups=3"}
