@@ -28,6 +28,7 @@ from morello.machine import Target
 from morello.spec import Level, SpecKey
 from morello.spec.graphs.graph import axis_dims
 from morello.spec.graphs.products import normal
+from morello.spec.layout import LINE_BYTES
 
 ACTIONS: tuple[type[Action], ...] = (
     Tile,
@@ -95,10 +96,6 @@ def _simpler(
     return next(found, None)
 
 
-LINE = 16
-"""Elements of f32 that a cache line has."""
-
-
 def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action, ...]:
     """The loop over a dimension of which two elements share nothing, such as heads of
     attention, and what is left of one of them: no other order is better, and all that
@@ -127,7 +124,7 @@ def _has_lines(key: SpecKey, axes: tuple[tuple[int, ...], ...], dim: int) -> boo
         place = order.index(operand.axis(dim))
         inside = {*order[place + 1 :]}
         extents = [axes[d][-1] for a in inside for d in axis_dims((operand.axes[a],))]
-        if place and math.prod(extents) < LINE:
+        if place and math.prod(extents) * tensor.dtype.itemsize < LINE_BYTES:
             return False
     return True
 

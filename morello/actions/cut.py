@@ -160,7 +160,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     if isinstance(halves, str):
         return halves
     lead = _leading(graph, halves)
-    reason = _refusal(action, key, graph, halves, lead)
+    reason = _refusal(action, key, graph, halves, lead) or _rounds(key, graph, halves)
     if reason:
         return reason
     forms = tuple(
@@ -228,6 +228,20 @@ def _refusal(
         return "an operand is in registers already"
     if not action.layout.is_row_major:
         return f"registers hold row-major tiles, not {action.layout}"
+    return ""
+
+
+def _rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
+    """Why what is left between the halves is not what nodes read; empty if it is."""
+    forms = given_forms(key)
+    rest = {*graph.node_values} - {*halves.first} | {*halves.again}
+    for value in graph.modes.keys() & {*halves.first}:
+        is_read = any(value in graph.arguments(v) for v in rest)
+        if is_read and forms[value].dtype is not Dtype.F32:
+            return (
+                f"'{value_name(graph, value)}' is left in {forms[value].dtype}: what "
+                "reads it after the cut would not have what it is in f32"
+            )
     return ""
 
 

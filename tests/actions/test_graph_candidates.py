@@ -10,6 +10,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes
 from morello.spec import Dtype, Layout, Level, Spec, argument_tensor, parse_spec
+from morello.spec.frame import Frame
 
 BATCHED = "compose:3x5x4x8:f32:graph=t[b,m,n]=sum(a[b,m,k]*w[b,k,n]);y[b,m,n]="
 
@@ -49,6 +50,23 @@ def test_registers_are_not_filled_by_a_cut_while_both_factors_are_far() -> None:
     assert Level.VRF in _cut_levels(_serial(EPILOGUE, **{rhs: Level.L1}))
 
 
+def test_what_is_left_in_bf16_is_not_read_after_a_cut() -> None:
+    """The numbers are those of f32, of which an output keeps half the bits."""
+    spec = _serial("softmax_unscaled:3x8:f32")
+    wide = [a for a in candidates(spec.key, goal_axes(spec, 1), AVX2) if "v1" in str(a)]
+    out = argument_tensor(Dtype.BF16, Layout.row_major(2))
+    tensors = (spec.tensors[0], out, spec.tensors[2])
+    spec = dataclasses.replace(spec, tensors=tensors)
+    cuts = [action for action in wide if isinstance(action, Cut)]
+    assert cuts
+    for action in cuts:
+        refusal = action.expand(Frame.of(spec), AVX2).refusal()
+        assert refusal == (
+            "'v1' is left in bf16: what reads it after the cut would not have what it "
+            "is in f32"
+        )
+
+
 def test_heads_are_taken_one_by_one() -> None:
     text = "graph=t[{0}m,n]=sum(a[{0}m,k]*w[{0}k,n]);y[{0}m,n]=relu(t)*r[{0}m,n]"
     spec = _serial("compose:3x5x4x8:f32:" + text.format("b,"))
@@ -81,16 +99,23 @@ def test_what_rows_heads_share_keeps_none_of_them_together(
 
 
 @pytest.mark.parametrize(
-    ("order", "apart"), [((1, 0, 2), True), ((1, 2, 0), False), ((0, 1, 2), True)]
+    ("order", "dtype", "apart"),
+    [
+        ((1, 0, 2), Dtype.F32, True),
+        ((1, 0, 2), Dtype.BF16, False),
+        ((1, 2, 0), Dtype.F32, False),
+        ((0, 1, 2), Dtype.F32, True),
+        ((0, 1, 2), Dtype.BF16, True),
+    ],
 )
 def test_heads_that_share_lines_are_not_taken_apart(
-    order: tuple[int, ...], apart: bool
+    order: tuple[int, ...], dtype: Dtype, apart: bool
 ) -> None:
     """Beside each other in memory, of 16 elements each, or element by element."""
     spec = _serial("attention:3x5x4x16x16:f32")
     layout = Layout.row_major(3)
     layout = Layout(tuple(layout.dims[axis] for axis in order))
-    given = argument_tensor(Dtype.F32, layout)
+    given = argument_tensor(dtype, layout)
     spec = dataclasses.replace(spec, tensors=(given, *spec.tensors[1:]))
     found = candidates(spec.key, goal_axes(spec, 1), AVX2)
     assert (found == (Tile("d0", 1), Drop("d0"))) == apart

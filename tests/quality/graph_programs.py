@@ -13,7 +13,7 @@ from morello.errors import SearchError
 from morello.machine import AVX2, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Dtype, Spec, parse_spec
+from morello.spec import Dtype, Spec, parse_spec, print_spec
 from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import canonical, print_graph
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
@@ -261,7 +261,8 @@ def _check(
     impls, labels, numbers = [], [], []
     for seed in seeds:
         spec = random_graph_spec(seed)
-        label = f"python -m tests.soak {name} --count 1 --seed {seed}  # {spec}"
+        label = f"python -m tests.soak {name} --count 1 --seed {seed}"
+        label = f"{label}  # {print_spec(spec, target.limits)}"
         for number in range(count):
             impl = make(spec, seed, number)
             if impl is not None:

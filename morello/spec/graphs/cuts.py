@@ -44,7 +44,8 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
     reduces: only so can loops go along what is reduced. Not with maps computed twice
     beside contractions: that is for long rows. Not with a node left behind that the
     pass which computes the producers could compute as well, nor with a map of rows that
-    these could add to what they leave of rows.
+    these could add to what they leave of rows, nor with one of a product that these
+    could leave in its place.
     """
     nodes = tuple(graph.node_values)
     if not 2 <= len(nodes) <= MOST_NODES:
@@ -60,6 +61,8 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
                 if halves.again and graph.contractions:
                     continue
                 if _leaves_rows(graph, halves) or _leaves_behind(graph, halves):
+                    continue
+                if _leaves_map_of_product(graph, halves):
                     continue
                 key = halves.producers.graph, halves.consumers.graph
                 found.setdefault(key, halves)
@@ -79,6 +82,27 @@ def _leaves_rows(graph: Graph, halves: Halves) -> bool:
         and any(graph.dims_of(v) < graph.dims_of(other) for other in operands)
         for v in (*(rest if len(rest) > 1 else ()), *halves.again)
     )
+
+
+def _leaves_map_of_product(graph: Graph, halves: Halves) -> bool:
+    """Whether the consumers are more than one pass, and among them is the only reader
+    of a product, a map: the mask of scores. The producers can apply it while the
+    product is in registers, and leave as much."""
+    if one_pass(halves.consumers.graph) is not None:
+        return False
+    for value in {*halves.temporaries} & {*graph.contractions}:
+        readers = [v for v in graph.node_values if value in graph.arguments(v)]
+        reader = readers[0]
+        more = (*halves.first, reader)
+        if (
+            len(readers) == 1
+            and graph.is_map(reader)
+            and graph.below[reader] <= {*halves.first}
+            and graph.dims_of(reader) == graph.dims_of(value)
+            and any(not h.again for h in _halves(graph, more))
+        ):
+            return True
+    return False
 
 
 def _leaves_behind(graph: Graph, halves: Halves) -> bool:
