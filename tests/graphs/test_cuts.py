@@ -63,6 +63,18 @@ def test_attention_has_five_cuts() -> None:
     ]
 
 
+def test_a_mask_is_cut_off_with_the_scores_but_for_one_pass() -> None:
+    """v0 the scores, v1 those that are seen."""
+    text = SHORT_NAMES["attention"].text(
+        dict.fromkeys("bqkde", 2) | {"b": 1}, {"causal": "true"}
+    )
+    ways = _ways(canonical(parse_graph(text)).graph)
+    assert ("v0", "", "v0") not in ways
+    assert ("v0,v1", "", "v1") in ways
+    text = "s[m,n]=sum(a[m,k]*w[k,n]);u[m,n]=s+b[n];y[m,n]=u*erf(u)"
+    assert ("v0", "", "v0") in _ways(canonical(parse_graph(text)).graph)
+
+
 @pytest.mark.parametrize("name", ["gelu_matmul", "residual_matmul", "chain"])
 def test_a_product_and_what_comes_after_has_one_cut(name: str) -> None:
     assert _ways(_short(name)) == [("v0", "", "v0")]
