@@ -1,7 +1,8 @@
 """The vector kernel of graphs: maps and reductions in one pass, from L1 or registers.
 
 Its code is written from the expressions of the nodes. Vectors lie along one dimension,
-which is innermost in every operand that has it. A value that lacks the dimension is
+which is innermost in every operand that has it; windows may move along it in steps of
+two, as under a filter with a stride. A value that lacks the dimension is
 computed once a row, as a scalar. A reduction along it is carried in vectors, whose
 lanes are reduced at the end of the row; one across it is carried from row to row.
 """
@@ -16,10 +17,12 @@ from morello.kernels.casts import cast_ops
 from morello.kernels.elements import CountedElements
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.graph_writer import (
+    MOST_STEP,
     GraphWriter,
     factors_of,
     rows_of,
     shares_rows,
+    step_of,
 )
 from morello.kernels.predicates import (
     in_registers,
@@ -48,6 +51,9 @@ from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
+
+_SHUFFLES = 2
+"""Shuffles that bring every second lane of two vectors together."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -150,7 +156,7 @@ def _inner(key: SpecKey) -> int | None:
     for operand, tensor in zip(operands, tensors, strict=True):
         if inner in operand.dims:
             innermost = operand.axis(inner) == tensor.layout.innermost
-            if not innermost or operand.step(inner) != 1:
+            if not innermost or operand.step(inner) > MOST_STEP:
                 return None
         elif tensor.level is Level.VRF:
             return None
@@ -209,7 +215,10 @@ class _Counts:
         reductions = [v for v in graph.node_values if graph.node(v).reduced]
         tensors = dict(zip(kind.values, frame.key.tensors, strict=True))
         memory = [v for v in tensors if tensors[v].level is Level.L1]
-        loads = sum(inner in graph.dims_of(v) for v in memory if not graph.is_node(v))
+        read = [v for v in memory if not graph.is_node(v) and inner in graph.dims_of(v)]
+        loads = sum(step_of(graph, v, inner) for v in read)
+        apart = sum(step_of(graph, v, inner) - 1 for v in read)
+        vector = add(vector, {"shuffle": apart * _SHUFFLES} if apart else {})
         stores = sum(
             inner in graph.dims_of(v) and v not in plan.late
             for v in memory
@@ -319,20 +328,21 @@ class _Counts:
             dims = graph.dims_of(value)
             if graph.is_node(value) or inner not in dims or tensor.level is Level.VRF:
                 continue
+            step = step_of(graph, value, inner)
             if along not in dims:
-                found = found + again
+                found = found + again * step
                 continue
-            each = again * count
+            each = again * count * step
             for axis in graph.axes(value):
                 if isinstance(axis, Window) and along in dict(axis.terms):
                     places: Ints = 1
                     reach = dict(axis.terms)[along] * (count - 1) + 1
-                    for dim, step in axis.terms:
+                    for dim, places_apart in axis.terms:
                         if dim in plan.reduced:
                             places = places * sizes[dim]
-                            reach = reach + step * (sizes[dim] - 1)
+                            reach = reach + places_apart * (sizes[dim] - 1)
                     distinct = np.minimum(reach, places * count)
-                    each = again // np.maximum(places, 1) * distinct
+                    each = again // np.maximum(places, 1) * distinct * step
             found = found + each
         return found
 

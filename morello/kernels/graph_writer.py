@@ -20,6 +20,9 @@ from morello.spec.graphs.passes import one_pass
 
 _F32 = Dtype.F32
 
+MOST_STEP = 2
+"""Windows move along vectors in steps of so many elements, at most."""
+
 Env = dict[int, Value]
 """Values that are computed already."""
 
@@ -245,8 +248,30 @@ class GraphWriter:
             return self._element(value, at)
         if buffer.tensor.level is Level.VRF:
             return self.emitter.load_register(buffer, self._register(index))
+        if step_of(self.graph, value, self.inner) == 1:
+            return self._lanes_at(buffer, index, count)
+        return self._every_second(buffer, index, count)
+
+    def _lanes_at(self, buffer: Buffer, index: tuple[Any, ...], count: int) -> Value:
         vector = self.emitter.load(buffer, index, self.lanes, count)
         return self.emitter.convert(vector, buffer.tensor.dtype, _F32)
+
+    def _every_second(
+        self, buffer: Buffer, index: tuple[Any, ...], count: int
+    ) -> Value:
+        """Elements 0, 2, 4, … from an index on: of two vectors, the second of which
+        begins with the last element of the first, so that it ends with the last one
+        that is asked for."""
+        lanes, reach = self.lanes, 2 * count - 1
+        first = self._lanes_at(buffer, index, min(reach, lanes))
+        if reach <= lanes:
+            return self.emitter.shuffle(first, first, [*range(0, 2 * lanes, 2)])
+        along = buffer.tensor.layout.innermost
+        last = self.emitter.offset(index[along], lanes - 1)
+        index = (*index[:along], last, *index[along + 1 :])
+        second = self._lanes_at(buffer, index, reach - (lanes - 1))
+        chosen = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
+        return self.emitter.shuffle(first, second, chosen)
 
     def _register(self, index: tuple[Any, ...]) -> tuple[int, ...]:
         return (*index[:-1], index[-1] // self.lanes)
@@ -441,6 +466,14 @@ def shares_rows(graph: Graph, inner: int) -> bool:
         )
         for value in range(len(graph.inputs))
     )
+
+
+def step_of(graph: Graph, value: int, inner: int) -> int:
+    """How many elements of a value two neighbours along vectors are apart."""
+    for axis in graph.axes(value):
+        if isinstance(axis, Window) and inner in dict(axis.terms):
+            return dict(axis.terms)[inner]
+    return 1
 
 
 def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:

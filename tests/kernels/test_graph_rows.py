@@ -14,6 +14,8 @@ GRAPHS = {
     # What a pass of a softmax is; and taps that are written out, of several rows.
     "relative": "out p[m,n]=exp(x[m,n]-u[m]);out l[m]+=sum(p)",
     "taps": "y[m,n]=sum(w[i,n]*x[m+i,n])",
+    # Windows that move along vectors by two elements.
+    "steps": "y[m,n]=sum(w[i]*x[m,2*n+i])",
 }
 
 OTHER = {"m": 3, "n": 19, "i": 3}
@@ -21,7 +23,7 @@ OTHER = {"m": 3, "n": 19, "i": 3}
 
 
 def _spec(name: str, axis: str, size: int, kernel: str) -> Spec:
-    sizes = [(OTHER | {axis: size})[dim] for dim in "mni"[: 2 + (name == "taps")]]
+    sizes = [(OTHER | {axis: size})[dim] for dim in "mni"[: 2 + (name in TAPS)]]
     text = f"compose:{'x'.join(map(str, sizes))}:f32:graph={GRAPHS[name]}"
     limits = limits_of(kernel)
     found = parse_spec(text, limits)
@@ -32,6 +34,8 @@ def _spec(name: str, axis: str, size: int, kernel: str) -> Spec:
     return dataclasses.replace(found, tensors=tuple(forms), serial=True)
 
 
+TAPS = ("taps", "steps")
+
 FULL = ("map", "row", "column")
 """Those that take all sizes; the loops of the others are the same."""
 
@@ -39,7 +43,7 @@ FULL = ("map", "row", "column")
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
 def test_edge_sizes_of_each_axis(kernel: str, name: str) -> None:
-    axes = "mni" if name == "taps" else "mn"
+    axes = "mni" if name in TAPS else "mn"
     edge = EDGE if kernel == "graph_rows" and name in FULL else TWIN
     given = [_spec(name, axis, size, kernel) for axis in axes for size in edge]
     cases = legal_cases(kernel, tuple(given))
