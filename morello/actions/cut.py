@@ -94,7 +94,7 @@ class Cut(Action):
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
         """Those where a temporary may lie."""
         graph = key.kind.as_graph
-        if graph is None or not cuts(graph):
+        if graph is None or not cuts(graph, _rounded(key)):
             return frozenset()
         farthest = max(tensor.level for tensor in key.tensors)
         return frozenset(c for c in (Level.L1, Level.L2) if c <= farthest)
@@ -114,7 +114,7 @@ def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
     levels_of_operands = [tensor.level for tensor in key.tensors]
     farthest, nearest = max(levels_of_operands), min(levels_of_operands)
     found = []
-    for halves in cuts(graph):
+    for halves in cuts(graph, _rounded(key)):
         lead = _leading(graph, halves)
         levels = [Level.MEM, Level.L2, Level.L1, Level.VRF]
         if lead is None:
@@ -231,16 +231,22 @@ def _refusal(
     return ""
 
 
+def _rounded(key: SpecKey) -> frozenset[int]:
+    """The outputs that keep less than f32, which nodes that read them do not."""
+    forms = given_forms(key)
+    return frozenset(v for v in _graph(key).modes if forms[v].dtype is not Dtype.F32)
+
+
 def _rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
     """Why what is left between the halves is not what nodes read; empty if it is."""
-    forms = given_forms(key)
     rest = {*graph.node_values} - {*halves.first} | {*halves.again}
-    for value in graph.modes.keys() & {*halves.first}:
-        is_read = any(value in graph.arguments(v) for v in rest)
-        if is_read and forms[value].dtype is not Dtype.F32:
+    left = (_rounded(key) & {*halves.first}) - {*halves.again}
+    for value in sorted(left):
+        if any(value in graph.arguments(v) for v in rest):
+            name = value_name(graph, value)
             return (
-                f"'{value_name(graph, value)}' is left in {forms[value].dtype}: what "
-                "reads it after the cut would not have what it is in f32"
+                f"'{name}' is left in {given_forms(key)[value].dtype}, and is read "
+                f"after the cut; name it in 'again', too"
             )
     return ""
 

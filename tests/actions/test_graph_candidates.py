@@ -11,6 +11,8 @@ from morello.search import Solver
 from morello.search.dp.axes import goal_axes
 from morello.spec import Dtype, Layout, Level, Spec, argument_tensor, parse_spec
 from morello.spec.frame import Frame
+from tests.quality.graph_programs import check_program
+from tests.quality.programs import build_programs
 
 BATCHED = "compose:3x5x4x8:f32:graph=t[b,m,n]=sum(a[b,m,k]*w[b,k,n]);y[b,m,n]="
 
@@ -51,7 +53,7 @@ def test_registers_are_not_filled_by_a_cut_while_both_factors_are_far() -> None:
 
 
 def test_what_is_left_in_bf16_is_not_read_after_a_cut() -> None:
-    """The numbers are those of f32, of which an output keeps half the bits."""
+    """What it keeps is half the bits: what is read is computed again."""
     spec = _serial("softmax_unscaled:3x8:f32")
     wide = [a for a in candidates(spec.key, goal_axes(spec, 1), AVX2) if "v1" in str(a)]
     out = argument_tensor(Dtype.BF16, Layout.row_major(2))
@@ -62,9 +64,29 @@ def test_what_is_left_in_bf16_is_not_read_after_a_cut() -> None:
     for action in cuts:
         refusal = action.expand(Frame.of(spec), AVX2).refusal()
         assert refusal == (
-            "'v1' is left in bf16: what reads it after the cut would not have what it "
-            "is in f32"
+            "'v1' is left in bf16, and is read after the cut; name it in 'again', too"
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "dtypes"),
+    [
+        ("compose:5x7:f32:graph=out p[r,n]=exp(x[r,n]);l[r]=sum(p);y[r,n]=p/l", "bbb"),
+        (
+            "compose:5x7x6:f32:graph=out p[m,k]=exp(x[m,k]);y[m,n]=sum(p*w[k,n])",
+            "bbbf",
+        ),
+    ],
+)
+def test_outputs_in_bf16_that_are_read_have_programs(text: str, dtypes: str) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    tensors = tuple(
+        dataclasses.replace(tensor, dtype=Dtype.BF16 if dtype == "b" else Dtype.F32)
+        for tensor, dtype in zip(spec.tensors, dtypes, strict=True)
+    )
+    spec = dataclasses.replace(spec, tensors=tensors)
+    (program,) = build_programs([Solver(AVX2).solve(spec).impl], [text])
+    check_program(program, 0)
 
 
 def test_heads_are_taken_one_by_one() -> None:

@@ -16,6 +16,8 @@ from morello.spec.graphs.graph import (
 from morello.spec.graphs.loops import loops
 from morello.spec.graphs.passes import one_pass
 
+NONE: frozenset[int] = frozenset()
+
 MOST_NODES = 12
 """Graphs of more nodes are not cut: there would be thousands of ways."""
 
@@ -35,8 +37,11 @@ class Halves:
 
 
 @lru_cache(maxsize=65536)
-def cuts(graph: Graph) -> tuple[Halves, ...]:
+def cuts(graph: Graph, rounded: frozenset[int] = NONE) -> tuple[Halves, ...]:
     """Every way to cut a graph, each once.
+
+    Outputs that keep less than f32, ``rounded``, are computed again where consumers
+    read them.
 
     Not where a contraction would be beside a temporary that it reads: that is cut off
     before it. Not where a dimension that loops could go along would lose its loop. A
@@ -53,20 +58,21 @@ def cuts(graph: Graph) -> tuple[Halves, ...]:
     whole = one_pass(graph)
     if whole is not None:
         first = tuple(v for v in nodes if v not in whole.late or graph.node(v).reduced)
-        return tuple(h for h in _halves(graph, first) if not h.again)
-    found: dict[tuple[Graph, Graph], Halves] = {}
+        found = _halves(graph, first, rounded)
+        return tuple(h for h in found if {*h.again} <= rounded)
+    by_parts: dict[tuple[Graph, Graph], Halves] = {}
     for size in range(1, len(nodes)):
         for first in itertools.combinations(nodes, size):
-            for halves in _halves(graph, first):
-                if halves.again and graph.contractions:
+            for halves in _halves(graph, first, rounded):
+                if {*halves.again} - rounded and graph.contractions:
                     continue
                 if _leaves_rows(graph, halves) or _leaves_behind(graph, halves):
                     continue
                 if _leaves_map_of_product(graph, halves):
                     continue
                 key = halves.producers.graph, halves.consumers.graph
-                found.setdefault(key, halves)
-    return tuple(found.values())
+                by_parts.setdefault(key, halves)
+    return tuple(by_parts.values())
 
 
 def _leaves_rows(graph: Graph, halves: Halves) -> bool:
@@ -124,16 +130,19 @@ def _leaves_behind(graph: Graph, halves: Halves) -> bool:
 
 def cut(graph: Graph, first: tuple[int, ...], again: tuple[int, ...]) -> Halves | None:
     """The cut after some nodes; None where that is no legal one."""
-    for halves in cuts(graph):
+    rounded = frozenset(again).intersection(graph.modes)
+    for halves in cuts(graph, rounded):
         if halves.first == first and halves.again == again:
             return halves
-    for halves in _halves(graph, tuple(sorted(first))):
+    for halves in _halves(graph, tuple(sorted(first)), rounded):
         if halves.again == tuple(sorted(again)):
             return halves
     return None
 
 
-def _halves(graph: Graph, first: tuple[int, ...]) -> Iterator[Halves]:
+def _halves(
+    graph: Graph, first: tuple[int, ...], rounded: frozenset[int] = NONE
+) -> Iterator[Halves]:
     inside = frozenset(first)
     rest = [value for value in graph.node_values if value not in inside]
     if not rest or any(graph.below[value] - inside for value in first):
@@ -143,12 +152,18 @@ def _halves(graph: Graph, first: tuple[int, ...]) -> Iterator[Halves]:
     added = [v for v in rest if graph.modes.get(v)]
     if any(v in graph.below[out] for v in unsettled for out in added):
         return  # what this one holds is relative to what that one held
+    forced = tuple(v for v in crossing if v in rounded)
     free = [v for v in crossing if v not in graph.modes and graph.is_map(v)]
     for count in range(len(free) + 1):
-        for again in itertools.combinations(free, count):
+        for more in itertools.combinations(free, count):
+            again = tuple(sorted((*forced, *more)))
             halves = _with_again(graph, first, rest, crossing, again)
-            if halves is not None:
+            if halves is not None and not _reads(graph, again, rounded - {*again}):
                 yield halves
+
+
+def _reads(graph: Graph, nodes: tuple[int, ...], values: frozenset[int]) -> bool:
+    return any(a in values for v in nodes for a in graph.arguments(v))
 
 
 def _with_again(
