@@ -133,6 +133,7 @@ class Move(Action):
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, lying, sizes, amount, target),
+            *(() if copies(source, dest) else self._few_runs(lying, sizes, target)),
         )
         limits = target.take(frame.limits, self.level, amount)
         key = self._body_key(frame.key, index, dest, along)
@@ -177,6 +178,24 @@ class Move(Action):
         tensors = tuple(forms.get(i, tensor) for i, tensor in enumerate(key.tensors))
         serial = key.serial or self.level is not Level.MEM
         return SpecKey(key.kind, tensors, serial)
+
+    def _few_runs(
+        self, lying: TensorSpec, sizes: tuple[Ints, ...], target: Target
+    ) -> tuple[Condition, ...]:
+        """That what is not copied stays in L1: a buffer has no gaps."""
+        if lying.level is not Level.L1 or lying.layout.is_packed:
+            return ()
+        runs = lying.runs(sizes)
+        return (
+            Condition(
+                runs <= target.l1_ways,
+                lambda: (
+                    f"'{self.operand}' has {runs} rows with gaps between them, more "
+                    f"than the {target.l1_ways} ways of L1: their lines may push each "
+                    "other out"
+                ),
+            ),
+        )
 
     def feature(self, key: SpecKey) -> str:
         """The operand, and where it is copied in which form."""
@@ -495,29 +514,17 @@ def _fits(
     amount: Ints,
     target: Target,
 ) -> tuple[Condition, ...]:
-    """That the destination has room, and its runs stay in L1."""
+    """That the destination has room."""
     if dest.level is Level.MEM:
         return ()
     free = frame.limits[dest.level]
     unit = "registers" if dest.level is Level.VRF else "cache lines"
-    found = [
+    return (
         Condition(
             amount <= free,
             lambda: f"'{name}' takes {amount} {unit} of {dest.level}, {free} are free",
-        )
-    ]
-    if dest.level is Level.L1 and not dest.layout.is_packed:
-        runs = dest.runs(sizes)
-        found.append(
-            Condition(
-                runs <= target.l1_ways,
-                lambda: (
-                    f"'{name}' has {runs} rows with gaps between them, more than the "
-                    f"{target.l1_ways} ways of L1: their lines may push each other out"
-                ),
-            )
-        )
-    return tuple(found)
+        ),
+    )
 
 
 def _copy_keys(
