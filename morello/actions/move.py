@@ -133,7 +133,7 @@ class Move(Action):
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),
             *_fits(frame, self.operand, lying, sizes, amount, target),
-            *(() if copies(source, dest) else self._few_runs(lying, sizes, target)),
+            *self._few_runs(frame.key, source, lying, sizes, target),
         )
         limits = target.take(frame.limits, self.level, amount)
         key = self._body_key(frame.key, index, dest, along)
@@ -180,10 +180,17 @@ class Move(Action):
         return SpecKey(key.kind, tensors, serial)
 
     def _few_runs(
-        self, lying: TensorSpec, sizes: tuple[Ints, ...], target: Target
+        self,
+        key: SpecKey,
+        source: TensorSpec,
+        lying: TensorSpec,
+        sizes: tuple[Ints, ...],
+        target: Target,
     ) -> tuple[Condition, ...]:
-        """That what is not copied stays in L1: a buffer has no gaps."""
-        if lying.level is not Level.L1 or lying.layout.is_packed:
+        """That rows with gaps stay in L1. A copy has none; but of products by
+        themselves long ones are left to packs, with which they are faster."""
+        gapless = copies(source, lying) and key.kind.as_graph is not None
+        if gapless or lying.level is not Level.L1 or lying.layout.is_packed:
             return ()
         runs = lying.runs(sizes)
         return (
