@@ -40,6 +40,14 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         ),
         lambda x, y: np.tanh(np.concatenate([x, y], 1)),
     ),
+    "arith of tensors": (
+        rolled(
+            "%s = arith.addf %x, %x : tensor<3x4xf32>\n"
+            "%r = math.exp %s : tensor<3x4xf32>",
+            "tensor<3x4xf32>",
+        ),
+        lambda x, y: np.exp(2 * x),
+    ),
     "rolled": (
         rolled(
             "%a = stablehlo.slice %x [0:3, 3:4] : "

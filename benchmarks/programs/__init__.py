@@ -1,0 +1,1 @@
+"""Programs of exporters, compiled as a whole and checked by recipes beside them."""
