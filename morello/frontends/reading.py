@@ -25,9 +25,7 @@ from morello.mlir import BACKEND, PassManager, ir
 
 Text = str | bytes
 
-_SIMPLER = (
-    "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse"
-)
+_SIMPLER = "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse"
 
 _FROM_STABLEHLO = (
     "builtin.module(inline,symbol-dce,func.func(stablehlo-legalize-composite-to-call),"
