@@ -117,7 +117,7 @@ def _model(
     searched = time.perf_counter() - began
     backend.Group = group.Group
     assert groups
-    assert all(own.is_compiled for own in groups)
+    assert all(own.native is not None for own in groups)
     theirs = torch.compile(model, options={"freezing": True})
     torch.testing.assert_close(theirs(x), wanted, rtol=1e-3, atol=1e-4)
     calls = [lambda: ours(x), lambda: theirs(x), lambda: model(x)]
@@ -139,9 +139,7 @@ def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> str:
         assert given.is_contiguous()
         tensor.abs_().add_(0.5)  # variances among them
     group(*tensors)
-    compiled = group._run.compiled
-    weights = getattr(group._run, "weights", None)
-    held = () if weights is None else weights.arrays
+    compiled, held = group.native.compiled, group.native.weights.arrays
     outputs = [p for p in compiled.parameters if p.is_output]
     outs = [np.empty(p.shape, p.dtype) for p in outputs]
     arrays = [tensor.numpy() for tensor in tensors]

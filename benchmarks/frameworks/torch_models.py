@@ -60,22 +60,22 @@ class Residual(nn.Module):
         return torch.relu(self.beside(x) + self.norm2(self.conv2(y)))
 
 
-def resnet18() -> nn.Module:
-    """ResNet-18."""
+def resnet18(width: int = 64) -> nn.Module:
+    """ResNet-18, which has 64 channels at first."""
     stem = [
-        nn.Conv2d(3, 64, 7, 2, 3, bias=False),
-        nn.BatchNorm2d(64),
+        nn.Conv2d(3, width, 7, 2, 3, bias=False),
+        nn.BatchNorm2d(width),
         nn.ReLU(),
         nn.MaxPool2d(3, 2, 1),
     ]
     blocks: list[nn.Module] = []
-    before = 64
-    for channels in (64, 128, 256, 512):
+    before = width
+    for channels in (width, 2 * width, 4 * width, 8 * width):
         stride = 1 if channels == before else 2
         blocks.append(Residual(before, channels, stride))
         blocks.append(Residual(channels, channels, 1))
         before = channels
-    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)]
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8 * width, 1000)]
     return nn.Sequential(*stem, *blocks, *head)
 
 
@@ -84,6 +84,7 @@ MODELS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "mlp": (Perceptron, (197, 768)),
     "mlp-small": (lambda: Perceptron(128), (64, 128)),
     "vit-block": (Block, (1, 197, 768)),
+    "resnet18-tiny": (lambda: resnet18(8), (1, 3, 32, 32)),
     "resnet18": (resnet18, (1, 3, 224, 224)),
 }
 """How each is made, and the shape of its input."""

@@ -6,7 +6,7 @@ depends on it is left out, so that one try finds all of them.
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -384,6 +384,9 @@ class Importer:
         if float(value.number) != 0:
             self._join(op, [(source, tuple(low))], float(value.number))
             return
+        grown = [i for i, n in enumerate(source.shape) if n == 1 and shape[i] > 1]
+        if grown:
+            source = self._along(source, grown, self.place(op))
         moved = tuple(
             Window(((i, 1),) if n > 1 else (), before, n - before - own)
             if n > 1
@@ -393,6 +396,25 @@ class Importer:
             )
         )
         self.known[result] = self.through(source, moved, shape, self.place(op))
+
+    def _along(self, source: Read, places: Sequence[int], place: str) -> Read:
+        """A tensor that is read along some of its axes of one element.
+
+        Such an axis is no dimension, and zeros around its element have to be read along
+        one: it does not matter along which axis of one element of the other tensor.
+        """
+        shape = self.tensors.all[source.tensor].shape
+        axes = zip(source.axes, shape, strict=True)
+        free = [i for i, (axis, n) in enumerate(axes) if axis == ONE and n == 1]
+        if len(free) < len(places):
+            copied = self.tensors.add(self.copy(source, place))
+            source = Read(copied, own_axes(source.shape), source.shape)
+            free = list(places)
+        free.sort(key=lambda axis: axis not in places)
+        named = list(source.axes)
+        for axis, own in zip(free, places, strict=False):
+            named[axis] = own
+        return Read(source.tensor, tuple(named), source.shape)
 
     def _slice(self, op: ir.Operation) -> None:
         source = self.get(op.operands[0])

@@ -14,8 +14,8 @@ from morello.runtime.engine import compile_llvm
 from morello.runtime.machine_call import Method, builtin, keep, method
 from morello.runtime.shared_code import call_in_team, fill, teams, workspaces
 
-_FASTCALL = 0x0080
-"""How a built-in function is called (METH_FASTCALL), part of Python's C interface."""
+FASTCALL = 0x0080
+"""How a built-in function is called (METHFASTCALL), part of Python's C interface."""
 
 _CALL = """
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -42,11 +42,12 @@ _LOAD = """\
   %a{i} = load ptr, ptr %a{i}.at
   %p{i} = call ptr @PyLong_AsVoidPtr(ptr %a{i})"""
 
-_TAKE = """\
+TAKE = """\
   %workspace = call ptr @take(ptr %table)
   %nothing.left = icmp eq ptr %workspace, null
   br i1 %nothing.left, label %failed, label %enough
 enough:"""
+"""A workspace, where the native function takes one."""
 
 _FAILED = """\
 failed:
@@ -70,14 +71,14 @@ def _code(arrays: int, has_workspace: bool, has_threads: bool) -> Method:
         _CALL,
         loads="\n".join(fill(_LOAD, i=i) for i in range(arrays)),
         native=8 * Word.NATIVE,
-        take=_TAKE if has_workspace else "",
+        take=TAKE if has_workspace else "",
         give="  call void @give(ptr %table, ptr %workspace)" if has_workspace else "",
         failed=_FAILED if has_workspace else "",
         call=call,
     )
     engine = compile_llvm(text, cpu="x86-64", opt=1)
     keep(engine)
-    return method(b"kernel_on_addresses", engine.address("call"), _FASTCALL)
+    return method(b"kernel_on_addresses", engine.address("call"), FASTCALL)
 
 
 def address_call(

@@ -1,7 +1,6 @@
 """A group of nodes: eager until its program is found, then one call of machine code."""
 
 import logging
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,11 +12,9 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.errors import MorelloError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.group_dims import row_major
 from morello.frontends.model import Model, trusted_model
-from morello.runtime.address_call import address_call
-from morello.runtime.call_table import CallTable
 from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
+from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
 from morello.torch.partition import groups_without, replace_nodes
 from morello.torch.worker import patience, submit
@@ -51,8 +48,8 @@ class Group:
         self._inputs = tuple(inputs)
         self._options = options
         self._run: Callable[..., Any] = graph.forward
-        self.is_compiled = False
-        """Whether calls run Morello's program."""
+        self.native: NativeCall | None = None
+        """Morello's program, where calls run it alone."""
         self.__name__ = "group"
         """As the graph around it prints it."""
 
@@ -82,10 +79,10 @@ class Group:
             else:
                 compiled = self._searched(model, simple)
                 results = _results(self._graph)
-                self._run = _native(
+                self.native = NativeCall(
                     compiled, results, len(self._inputs), self._weights, self._guarded
                 )
-                self.is_compiled = True
+                self._run = self.native.function
 
     def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
         return trusted_model(linalg_bytecode(simple), weights=weights)
@@ -141,9 +138,8 @@ class Group:
         for number, (nodes, inner, model, places) in enumerate(parts):
             compiled = self._searched(model, inner)
             count = sum(node.op == "placeholder" for node in inner.graph.nodes)
-            run = _native(compiled, _results(inner), count, places)
-            run.__name__, run.__module__ = f"part{number}", __name__
-            replace_nodes(simple, nodes, run)
+            native = NativeCall(compiled, _results(inner), count, places)
+            replace_nodes(simple, nodes, _named(native.function, f"part{number}"))
             eager = [node for node in eager if node not in nodes]
         stable_topological_sort(simple)
         simple.graph.lint()
@@ -186,113 +182,14 @@ def _results(graph: GraphModule) -> tuple[Any, bool]:
     return [given.meta["val"]], False
 
 
-class _Weights:
-    """What a program reads of weights, computed again when these have changed.
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function, as a graph prints it."""
 
-    Args:
-        places: which of a group's arguments are weights; none where nothing is computed
-            of them.
-    """
+    def run(*tensors: Any) -> Any:
+        return function(*tensors)
 
-    def __init__(self, compiled: CompiledModel, places: Sequence[int]) -> None:
-        self._compiled = compiled
-        self._places = tuple(places)
-        self._seen: list[Any] = []
-        self._versions: list[int] | None = None
-        self.arrays: tuple[Any, ...] = ()
-        """What the program takes after its arguments."""
-        self.addresses: list[int] = []
-        """Of these arrays."""
-
-    def look(self, tensors: Sequence[Any]) -> None:
-        """Compute it anew, unless the weights are those of the call before."""
-        given = [tensors[place] for place in self._places]
-        versions = [tensor._version for tensor in given]
-        if versions == self._versions and all(map(operator.is_, given, self._seen)):
-            return
-        arrays = {
-            place: tensor.detach().contiguous().numpy()
-            for place, tensor in zip(self._places, given, strict=True)
-        }
-        self.arrays = self._compiled.held(arrays)
-        self.addresses = [int(array.ctypes.data) for array in self.arrays]
-        self._seen, self._versions = given, versions
-
-
-def _native(
-    compiled: CompiledModel,
-    results: tuple[Any, bool],
-    count: int,
-    places: Sequence[int],
-    guarded: Sequence[int] = (),
-) -> Callable[..., Any]:
-    """A function of a group's tensors that calls its program.
-
-    Args:
-        compiled: the program.
-        results: tensors like its results, and whether they come in a tuple.
-        count: of its arguments.
-        places: which of its arguments are weights.
-        guarded: which of them have no gaps, as others check.
-    """
-    outputs, several = results
-    table = CallTable(
-        compiled.address,
-        compiled.parameters,
-        compiled.workspace_bytes,
-        compiled.threads,
-    )
-    run = address_call(table, compiled.workspace_bytes > 0, compiled.threads > 1)
-    address = torch.Tensor.data_ptr
-    forms = [(tuple(o.shape), _strides(o.shape), torch.float32) for o in outputs]
-    loose = tuple(place for place in range(count) if place not in guarded)
-    holds = len(compiled.parameters) > count + len(outputs)
-    if (
-        not loose
-        and not holds
-        and several
-        and len(outputs) == 1
-        and outputs[0].is_contiguous()
-    ):
-        (form,) = forms
-
-        def single(*tensors: Any) -> Any:
-            made = _empty(*form)
-            run(*map(address, tensors), address(made))
-            return (made,)
-
-        single.compiled = compiled  # type: ignore[attr-defined]
-        return single
-    weights = _Weights(compiled, places if compiled.reads_weights else ())
-    as_eager = _as_eager(outputs)
-
-    def call(*tensors: Any) -> Any:
-        # Kept until the end: a copy is freed with its last reference.
-        own = list(tensors)
-        for place in loose:
-            own[place] = own[place].contiguous()
-        made = [_empty(*form) for form in forms]
-        weights.look(tensors)
-        run(*map(address, own), *weights.addresses, *map(address, made))
-        as_eager(made)
-        return tuple(made) if several else made[0]
-
-    call.compiled = compiled  # type: ignore[attr-defined]
-    call.weights = weights  # type: ignore[attr-defined]
-    return call
-
-
-def _strides(shape: Sequence[int]) -> tuple[int, ...]:
-    return tuple(row_major(shape))
-
-
-def _empty_strided(shape: Any, strides: Any, dtype: torch.dtype) -> Any:
-    return torch.empty_strided(shape, strides, dtype=dtype)
-
-
-_empty: Callable[..., Any]
-_empty = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", _empty_strided)
-"""A new tensor, as code of Inductor makes it: in half the time where PyTorch has it."""
+    run.__name__, run.__module__ = name, __name__
+    return run
 
 
 def _around(
@@ -300,7 +197,7 @@ def _around(
 ) -> Callable[..., Any]:
     """A function of a group's tensors that runs its lowered graph."""
     outputs, several = results
-    as_eager = _as_eager(outputs)
+    as_eager = given_strides(outputs)
 
     def call(*tensors: Any) -> Any:
         found = forward(*(t if t.is_contiguous() else t.contiguous() for t in tensors))
@@ -309,16 +206,3 @@ def _around(
         return tuple(made) if several else made[0]
 
     return call
-
-
-def _as_eager(outputs: Sequence[Any]) -> Callable[[list[Any]], None]:
-    """Gives results the strides of tensors that are like eager's, in place."""
-    wanted = [(tuple(output.shape), output.stride()) for output in outputs]
-    odd = [i for i, output in enumerate(outputs) if not output.is_contiguous()]
-
-    def change(made: list[Any]) -> None:
-        for place in odd:
-            whole = torch.empty_strided(*wanted[place])
-            made[place] = whole.copy_(made[place])
-
-    return change

@@ -48,6 +48,24 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         ),
         lambda x, y: np.exp(2 * x),
     ),
+    "zeros around one element": (
+        rolled(
+            "%a = stablehlo.slice %x [1:2, 3:4] : "
+            "(tensor<3x4xf32>) -> tensor<1x1xf32>\n"
+            "%b = stablehlo.reshape %x : (tensor<3x4xf32>) -> tensor<12x1xf32>\n"
+            "%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+            "%p = stablehlo.pad %a, %c, low = [1, 2], high = [10, 0], "
+            "interior = [0, 0] : (tensor<1x1xf32>, tensor<f32>) -> tensor<12x3xf32>\n"
+            "%q = stablehlo.pad %b, %c, low = [0, 1], high = [0, 1], "
+            "interior = [0, 0] : (tensor<12x1xf32>, tensor<f32>) -> tensor<12x3xf32>\n"
+            "%r = stablehlo.add %p, %q : tensor<12x3xf32>",
+            "tensor<12x3xf32>",
+        ),
+        lambda x, y: (
+            np.pad(x[1:2, 3:4], ((1, 10), (2, 0)))
+            + np.pad(x.reshape(12, 1), ((0, 0), (1, 1)))
+        ),
+    ),
     "rolled": (
         rolled(
             "%a = stablehlo.slice %x [0:3, 3:4] : "

@@ -18,7 +18,13 @@ from torch.nn import functional  # noqa: E402
 
 import morello.torch  # noqa: E402
 from morello.errors import MorelloError  # noqa: E402
-from morello.torch import group, partition  # noqa: E402
+from morello.torch import (  # noqa: E402
+    group,
+    group_call,
+    partition,
+    tensor_layout,
+)
+from morello.torch.native_call import Weights  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -141,18 +147,64 @@ def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None
     assert compiled(told) == 1
 
 
-def test_a_change_of_weights_is_seen(told: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_change_of_weights_is_seen(
+    is_known: bool, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where PyTorch keeps its tensors as is known, and where it does not."""
+    assert tensor_layout.layout() is not None
+    if not is_known:
+        monkeypatch.setattr(group_call, "layout", lambda: None)
     model = Residual().eval()
     fast = torch.compile(model, backend="morello", options=WAIT)
     x = torch.randn(1, 4, 6, 6)
+    slow = []
+    look = Weights.look
+    monkeypatch.setattr(
+        Weights, "look", lambda self, given: slow.append(1) or look(self, given)
+    )
+    weight = model.conv1.weight
+
+    def seen() -> bool:
+        before = len(slow)
+        right = all(close(fast(x), model(x)) for _ in range(3))
+        return right and len(slow) - before == (1 if is_known else 3)
+
     with torch.no_grad():
         fast(x)
-        model.conv1.weight.mul_(2)
+        weight.mul_(2)
         model.norm2.running_var.add_(1)
-        assert close(fast(x), model(x))
+        assert seen()
         model.conv2.weight = nn.Parameter(torch.randn(4, 4, 3, 3))
-        assert close(fast(x), model(x))
+        assert seen()
+        weight.data = torch.randn(4, 4, 3, 3)
+        assert seen()
+        weight.data = torch.randn(2, 4, 4, 3, 3)[1]
+        assert seen()
+        other = {name: t.abs() + 1 for name, t in model.state_dict().items()}
+        model.load_state_dict(other)
+        assert seen()
+        model.load_state_dict({n: t + 1 for n, t in other.items()}, assign=True)
+        assert seen()
+        torch.utils.swap_tensors(model.conv1.weight, nn.Parameter(weight.clone()))
+        assert seen()
+        weight = model.conv1.weight
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    with torch.no_grad():
+        assert seen()
     assert compiled(told) == 1
+
+
+def test_weights_of_inference_mode_have_no_counter() -> None:
+    with torch.inference_mode():
+        model = nn.Sequential(nn.BatchNorm1d(8), nn.ReLU()).eval()
+        fast = torch.compile(model, backend="morello", options=WAIT)
+        x = torch.randn(4, 8)
+        fast(x)
+        model[0].running_var.mul_(2)
+        assert close(fast(x), model(x))
 
 
 def test_unfrozen_weights_are_read_by_each_call() -> None:
