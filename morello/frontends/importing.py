@@ -6,7 +6,7 @@ depends on it is left out, so that one try finds all of them.
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from morello.frontends.axis_groups import axis_groups
 from morello.frontends.bodies import Element, is_number
 from morello.frontends.fallback import Fallback
 from morello.frontends.generic import GenericOp
-from morello.frontends.read_axes import is_plain, next_of, regrouped, unread
+from morello.frontends.read_axes import along, is_plain, next_of, regrouped, unread
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -385,36 +385,18 @@ class Importer:
             self._join(op, [(source, tuple(low))], float(value.number))
             return
         grown = [i for i, n in enumerate(source.shape) if n == 1 and shape[i] > 1]
-        if grown:
-            source = self._along(source, grown, self.place(op))
+        own = self.tensors.all[source.tensor].shape
+        found = along(source, own, grown)
+        if found is None:
+            copied = self.tensors.add(self.copy(source, self.place(op)))
+            found = Read(copied, tuple(range(len(shape))), source.shape)
         moved = tuple(
-            Window(((i, 1),) if n > 1 else (), before, n - before - own)
-            if n > 1
-            else ONE
+            Window(((i, 1),), before, n - before - own) if n > 1 else ONE
             for i, (before, n, own) in enumerate(
                 zip(low, shape, source.shape, strict=True)
             )
         )
-        self.known[result] = self.through(source, moved, shape, self.place(op))
-
-    def _along(self, source: Read, places: Sequence[int], place: str) -> Read:
-        """A tensor that is read along some of its axes of one element.
-
-        Such an axis is no dimension, and zeros around its element have to be read along
-        one: it does not matter along which axis of one element of the other tensor.
-        """
-        shape = self.tensors.all[source.tensor].shape
-        axes = zip(source.axes, shape, strict=True)
-        free = [i for i, (axis, n) in enumerate(axes) if axis == ONE and n == 1]
-        if len(free) < len(places):
-            copied = self.tensors.add(self.copy(source, place))
-            source = Read(copied, own_axes(source.shape), source.shape)
-            free = list(places)
-        free.sort(key=lambda axis: axis not in places)
-        named = list(source.axes)
-        for axis, own in zip(free, places, strict=False):
-            named[axis] = own
-        return Read(source.tensor, tuple(named), source.shape)
+        self.known[result] = self.through(found, moved, shape, self.place(op))
 
     def _slice(self, op: ir.Operation) -> None:
         source = self.get(op.operands[0])

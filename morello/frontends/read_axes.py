@@ -1,5 +1,7 @@
 """The axes by which one tensor is read as another."""
 
+from collections.abc import Sequence
+
 from morello.frontends.axis_groups import axis_groups
 from morello.frontends.tensors import ONE
 from morello.frontends.values import Read
@@ -17,6 +19,29 @@ def unread(read: Read) -> set[int]:
     for axis in read.axes:
         used |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
     return {i for i, extent in enumerate(read.shape) if extent > 1} - used
+
+
+def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | None:
+    """The same, along some of its axes of one element, which are no dimensions.
+
+    Zeros around such an element have to be read along one. It does not matter along
+    which axis of one element of the tensor.
+
+    Args:
+        own: the shape of the tensor.
+        places: the axes.
+
+    Returns:
+        None where the tensor has too few axes of one element.
+    """
+    axes = zip(read.axes, own, strict=True)
+    free = [i for i, (axis, n) in enumerate(axes) if axis == ONE and n == 1]
+    if len(free) < len(places):
+        return None
+    free.sort(key=lambda axis: axis not in places)
+    named = dict(zip(free, places, strict=False))
+    found = tuple(named.get(i, axis) for i, axis in enumerate(read.axes))
+    return Read(read.tensor, found, read.shape)
 
 
 def regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
