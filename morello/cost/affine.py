@@ -217,10 +217,8 @@ class AffineCostModel(CostModel):
             return 0
         conflicts = CacheConflicts(self.target)
         each = conflicts.of_rows(frame, lines.operand, lines.rows)
-        each = each + lines.passes * (
-            self._price("line", Level.L2, "overlapped")
-            + conflicts.of_pass(frame, lines.operand)
-        )
+        again = self._prices.line_l2 + conflicts.of_pass(frame, lines.operand)
+        each = each + lines.passes * again
         for passed in (Level.L2, Level.MEM):
             if passed > level or (lines.prefetched and passed is Level.L2):
                 continue

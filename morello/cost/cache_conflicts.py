@@ -54,7 +54,7 @@ class CacheConflicts:
         if not self.aliased(frame.key, operand):
             return 0
         runs = frame.key.tensors[operand].runs(frame.operand_sizes(operand))
-        return (runs > self.target.l2_rows) * self.target.prices.conflict_l2
+        return (runs > self.target.l2_rows) * self.target.prices.line_mem_demand
 
     def of_rows(self, frame: Frame, operand: int, rows: Ints) -> Ints:
         """Millicycles a line that a kernel reads of ``rows`` rows side by side."""

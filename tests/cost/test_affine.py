@@ -50,9 +50,9 @@ def test_further_passes_over_lines_come_from_l2_as_far_as_its_sets_hold_them() -
 
     once = lines(0, AVX2)
     assert ALIASED.l2_rows < 256
-    assert lines(3, AVX2) == once + 30 * C.line_l2_overlapped
+    assert lines(3, AVX2) == once + 30 * C.line_l2
     assert lines(0, ALIASED) == once
-    assert lines(3, ALIASED) == lines(3, AVX2) + 30 * C.conflict_l2
+    assert lines(3, ALIASED) == lines(3, AVX2) + 30 * C.line_mem_demand
 
 
 def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
