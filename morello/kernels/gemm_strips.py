@@ -23,6 +23,9 @@ from morello.spec.layout import LINE_BYTES, ceil_div
 
 _ROW_MAJOR = Layout.row_major(3)
 
+_LEAST = 8
+"""Rows of rhs for which sums stay in registers: of fewer, out is the traffic."""
+
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""
 
@@ -38,7 +41,8 @@ class GemmStrips(Kernel):
     """Rows of rhs: each may be a page of its own, which the first level of the TLB has
     to reach in every strip."""
     ahead: int
-    """Rows of rhs from what is read to what is prefetched."""
+    """Rows of rhs from what is read to what is prefetched. Of less than four times as
+    many rows, each prefetches its place in the next strip."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32, all row-major; rhs beyond L1."""
@@ -63,14 +67,12 @@ class GemmStrips(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Room for rhs in L2, rows enough of it to prefetch, registers."""
         _, _, k, n = frame.sizes
-        least = 4 * self.ahead
         rhs = frame.key.tensors[1]
         return (
             size_is_one(frame, 0),
             Condition(
-                k >= least,
-                f"takes at least {least} rows of rhs, which prefetch each other: do "
-                "not split k",
+                k >= _LEAST,
+                f"takes at least {_LEAST} rows of rhs: do not split k",
             ),
             Condition(
                 k <= self.most_k,
@@ -178,11 +180,14 @@ class GemmStrips(Kernel):
         whole = n // width * width
         each = trip(Dtype.F32, rows, width // self.isa.lanes(Dtype.F32))
 
+        short = k < 4 * self.ahead
+        rows_on, columns_on = (0, width) if short else (self.ahead, 0)
+
         def write(column: Value, columns: int, prefetches: bool = True) -> None:
             def ahead(at: Value) -> None:
                 for by in range(each):
-                    further = emitter.offset(at, self.ahead + by)
-                    for start in range(0, columns, _LINE):
+                    further = emitter.offset(at, rows_on + by)
+                    for start in range(columns_on, columns_on + columns, _LINE):
                         place = (0, further, emitter.offset(column, start))
                         emitter.prefetch(operands[1], place, to_l1=True)
 
