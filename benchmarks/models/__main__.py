@@ -13,7 +13,7 @@ from benchmarks.harness.session import add_priority, end_in_order
 from benchmarks.models.layers import MODELS, shapes
 from benchmarks.models.measuring import graphs, products
 from benchmarks.models.plot import plot
-from benchmarks.models.record import Record
+from benchmarks.models.record import OURS, Record, Shape
 from benchmarks.models.report import markdown
 from benchmarks.peers.__main__ import peer_names
 from benchmarks.peers.registry import PEERS, default_folder
@@ -70,11 +70,16 @@ def _measure(
     for part in parts:
         for shape in part:
             record.shapes[shape.spec] = shape
-            ratio = shape.ratio("morello")
-            said = f"{ratio:.3f} of {shape.peer}" if ratio else "not compared"
-            sys.stderr.write(f"models: {shape.spec}: {said}\n")
+            sys.stderr.write(f"models: {shape.spec}: {_said(shape)}\n")
             if options.output:
                 _write(record, options.output)
+
+
+def _said(shape: Shape) -> str:
+    """One shape in a line."""
+    ratios = [(name, shape.ratio(name)) for name in OURS]
+    found = [f"{name} {ratio:.3f}" for name, ratio in ratios if ratio is not None]
+    return f"{', '.join(found)} of {shape.peer}" if found else "not compared"
 
 
 def _write(record: Record, folder: Path) -> None:

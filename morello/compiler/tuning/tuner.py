@@ -33,7 +33,7 @@ from morello.spec import Array, Spec
 _FINDING = 0.25
 """The part of the time after which no more classes of candidates are looked for."""
 
-_TIMING = 0.4
+_TIMING = 0.3
 """The part of the time in which candidates are timed. Before it they are found,
 compiled and checked; those for which there is no time are left out."""
 
@@ -54,8 +54,8 @@ class Plan:
     """How much is tried.
 
     Args:
-        seconds: for candidates, compilations and times of one goal, on the clock. Only
-            where two compilations take longer it takes longer.
+        seconds: for candidates, compilations and times of one goal, on the clock. It
+            takes longer only where a few candidates, or two compilations, do.
         candidates: how many, at most.
         priority: whether programs with one thread are timed before all else that runs,
             where the system allows it.
