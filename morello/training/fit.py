@@ -2,8 +2,9 @@
 
 The trees predict the logarithm of what a program takes over what the cost model says.
 So they begin where that is right, and they need not learn how time grows with sizes.
-Every Spec weighs the same, and of a Spec the faster programs weigh more: they are those
-that a choice is made among.
+Most of them predict it beside the mean of the programs of the Spec, which a choice among
+these does not depend on. A few others predict that mean, from the goal alone.
+Every Spec weighs the same.
 """
 
 import dataclasses
@@ -11,12 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from morello.errors import MorelloError
 from morello.learned.features import Features, features_of, is_fused, matrix
 from morello.learned.trees import Trees, Vector
 from morello.machine import Target
 from morello.training.data_set import Entry, programs
+
+_FEWER = 4
+"""How many times as few trees predict the mean of a Spec."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Settings:
     """Of the features, that each question is chosen from."""
     leaf: int = 6
     """Programs in a leaf, at least."""
+    level_leaf: int = 2
+    """Specs in a leaf of a tree that predicts their mean, at least."""
     seed: int = 0
 
 
@@ -84,17 +91,28 @@ def train(samples: Sequence[Sample], settings: Settings) -> tuple[list[str], Tre
             "make a data set with 'python -m morello.training collect'",
         )
     names = sorted({name for s in samples for one in s.features for name in one})
-    rows = np.vstack([matrix(s.features, names) for s in samples])
-    wanted = np.concatenate([np.log(s.times / s.costs) for s in samples])
-    weights = np.concatenate([_weights(s) for s in samples])
+    matrices = [matrix(s.features, names) for s in samples]
+    wanted = [np.log(s.times / s.costs) for s in samples]
+    means = np.array([one.mean() for one in wanted])
     model = ensemble.ExtraTreesRegressor(
         n_estimators=settings.trees,
         min_samples_leaf=settings.leaf,
         max_features=settings.part,
         random_state=settings.seed,
     )
-    model.fit(rows, wanted, sample_weight=weights)
-    return names, _trees(model)
+    model.fit(
+        np.vstack(matrices),
+        np.concatenate([one - mean for one, mean in zip(wanted, means, strict=True)]),
+        sample_weight=np.concatenate([np.full(len(w), 1 / len(w)) for w in wanted]),
+    )
+    level = ensemble.ExtraTreesRegressor(
+        n_estimators=max(1, settings.trees // _FEWER),
+        min_samples_leaf=settings.level_leaf,
+        random_state=settings.seed,
+    )
+    columns = np.array([i for i, name in enumerate(names) if name.startswith("goal ")])
+    level.fit(np.array([rows[0, columns] for rows in matrices]), means)
+    return names, _trees((model, np.arange(len(names))), (level, columns))
 
 
 def _ensemble() -> Any:
@@ -113,23 +131,21 @@ def _ensemble() -> Any:
     return sklearn.ensemble
 
 
-def _weights(sample: Sample) -> Vector:
-    """Of the programs of a Spec: a half where one takes twice as long as the best."""
-    near = sample.times.min() / sample.times
-    return np.asarray(near / near.sum(), np.float64)
+def _trees(*models: tuple[Any, npt.NDArray[np.int64]]) -> Trees:
+    """The trees of trained models, numbered through: the sum of the means of each.
 
-
-def _trees(model: Any) -> Trees:
-    """The trees of a trained model, numbered through: their mean as a sum."""
+    Args:
+        models: each with the columns that its features are.
+    """
     parts: dict[str, list[Any]] = {name: [] for name in ("f", "t", "l", "r", "v")}
     roots, start = [], 0
-    share = 1 / len(model.estimators_)
-    for one in model.estimators_:
-        tree = one.tree_
+    every = [(one, model, columns) for model, columns in models for one in model]
+    for one, model, columns in every:
+        tree, share = one.tree_, 1 / len(model)
         count = tree.node_count
         here = np.arange(start, start + count)
         is_leaf = tree.children_left < 0
-        parts["f"].append(np.where(is_leaf, 0, tree.feature))
+        parts["f"].append(np.where(is_leaf, 0, columns[tree.feature]))
         parts["t"].append(np.where(is_leaf, 0.0, tree.threshold))
         parts["l"].append(np.where(is_leaf, here, tree.children_left + start))
         parts["r"].append(np.where(is_leaf, here, tree.children_right + start))
