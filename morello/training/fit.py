@@ -2,8 +2,8 @@
 
 The trees predict the logarithm of what a program takes over what the cost model says.
 So they begin where that is right, and they need not learn how time grows with sizes.
-Most of them predict it beside the mean of the programs of the Spec, which a choice among
-these does not depend on. A few others predict that mean, from the goal alone.
+Most of them predict it beside the mean of the programs of the Spec, which a choice
+among these does not depend on. A few others predict that mean, from the goal alone.
 Every Spec weighs the same.
 """
 
