@@ -37,6 +37,10 @@ _TIMING = 0.3
 """The part of the time in which candidates are timed. Before it they are found,
 compiled and checked; those for which there is no time are left out."""
 
+_COMPILING = 0.2
+"""The part in which they are compiled and checked, at least, where finding them takes
+long."""
+
 _LEAST = 2
 """Candidates that are compiled in any case."""
 
@@ -55,7 +59,7 @@ class Plan:
 
     Args:
         seconds: for candidates, compilations and times of one goal, on the clock. It
-            takes longer only where a few candidates, or two compilations, do.
+            takes longer only where finding a few candidates, or two compilations, do.
         candidates: how many, at most.
         priority: whether programs with one thread are timed before all else that runs,
             where the system allows it.
@@ -115,7 +119,8 @@ def tune(
         find_candidates(goal, target, solver, plan.candidates, finding), target
     )
     trial = Trial.make(goal, 0, {})
-    until = start + (1 - _TIMING) * plan.seconds
+    now = time.perf_counter()
+    until = max(start + (1 - _TIMING) * plan.seconds, now + _COMPILING * plan.seconds)
     kernels, tried = checked_kernels(found, trial, until, show)
     show(f"timing {len(kernels)} programs")
     left = start + plan.seconds - time.perf_counter()
