@@ -18,8 +18,6 @@ from morello.interrupts import defer_sigint
 from morello.lazy import cached_property
 from tests.guarded import check_in_child
 
-pytestmark = pytest.mark.quick
-
 HANG = 60
 """Seconds after which a child counts as hanging."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from morello.frontends.model import trusted_model
 
-pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
+pytestmark = pytest.mark.usefixtures("one_database")
 
 LAYER = """
 func.func @layer(%x: tensor<6x32xf32>, %w: tensor<48x32xf32>) -> tensor<6x48xf32> {
