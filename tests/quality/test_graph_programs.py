@@ -18,11 +18,11 @@ from tests.quality.graph_programs import (
 
 
 def test_random_programs_of_graphs_are_within_the_bound() -> None:
-    assert check_graph_programs(range(1000, 1002)) > SCHEDULES
+    assert check_graph_programs(range(14, 16)) > SCHEDULES
 
 
 def test_searched_programs_of_graphs_are_within_the_bound() -> None:
-    assert check_searched_graphs(range(1000, 1002)) >= 1
+    assert check_searched_graphs(range(14, 16)) == 2
 
 
 @pytest.mark.quick
