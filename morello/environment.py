@@ -60,6 +60,12 @@ VARIABLES = (
         "`MORELLO_DB` is not set; `~/.local/share` if not set",
     ),
     Variable(
+        "MORELLO_CODE",
+        "`morello.compile`, the tools",
+        "folder of the machine code of kernels, used with a database; `none` for no "
+        "such folder; `code` beside `tables.sqlite` (above) if not set",
+    ),
+    Variable(
         "XDG_CACHE_HOME",
         "the search",
         "folder of the folder `morello` with the machine code of the search, where the "

@@ -14,6 +14,7 @@ from hypothesis import settings
 from tests.progress import Progress
 
 os.environ["MORELLO_DB"] = "none"
+os.environ["MORELLO_CODE"] = "none"
 os.environ["MORELLO_THREADS"] = "1"
 os.environ["MORELLO_TARGET"] = "avx2"
 

@@ -5,6 +5,7 @@ import warnings
 from numbers import Real
 from typing import Any, Literal
 
+from morello.compiler.code_folder import folder_beside
 from morello.compiler.goal import goal_of
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import build_stages
@@ -12,7 +13,7 @@ from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import CompileError
 from morello.machine import Target
-from morello.runtime.engine import compile_llvm
+from morello.runtime.code_cache import compile_cached
 from morello.runtime.openmp import load_openmp
 from morello.search import Patience, Solution, Solver, best_program, best_settled
 from morello.search.dp.solver import pins_of
@@ -92,7 +93,9 @@ def compile(
         wanted, program = search.settle(goal, machine)
     stages = build_stages(wanted, machine, program, search)
     features = ",".join(f"+{feature}" for feature in machine.features)
-    engine = compile_llvm(stages.llvm, cpu=machine.cpu, features=features)
+    engine = compile_cached(
+        stages.llvm, cpu=machine.cpu, features=features, folder=search.code
+    )
     function = native_function(stages, engine)
     elapsed = time.perf_counter() - start
     times = Times(search.seconds, elapsed - search.seconds)
@@ -122,6 +125,8 @@ class Searches:
         )
         self.seconds = 0.0
         """Seconds spent so far."""
+        self.code = folder_beside(db)
+        """The folder of machine code; None for none."""
 
     def __call__(self, spec: Spec, target: Target) -> Solution:
         """The best program of a Spec."""

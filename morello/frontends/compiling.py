@@ -22,7 +22,8 @@ from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
-from morello.runtime.engine import Engine, compile_llvm
+from morello.runtime.code_cache import compile_cached
+from morello.runtime.engine import Engine
 from morello.runtime.openmp import load_openmp
 from morello.runtime.runtime_calls import check_calls
 from morello.runtime.translate import lower_to_llvm_text
@@ -193,7 +194,9 @@ def compiled_parts(
         llvm = name_module(lower_to_llvm_text(module), name)
         check_calls(llvm, mathematics=len(searched) < len(found))
     features = ",".join(f"+{feature}" for feature in machine.features)
-    engine = compile_llvm(llvm, cpu=machine.cpu, features=features)
+    engine = compile_cached(
+        llvm, cpu=machine.cpu, features=features, folder=search.code
+    )
     elapsed = time.perf_counter() - start
     times = Times(search.seconds, elapsed - search.seconds)
     return Texts(name, machine, schedule, mlir, llvm, workspace), engine, times

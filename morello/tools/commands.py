@@ -242,7 +242,7 @@ class DbOptions:
     """The command line of ``morello db``."""
 
     action: str = positional(
-        "info, verify, export, import, merge, gc, pin or unpin", "ACTION"
+        "info, verify, export, import, merge, gc, clear-code, pin or unpin", "ACTION"
     )
     words: tuple[str, ...] = positional(
         "the files of import, export or merge; the Spec and the file of pin; the Spec "
@@ -426,6 +426,8 @@ actions:
   import FILE...   add the rows of other databases
   merge FILE...    add the rows of other databases, and print a count for each
   gc               take out rows of other versions and damaged ones, and shrink the file
+  clear-code       delete the machine code of kernels that were compiled before, which
+                   lies beside the user's own database (MORELLO_CODE)
   pin SPEC FILE    fix the schedule of a Spec: FILE is a module with it, as 'emit
                    --stage schedule' prints; its holes are searched; - is the
                    standard input

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from morello.compiler.code_folder import code_folder
 from morello.errors import MorelloError, visible
+from morello.runtime import code_cache
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.codec import CodecError, summary
@@ -77,6 +79,10 @@ class Info:
     searches: tuple[dict[str, Any], ...] = ()
     """What searches with this version have taken: the fields of a `SearchRow`, both
     compressions, and ``programs_log10`` where they were counted."""
+    code: str | None = None
+    """The folder of machine code, which belongs to the user and not to a database."""
+    code_files: int = 0
+    code_bytes: int = 0
 
 
 def main(options: DbOptions) -> int:
@@ -113,8 +119,9 @@ def _path(options: DbOptions) -> Path:
 
 def info(path: Path) -> Info:
     """The contents of a database; empty if there is no file."""
+    code = _code()
     if not path.exists():
-        return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None)
+        return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None, **code)
     tables = current = damaged = points = boxes = cost_boxes = table_bytes = 0
     with opened(path) as database:
         for row, is_whole in database.rows():
@@ -146,7 +153,17 @@ def info(path: Path) -> Info:
         sum(len(row.spec) + len(row.family) + len(row.program) for row in programs),
         measured,
         searches,
+        **code,
     )
+
+
+def _code() -> dict[str, Any]:
+    """What there is of machine code."""
+    folder = code_folder()
+    if folder is None:
+        return {}
+    sizes = [path.stat().st_size for path in code_cache.entries(folder)]
+    return {"code": str(folder), "code_files": len(sizes), "code_bytes": sum(sizes)}
 
 
 def _current(rows: tuple[SearchRow, ...]) -> Iterator[SearchRow]:
@@ -210,12 +227,22 @@ def _info(path: Path, options: DbOptions) -> int:
                 f"{found.compression:.0f} with costs",
             )
         )
+    if found.code is not None:
+        size = size_text(found.code_bytes)
+        rows.append(("code", f"{found.code_files:,} files, {size}, in {found.code}"))
     for row in found.pins:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
     rows += [("measured", measured_text(row)) for row in found.measured]
     rows += [("search", _search_text(row)) for row in found.searches]
     write_output("-", visible(table(*rows)))
+    return 0
+
+
+def _clear_code(path: Path, options: DbOptions) -> int:
+    folder = code_folder()
+    count = 0 if folder is None else code_cache.clear(folder)
+    write_output("-", f"{folder or 'no folder'}: {count} files of machine code out\n")
     return 0
 
 
@@ -374,6 +401,7 @@ _ACTIONS: dict[str, Callable[[Path, DbOptions], int]] = {
     "import": _import,
     "merge": _import,
     "gc": _gc,
+    "clear-code": _clear_code,
     "pin": main_pin,
     "unpin": main_unpin,
 }

@@ -1,0 +1,183 @@
+"""Machine code that a process before has made, in a folder of the user.
+
+`compile_cached` is the entry point. An entry is a file, named by a hash of everything
+that its contents depend on: the module, the CPU and its features, LLVM's version and
+Morello's. Its contents run in this process, so it is read only if the file and the
+folder belong to the user and nobody else may write them; a database, which may come
+from anyone, has no machine code in it. What is damaged, foreign or missing is compiled.
+
+Invariant: code is loaded by `engine.load`, which refuses it where the CPU lacks a
+feature; the CPU is that of the caller, not what a file says.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import stat
+import time
+import zlib
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as lb
+
+from morello._version import __version__
+from morello.runtime.engine import TRIPLE, TUNE, Compiled, Engine, compile_object, load
+
+VERSION = 1
+"""Of the format, and of what `engine` does with a module: a commit that changes either
+raises it."""
+
+LIMIT = 256 << 20
+"""Bytes of a folder. The entries that were not read for the longest time give way."""
+
+SUFFIX = ".code"
+_NEW = ".new"
+_HALF_WRITTEN = 3600.0
+"""Seconds after which a file that nobody finished is left over from a crash."""
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def compile_cached(
+    text: str, *, cpu: str, features: str = "", folder: Path | None
+) -> Engine:
+    """Compile LLVM IR and load it, or load what was made of it before.
+
+    Args:
+        text, cpu, features: as `engine.compile_llvm` takes them.
+        folder: of the entries; it is made where its parent is. None for no cache.
+
+    Raises:
+        CompileError: a module that cannot be compiled or loaded.
+        TargetError: an unknown CPU or feature, or one that this machine lacks.
+    """
+    if folder is None:
+        return load(compile_object(text, cpu=cpu, features=features))
+    path = folder / f"{_key(text, cpu, features)}{SUFFIX}"
+    found = _read(path, cpu, features)
+    if found is None:
+        found = compile_object(text, cpu=cpu, features=features)
+        with contextlib.suppress(OSError):  # the next process compiles it again
+            _write(path, found)
+    return load(found)
+
+
+def entries(folder: Path) -> list[Path]:
+    """The files of a folder that are machine code, whole or half written."""
+    try:
+        found = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [path for path in found if path.suffix in (SUFFIX, _NEW)]
+
+
+def clear(folder: Path) -> int:
+    """Delete all entries; how many there were.
+
+    Raises:
+        OSError: one cannot be deleted.
+    """
+    found = entries(folder)
+    for path in found:
+        path.unlink(missing_ok=True)
+    return len(found)
+
+
+def _key(text: str, cpu: str, features: str) -> str:
+    versions = VERSION, __version__, llvmlite.__version__, lb.llvm_version_info
+    parts = repr((versions, TRIPLE, TUNE, cpu, features)), text
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
+
+
+def _read(path: Path, cpu: str, features: str) -> Compiled | None:
+    """What an entry has; None if it cannot be trusted or is damaged."""
+    try:
+        folder = path.parent.lstat()
+        if not (stat.S_ISDIR(folder.st_mode) and _is_ours(folder)):
+            return None
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not (stat.S_ISREG(status.st_mode) and _is_ours(status)):
+                return None
+            data = file.read(LIMIT)
+        with contextlib.suppress(OSError):
+            os.utime(path)  # it was read now
+        return _unpacked(data, cpu, features)
+    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        return None
+
+
+def _unpacked(data: bytes, cpu: str, features: str) -> Compiled:
+    """The contents of a file.
+
+    Raises:
+        ValueError, KeyError, TypeError, zlib.error: it is damaged.
+    """
+    digest, packed = data[:32], data[32:]
+    if hashlib.sha256(packed).digest() != digest:
+        raise ValueError("another checksum")
+    head, _, rest = zlib.decompress(packed).partition(b"\n")
+    values = json.loads(head)
+    length = values["llvm"]
+    return Compiled(
+        llvm=rest[:length].decode(),
+        object=rest[length:],
+        functions=tuple(values["functions"]),
+        cpu=cpu,
+        features=features,
+        calls=tuple(values["calls"]),
+    )
+
+
+def _write(path: Path, compiled: Compiled) -> None:
+    """Write an entry whole, for the user alone, and keep the folder within its limit.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    llvm = compiled.llvm.encode()
+    values = {
+        "llvm": len(llvm),
+        "functions": compiled.functions,
+        "calls": compiled.calls,
+    }
+    head = json.dumps(values).encode()
+    packed = zlib.compress(b"\n".join((head, llvm + compiled.object)), 1)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    new = path.with_name(f".{secrets.token_hex(8)}{_NEW}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+            file.write(hashlib.sha256(packed).digest() + packed)
+        new.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
+    _trim(path.parent)
+
+
+def _trim(folder: Path) -> None:
+    """Delete what was not read for the longest time until the rest is small enough."""
+    known = []
+    for path in entries(folder):
+        with contextlib.suppress(OSError):  # another process deletes, too
+            status = path.stat()
+            if path.suffix == SUFFIX:
+                known.append((status.st_mtime, status.st_size, path))
+            elif time.time() - status.st_mtime > _HALF_WRITTEN:
+                path.unlink()
+    total = sum(size for _, size, _ in known)
+    for _, size, path in sorted(known):
+        if total <= LIMIT:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
