@@ -74,16 +74,14 @@ def entries(folder: Path) -> list[Path]:
     return [path for path in found if path.suffix in (SUFFIX, _NEW)]
 
 
-def clear(folder: Path) -> int:
-    """Delete all entries; how many there were.
+def clear(folder: Path) -> None:
+    """Delete all entries.
 
     Raises:
         OSError: one cannot be deleted.
     """
-    found = entries(folder)
-    for path in found:
+    for path in entries(folder):
         path.unlink(missing_ok=True)
-    return len(found)
 
 
 def _key(text: str, cpu: str, features: str) -> str:

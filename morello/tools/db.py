@@ -229,7 +229,7 @@ def _info(path: Path, options: DbOptions) -> int:
         )
     if found.code is not None:
         size = size_text(found.code_bytes)
-        rows.append(("code", f"{found.code_files:,} files, {size}, in {found.code}"))
+        rows.append(("code", f"{size} in {found.code}"))
     for row in found.pins:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
@@ -241,8 +241,18 @@ def _info(path: Path, options: DbOptions) -> int:
 
 def _clear_code(path: Path, options: DbOptions) -> int:
     folder = code_folder()
-    count = 0 if folder is None else code_cache.clear(folder)
-    write_output("-", f"{folder or 'no folder'}: {count} files of machine code out\n")
+    if folder is None:
+        write_output("-", "there is no folder of machine code\n")
+        return 0
+    size = _code()["code_bytes"]
+    try:
+        code_cache.clear(folder)
+    except OSError as error:
+        raise DatabaseError(
+            f"{error.filename} cannot be deleted: {error.strerror}",
+            "see who may write its folder",
+        ) from error
+    write_output("-", f"{folder}: emptied, {size_text(size)}\n")
     return 0
 
 

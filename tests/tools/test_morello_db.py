@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import morello
 from morello.machine import AVX2
 from morello.search import Solver, Statistics
 from morello.search.queries.counting import count_programs
@@ -16,6 +17,7 @@ from morello.search.storage.overlay import Overlay
 from morello.spec import parse_spec
 from morello.tools.db import _beyond, info
 from morello.tools.morello import main
+from morello.tools.table import size_text
 from tests.compiler.test_partial_schedule import SPEC
 from tests.compiler.test_pinning import TILED
 from tests.database.small import filled, row
@@ -98,6 +100,26 @@ def test_a_search_that_was_stopped_is_added_up(tmp_path: Path) -> None:
     sums = [[(r.specs, r.impls, r.boxes, r.cost_boxes) for r in row] for row in rows]
     assert sums[0] == sums[1]
     assert len(sums[0]) == 1
+
+
+def test_machine_code_is_named_and_deleted(
+    path: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "code"
+    monkeypatch.setenv("MORELLO_CODE", str(folder))
+    for _ in range(2):
+        morello.compile("matmul:2x3x4:f32", db=path)
+    found = _info(path, capsys)
+    assert (found["code"], found["code_files"]) == (str(folder), 1)
+    assert main(["db", "info", "--db", str(path)]) == 0
+    size = size_text(found["code_bytes"])
+    assert f"{size} in {folder}" in capsys.readouterr().out
+    assert main(["db", "clear-code", "--db", str(path)]) == 0
+    assert capsys.readouterr().out == f"{folder}: emptied, {size}\n"
+    assert not [*folder.iterdir()]
 
 
 def test_info_of_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
