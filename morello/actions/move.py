@@ -370,7 +370,7 @@ def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     """
     if key.kind.moves_data or not target.relayouts:
         return ()
-    seen = SpecKey(key.kind, tuple(map(_seen, key.tensors)))
+    seen = SpecKey(key.kind, tuple(map(as_asked, key.tensors)))
     return _asked_forms(seen, operand, target.kernels)
 
 
@@ -384,7 +384,7 @@ def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, 
 
 
 @lru_cache(maxsize=4096)
-def _seen(tensor: TensorSpec) -> TensorSpec:
+def as_asked(tensor: TensorSpec) -> TensorSpec:
     """An operand as `Kernel.forms` sees it: caches are alike, and so are tiles."""
     if tensor.level is Level.VRF:
         return tensor

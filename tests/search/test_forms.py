@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from morello.actions import Move, Select
-from morello.actions.move import asked_forms, relayout_levels
+from morello.actions.move import as_asked, asked_forms, relayout_levels
 from morello.kernels import KERNELS
 from morello.machine import AVX2, Target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
 from morello.search.dp.axes import matters
-from morello.spec import Dtype, Form, Layout, Level, SpecKey, parse_spec
+from morello.spec import Dtype, Form, Layout, Level, SpecKey, TensorSpec, parse_spec
 from tests.search.goals import KINDS, random_goal
 
 
@@ -276,3 +276,20 @@ def test_a_level_matters_where_a_kernel_needs_room() -> None:
     assert matters(parse_spec(near, AVX2.limits).key, Level.L2, AVX2)
     packed = f"{near}:rhs=[0,2,1,2p32]"
     assert not matters(parse_spec(packed, AVX2.limits).key, Level.L2, AVX2)
+
+
+def test_kernels_ask_alike_in_every_cache_and_of_every_tile() -> None:
+    """The search asks them once for all of these."""
+    rng = random.Random(0)
+    goals = [random_goal(rng, kind) for kind in KINDS for _ in range(20)]
+    keys = [(goal.kind, goal.tensors) for goal in goals]
+    keys += [(kind, tuple(map(row_major, tensors))) for kind, tensors in keys]
+    for kind, tensors in keys:
+        key, seen = (SpecKey(kind, t) for t in (tensors, tuple(map(as_asked, tensors))))
+        for kernel in KERNELS.values():
+            for operand in range(len(tensors)):
+                assert kernel.forms(key, operand) == kernel.forms(seen, operand)
+
+
+def row_major(tensor: TensorSpec) -> TensorSpec:
+    return dataclasses.replace(tensor, layout=Layout.row_major(tensor.rank))
