@@ -69,7 +69,7 @@ def kernels(impl: Impl) -> set[str]:
 
 def test_products_flush_only_where_the_spec_says_so() -> None:
     skip_where_it_cannot_run(CHEAP.isa)
-    text = "matmul:7x10x35:bf16,bf16,f32"
+    text = "matmul:7x10x35:bf16,bf16,f32:l2=0"
     flushing = parse_spec(f"{text}:flushing=true", CHEAP.limits)
     impl = Solver(CHEAP).solve(flushing).impl
     assert "dot2_bf16_512" in kernels(impl)
@@ -82,10 +82,13 @@ def test_products_flush_only_where_the_spec_says_so() -> None:
 def test_denormals_count_as_zero_where_products_flush() -> None:
     """64 products of 2^-128, whose sum is a normal number: the contract is needed."""
     skip_where_it_cannot_run(CHEAP.isa)
-    small = np.full((64, 64), 2.0**-64, ml_dtypes.bfloat16)
+    lhs, rhs = (
+        np.full(shape, 2.0**-64, ml_dtypes.bfloat16) for shape in ((7, 64), (64, 32))
+    )
+    text = "matmul:7x64x32:bf16,bf16,f32:l2=0"
     found = {}
     for option in ("", ":flushing=true"):
-        kernel = morello.compile(f"matmul:64x64x64:bf16,bf16,f32{option}", target=CHEAP)
-        found[option] = kernel(small, small)
+        kernel = morello.compile(text + option, target=CHEAP)
+        found[option] = kernel(lhs, rhs)
     assert np.all(found[""] == np.float32(2.0**-122))
     assert np.all(found[":flushing=true"] == 0)
