@@ -13,6 +13,7 @@ from typing import Any
 from morello.errors import CompileError
 from morello.frontends.concatenation import keep_concatenation
 from morello.frontends.dilation import keep_dilation
+from morello.frontends.error_function import keep_error_functions
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -126,6 +127,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         _refuse_foreign(module, source, _LOWERED if fallback else frozenset())
         keep_dilation(module)
         keep_concatenation(module)
+        keep_error_functions(module)
         _run(_FROM_STABLEHLO, module, source)
     else:
         _drop_asserts(module)

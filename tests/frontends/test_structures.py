@@ -1,6 +1,7 @@
 """Programs of StableHLO that are no layers: joined, cut, powers, windows."""
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -196,3 +197,26 @@ def test_a_portable_artifact_is_the_same_program() -> None:
 def test_other_bytes_are_no_program() -> None:
     with pytest.raises(MorelloError, match="neither text nor bytecode of MLIR"):
         morello.from_mlir(b"\x10\xf8\xff")
+
+
+def test_the_error_function_is_one_op_and_erfc_is_that_in_gelu_alone() -> None:
+    x = np.linspace(-6, 6, 12, dtype=np.float32).reshape(3, 4)
+    scale = "%k = stablehlo.constant dense<0.707106769> : tensor<3x4xf32>\n"
+    scaled = (
+        "%n = stablehlo.negate %x : tensor<3x4xf32>\n"
+        "%s = stablehlo.multiply %n, %k : tensor<3x4xf32>\n"
+        "%c = chlo.erfc %s : tensor<3x4xf32> -> tensor<3x4xf32>\n"
+    )
+    gelu = f"{scale}{scaled}%r = stablehlo.multiply %x, %c : tensor<3x4xf32>"
+    alone = f"{scale}{scaled}%r = stablehlo.add %c, %c : tensor<3x4xf32>"
+    error = "%r = chlo.erf %x : tensor<3x4xf32> -> tensor<3x4xf32>"
+    erfc = np.vectorize(math.erfc)(-x.astype(np.float64) * math.sqrt(0.5))
+    for body, wanted, has_erf, atol in (
+        (gelu, x * erfc, True, 1e-6),
+        (alone, 2 * erfc, False, 0),
+        (error, np.vectorize(math.erf)(x), True, 1e-7),
+    ):
+        model = morello.from_mlir(rolled(body, "tensor<3x4xf32>"))
+        assert ("erf(" in str(model)) == has_erf
+        found = model.evaluate(x, Y)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=atol)

@@ -1,0 +1,98 @@
+"""The error function of CHLO, which upstream expands into polynomials.
+
+`keep_error_functions` is the entry point. ``erf`` stays one op, which a graph has.
+``erfc`` becomes 1 + erf in GELU alone, as JAX writes it: x/2 · erfc(-x/√2). There the
+factor x makes the error of the sum as small as that of the product; elsewhere small
+values of ``erfc`` would lose their digits.
+"""
+
+from typing import Any
+
+from morello.mlir import ir
+
+
+def keep_error_functions(module: ir.Operation) -> None:
+    """Write ``erf``, and ``erfc`` of GELU, as ``math.erf``, in place."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("chlo.erf", "chlo.erfc") and _is_f32(op.results[0]):
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in found:
+        if op.name == "chlo.erf":
+            _replace(op, _made("math.erf", op, op.operands[0]))
+            continue
+        scaled = _gelu_argument(op)
+        if scaled is not None:
+            x, scale = scaled
+            inner = _made("stablehlo.multiply", op, x, scale)
+            error = _made("math.erf", op, inner)
+            _replace(op, _made("stablehlo.add", op, error, _ones(op)))
+
+
+def _is_f32(value: ir.Value) -> bool:
+    kind = value.type
+    return isinstance(kind, ir.RankedTensorType) and isinstance(
+        kind.element_type, ir.F32Type
+    )
+
+
+def _made(name: str, at: ir.Operation, *operands: ir.Value) -> ir.Value:
+    """The result of a new op of one shape before another op."""
+    with at.location, ir.InsertionPoint(at):
+        made = ir.Operation.create(
+            name, results=[at.results[0].type], operands=list(operands)
+        )
+    return made.results[0]
+
+
+def _ones(at: ir.Operation) -> ir.Value:
+    kind = at.results[0].type
+    with at.location, ir.InsertionPoint(at):
+        one = ir.FloatAttr.get(ir.F32Type.get(), 1.0)
+        made = ir.Operation.create(
+            "stablehlo.constant",
+            results=[kind],
+            attributes={"value": ir.DenseElementsAttr.get_splat(kind, one)},
+        )
+    return made.results[0]
+
+
+def _replace(op: ir.Operation, value: ir.Value) -> None:
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
+def _maker(value: ir.Value, name: str) -> Any:
+    """The op that makes a value, if it has this name."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    return owner if owner.name == name else None
+
+
+def _gelu_argument(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
+    """x and the scale of ``erfc(-x · scale)``, if x scales every use of it."""
+    product = _maker(op.operands[0], "stablehlo.multiply")
+    if product is None:
+        return None
+    negated = _maker(product.operands[0], "stablehlo.negate")
+    if negated is None:
+        return None
+    x = negated.operands[0]
+    uses = [use.owner for use in op.results[0].uses]
+    if not uses or not all(_is_scaled(use, op.results[0], x) for use in uses):
+        return None
+    return x, product.operands[1]
+
+
+def _is_scaled(use: Any, error: ir.Value, x: ir.Value) -> bool:
+    """Whether a use multiplies by x, or by x times something."""
+    if use.name != "stablehlo.multiply":
+        return False
+    (other,) = [v for v in use.operands if v != error] or [error]
+    half = _maker(other, "stablehlo.multiply")
+    return other == x or (half is not None and x in list(half.operands))
