@@ -11,7 +11,12 @@ from morello.spec.graphs.names import SHORT_NAMES
 from morello.spec.graphs.reductions import REDUCTIONS
 from tests.graphs.test_programs import GRAPHS
 from tests.kernels.harness import skip_where_it_cannot_run
-from tests.quality.graph_programs import WIDE, check_program, in_bf16
+from tests.quality.graph_programs import (
+    WIDE,
+    check_program,
+    check_wide_graphs,
+    in_bf16,
+)
 from tests.quality.programs import build_programs
 from tests.quality.walks import random_program
 
@@ -64,3 +69,9 @@ def test_searched_programs_in_vectors_of_64_bytes(text: str) -> None:
     solution = Solver(WIDE.at(spec)).solve(spec)
     (program,) = build_programs([solution.impl], [text], WIDE)
     check_program(program, 0)
+
+
+def test_half_a_vector_of_bf16_is_stored() -> None:
+    """LLVM made a call of it that no process has, where the other half was not used."""
+    skip_where_it_cannot_run(WIDE.isa)
+    assert check_wide_graphs([930149]) == 1
