@@ -24,7 +24,7 @@ GOAL = "move:7x9:f32"
 TILE = Partial(Tile("d1", 5), (HOLE, HOLE))
 """What no search does: a size that is on no ladder."""
 
-INNER = "move:7x8:f32:src=[0,1]@L1/strided:dst=[0,1]/strided:l1=256:l2=4096"
+INNER = "move:7x8:f32:src=[0,1]@L1/strided:dst=[0,1]@L1/strided:l1=128:l2=4096"
 
 NEAR = Partial(Tile("d0", 5), (HOLE, HOLE))
 
