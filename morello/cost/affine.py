@@ -29,6 +29,9 @@ from morello.spec import Level, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 
+CROSSING = 2
+"""Stores that a store takes besides, which crosses from a line to the next."""
+
 STREAMS = 8
 """Rows that hardware prefetchers follow at a time."""
 
@@ -201,6 +204,7 @@ class AffineCostModel(CostModel):
         exposed: Ints = 0
         for lines in phase.lines:
             cost = self._lines(frame, lines)
+            exposed = exposed + self._crossed(frame, lines)
             if lines.hidden:
                 arriving = arriving + cost
             else:
@@ -228,6 +232,15 @@ class AffineCostModel(CostModel):
                 each = each + self._read(passed, lines.access)
         start = self._prices.stream_start_mem if level is Level.MEM else 0
         return lines.count * each + lines.starts * start
+
+    def _crossed(self, frame: Frame, lines: Lines) -> Ints:
+        """What a store a line costs that ends in the next one, which nothing hides."""
+        own = frame.key.kind.operands[lines.operand].name
+        tensor = frame.key.tensors[lines.operand]
+        crossing = own in self.target.operand_context.crossing
+        if lines.access is not Access.STORED or not crossing or tensor.layout.is_packed:
+            return 0
+        return lines.count * CROSSING * self._ops.store
 
     def _read(self, level: Level, how: Access) -> int:
         """A line from ``level`` to the next nearer one."""

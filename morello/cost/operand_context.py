@@ -36,6 +36,8 @@ class OperandContext:
     packed: tuple[str, ...] = ()
     """The operands of a far goal that are packed themselves: unlike a copy of a part,
     they come from DRAM."""
+    crossing: tuple[str, ...] = ()
+    """The outputs whose rows do not all begin on a line, so that stores cross lines."""
 
     @classmethod
     def of(
@@ -78,7 +80,12 @@ class OperandContext:
         unlike = tuple(other) if aliased or widened else ()
         names = tuple(aliased), tuple(widened), unlike
         chained = goal.kind.has_several_products
-        return cls(far, near, *names, distance, chained, tuple(packed))
+        crossing = tuple(
+            operand.name
+            for index, operand in enumerate(goal.kind.operands)
+            if operand.is_written and row_bytes(goal, index) % LINE_BYTES
+        )
+        return cls(far, near, *names, distance, chained, tuple(packed), crossing)
 
     def has_aliased(self, operand: str, itemsize: int) -> bool:
         """Whether an operand of a Spec below the goal may be a tile of an aliased one.

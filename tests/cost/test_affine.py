@@ -7,7 +7,7 @@ import pytest
 
 from morello.actions import Move
 from morello.actions.loops import tile_key
-from morello.cost.affine import STREAMS
+from morello.cost.affine import CROSSING, STREAMS
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2, Target
@@ -102,6 +102,21 @@ def test_lines_that_are_not_hidden_add() -> None:
     counts = OpCounts((Phase({"fma": 1000}, lines=(lines,)),))
     arriving = 8 * (C.line_mem_demand + C.line_l2) + 2 * C.stream_start_mem
     assert kernel(counts) == 1000 * OPS.fma + arriving
+
+
+def test_stores_that_cross_lines_add() -> None:
+    """Where rows of the output do not begin on a line, wherever it lies."""
+    target = AVX2.in_context(OperandContext(crossing=("out",)))
+    spec = parse_spec("matmul:6x16x16:f32:out=[0,1,2]@L1", AVX2.limits)
+
+    def more(operand: int, access: Access) -> int:
+        lines = Phase({"fma": 1000}, lines=(Lines(operand, 8, access),))
+        counts, frame = OpCounts((lines,)), Frame.of(spec)
+        plain, crossing = (t.model.kernel(frame, counts) for t in (AVX2, target))
+        return int(crossing - plain)
+
+    assert more(2, Access.STORED) == 8 * CROSSING * OPS.store
+    assert more(2, Access.OVERLAPPED) == more(1, Access.STORED) == 0
 
 
 def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:

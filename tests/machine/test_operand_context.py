@@ -17,7 +17,7 @@ def around(text: str) -> OperandContext:
 @pytest.mark.parametrize(
     "text",
     [
-        "matmul:500x500x500:f32",
+        "matmul:496x496x496:f32",
         "matmul:1008x1008x1008:f32",
         "move:1008x1008:f32:dst=[1,0]",
         "move:100001:f32",  # one row
@@ -115,7 +115,7 @@ def test_a_target_that_has_been_seen_forgets_an_earlier_goal() -> None:
         far=True, aliased=("src", "dst"), row_distance=256
     )
     assert far != AVX2
-    assert far.at(parse_spec("move:1000x1000:f32", AVX2.limits)) == AVX2
+    assert far.at(parse_spec("move:1008x1008:f32", AVX2.limits)) == AVX2
 
 
 def test_prices_follow_the_context() -> None:
@@ -129,6 +129,24 @@ def test_prices_follow_the_context() -> None:
     near = AVX2.in_context(OperandContext(near=True)).prices
     assert near.line_mem_demand == near.line_mem_overlapped == 0
     assert near.store_mem == near.stream_start_mem == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "crossing"),
+    [
+        ("matmul:8x8x17:f32", ("out",)),
+        ("matmul:8x17x16:f32", ()),
+        ("matmul:1x8x17:f32", ()),
+        ("matmul:8x8x17:f32:out=ld32", ()),
+        ("move:40x40:bf16:dst=[1,0]", ("dst",)),
+        ("move:8x40:bf16:dst=[0,1,1p16]", ()),
+    ],
+)
+def test_outputs_whose_rows_begin_within_lines(
+    text: str, crossing: tuple[str, ...]
+) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    assert AVX2.at(spec).operand_context.crossing == crossing
 
 
 def test_an_image_whose_copy_l2_has_no_room_for_is_not_near() -> None:
