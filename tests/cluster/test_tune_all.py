@@ -14,8 +14,6 @@ from morello.machine import AVX2
 from morello.machine.host import processor_name
 from morello.tools.morello import main
 
-pytestmark = pytest.mark.quick
-
 SPECS = ("fill:24:f32", "max:7x5:f32")
 
 

@@ -7,9 +7,6 @@ from morello.machine.isa import Isa
 from tests.kernels.accepted import drawn
 from tests.kernels.harness import Case, check_random
 
-pytestmark = pytest.mark.quick
-
-
 ISAS = {kernel.isa.name: kernel.isa for kernel in KERNELS.values()}
 
 

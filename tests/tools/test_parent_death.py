@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.quick
-
 CONTAINED = """
 import os, sys, time
 from morello.tools.containment import run_contained

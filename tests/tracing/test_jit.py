@@ -10,8 +10,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 import morello
 from morello.errors import MorelloError
 
-pytestmark = pytest.mark.quick
-
 Array = np.ndarray[Any, Any]
 
 
