@@ -18,6 +18,7 @@ from morello.calibration.probes import Bounds, bounds, probe
 from morello.calibration.timing import Stopwatch, one_core
 from morello.calibration.turns import turn
 from morello.machine import Target
+from morello.search import Impl
 from morello.spec import Spec
 
 FIRST_RIDGE = 0.02
@@ -119,7 +120,7 @@ class _Sample:
 
     def __init__(self) -> None:
         self.measured: list[Measured] = []
-        self._cycles: dict[Spec, dict[str, float]] = {}
+        self._known: dict[Spec, dict[str, tuple[Impl, float]]] = {}
         self._choices: dict[Target, dict[Spec, str]] = {}
 
     def add(self, target: Target, drawn: Iterable[Drawn], weight: float) -> None:
@@ -127,15 +128,15 @@ class _Sample:
         chosen = self._choices.setdefault(target, {})
         for one in drawn:
             chosen[one.spec] = one.choice
-            cycles = self._cycles.setdefault(one.spec, {})
+            known = self._known.setdefault(one.spec, {})
             for impl, time in one.times:
-                cycles[str(impl)] = time
+                known[str(impl)] = impl, time
                 self.measured.append(Measured(impl, time, weight))
 
     @property
     def known(self) -> Known:
         """The programs that have been timed."""
-        return {spec: frozenset(found) for spec, found in self._cycles.items()}
+        return {spec: dict(found) for spec, found in self._known.items()}
 
     def has_tried(self, target: Target) -> bool:
         """Whether a search with these costs has been asked."""
@@ -143,12 +144,13 @@ class _Sample:
 
     def trials(self) -> tuple[Trial, ...]:
         """What was tried, in turn."""
-        least = {spec: min(found.values()) for spec, found in self._cycles.items()}
+        known = self._known
+        least = {s: min(time for _, time in all_.values()) for s, all_ in known.items()}
         return tuple(
             Trial(
                 target,
                 tuple(
-                    self._cycles[spec][choice] / least[spec]
+                    known[spec][choice][1] / least[spec]
                     for spec, choice in chosen.items()
                 ),
             )

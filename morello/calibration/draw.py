@@ -1,6 +1,7 @@
 """Programs of Specs, drawn and timed, by several processes if wanted: `in_turns`."""
 
 import dataclasses
+import math
 import multiprocessing
 import os
 import random
@@ -23,8 +24,12 @@ from morello.spec import Spec, print_spec
 NEAR = 3
 """Programs of a Spec that a later round draws: the choice, and others near it."""
 
-Known = Mapping[Spec, frozenset[str]]
-"""Programs that are timed already, by their text."""
+ANCHORS = 2
+"""Programs that are timed once more beside those of a later round: the fastest. What
+the machine does differently by then shows in them, and is taken out of the others."""
+
+Known = Mapping[Spec, Mapping[str, tuple[Impl, float]]]
+"""Programs that are timed already, by their text, with the cycles of a call."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +77,7 @@ class _Task:
     spec: Spec
     target: Target
     plan: Plan
-    known: frozenset[str]
+    known: Mapping[str, tuple[Impl, float]]
     later: bool
     """Whether choices are wanted, not a sample."""
 
@@ -93,9 +98,7 @@ def in_turns(
         MorelloError: a Spec has no program, or it cannot be run; or a process ended.
     """
     later = known is not None
-    tasks = [
-        _Task(s, target, plan, (known or {}).get(s, frozenset()), later) for s in specs
-    ]
+    tasks = [_Task(s, target, plan, (known or {}).get(s, {}), later) for s in specs]
     what = "choices of" if later else "a sample of"
     if plan.jobs == 1:
         for task in tasks:
@@ -166,6 +169,15 @@ def _drawn(task: _Task) -> Drawn:
         else:
             impls = draw(spec, target, plan)
     new = [impl for impl in impls if str(impl) not in task.known]
+    anchors = sorted(task.known.values(), key=lambda known: known[1])[:ANCHORS]
+    if not new:
+        return Drawn(spec, str(impls[0]), ())
+    timed = [*(impl for impl, _ in anchors), *new]
     watch = Stopwatch(plan.seconds)
-    cycles = cycles_of_all(spec, new, target, watch, plan.lock)
-    return Drawn(spec, str(impls[0]), tuple(zip(new, cycles, strict=True)))
+    cycles = cycles_of_all(spec, timed, target, watch, plan.lock)
+    now, found = cycles[: len(anchors)], cycles[len(anchors) :]
+    then = [known for _, known in anchors]
+    scale = math.prod(t / n for t, n in zip(then, now, strict=True))
+    scale **= 1 / max(1, len(anchors))
+    scaled = (scale * cycles for cycles in found)
+    return Drawn(spec, str(impls[0]), tuple(zip(new, scaled, strict=True)))

@@ -7,6 +7,8 @@ and bound the coefficients.
 
 import ctypes
 import dataclasses
+import math
+import statistics
 import time
 from collections.abc import Mapping
 
@@ -127,7 +129,7 @@ def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
 
 
 def probe(watch: Stopwatch, isa: Isa) -> dict[str, float]:
-    """Millicycles of each instruction of `probes`."""
+    """Millicycles of each instruction of `probes`, timed in turns by one clock."""
     text = "\n".join(_function(p, isa) for p in probes(isa))
     features = ",".join(f"+{feature}" for feature in isa.features)
     engine = compile_llvm(text, cpu=isa.cpu, features=features)
@@ -135,17 +137,20 @@ def probe(watch: Stopwatch, isa: Isa) -> dict[str, float]:
     address = int(memory.ctypes.data)
     address += -address % 64
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
-    found = {}
-    for p in probes(isa):
-        call = kind(engine.address(f"probe_{p.coefficient}"))
-        best = np.inf
-        for _ in range(_SAMPLES):
+    best = dict.fromkeys(probes(isa), math.inf)
+    clocks = []
+    for _ in range(_SAMPLES):
+        for p in best:
+            call = kind(engine.address(f"probe_{p.coefficient}"))
             start = time.perf_counter()
             call(address, _TRIPS)
-            best = min(best, time.perf_counter() - start)
-        cycles = best / watch.cycle() / (_TRIPS * p.count * p.ops)
-        found[p.coefficient] = 1000 * cycles
-    return found
+            best[p] = min(best[p], time.perf_counter() - start)
+            clocks.append(watch.cycle())
+    cycle = statistics.median(clocks)
+    return {
+        p.coefficient: 1000 * seconds / cycle / (_TRIPS * p.count * p.ops)
+        for p, seconds in best.items()
+    }
 
 
 def _function(p: Probe, isa: Isa) -> str:

@@ -1,13 +1,18 @@
-"""Cycles of a program's calls, without what calling costs: `Stopwatch`.
+"""Cycles of programs' calls, without what calling costs: `Stopwatch`.
 
-A generated function calls the program again and again, so that Python is not in the
-time. A chain of dependent additions, which every x86 does one a cycle, says how long a
-cycle is; it runs between the samples, so that both see the same clock.
+A generated function calls a program again and again, so that Python is not in the
+time. Programs that are compared are visited in turns, several times, and the least
+time of each counts: everything else on a machine only takes time away.
+
+A chain of dependent additions, which every x86 does one a cycle, says how long a cycle
+is. It is one cycle for all programs of a round: the clock that a chain shows just
+after a program is not always the program's own, which made some of them seem a tenth
+faster or slower than they are beside others.
 
 What else runs on the core, on its other hardware thread, does not show in the chain,
 but it takes ports: some programs then take a fifth longer, others a tenth. So eight
-chains side by side, more than a core can go on with in a cycle, run between the
-samples, too: where these are slowed down, a time is marked as one that was disturbed.
+chains side by side, more than a core can go on with in a cycle, run around the samples
+of a visit, too: where these are slowed down, its times are marked as disturbed.
 """
 
 import bisect
@@ -15,8 +20,9 @@ import contextlib
 import ctypes
 import dataclasses
 import os
+import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -33,7 +39,14 @@ from morello.spec import Spec
 _ALIGNMENT = 4096
 _LEAST_SAMPLE = 1e-4
 """Seconds of a sample if not told; a thousand times the step of the clock and more."""
-_LEAST_SAMPLES = 4
+_VISITS = 6
+"""How often each program is timed in a round, the others in between."""
+_LEAST_VISITS = 2
+"""Of each program, where calls are so long that all visits would take `_LONG`."""
+_LONG = 10.0
+"""Times of the seconds that a stopwatch is to measure each program."""
+_LEAST_SAMPLES = 2
+"""In a visit."""
 _SIDE_BY_SIDE = 4
 """Chains of integers, and as many of vectors."""
 _QUIET = 1.05
@@ -42,7 +55,7 @@ quiet: on a Golden Cove with a busy neighbour they take 1.1 times as long."""
 _QUIETEST = 20
 """One of so many looks, at least, is taken to be quiet."""
 _STEADY = 0.005
-"""By how much a cycle may change during a sample."""
+"""By how much a cycle may change during a look that says what is quiet."""
 _POINTERS = 6
 """Operands and a workspace: a function may be called with more than it takes."""
 
@@ -189,36 +202,25 @@ class _Look:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Sample:
-    """Some calls, timed, and looks before and after them."""
+class _Visit:
+    """The least time of a program's call in a visit, and looks before and after it."""
 
     seconds: float
-    """Of a call."""
     before: _Look
     after: _Look
 
-    @property
-    def cycle(self) -> float:
-        """Seconds of a cycle meanwhile."""
-        return (self.before.cycle + self.after.cycle) / 2
-
-    @property
-    def cycles(self) -> float:
-        """Of a call."""
-        return self.seconds / self.cycle
-
     def is_good(self, most: float) -> bool:
-        """Whether the clock was steady, and chains side by side as fast as ``most``."""
-        steady = abs(self.after.cycle / self.before.cycle - 1) <= _STEADY
-        return steady and max(self.before.wide, self.after.wide) <= most
+        """Whether chains side by side were as fast as ``most``."""
+        return max(self.before.wide, self.after.wide) <= most
 
 
 @dataclasses.dataclass(frozen=True)
 class Time:
-    """How long a call of a program takes."""
+    """How long a call of a program takes, at least."""
 
     seconds: float
     cycles: float
+    """By the clock of all programs that were timed in turns with it."""
     is_good: bool
     """Whether nothing disturbed it, as far as can be seen."""
 
@@ -227,7 +229,8 @@ class Stopwatch:
     """Measures calls on one core.
 
     Args:
-        seconds: how long to measure a program; a few samples are always taken.
+        seconds: how long to measure a program; a few samples are always taken in each
+            of its visits.
         sample: seconds of calls in a sample, at least. The longer, the nearer to calls
             without end, and the more likely that something disturbs it.
     """
@@ -262,37 +265,51 @@ class Stopwatch:
         return look
 
     def time(self, spec: Spec, program: Code) -> Time:
-        """A call, its data warm.
+        """A call of one program, as `times` has it."""
+        return self.times(spec, [program])[0]
 
-        It is the median of the samples in which the clock was steady and nothing else
-        ran on the core; where there are none, the least of all.
-        Programs of one Spec that follow each other work on the same memory: which pages
-        it has makes some of the time, the same for all of them (`place_anew`).
+    def times(self, spec: Spec, programs: Sequence[Code]) -> list[Time]:
+        """A call of each program, its data warm, timed in turns.
+
+        It is the least of the visits that nothing disturbed; where there are none, the
+        least of all. Programs of one Spec work on the same memory: which pages it has
+        makes some of the time, the same for all of them (`place_anew`).
         """
         if self._memory is None or self._memory[0] != spec:
             self._memory = spec, Arguments(spec)
+        calls = [1] * len(programs)
+        visits: list[list[_Visit]] = [[] for _ in programs]
+        end = time.perf_counter() + _LONG * self.seconds * len(programs)
+        for number in range(_VISITS):
+            if number >= _LEAST_VISITS and time.perf_counter() > end:
+                break
+            for index, program in enumerate(programs):
+                visit, calls[index] = self._visit(program, calls[index])
+                visits[index].append(visit)
+        if not programs:
+            return []
+        looks = [v.after.cycle for found in visits for v in found]
+        cycle = statistics.median(looks)
+        most = _QUIET * self._wides[len(self._wides) // _QUIETEST]
+        return [_time_of(found, cycle, most) for found in visits]
+
+    def _visit(self, program: Code, calls: int) -> tuple[_Visit, int]:
+        """One visit, and the calls of its samples, which the next begins with."""
+        assert self._memory
         pointers = self._memory[1].with_workspace(program.workspace_bytes)
 
         def run(calls: int) -> float:
             return _elapsed(lambda: self._repeat(program.address, calls, *pointers))
 
+        before = self._look()
         run(1)  # faults pages in, fills caches, wakes the vector unit
-        calls = 1
         while (elapsed := run(calls)) < self.sample:
             calls = max(2 * calls, int(1.1 * calls * self.sample / elapsed))
-        samples: list[_Sample] = []
-        look = self._look()
-        end = time.perf_counter() + self.seconds
-        while len(samples) < _LEAST_SAMPLES or time.perf_counter() < end:
-            before, elapsed, look = look, run(calls) / calls, self._look()
-            samples.append(_Sample(elapsed, before, look))
-        most = _QUIET * self._wides[len(self._wides) // _QUIETEST]
-        good = [sample for sample in samples if sample.is_good(most)]
-        if not good:
-            seconds = min(sample.seconds for sample in samples)
-            return Time(seconds, seconds / min(s.cycle for s in samples), False)
-        median = sorted(good, key=lambda sample: sample.cycles)[(len(good) - 1) // 2]
-        return Time(median.seconds, median.cycles, True)
+        found = [elapsed / calls]
+        end = time.perf_counter() + self.seconds / _VISITS
+        while len(found) < _LEAST_SAMPLES or time.perf_counter() < end:
+            found.append(run(calls) / calls)
+        return _Visit(min(found), before, self._look()), calls
 
     def place_anew(self) -> None:
         """Let the next program work on other pages."""
@@ -305,6 +322,12 @@ class Stopwatch:
             MorelloError: it cannot be compiled.
         """
         return self.time(spec, Program(spec, impl, target)).cycles
+
+
+def _time_of(visits: Sequence[_Visit], cycle: float, most: float) -> Time:
+    good = [visit for visit in visits if visit.is_good(most)]
+    seconds = min(visit.seconds for visit in good or visits)
+    return Time(seconds, seconds / cycle, bool(good))
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ shares it with the others while it searches and compiles.
 
 import contextlib
 import fcntl
-import math
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -22,9 +21,6 @@ from morello.spec import Spec
 _TOGETHER = 40
 """Programs that are machine code at the same time."""
 
-_TURN = 15.0
-"""Seconds after which another measurement may go on."""
-
 _PASSES = 3
 """Placements of pages that every program is timed on."""
 
@@ -34,13 +30,6 @@ _MORE = 3
 _MORE_SECONDS = 20.0
 """How long they are made: what is longer than the moments in which nothing else runs is
 disturbed in any of them."""
-
-_SETTLE = 1e-8
-"""Seconds for each byte of the operands that a turn begins with: whoever had the turn
-before has filled the caches, and 32 MiB take some 40 calls to settle in L3."""
-
-_SMALL = 1 << 20
-"""Bytes that need no time to settle: a call brings them."""
 
 
 def cycles_of_all(
@@ -121,23 +110,9 @@ def one_round(
     Raises:
         OSError: the lock cannot be taken.
     """
-    found: list[Time] = []
     watch.place_anew()
-    while len(found) < len(programs):
-        with one_core(), turn(lock):
-            _settle(spec, programs[0], watch)
-            end = time.perf_counter() + _TURN
-            while len(found) < len(programs) and time.perf_counter() < end:
-                found.append(watch.time(spec, programs[len(found)]))
-    return found
-
-
-def _settle(spec: Spec, program: Code, watch: Stopwatch) -> None:
-    sizes = (math.prod(spec.shape(i)) for i in range(len(spec.dtypes)))
-    count = sum(n * d.itemsize for n, d in zip(sizes, spec.dtypes, strict=True))
-    end = time.perf_counter() + _SETTLE * count * (count > _SMALL)
-    while time.perf_counter() < end:
-        watch.time(spec, program)
+    with one_core(), turn(lock):
+        return watch.times(spec, programs)
 
 
 def shared(lock: Path | None) -> contextlib.AbstractContextManager[None]:

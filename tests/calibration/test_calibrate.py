@@ -92,7 +92,8 @@ def test_every_spec_of_a_calibration_can_be_read() -> None:
 
 
 def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Stopwatch, "time", lambda *args: Time(1e-7, 100, True))
+    time = Time(1e-7, 100, True)
+    monkeypatch.setattr(Stopwatch, "times", lambda _, spec, codes: [time] * len(codes))
     told: list[str] = []
     goals = specs(("fill:1000:f32", "max:20x17:f32"), AVX2)
     found = module.calibrate(goals, AVX2, Plan(4, rounds=2), told.append)
@@ -102,6 +103,21 @@ def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(trial.regrets == (1, 1) for trial in found.trials)
     assert found.kept == 0  # nothing chose better than what was there
     assert any("max:20x17:f32" in line for line in told)
+
+
+def test_a_machine_that_slows_down_makes_no_choice_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Choices of later rounds are timed beside the fastest of the first."""
+    (goal,) = specs(("max:33x17:f32:src=[1,0]@L1:out=[0]@L1",), AVX2)
+    first = draw.draw(goal, AVX2, Plan(6))
+    known = {str(impl): (impl, 100.0) for impl in first[1:]}
+    monkeypatch.setattr(
+        draw, "cycles_of_all", lambda _, some, *rest: [130.0] * len(some)
+    )
+    drawn = draw._drawn(draw._Task(goal, AVX2, Plan(6), known, later=True))
+    assert drawn.times
+    assert all(time == pytest.approx(100) for _, time in drawn.times)
 
 
 def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,9 +147,12 @@ def test_what_is_timed_already_is_not_timed_again() -> None:
     (one, two) = draw.in_turns(goals, AVX2, plan, None, lambda line: None)
     assert one.choice == str(Solver(AVX2).solve(goals[0]).impl)
     assert one.choice in {str(impl) for impl, _ in one.times}
-    known = {d.spec: frozenset(str(i) for i, _ in d.times) for d in (one, two)}
+    known = {
+        drawn.spec: {str(impl): (impl, time) for impl, time in drawn.times}
+        for drawn in (one, two)
+    }
     for again in draw.in_turns(goals, AVX2, plan, known, lambda line: None):
-        assert not {str(impl) for impl, _ in again.times} & known[again.spec]
+        assert not {str(impl) for impl, _ in again.times} & known[again.spec].keys()
         assert again.choice in known[again.spec]
 
 
