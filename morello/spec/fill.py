@@ -2,21 +2,22 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
-from morello.spec.kind import Array, Kind
+from morello.spec.kind import Array
 from morello.spec.operand import Operand
 
 FILL_VALUES = ("zero", "lowest", "highest")
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Fill(Kind):
+class Fill(ElementByElement):
     """Every element becomes zero, or the neutral element of max or min."""
 
     name: ClassVar[str] = "fill"
@@ -37,16 +38,6 @@ class Fill(Kind):
     def instances(cls) -> tuple["Fill", ...]:
         """Of one to three dimensions, with each value."""
         return (cls(1, "highest"), cls(2, "lowest"), cls(3))
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """``d0``, ``d1``, …"""
-        return tuple(f"d{i}" for i in range(self.rank))
-
-    @property
-    def of_fewer_dims(self) -> Self | None:
-        """Of any two dimensions that are neighbours."""
-        return dataclasses.replace(self, rank=self.rank - 1) if self.rank > 1 else None
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -5,23 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
-from morello.spec.kind import Array, Kind, require_equal
-from morello.spec.operand import Operand
-
-_OPERANDS = {
-    accum: (
-        Operand("src", (0, 1), is_read=True, is_written=False),
-        Operand("out", (0,), is_read=accum, is_written=True),
-    )
-    for accum in (False, True)
-}
+from morello.spec.kind import Array
+from morello.spec.reduction import RowReduction
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Max(Kind):
+class Max(RowReduction):
     """The greatest element of each row (IEEE 754 ``maximum``).
 
     A NaN in a row gives NaN; of zeros, +0 is the greater.
@@ -29,18 +20,6 @@ class Max(Kind):
 
     name: ClassVar[str] = "max"
     example: ClassVar[str] = "max:8x33:f32"
-    accum: bool = False
-    """Whether what the output holds takes part."""
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Rows, columns."""
-        return ("m", "n")
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """src [m,n], out [m]."""
-        return _OPERANDS[self.accum]
 
     @property
     def neutral(self) -> str:
@@ -51,19 +30,6 @@ class Max(Kind):
     def idempotent(self) -> bool:
         """The maximum of an element and itself is the element."""
         return True
-
-    def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Both operands have one dtype, f32 or s32."""
-        require_equal(self.label, dtypes)
-        if dtypes[0] not in (Dtype.F32, Dtype.S32):
-            also = "" if self.accum or dtypes[0] is not Dtype.BF16 else ", or bf16,f32"
-            raise SpecError(
-                f"{self.label} has no dtype {dtypes[0]}", f"use f32 or s32{also}"
-            )
-
-    def flops(self, sizes: tuple[int, ...]) -> int:
-        """A comparison for each element."""
-        return sizes[0] * sizes[1]
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
         """The greater of out and src."""

@@ -2,19 +2,20 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype, Encoding
+from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
-from morello.spec.kind import Array, Kind, bit_patterns
+from morello.spec.kind import Array, bit_patterns
 from morello.spec.operand import Operand
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Move(Kind):
+class Move(ElementByElement):
     """A copy, a change of layout, or a cast; any of them at once.
 
     Within one dtype bit patterns are kept, NaN payloads too. A wider dtype holds the
@@ -33,16 +34,6 @@ class Move(Kind):
     def instances(cls) -> tuple["Move", ...]:
         """Of one to three dimensions."""
         return (cls(1), cls(2), cls(3))
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """``d0``, ``d1``, …"""
-        return tuple(f"d{i}" for i in range(self.rank))
-
-    @property
-    def of_fewer_dims(self) -> Self | None:
-        """Of any two dimensions that are neighbours."""
-        return dataclasses.replace(self, rank=self.rank - 1) if self.rank > 1 else None
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -10,14 +10,15 @@ import numpy as np
 from morello.errors import SpecError
 from morello.spec.array_elements import ArrayElements
 from morello.spec.dtypes import Dtype
+from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
 from morello.spec.functions import BINARY, UNARY
-from morello.spec.kind import Array, Kind, require_equal
+from morello.spec.kind import Array, require_equal
 from morello.spec.operand import Operand
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Pointwise(Kind):
+class Pointwise(ElementByElement):
     """A function of `morello/spec/functions.py`, of f32, or of bf16 computed in f32."""
 
     functions: ClassVar[Mapping[str, Callable[..., Any]]]
@@ -55,16 +56,6 @@ class Pointwise(Kind):
     def label(self) -> str:
         """The name of the function."""
         return self.function
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """``d0``, ``d1``, …"""
-        return tuple(f"d{i}" for i in range(self.rank))
-
-    @property
-    def of_fewer_dims(self) -> Self | None:
-        """Of any two dimensions that are neighbours."""
-        return dataclasses.replace(self, rank=self.rank - 1) if self.rank > 1 else None
 
     @property
     def operands(self) -> tuple[Operand, ...]:

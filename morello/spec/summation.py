@@ -5,52 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
-from morello.spec.kind import Array, Kind, require_equal
-from morello.spec.operand import Operand
-
-_OPERANDS = {
-    accum: (
-        Operand("src", (0, 1), is_read=True, is_written=False),
-        Operand("out", (0,), is_read=accum, is_written=True),
-    )
-    for accum in (False, True)
-}
+from morello.spec.kind import Array
+from morello.spec.reduction import RowReduction
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Sum(Kind):
+class Sum(RowReduction):
     """The sum of each row, in any order; integers wrap around."""
 
     name: ClassVar[str] = "sum"
     example: ClassVar[str] = "sum:8x33:f32"
-    accum: bool = False
-    """Whether the sum is added to what the output holds."""
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Rows, columns."""
-        return ("m", "n")
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """src [m,n], out [m]."""
-        return _OPERANDS[self.accum]
-
-    def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Both operands have one dtype, f32 or s32."""
-        require_equal(self.label, dtypes)
-        if dtypes[0] not in (Dtype.F32, Dtype.S32):
-            also = "" if self.accum or dtypes[0] is not Dtype.BF16 else ", or bf16,f32"
-            raise SpecError(
-                f"{self.label} has no dtype {dtypes[0]}", f"use f32 or s32{also}"
-            )
-
-    def flops(self, sizes: tuple[int, ...]) -> int:
-        """An addition for each element."""
-        return sizes[0] * sizes[1]
 
     def rounded_terms(self, sizes: tuple[int, ...]) -> int:
         """One for each column; adding to an initial output is one more."""

@@ -1,0 +1,24 @@
+"""What kinds that go over each element have in common: `ElementByElement`."""
+
+import dataclasses
+from typing import Any, Self
+
+from morello.spec.kind import Kind
+
+
+class ElementByElement(Kind):
+    """Every operand has every dimension, of which there may be any number."""
+
+    rank: int
+    """A field of each: where it stands among others is theirs to say."""
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """``d0``, ``d1``, …"""
+        return tuple(f"d{i}" for i in range(self.rank))
+
+    @property
+    def of_fewer_dims(self) -> Self | None:
+        """Of any two dimensions that are neighbours."""
+        fewer: dict[str, Any] = {"rank": self.rank - 1}
+        return dataclasses.replace(self, **fewer) if self.rank > 1 else None
