@@ -5,7 +5,7 @@ PyTorch is imported late, so that the variables which hold it to AVX2 are set fi
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,51 +45,64 @@ def call_of(torch: Any, text: str, arrays: list[Array]) -> Call:
     Raises:
         KeyError: there is no function for the name.
     """
-    label = text.split(":")[0]
+    label, _, *rest = text.split(":")
     given = [torch.from_numpy(array) for array in arrays]
+    options = dict(part.split("=") for part in rest if "=" in part)
+    functional = torch.nn.functional
     if label == "conv":
-        return _convolution(torch, text, *given)
+        return _convolution(torch, text, options, *given)
+    gelu = "none" if options.get("gelu") == "erf" else "tanh"
+    causal = options.get("causal") == "true"
     calls: dict[str, Callable[..., Call]] = {
         "softmax": lambda x: lambda: torch.softmax(x, -1),
-        "layer_norm": lambda x, w, b: _norm(torch, "layer_norm", x, w, b),
-        "rms_norm": lambda x, w: _norm(torch, "rms_norm", x, w),
+        "log_softmax": lambda x: lambda: torch.log_softmax(x, -1),
+        "layer_norm": lambda x, w, b: _norm(torch, "layer_norm", options, x, w, b),
+        "rms_norm": lambda x, w: _norm(torch, "rms_norm", options, x, w),
         "gelu_matmul": lambda a, w, c: (
-            lambda: torch.nn.functional.gelu(torch.addmm(c, a, w), approximate="tanh")
+            lambda: functional.gelu(torch.addmm(c, a, w), approximate=gelu)
         ),
         "residual_matmul": lambda a, w, c: lambda: torch.addmm(c, a, w),
         "chain": lambda a, b, c: lambda: torch.mm(torch.mm(a, b), c),
-        "attention": lambda q, k, v: _attention(torch, q, k, v),
+        "attention": lambda q, k, v: _attention(torch, causal, q, k, v),
     }
     return calls[label](*given)
 
 
-def _norm(torch: Any, name: str, x: Any, *rest: Any) -> Call:
+def _norm(
+    torch: Any, name: str, options: Mapping[str, str], x: Any, *rest: Any
+) -> Call:
     function = getattr(torch.nn.functional, name)
-    shape = x.shape[-1:]
-    return lambda: function(x, shape, *rest, eps=1e-5)
+    shape, eps = x.shape[-1:], float(options.get("eps", 1e-5))
+    return lambda: function(x, shape, *rest, eps=eps)
 
 
-def _attention(torch: Any, *given: Any) -> Call:
+def _attention(torch: Any, causal: bool, *given: Any) -> Call:
     heads = [(a if a.dim() > 2 else a[None])[None] for a in given]
-    return lambda: torch.nn.functional.scaled_dot_product_attention(*heads)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return lambda: attend(*heads, is_causal=causal)
 
 
-def _convolution(torch: Any, text: str, w: Any, x: Any) -> Call:
-    options = dict(part.split("=") for part in text.split(":") if "=" in part)
-    stride, pad, groups = (
-        int(options.get(name, default))
-        for name, default in (("stride", 1), ("pad", 0), ("groups", 1))
-    )
+def _convolution(
+    torch: Any, text: str, options: Mapping[str, str], w: Any, x: Any
+) -> Call:
+    n, c, height, width, f, fh, fw = map(int, text.split(":")[1].split("x"))
+    names = ("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)
+    stride, pad, dilation, groups = (int(options.get(*name)) for name in names)
     last = options.get("layout") == "nhwc"
-    images = x if x.dim() > 3 else x[None]
-    if last:  # views: memory stays in channels-last order
-        images = images.permute(0, 3, 1, 2)
-        w = w.permute(2, 0, 1) if groups > 1 else w.permute(0, 3, 1, 2)
-    filters = w[:, None] if w.dim() == 3 else w
+    # Views: memory stays in its order, groups beside channels and filters.
+    if last:
+        images = x.reshape(n, height, width, c).permute(0, 3, 1, 2)
+        if groups == f == c:
+            filters = w.permute(2, 0, 1)[:, None]
+        else:
+            filters = w.reshape(f, fh, fw, c // groups).permute(0, 3, 1, 2)
+    else:
+        images = x.reshape(n, c, height, width)
+        filters = w.reshape(f, c // groups, fh, fw)
     convolve = torch.nn.functional.conv2d
 
     def call() -> Any:
-        found = convolve(images, filters, stride=stride, padding=pad, groups=groups)
+        found = convolve(images, filters, None, stride, pad, dilation, groups)
         return found.permute(0, 2, 3, 1) if last else found
 
     return call

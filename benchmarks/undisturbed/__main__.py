@@ -23,10 +23,10 @@ from morello.whole_files import write_whole
 
 _ABOUT = """What part of the peak of its core each program reaches on one thread, in
 cycles of both: the median of the rounds in which neither the program nor the loop of
-its roof was disturbed, or of all rounds where fewer than three were undisturbed. Chains
-of additions before and after each sample measure the length of a cycle and show whether
-another process used the core. Cycles: the least of a call. A part above 100 % is the
-error of the measured cycle, 1 to 3 %."""
+its roof was disturbed, or of all rounds where fewer than three were undisturbed. In a
+round both are timed in turns, and the least of each counts. Chains of additions before
+and after show the length of a cycle and whether another process used the core. Cycles:
+the least of a call."""
 
 _SAMPLE = 5e-4
 """Seconds of back-to-back calls in a sample. Longer ones are seldom undisturbed."""
