@@ -40,7 +40,7 @@ def call_of(torch: Any, text: str, arrays: list[Array]) -> Call:
     Args:
         torch: the package.
         text: the Spec.
-        arrays: its inputs, which are not copied.
+        arrays: its inputs, which are not copied; places of causal attention are set.
 
     Raises:
         KeyError: there is no function for the name.
@@ -63,7 +63,7 @@ def call_of(torch: Any, text: str, arrays: list[Array]) -> Call:
         ),
         "residual_matmul": lambda a, w, c: lambda: torch.addmm(c, a, w),
         "chain": lambda a, b, c: lambda: torch.mm(torch.mm(a, b), c),
-        "attention": lambda q, k, v: _attention(torch, causal, q, k, v),
+        "attention": lambda *given: _attention(torch, causal, *given),
     }
     return calls[label](*given)
 
@@ -77,6 +77,10 @@ def _norm(
 
 
 def _attention(torch: Any, causal: bool, *given: Any) -> Call:
+    if causal:  # PyTorch knows one order of places: theirs are written into the inputs
+        keys, queries, *given = given
+        torch.arange(len(keys), out=keys)
+        torch.arange(len(queries), out=queries)
     heads = [(a if a.dim() > 2 else a[None])[None] for a in given]
     attend = torch.nn.functional.scaled_dot_product_attention
     return lambda: attend(*heads, is_causal=causal)
