@@ -127,9 +127,14 @@ class AffineCostModel(CostModel):
             source.layout.is_packed
             and own.name not in self.target.operand_context.packed
         )
-        often = uses(frame, operand) >= (PACKED_USES if packed else OVERLAPPED_USES)
+        used = uses(frame, operand)
+        often = used >= (PACKED_USES if packed else OVERLAPPED_USES)
         quick, slow = (self._read(level, how) for how in _WAYS)
-        return cost + np.where(often, quick, slow)
+        # Prefetchers follow a few rows as long as they go: what computing with a line
+        # hides of the next grows with its uses.
+        followed = source.runs(frame.operand_sizes(operand)) <= STREAMS
+        hidden = followed * (slow - quick) * (used - 1) // (OVERLAPPED_USES - 1)
+        return cost + np.where(often, quick, slow - hidden)
 
     def _starts(self, frame: Frame, operand: int) -> Ints:
         """What streams cost that begin in a tile of more rows than are followed.
