@@ -210,7 +210,11 @@ class AffineCostModel(CostModel):
         for lines in phase.lines:
             cost = self._lines(frame, lines)
             exposed = exposed + self._crossed(frame, lines)
-            if lines.hidden:
+            if lines.access is Access.STREAMED:
+                waited = dataclasses.replace(lines, access=Access.DEMAND)
+                exposed = exposed + cost
+                arriving = arriving + self._lines(frame, waited) - cost
+            elif lines.hidden:
                 arriving = arriving + cost
             else:
                 exposed = exposed + cost

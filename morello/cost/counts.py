@@ -38,6 +38,9 @@ class Access(enum.Enum):
     """Each line is waited for, or all units wait for lines to arrive."""
     OVERLAPPED = "overlapped"
     """Lines arrive while the core computes on others."""
+    STREAMED = "streamed"
+    """As overlapped, in the way of what is computed; but however little that is, all of
+    them take as long as if each was waited for."""
     STORED = "stored"
     """Lines are written back."""
 

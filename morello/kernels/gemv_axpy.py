@@ -186,10 +186,10 @@ def _passes(
 
     ``own``: rows of rhs prefetch their own lines to L1.
 
-    A sum goes through memory from a pass to the next: four latencies. Lines of rhs
-    from beyond L2 arrive beside arithmetic, and take longer than that of a few rows;
-    from L2 they are in its way. Lines of out that go back hide behind arithmetic where
-    it takes two vectors a line.
+    A sum goes through memory from a pass to the next: four latencies. A single row
+    waits for its lines; those of several arrive beside arithmetic, but for a few rows
+    it is shorter. Lines of out that go back hide behind arithmetic where it takes two
+    vectors a line.
     """
     _, m, k, _ = frame.sizes
     op = multiply_add_of(frame.key.dtypes[2])
@@ -199,9 +199,7 @@ def _passes(
     kept = k // rows * _kept(m, rows, isa) + _kept(m, k % rows, isa)
     # Sums that do not stay in registers go to the stack and come back.
     spilled = (m > _UNSPILLED) * _SPILLS * k * steps
-    lines, several = k * steps, m > 1
-    rivals = (m + rows) * several
-    beside = 1 - several * (frame.key.tensors[1].level is not Level.MEM)
+    lines, one = k * steps, m == 1
     products = Phase(
         {
             op: m * k * vectors,
@@ -210,8 +208,14 @@ def _passes(
         },
         {op: k + 4 * passes},
         (
-            Lines(1, lines * beside, Access.DEMAND, rows=rivals, prefetched=own),
-            Lines(1, lines * (1 - beside), Access.DEMAND, rows=rivals, hidden=False),
+            Lines(1, lines * one, Access.DEMAND, prefetched=own),
+            Lines(
+                1,
+                lines * (m > 1),
+                Access.STREAMED,
+                rows=m + rows,
+                prefetched=own,
+            ),
             Lines(2, fetched * m * steps, Access.OVERLAPPED),
             Lines(2, passes * m * steps, Access.STORED, hidden=isa.line_vectors > 1),
         ),
