@@ -1,5 +1,6 @@
 """Goals whose tables are few and small, and what a test asks of their answers."""
 
+import functools
 from pathlib import Path
 
 from morello.machine import AVX2
@@ -17,8 +18,9 @@ def spec(text: str) -> Spec:
     return parse_spec(text, AVX2.limits)
 
 
+@functools.cache
 def cold(text: str) -> str:
-    """The program of a goal, found without a database."""
+    """The program of a goal, found without a database, once a process."""
     return program(text, None)
 
 
@@ -41,6 +43,15 @@ def forget_programs(database: Database) -> None:
 
 def row(number: int, writer: int = 0) -> Row:
     """A row with contents of its own, as a program of ours would not write it."""
-    key = f"{writer}:{number}".encode().ljust(32, b".")
-    data = bytes((number * 7 + i) % 251 for i in range(40 + number % 60))
-    return Row(key, f"row {number}", "family", number, 1, 2, data, data[::-1])
+    start = number * 7 % 251
+    data = _NUMBERS[start : start + 40 + number % 60]
+    own = key(number, writer)
+    return Row(own, f"row {number}", "family", number, 1, 2, data, data[::-1])
+
+
+def key(number: int, writer: int = 0) -> bytes:
+    """The key of `row`."""
+    return f"{writer}:{number}".encode().ljust(32, b".")
+
+
+_NUMBERS = bytes(range(251)) * 2

@@ -17,7 +17,7 @@ import pytest
 from morello.search.storage.connection import FORMAT, OLD_FORMAT, DatabaseError
 from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import default_path
-from tests.database.small import row
+from tests.database.small import key, row
 
 KILLS = 100
 WRITERS, ROWS = 8, 500
@@ -139,15 +139,21 @@ def test_killed_writers_lose_nothing_that_they_acknowledged(tmp_path: Path) -> N
     """D1: one file, a hundred writers killed one after another."""
     path = tmp_path / "tables.sqlite"
     Database(path).close()
+    acknowledged = []
     for kill in range(KILLS):
-        acknowledged = _write_until_killed(path, kill)
-        found = {r.key: r for r, whole in Database(path).rows() if whole}
-        for number in range(acknowledged):
-            assert found[row(number, kill).key] == row(number, kill), f"kill {kill}"
-    whole = list(Database(path).rows())
-    assert all(is_whole for _, is_whole in whole)
-    allowed = {row(n, kill).key for kill in range(KILLS) for n in range(2000)}
-    assert {r.key for r, _ in whole} <= allowed
+        acknowledged.append(_write_until_killed(path, kill))
+        database = Database(path)
+        for number in range(acknowledged[kill]):
+            found = database.get(key(number, kill))
+            assert found == row(number, kill), f"kill {kill}"
+        database.close()
+    rows = list(Database(path).rows())
+    assert all(is_whole for _, is_whole in rows)
+    kept = {r.key: r for r, _ in rows}
+    for kill, count in enumerate(acknowledged):
+        for number in range(count):
+            assert kept[key(number, kill)] == row(number, kill), f"kill {kill}"
+    assert kept.keys() <= {key(n, k) for k in range(KILLS) for n in range(2000)}
     assert Database(path).check() == ()
 
 

@@ -1,5 +1,6 @@
 """Pins at rest: they outlive every way that a database takes, and mix with nothing."""
 
+import functools
 import random
 import sqlite3
 import warnings
@@ -34,8 +35,9 @@ def row(text: str, program: Partial) -> PinRow:
     return PinRow(Pin(spec(text), AVX2.name, program).text, "avx2", str(program), "…")
 
 
+@functools.cache
 def pinned(*rows: PinRow) -> str:
-    """The program of the goal with these pins, found without a database."""
+    """The program of the goal with these pins, found without a database, once."""
     pins = Pins(tuple(map(Pin.of, rows)))
     return str(Solver(AVX2, pins=pins).solve(spec(GOAL)).impl)
 

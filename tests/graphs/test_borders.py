@@ -125,8 +125,8 @@ def _refused(spec: Any, name: str) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        "conv:1x19x4x7x19x3x3:f32:pad=1:groups=19:layout=nhwc",
-        "conv:1x9x6x7x9x4x4:f32:pad=1:groups=9:stride=2",
+        "conv:1x19x4x7x19x3x3:f32:pad=1:groups=19:layout=nhwc:l2=0",
+        "conv:1x9x6x7x9x4x4:f32:pad=1:groups=9:stride=2:l2=0",
     ],
 )
 def test_depthwise_convolutions_are_within_the_bound(text: str) -> None:

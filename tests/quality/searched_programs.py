@@ -15,7 +15,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.table import NO_ACTION, Table
 from morello.search.impl import Impl
-from morello.spec import Dtype, Level, Matmul, Spec, argument_tensor
+from morello.spec import Dtype, Level, Limits, Matmul, Spec, argument_tensor
 from morello.spec.layout import Layout
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
@@ -57,7 +57,13 @@ def searched(seed: int) -> Impl:
     spec = random_spec(rng)
     while spec.kind.reuses_inputs:
         spec = random_spec(rng)
+    spec = dataclasses.replace(spec, limits=_limits(seed))
     return Solver(AVX2).solve(spec).impl
+
+
+def _limits(number: int) -> Limits:
+    """All memories for even numbers; for the others no L2, of which most tables are."""
+    return AVX2.limits.replace(Level.L2, 0) if number % 2 else AVX2.limits
 
 
 _INTO_S16 = (Dtype.U8, Dtype.S8, Dtype.S16)
@@ -81,7 +87,8 @@ class Solved:
 
     goal: Spec
     solver: Solver
-    tables: tuple[Table, ...]
+    roots: tuple[Table, ...]
+    """The tables of products of operands in MEM."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -91,26 +98,27 @@ def _solved(number: int) -> Solved:
     b, m, k, n = rng.randint(1, 2), *(rng.randint(5, 31) for _ in range(3))
     kind, dtypes = PRODUCTS[number % len(PRODUCTS)]
     rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
-    goal = Spec(kind, (b, m, k, n), rows, AVX2.limits)
+    goal = Spec(kind, (b, m, k, n), rows, _limits(number))
     solver = Solver(AVX2)
     solver.solve(goal)
-    return Solved(goal, solver, solver.tables(goal))
+    roots = [
+        table
+        for table in solver.tables(goal)
+        if table.id.key.kind.reuses_inputs
+        and all(t.level is Level.MEM for t in table.id.key.tensors)
+        and table.costs.size
+    ]
+    return Solved(goal, solver, tuple(sorted(roots, key=lambda t: str(t.id.key))))
 
 
 def _random_part(number: int, rng: random.Random) -> Impl:
     """The program of one of the Specs in MEM that a goal's search has solved."""
     solved = _solved(number)
-    roots = [
-        table
-        for table in solved.tables
-        if table.id.key.kind.reuses_inputs
-        and all(t.level is Level.MEM for t in table.id.key.tensors)
-        and table.costs.size
-    ]
+    limits = solved.goal.limits
     while True:
-        table = rng.choice(sorted(roots, key=lambda t: str(t.id.key)))
+        table = rng.choice(solved.roots)
         sizes = tuple(rng.choice(axis) for axis in table.box.sizes)
-        spec = Spec(table.id.key.kind, sizes, table.id.key.tensors, AVX2.limits)
+        spec = Spec(table.id.key.kind, sizes, table.id.key.tensors, limits)
         point = table.point(spec.sizes, spec.limits)
         if point is not None and table.decisions[point] != NO_ACTION:
             return solved.solver.run_of(solved.goal).program(spec, table)

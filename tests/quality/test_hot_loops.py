@@ -36,15 +36,16 @@ _BF16 = "bf16,bf16,f32"
 
 LOOPS = (
     Hot("matmul:48x64x48:f32", _FMA, 12, 10),
-    Hot(f"matmul:48x64x48:{_BF16}", _FMA, 12, 10),
-    Hot("matmul:48x64x48:u8,s8,s32", _WORDS, 8, 8),
-    Hot("matmul:48x64x48:u8,s8,s16", _WORDS, 8, 8),
-    Hot("matmul:48x64x48:u8,s8,s16:saturating=true", _BYTES, 12, 10),
+    Hot(f"matmul:48x64x48:{_BF16}:l2=0", _FMA, 12, 10),
+    Hot("matmul:48x64x48:u8,s8,s32:l2=0", _WORDS, 8, 8),
+    Hot("matmul:48x64x48:u8,s8,s16:l2=0", _WORDS, 8, 8),
+    Hot("matmul:48x64x48:u8,s8,s16:saturating=true:l2=0", _BYTES, 12, 10),
     Hot("matmul:1x512x1024:f32", _FMA, 16, 2),
     Hot(f"matmul:1x512x1024:{_BF16}", _FROM_ZERO, 32, 4),
-    Hot(f"matmul:1x512x1024:{_BF16}:rhs=[0,2,1]", _FMA, 16, 4),
-    Hot(f"matmul:1x512x1024:{_BF16}:rhs=any", _FMA, 8, 8),
+    Hot(f"matmul:1x512x1024:{_BF16}:rhs=[0,2,1]:l2=0", _FMA, 16, 4),
+    Hot(f"matmul:1x512x1024:{_BF16}:rhs=any:l2=0", _FMA, 8, 8),
 )
+"""Most that are not f32 do without L2, of which most tables are."""
 
 
 def sums_of(loop: Loop) -> set[str]:
