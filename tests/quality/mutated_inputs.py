@@ -2,12 +2,13 @@
 
 Each kind of input has a corpus and a command that reads it. A case mutates a member of
 the corpus by its seed and gives it to the command in a forked process. It must end by
-itself within `SECONDS`, with exit code 0, 1 or 2 and without a traceback; what is
-refused is refused in words.
+itself within `SECONDS` of computing, with exit code 0, 1 or 2 and without a traceback;
+what is refused is refused in words.
 """
 
 import contextlib
 import dataclasses
+import functools
 import io
 import os
 import random
@@ -31,7 +32,10 @@ from morello.tools.morello import main
 from tests.database.small import filled
 
 SECONDS = 10
-"""The most that a case may take."""
+"""The most that a case may compute."""
+
+WAITING = 100
+"""The most that it may take, however busy the machine is."""
 
 _LIT = Path(__file__).parents[2] / "lit"
 
@@ -163,7 +167,9 @@ def _fault(kind: Inputs, place: Path, seed: int) -> str:
 def _run(kind: Inputs, place: Path, seed: int, said: Path) -> None:
     """The case itself, in a process of its own, which ends here."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(SECONDS)
+    signal.alarm(WAITING)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     code = 99
     with said.open("wb", 0) as file:
         os.dup2(file.fileno(), 1)
@@ -183,8 +189,18 @@ def _run(kind: Inputs, place: Path, seed: int, said: Path) -> None:
     os._exit(code)
 
 
-def _nothing(place: Path) -> None:
-    """Nothing is prepared."""
+def quietly(command: Callable[[Sequence[str]], int], *words: str) -> None:
+    """Run a command that is no case, so that what it imports and loads is there for
+    all cases."""
+    said = io.TextIOWrapper(io.BytesIO(), write_through=True)
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = command(words)
+    said.seek(0)
+    assert code in (0, 1), said.read()
+
+
+def _prepare_specs(place: Path) -> None:
+    quietly(main, "emit", "--stage", "spec", "fill:3:f32")
 
 
 _PIPELINES = (
@@ -199,6 +215,14 @@ _PIPELINES = (
 )
 
 
+def _prepare_mlir(place: Path) -> None:
+    _chunks()
+    (place / "x.mlir").write_text("func.func @f() { return }\n")
+    for passes in _PIPELINES:
+        quietly(morello_opt.main, str(place / "x.mlir"), *passes)
+
+
+@functools.cache
 def _chunks() -> list[str]:
     """Every piece of every lit file of a small size."""
     texts = (path.read_text() for path in sorted(_LIT.rglob("*.mlir")))
@@ -258,6 +282,12 @@ def _run_target(place: Path, rng: random.Random) -> int:
     return main([*words, f"--target={text}"])
 
 
+def _prepare_targets(place: Path) -> None:
+    for spec in ("fill:4x8:f32", "max:3x9:f32", "move:5x7:f32"):
+        words = ("emit", spec, "--stage", "schedule", "--target", "avx2{threads=2}")
+        quietly(main, *words, "--db", "none")
+
+
 _SCHEDULED = ("move:4x20:f32", "fill:5x7:f32", "matmul:4x4x8:f32", "max:6x10:f32")
 
 
@@ -265,6 +295,8 @@ def _prepare_schedules(place: Path) -> None:
     for number, spec in enumerate(_SCHEDULED):
         kernel = morello.compile(spec, target="avx2", threads=1, db="none")
         (place / f"{number}.schedule").write_text(kernel.schedule)
+    words = ("run", _SCHEDULED[0], "--schedule", str(place / "0.schedule"))
+    quietly(main, *words, "--db", "none", "--threads", "1")
 
 
 def _run_schedule(place: Path, rng: random.Random) -> int:
@@ -282,6 +314,10 @@ _ARRAYS = "matmul:5x7x3:f32"
 def _prepare_arrays(place: Path) -> None:
     kernel = morello.compile(_ARRAYS, target="avx2", threads=1, db="none")
     (place / "x.mlir").write_text(kernel.schedule)
+    np.save(place / "x.npy", np.zeros((1, 5, 7), np.float32))
+    words = ("run", _ARRAYS, "--schedule", str(place / "x.mlir"))
+    given = ("--input", f"lhs={place / 'x.npy'}")
+    quietly(main, *words, *given, "--db", "none", "--threads", "1")
 
 
 def _run_array(place: Path, rng: random.Random) -> int:
@@ -308,6 +344,8 @@ def _run_array(place: Path, rng: random.Random) -> int:
 
 def _prepare_database(place: Path) -> None:
     filled(place / "whole.sqlite").close()
+    for action in ("info", "verify", "gc"):
+        quietly(main, "db", action, "--db", str(place / "whole.sqlite"))
 
 
 def _run_database(place: Path, rng: random.Random) -> int:
@@ -328,10 +366,10 @@ def _run_database(place: Path, rng: random.Random) -> int:
 
 
 INPUTS = {
-    "mutated_mlir": Inputs(_nothing, _run_mlir),
-    "mutated_flags": Inputs(_nothing, _run_flags),
-    "mutated_specs": Inputs(_nothing, _run_spec),
-    "mutated_targets": Inputs(_nothing, _run_target),
+    "mutated_mlir": Inputs(_prepare_mlir, _run_mlir),
+    "mutated_flags": Inputs(_prepare_mlir, _run_flags),
+    "mutated_specs": Inputs(_prepare_specs, _run_spec),
+    "mutated_targets": Inputs(_prepare_targets, _run_target),
     "mutated_schedules": Inputs(_prepare_schedules, _run_schedule),
     "mutated_arrays": Inputs(_prepare_arrays, _run_array),
     "mutated_databases": Inputs(_prepare_database, _run_database),

@@ -1,5 +1,6 @@
 """Programs and graphs of strangers, mutated as `mutated_inputs.py` says."""
 
+import functools
 import random
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import morello
 from morello.errors import MorelloError
 from morello.tools.morello import main
-from tests.quality.mutated_inputs import INPUTS, Inputs, mutate_text
+from tests.quality.mutated_inputs import INPUTS, Inputs, mutate_text, quietly
 
 _PROGRAMS = Path(__file__).parents[1] / "frontends" / "programs"
 
@@ -27,13 +28,24 @@ _GRAPHS = (
 )
 
 
-def _nothing(place: Path) -> None:
-    """Nothing is prepared."""
+def _prepare_graphs(place: Path) -> None:
+    quietly(main, "emit", "--stage", "spec", "softmax:5x33:f32")
+
+
+def _prepare_programs(place: Path) -> None:
+    """What all cases import and load."""
+    for text in _texts():
+        morello.from_mlir(text)
+
+
+@functools.cache
+def _texts() -> list[str]:
+    return [path.read_text() for path in sorted(_PROGRAMS.rglob("*.mlir"))]
 
 
 def _run_program(place: Path, rng: random.Random) -> int:
     """A program of linalg or StableHLO, whose parts are asked for."""
-    texts = [path.read_text() for path in sorted(_PROGRAMS.rglob("*.mlir"))]
+    texts = _texts()
     text = mutate_text(rng.choice(texts), rng, texts)
     try:
         print(morello.from_mlir(text))
@@ -51,7 +63,7 @@ def _run_graph(place: Path, rng: random.Random) -> int:
 
 ALL_INPUTS = {
     **INPUTS,
-    "mutated_graphs": Inputs(_nothing, _run_graph),
-    "mutated_programs": Inputs(_nothing, _run_program),
+    "mutated_graphs": Inputs(_prepare_graphs, _run_graph),
+    "mutated_programs": Inputs(_prepare_programs, _run_program),
 }
 """By the name of the soak."""
