@@ -68,6 +68,14 @@ _HANDLERS = {
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def time_for_the_smaller_space() -> Iterator[None]:
+    """What a time limit leaves to be searched is searched, however busy the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("morello.search.queries.best_program.LEAST", 300.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The path of a database that all processes of a run share."""

@@ -14,6 +14,8 @@ import morello
 from morello.compiler.kernel import Kernel
 from morello.spec.graphs.loops import LOWEST
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 INF, NAN, MAX = np.inf, np.nan, float(np.finfo(np.float32).max)

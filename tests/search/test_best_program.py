@@ -122,11 +122,12 @@ def interrupted(spec: Spec, path: Path, seconds: float) -> Solution | None:
     patience = Patience(interruptible=True)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        return best_program(spec, AVX2, open_database(path), patience)
+        try:
+            return best_program(spec, AVX2, open_database(path), patience)
+        finally:  # the signal may arrive here, too
+            signal.setitimer(signal.ITIMER_PROF, 0)
     except KeyboardInterrupt:
         return None
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def check_answer(spec: Spec, found: Solution | None, path: Path) -> None:
