@@ -17,7 +17,7 @@ from morello.runtime.object_file import undefined_symbols
 from tests.aot.compiler import NEEDS_CC, Linked, run
 from tests.quality.compiled import unsearched
 
-SPEC = "matmul:9x33x20:f32"
+SPEC = "matmul:9x33x20:f32:l2=0"
 
 
 def library(target: str, spec: str = SPEC) -> Library:

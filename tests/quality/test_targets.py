@@ -31,19 +31,19 @@ a row."""
 def goals(target: Target) -> list[Spec]:
     """Specs within the limits of a target."""
     found = []
+    # What goes by L2 is the same on every target, and most of the tables.
+    near = target.limits.replace(Level.L2, 0)
     for place, (kind, dtypes) in enumerate(PRODUCTS):
         rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
         sizes = SIZES[place % len(SIZES)]
-        # What goes by L2 is the same on every target, and most of the tables.
-        limits = target.limits if not place else target.limits.replace(Level.L2, 0)
-        found.append(Spec(kind, sizes, rows, limits))
+        found.append(Spec(kind, sizes, rows, target.limits if not place else near))
     rng = random.Random(f"goals of {target.name}")
     others = {k for k in KINDS if not (k.reuses_inputs and k.has_element)}
     while others:
         spec = random_spec(rng)
         if spec.kind in others:
             others.remove(spec.kind)
-            found.append(dataclasses.replace(spec, limits=target.limits))
+            found.append(dataclasses.replace(spec, limits=near))
     return found
 
 

@@ -62,9 +62,9 @@ def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
     found = best_program(spec, AVX2, patience=Patience(600.0))
     assert found.complete
     assert found.impl == Solver(AVX2.at(spec)).solve(spec).impl
-    start = time.perf_counter()
+    start = time.process_time()
     assert best_program(spec, AVX2, patience=Patience(0.0)) is found
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 @pytest.mark.parametrize("seed", range(STOPS))
