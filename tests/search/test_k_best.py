@@ -1,13 +1,16 @@
 """The cheapest program of each class: enumeration agrees, and every one is legal."""
 
 import dataclasses
+import itertools
 import random
+import types
 
 import pytest
 
 from morello.errors import SearchError
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver
+from morello.search.queries import k_best as k_best_module
 from morello.search.queries.k_best import Derived, k_best
 from morello.search.queries.program_class import class_of
 from morello.spec import Kind, Spec, parse_spec
@@ -97,3 +100,21 @@ def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
 def test_reductions_that_are_peeled_and_graphs(text: str, target: Target) -> None:
     spec = parse_spec(text, target.limits)
     assert _compare(spec, target, 6000) > 1
+
+
+def test_finding_ends_in_time_with_what_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = itertools.count()  # a second for each look at the clock
+    clock = types.SimpleNamespace(perf_counter=lambda: next(ticks))
+    monkeypatch.setattr(k_best_module, "time", clock)
+    spec = parse_spec("matmul:4x8x16:f32", AVX2.limits)
+    solver = Solver(AVX2.at(spec))
+    counts = []
+    for seconds in (-1, 20, 100, EVERY):
+        found = k_best(solver, spec, 8, next(ticks) + seconds)
+        _check(found, spec, solver)
+        counts.append(len(found))
+    assert counts[0] == 1
+    assert counts == sorted(counts)
+    assert 1 < counts[2] < counts[3] == 8

@@ -1,8 +1,9 @@
 """The solved tables of a goal as a hypergraph of whole tables: `Hypergraph`.
 
 A `Node` is a table, dense; its edges are the actions on all of its points, as the
-compiled passes of `k_best.py` read them. Tables are there if the class of a program may
-be decided in them, or below.
+compiled passes of `k_best.py` read them. A table gets a node when a program that is
+cheap enough leads there, and edges when such programs are followed from there on: of
+most tables nothing is needed.
 """
 
 import dataclasses
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from morello.actions import Action, Child
-from morello.interrupts import check_sigint
 from morello.search.compiled import compiled
 from morello.search.compiled.words import ACTION, HOLE
 from morello.search.dp.axes import Axis, Box
@@ -22,7 +22,7 @@ from morello.search.dp.evaluate import Evaluated, Gathered
 from morello.search.dp.table import Costs, Floats, Integers, TableId, position
 from morello.search.dp.table_solver import aligned
 from morello.search.dp.tiling import Bools, Loops, Plan, plan_loops
-from morello.search.queries.pins import Pinned
+from morello.search.queries.pins import Fixed, Pinned
 from morello.search.queries.program_class import ProgramClass
 from morello.spec import Spec, SpecKey
 
@@ -91,11 +91,12 @@ class Node:
 
     def __init__(self, work: "Hypergraph", identity: TableId) -> None:
         self.id = identity
+        self.has_edges = False
         self.box: Box = work.run.box(identity)
         self.best = work.costs(identity)
         self.shape = self.box.shape
-        self.actions = work.run.candidates(identity)
-        self.fixed = work.run.fixed(identity)
+        self.actions: tuple[Action, ...] = ()
+        self.fixed: tuple[Fixed, ...] = ()
         self.edges: list[Edge] = []
         self.peels: list[Peel] = []
         self.below: list[Below] = []
@@ -151,8 +152,6 @@ class Hypergraph:
         self.run = solver.run_of(goal)
         self.root = solver.goal_table(goal)
         self.nodes: dict[TableId, Node] = {}
-        self.order: list[TableId] = []
-        """Every node, those below before those above."""
         self._costs: dict[TableId, Costs] = {}
         self._features: dict[str, int] = {}
 
@@ -190,47 +189,61 @@ class Hypergraph:
 
     # Tables and their actions
 
-    def visit(self) -> None:
-        """Prepare every table that may lead to a class, those below first."""
-        stack: list[tuple[TableId, Iterator[TableId]]] = []
-        pending = {self.root}
+    def node(self, identity: TableId) -> Node:
+        """The node of a table, which may have no edges yet."""
+        found = self.nodes.get(identity)
+        if found is None:
+            found = self.nodes[identity] = Node(self, identity)
+        return found
+
+    def order(self, wanted: Callable[[Node], bool]) -> list[Node]:
+        """The nodes that the root leads to over nodes that are wanted, those below
+        before those above."""
+        stack: list[tuple[Node, Iterator[TableId]]] = []
+        found: list[Node] = []
+        seen = {self.root}
 
         def begin(identity: TableId) -> None:
-            check_sigint()
-            node = self.nodes[identity] = self._prepared(identity)
-            stack.append((identity, node.tables_below()))
+            node = self.node(identity)
+            if wanted(node):
+                stack.append((node, node.tables_below()))
 
         begin(self.root)
         while stack:
-            identity, below = stack[-1]
-            following = next((t for t in below if t not in pending), None)
+            node, below = stack[-1]
+            following = next((t for t in below if t not in seen), None)
             if following is None:
                 stack.pop()
-                self.order.append(identity)
+                found.append(node)
             else:
-                pending.add(following)
+                seen.add(following)
                 begin(following)
+        return found
 
-    def _prepared(self, identity: TableId) -> Node:
-        node = Node(self, identity)
-        loops: dict[tuple[int, SpecKey, str], dict[int, Action]] = {}
+    def add_edges(self, node: Node) -> None:
+        """Give a node its edges, if it has none yet."""
+        if node.has_edges:
+            return
+        node.has_edges = True
         if not node.best.slices.size:
-            return node
+            return
+        node.actions = self.run.candidates(node.id)
+        node.fixed = self.run.fixed(node.id)
+        key = node.id.key
+        loops: dict[tuple[int, SpecKey, str], dict[int, Action]] = {}
         for index, action in enumerate(node.actions):
             if isinstance(action, Pinned):
                 continue
-            dim = action.loop_dim(identity.key)
+            dim = action.loop_dim(key)
             if dim is not None:
-                key = action.loop_key(identity.key)
-                feature = action.feature(identity.key)
-                loops.setdefault((dim, key, feature), {})[index] = action
-            elif action.first_part(identity.key) is not None:
+                group = dim, action.loop_key(key), action.feature(key)
+                loops.setdefault(group, {})[index] = action
+            elif action.first_part(key) is not None:
                 self._add_peel(node, index, action)
             else:
                 node.edges += self._edges(node, index, action)
-        for (dim, key, feature), found in loops.items():
-            self._add_loops(node, dim, key, self.bit(feature), found)
-        return node
+        for (dim, tiles, feature), found in loops.items():
+            self._add_loops(node, dim, tiles, self.bit(feature), found)
 
     def _edges(self, node: Node, index: int, action: Action) -> Iterator[Edge]:
         """An action on all points of a table: twice if a first part leads at some of
@@ -394,4 +407,13 @@ def taken(array: Floats, place: Integers) -> Floats:
     flat = place.reshape(-1)
     found = array.take(np.maximum(flat, 0))
     found[flat < 0] = np.inf
+    return found
+
+
+def shifted(node: Node, dim: int, place: int) -> Floats:
+    """For each point the best cost with another coordinate, ``place``; infinite where
+    its own is no greater."""
+    best = node.best.slices.reshape(node.shape)
+    found = np.repeat(best.take([place], axis=dim), node.shape[dim], axis=dim)
+    found[(slice(None),) * dim + (slice(0, place + 1),)] = np.inf
     return found

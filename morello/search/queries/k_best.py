@@ -6,8 +6,8 @@ Chiang 2005, algorithm 3). Here one derivation is kept for each class
 (`program_class.py`), and all points of a table are derived at once. Read
 `KBest.programs`:
 
-1. `_reach` goes down from the goal with a bound: whatever lies on a program that costs
-   no more. Most tables do not.
+1. `Reach` goes down from the goal with a bound: whatever lies on a program that costs
+   no more (`reach.py`). Most tables do not.
 2. `_derive` goes up. For each class of a table it makes the array of the least costs:
    `gather` and `sweep_class` with the costs of a class in leading holes, and the best
    ones in all others. Points beyond the bound are left out, and so are classes.
@@ -20,7 +20,7 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,6 @@ import numpy as np
 from morello.actions import Action
 from morello.interrupts import check_sigint
 from morello.search.compiled import compiled
-from morello.search.compiled.words import address
 from morello.search.dp.table import NO_ACTION, Costs, Floats, TableId
 from morello.search.dp.tiling import Bools, Loops, Peeled, axis_words, peel_words
 from morello.search.impl import Branch, Impl
@@ -39,10 +38,12 @@ from morello.search.queries.hypergraph import (
     Hypergraph,
     Node,
     Peel,
+    shifted,
     taken,
 )
 from morello.search.queries.pins import Fixed, Pinned
 from morello.search.queries.program_class import ProgramClass, class_of, pin_feature
+from morello.search.queries.reach import Reach
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
@@ -53,7 +54,7 @@ _SLACKS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0, 20.0, math.inf)
 """How much more than the best a program may cost, one bound after another."""
 
 _FEW = 4
-"""Classes that are found however long it takes."""
+"""Classes for which twice as long is looked."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,8 +73,8 @@ def k_best(
 
     Args:
         solver: for the target as the goal sees it (`Target.at`).
-        until: when the bound is raised no more, by `time.perf_counter`: then there may
-            be as few as `_FEW`.
+        until: when those found so far are enough, by `time.perf_counter`; if they are
+            fewer than `_FEW`, after twice the time. There may be the first alone.
 
     Raises:
         SearchError: the goal has no program.
@@ -100,115 +101,69 @@ class KBest:
         first = Derived(self._best, class_of(self._best, self._graph.target))
         if count <= 1 or isinstance(self._decided(), Pinned):
             return (first,)[:count]
-        self._graph.visit()
-        point = self._graph.point(self._graph.root, self._goal)
-        found: list[Derived] = []
+        now = time.perf_counter()
+        time_limits = until, until + max(0.0, until - now)
+        found: tuple[Derived, ...] = (first,)
         for slack in _SLACKS:
-            self._reach(point, slack * self._best.cost)
-            self._derive(slack * self._best.cost)
-            classes = self._graph.nodes[self._graph.root].classes
-            costs = {
-                c: float(known.costs.slices.reshape(-1)[point])
-                for c, known in classes.items()
-            }
-            costs = {c: cost for c, cost in costs.items() if math.isfinite(cost)}
-            late = len(costs) >= _FEW and time.perf_counter() > until
-            if len(costs) >= count or late or math.isinf(slack):
+            is_few = len(found) < _FEW
+            try:
+                found = self._within(first, count, slack, time_limits[is_few])
+            except _LateError:
                 break
+            if len(found) >= count:
+                break
+        return found
+
+    def _within(
+        self, first: Derived, count: int, slack: float, until: float
+    ) -> tuple[Derived, ...]:
+        """The programs of the cheapest classes that cost no more than a bound.
+
+        Raises:
+            _LateError: it is later than ``until``.
+        """
+
+        def check() -> None:
+            check_sigint()
+            if time.perf_counter() > until:
+                raise _LateError
+
+        bound = slack * self._best.cost
+        self._derive(Reach(self._graph, check).nodes(self._goal, bound), bound, check)
+        root = self._graph.nodes[self._graph.root]
+        point = self._graph.point(self._graph.root, self._goal)
+        costs = {
+            c: float(known.costs.slices.reshape(-1)[point])
+            for c, known in root.classes.items()
+        }
         mine = self._graph.mask(first.features)
-        ranked = sorted(costs, key=lambda c: (costs[c], sorted(self._graph.names(c))))
-        for chosen in ranked:
-            if chosen != mine and len(found) + 1 < count:
-                impl = self._program(self._graph.root, chosen, self._goal)
-                found.append(Derived(impl, self._graph.names(chosen)))
-        return (first, *found)
+        ranked = sorted(
+            (c for c, cost in costs.items() if math.isfinite(cost) and c != mine),
+            key=lambda c: (costs[c], sorted(self._graph.names(c))),
+        )
+        return first, *(
+            Derived(
+                self._program(self._graph.root, chosen, self._goal),
+                self._graph.names(chosen),
+            )
+            for chosen in ranked[: count - 1]
+        )
 
     def _decided(self) -> Action | None:
         table = self._run.entry(self._graph.root)
         return table.decision(self._goal.sizes, self._goal.limits)
 
-    # Down: what lies within the bound
-
-    def _reach(self, point: int, slack: float) -> None:
-        """Bounds of the excess and of the times of every point within a slack."""
-        for node in self._graph.nodes.values():
-            node.excess.fill(np.inf)
-            node.times.fill(np.inf)
-        root = self._graph.nodes[self._graph.root]
-        root.excess[point], root.times[point] = 0.0, 1.0
-        bound = np.array([slack])
-        for identity in reversed(self._graph.order):
-            node = self._graph.nodes[identity]
-            if node.excess.size and node.excess.min() <= slack:
-                self._reach_from(node, bound)
-
-    def _reach_from(self, node: Node, bound: Floats) -> None:
-        excess, times, width = node.excess, node.times, node.width
-        costs = node.best.slices.reshape(-1)
-        axes, _kept = axis_words(node.own, node.sizes)
-        peels = [
-            Peeled(p.dim, p.place, 0, np.where(p.alone, p.others, np.inf))
-            for p in node.peels
-        ]
-        own = excess, times, costs, costs, excess, times
-        code = compiled()
-        code.reach_loops(*own, bound, width, axes, peel_words(peels, node.sizes))
-        nothing = peel_words((), ())
-        for below in node.below:
-            far = self._graph.nodes[below.table]
-            tiles, reached, often = (
-                taken(array, below.place)
-                for array in (far.best.slices.reshape(-1), far.excess, far.times)
-            )
-            axes, _kept = axis_words([below.loops], below.place.shape)
-            code.reach_loops(
-                excess, times, costs, tiles, reached, often, bound, width, axes, nothing
-            )
-            valid = below.place.reshape(-1) >= 0
-            for ours, theirs in ((reached, far.excess), (often, far.times)):
-                places = below.place.reshape(-1)[valid]
-                np.minimum.at(theirs, places, ours[valid])
-        for edge in node.edges:
-            self._reach_holes(node, edge, costs, bound)
-        for peel in node.peels:
-            first = _shifted(node, peel.dim, peel.place)
-            with np.errstate(invalid="ignore"):
-                rest = costs - first.reshape(-1)
-            self._reach_holes(node, peel.edge, rest, bound)
-
-    def _reach_holes(
-        self, node: Node, edge: Edge, costs: Floats, bound: Floats
-    ) -> None:
-        if not edge.leading:
-            return
-        words = []
-        for place in edge.leading:
-            far = self._graph.nodes[edge.holes[place]]
-            words.append((place, address(far.excess), address(far.times)))
-        actions, holes = self._graph.words([(0, edge, {})])
-        near, far_ = node.shape[-2:]
-        compiled().reach_holes(
-            node.excess,
-            node.times,
-            np.ascontiguousarray(costs),
-            np.empty(near * far_),
-            bound,
-            near,
-            far_,
-            actions[0],
-            holes,
-            np.asarray(words, np.int64),
-        )
-
     # Up: the costs of each class
 
-    def _derive(self, slack: float) -> None:
-        for identity in self._graph.order:
-            node = self._graph.nodes[identity]
+    def _derive(
+        self, nodes: Sequence[Node], bound: float, check: Callable[[], None]
+    ) -> None:
+        """The classes of some tables, those below before those above."""
+        for node in self._graph.nodes.values():
             node.classes.clear()
-            if node.excess.size and node.excess.min() <= slack:
-                check_sigint()
-                self._derive_table(node, slack)
+        for node in nodes:
+            check()
+            self._derive_table(node, bound)
 
     def _derive_table(self, node: Node, slack: float) -> None:
         allowed = node.excess <= slack
@@ -329,7 +284,7 @@ class KBest:
         classes = dict(zip(peel.edge.leading, chosen, strict=True))
         totals = self._graph.totals(node, peel.edge, classes)
         totals = np.where(peel.alone, np.inf, totals)
-        totals = (totals + _shifted(node, peel.dim, peel.place)).reshape(-1)
+        totals = (totals + shifted(node, peel.dim, peel.place)).reshape(-1)
         less = totals < costs
         costs[less] = totals[less]
         decisions[less] = node.code(peel.edge.index, chosen)
@@ -369,6 +324,10 @@ class KBest:
         return found
 
 
+class _LateError(Exception):
+    """The time is over."""
+
+
 @dataclasses.dataclass
 class _Wanted:
     """What leads to a class of a table."""
@@ -377,15 +336,6 @@ class _Wanted:
     peels: list[tuple[Peel, tuple[int, ...]]] = dataclasses.field(default_factory=list)
     below: list[tuple[Below, int]] = dataclasses.field(default_factory=list)
     fixed: list[Fixed] = dataclasses.field(default_factory=list)
-
-
-def _shifted(node: Node, dim: int, place: int) -> Floats:
-    """For each point the best cost with another coordinate, ``place``; infinite where
-    its own is no greater."""
-    best = node.best.slices.reshape(node.shape)
-    found = np.repeat(best.take([place], axis=dim), node.shape[dim], axis=dim)
-    found[(slice(None),) * dim + (slice(0, place + 1),)] = np.inf
-    return found
 
 
 def _coded(node: Node, loops: Loops, mask: int) -> Loops:
