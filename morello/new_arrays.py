@@ -28,6 +28,15 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Array:
     return _new(shape, dtype, np.zeros)
 
 
+def on_line(array: _Array) -> _Array:
+    """A C-contiguous copy that begins on a cache line, however small it is."""
+    memory: _Array = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    start = -int(memory.ctypes.data) % ALIGNMENT
+    found = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
+
+
 def strided(
     shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
 ) -> _Array:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +245,17 @@ def _restore(version: str, data: bytes) -> Kernel:
     engine = parts.engine()
     function = native_function(parts.stages, engine)
     return Kernel(parts.stages, function, engine, parts.times, parts.settled)
+
+
+def bound_apart(kernel: Kernel, arguments: Sequence[Array]) -> Callable[[], Any]:
+    """`Kernel.bind`, with a workspace that no other call has.
+
+    Raises:
+        ArgumentError: an argument does not fit.
+    """
+    if not kernel.workspace_bytes:
+        return kernel.bind(*arguments)
+    return native_function(kernel._stages, kernel._engine).bind(*arguments)
 
 
 def native_function(stages: Stages, engine: Engine) -> NativeFunction:

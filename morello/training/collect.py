@@ -18,10 +18,11 @@ from morello.calibration.sample import Sampler, code_of
 from morello.calibration.turns import shared, turn
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.kernel import Kernel
-from morello.compiler.tuning.contest import Entry as Turn
+from morello.compiler.tuning.entry import Entry as Turn
+from morello.compiler.tuning.placing import Placements
 from morello.compiler.tuning.timing import no_collection, pinned
 from morello.compiler.tuning.trial import Trial
-from morello.compiler.tuning.tuner import checked_kernels, placements
+from morello.compiler.tuning.tuner import checked_kernels
 from morello.errors import MorelloError
 from morello.learned.features import is_fused
 from morello.machine import Target
@@ -38,6 +39,9 @@ _FAR = 3.0
 
 _SLOW = 4.0
 """What takes so many times as long as the best is not sampled any more."""
+
+_PLACEMENTS = 3
+"""Of the operands, at most."""
 
 _CHANCES = 4
 """Rounds after which that is decided: something else may have had the core before."""
@@ -171,8 +175,8 @@ def _turns(
     kernels: Sequence[Kernel], trial: Trial, seconds: float
 ) -> tuple[list[Turn], float]:
     """The kernels with their samples, and the seconds of a cycle."""
-    arrays = [trial.arguments() for _ in range(placements(trial.spec))]
-    turns = [Turn([kernel.bind(*given) for given in arrays]) for kernel in kernels]
+    placements = Placements(trial)
+    turns = [Turn(placements.calls(kernel)[:_PLACEMENTS]) for kernel in kernels]
     with pinned(True), no_collection():
         cycle = clock.cycle()
         in_turns(turns, seconds)

@@ -10,14 +10,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import numpy as np
-
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.compile import TUNING_SECONDS
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import Stages, build_stages
-from morello.compiler.tuning.contest import Entry, contest
+from morello.compiler.tuning.contest import contest
+from morello.compiler.tuning.entry import Entry
 from morello.compiler.tuning.order import CANDIDATES, tried_order
+from morello.compiler.tuning.placing import Placements
 from morello.compiler.tuning.timing import before_all_else, no_collection, pinned
 from morello.compiler.tuning.trial import Trial
 from morello.errors import CompileError, MorelloError, ScheduleError
@@ -31,7 +31,8 @@ from morello.search.storage.measured_rows import MeasuredRow
 from morello.spec import Array, Spec
 
 _FINDING = 0.25
-"""The part of the time after which no more classes of candidates are looked for."""
+"""The part of the time after which no more classes of candidates are looked for; twice
+as much where there are but a few."""
 
 _TIMING = 0.3
 """The part of the time in which candidates are timed. Before it they are found,
@@ -47,9 +48,6 @@ _LEAST = 2
 _SHORTEST = 0.1
 """The part in which they are timed, at least, where all before takes long."""
 
-_PLACEMENTS = ((64 << 20, 3), (256 << 20, 2))
-"""Up to so many bytes of operands there are so many placements; beyond, one."""
-
 Show = Callable[[str], None]
 
 
@@ -59,7 +57,7 @@ class Plan:
 
     Args:
         seconds: for candidates, compilations and times of one goal, on the clock. It
-            takes longer only where finding a few candidates, or two compilations, do.
+            takes longer only where two compilations, or one call, do.
         candidates: how many, at most.
         priority: whether programs with one thread are timed before all else that runs,
             where the system allows it.
@@ -270,10 +268,8 @@ def _timed(
 ) -> tuple[list[float], float, int]:
     """Seconds of a call of each kernel that there was time for, the first ones; seconds
     of a cycle; and the winner."""
-    copies = [trial.arguments() for _ in range(placements(trial.spec))]
-    entries = [
-        Entry([kernel.bind(*arguments) for arguments in copies]) for kernel in kernels
-    ]
+    placements = Placements(trial)
+    entries = [Entry(placements.calls(kernel)) for kernel in kernels]
     serial = all(kernel.threads == 1 for kernel in kernels)
     first = before_all_else(priority and serial)
     with pinned(serial), first, no_collection():
@@ -282,12 +278,3 @@ def _timed(
         cycle = (before + clock.cycle()) / 2
     taken = [entry.seconds for entry in entries if entry.repeats]
     return taken, cycle, winner
-
-
-def placements(spec: Spec) -> int:
-    """How many copies of the operands programs are timed on."""
-    size = sum(
-        spec.span(i) * np.dtype(t.dtype.numpy).itemsize
-        for i, t in enumerate(spec.tensors)
-    )
-    return next((count for most, count in _PLACEMENTS if size <= most), 1)

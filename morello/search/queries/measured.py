@@ -2,7 +2,8 @@
 
 A measured choice is looked up before anything is searched. Its decisions are applied to
 the goal action by action, so that one that does not fit is as good as missing. What is
-measured without a database is remembered as long as the process lives.
+measured without a database, or with one that cannot be written, is remembered as long
+as the process lives.
 """
 
 import dataclasses
@@ -55,11 +56,9 @@ def measured_key(goal: Spec, target: Target, pins: Pins) -> MeasuredKey:
 
 
 def keep_measured(rows: tuple[MeasuredRow, ...], database: Overlay | None) -> None:
-    """Store what was measured of a goal."""
-    if database is None or database.top is None:
+    """Store what was measured of a goal; what cannot be stored is remembered."""
+    if database is None or not database.keep_measured(rows):
         _remembered[rows[0].key] = rows
-    else:
-        database.keep_measured(rows)
 
 
 def find_measured(key: MeasuredKey, database: Overlay | None) -> Measured | None:

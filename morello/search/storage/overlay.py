@@ -72,10 +72,10 @@ class Overlay:
 
         return self._first(read) or ()
 
-    def keep_measured(self, rows: tuple[MeasuredRow, ...]) -> None:
+    def keep_measured(self, rows: tuple[MeasuredRow, ...]) -> bool:
         """Store what tuning measured of a goal, if there is a database that can be
-        written."""
-        self._write(lambda top: top.put_measured(rows))
+        written; whether it is stored."""
+        return self._write(lambda top: top.put_measured(rows))
 
     def pins(self) -> tuple[PinRow, ...]:
         """The pinned schedules; of one Spec that of the first database that has it.
@@ -135,15 +135,18 @@ class Overlay:
                     return found
         return None
 
-    def _write(self, change: Callable[[Database], object]) -> None:
+    def _write(self, change: Callable[[Database], object]) -> bool:
+        """Change the database that can be written; whether that was done."""
         top = self.top  # another thread may lose it meanwhile
         if top is None:
-            return
+            return False
         try:
             change(top)
         except DatabaseError as error:
             self._warn(top, error, "what is solved is not stored")
             self.top = None
+            return False
+        return True
 
     def _lose(self, database: Database, error: DatabaseError) -> None:
         self._warn(database, error, "the search goes on without it")

@@ -93,5 +93,5 @@ def test_samples_repeat_a_short_call_and_take_the_best_of_each_placement() -> No
     entry.sample(0)
     entry.sample(1)
     assert entry.repeats > 1000
-    assert calls[1] == entry.repeats
+    assert calls[1] == entry.repeats + 1  # the first one is not timed
     assert 0 < entry.seconds < 1e-5

@@ -1,0 +1,80 @@
+"""Whether one program is faster than another beyond noise: `beats`.
+
+Rounds of one sample each, in an order that changes from round to round, go over all
+placements of the operands. Samples that follow each other see the same clock, and the
+same neighbours. The one is faster if it is in the best samples, in the median round,
+and in so many rounds that chance would hardly give as many.
+"""
+
+import math
+import statistics
+import time
+
+from morello.compiler.tuning.entry import Entry
+
+MOST_ROUNDS = 64
+
+_FEW_ROUNDS = 16
+"""After which a duel ends that is not going to be won."""
+
+_SURE = 1.02
+"""How many times as fast the faster program is, at least."""
+
+_WON = 1.005
+"""The same in a round that is won."""
+
+_CHANCE = 0.02
+"""How likely as many rounds are won by a program that is as fast, at most."""
+
+_LEAST_ROUNDS = 6
+"""Which are needed for that."""
+
+_CLEARLY = 1.05
+"""How many times as fast it is in every round, where there is no time for as many."""
+
+_OLD_PLACEMENTS = 3
+"""On which there were samples before: enough for a duel of few rounds."""
+
+
+def beats(one: Entry, other: Entry, end: float) -> bool:
+    """Whether one program is faster than another beyond noise.
+
+    Args:
+        one, other: with samples.
+        end: when the duel should be over, by `time.perf_counter`. Three rounds are
+            taken however long they are.
+    """
+    turn = sum(entry.seconds * entry.repeats for entry in (one, other))
+    fit = int((end - time.perf_counter()) / max(turn, 1e-9))
+    placements = min(len(one.calls), max(_OLD_PLACEMENTS, fit // 4))
+    ratios: list[float] = []
+    while len(ratios) < MOST_ROUNDS:
+        number = len(ratios)
+        if number >= _LEAST_ROUNDS // 2 and time.perf_counter() + turn > end:
+            break
+        if number >= _FEW_ROUNDS and _won(ratios) * 2 < number:
+            break
+        ratios.append(_round(one, other, number, placements))
+    return _is_sure(ratios) and other.seconds >= _SURE * one.seconds
+
+
+def _round(one: Entry, other: Entry, number: int, placements: int) -> float:
+    """How many times as fast one program is as another in a round."""
+    turns = number // placements
+    pair = (one, other) if (number + turns) % 2 else (other, one)
+    times = {id(entry): entry.sample(number % placements) for entry in pair}
+    return times[id(other)] / times[id(one)]
+
+
+def _is_sure(ratios: list[float]) -> bool:
+    """Whether rounds show that one program is faster."""
+    if len(ratios) < _LEAST_ROUNDS:
+        return min(ratios) >= _CLEARLY
+    won, count = _won(ratios), len(ratios)
+    ways = sum(math.comb(count, i) for i in range(won, count + 1))
+    enough = won * 4 >= count * 3 and ways <= _CHANCE * 2**count
+    return enough and statistics.median(ratios) >= _SURE
+
+
+def _won(ratios: list[float]) -> int:
+    return sum(ratio >= _WON for ratio in ratios)
