@@ -190,7 +190,8 @@ def in_turns(turns: Sequence[Turn], seconds: float) -> None:
     left = list(turns)
     for rounds in itertools.count(1):
         for placement in range(len(turns[0].calls)):
-            for one in left:
+            first = rounds % len(left)  # finds the caches as another placement does
+            for one in (*left[first:], *left[:first]):
                 one.sample(placement)
         if rounds < _CHANCES:
             continue

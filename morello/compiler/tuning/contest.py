@@ -8,6 +8,7 @@ others have twice as long. The first program stays to the end: it is replaced on
 a duel shows that another one is faster (`duel.py`).
 """
 
+import itertools
 import math
 import time
 from collections.abc import Sequence
@@ -74,7 +75,7 @@ def _decided(entries: Sequence[Entry], left: Sequence[Entry], end: float) -> int
 def _turn_of(left: Sequence[Entry]) -> float:
     """Seconds of a sample of two programs."""
     best = min(left, key=lambda entry: entry.seconds)
-    return 2 * best.seconds * max(1, best.repeats)
+    return 2 * best.turn
 
 
 def _first_samples(entries: Sequence[Entry], end: float) -> list[Entry]:
@@ -96,11 +97,16 @@ def _first_samples(entries: Sequence[Entry], end: float) -> list[Entry]:
 
 
 def _round(left: Sequence[Entry], length: float, end: float) -> None:
-    """Samples of all that are left, in turns, on every placement."""
+    """Samples of all that are left, in turns, on every placement.
+
+    Whoever comes first on another placement finds fewer lines in the caches: each time
+    it is another one.
+    """
     stop = min(end, time.perf_counter() + length * len(left))
-    while True:
+    for number in itertools.count():
+        first = number % len(left)
         for placement in range(min(_PLACEMENTS, len(left[0].calls))):
-            for entry in left:
+            for entry in (*left[first:], *left[:first]):
                 entry.sample(placement)
             if time.perf_counter() >= end:
                 return

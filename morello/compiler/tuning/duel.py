@@ -1,9 +1,9 @@
 """Whether one program is faster than another beyond noise: `beats`.
 
 Rounds of one sample each, in an order that changes from round to round, go over all
-placements of the operands. Samples that follow each other see the same clock, and the
-same neighbours. The one is faster if it is in the best samples, in the median round,
-and in so many rounds that chance would hardly give as many.
+placements of the operands, some on each. Samples that follow each other see the same
+clock, and the same neighbours. The one is faster if it is in the best samples, in the
+median round, and in so many rounds that chance would hardly give as many.
 """
 
 import math
@@ -32,6 +32,10 @@ _LEAST_ROUNDS = 6
 _CLEARLY = 1.05
 """How many times as fast it is in every round, where there is no time for as many."""
 
+_STAY = 4
+"""Rounds on a placement before the next one: whoever comes first after a change finds
+fewer lines in the caches."""
+
 _OLD_PLACEMENTS = 3
 """On which there were samples before: enough for a duel of few rounds."""
 
@@ -44,9 +48,9 @@ def beats(one: Entry, other: Entry, end: float) -> bool:
         end: when the duel should be over, by `time.perf_counter`. Three rounds are
             taken however long they are.
     """
-    turn = sum(entry.seconds * entry.repeats for entry in (one, other))
+    turn = sum(entry.turn for entry in (one, other))
     fit = int((end - time.perf_counter()) / max(turn, 1e-9))
-    placements = min(len(one.calls), max(_OLD_PLACEMENTS, fit // 4))
+    placements = min(len(one.calls), max(_OLD_PLACEMENTS, fit // _STAY // 2))
     ratios: list[float] = []
     while len(ratios) < MOST_ROUNDS:
         number = len(ratios)
@@ -60,9 +64,9 @@ def beats(one: Entry, other: Entry, end: float) -> bool:
 
 def _round(one: Entry, other: Entry, number: int, placements: int) -> float:
     """How many times as fast one program is as another in a round."""
-    turns = number // placements
-    pair = (one, other) if (number + turns) % 2 else (other, one)
-    times = {id(entry): entry.sample(number % placements) for entry in pair}
+    placement = number // _STAY % placements
+    pair = (one, other) if number % 2 else (other, one)
+    times = {id(entry): entry.sample(placement) for entry in pair}
     return times[id(other)] / times[id(one)]
 
 

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 
 from morello.compiler.tuning.timing import calls_of, timed
 
+_WARM = 0.02
+"""Seconds of a call that finds nothing in a cache of what was there before it."""
+
 Call = Callable[[], object]
 
 
@@ -30,14 +33,20 @@ class Entry:
         best = [min(samples) for samples in self.times if samples]
         return statistics.geometric_mean(best) if best else math.inf
 
+    @property
+    def turn(self) -> float:
+        """Seconds of a sample, with the call before it."""
+        return self.seconds * (max(1, self.repeats) + (self.seconds < _WARM))
+
     def sample(self, placement: int) -> float:
-        """Take one sample."""
+        """Take one sample. It begins with the caches as a call leaves them, not as
+        another program does, or the operands of another placement."""
         call = self.calls[placement]
         if not self.repeats:
             self.times = [[] for _ in self.calls]
             self.repeats = calls_of(call, ())
-        elif not self.times[placement]:
-            call()  # faults pages in, and fills caches
+        elif not self.times[placement] or self.seconds < _WARM:
+            call()
         found = timed(call, (), self.repeats) / self.repeats
         self.times[placement].append(found)
         return found

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import random
+import time
 from collections.abc import Callable
 
 import pytest
@@ -18,7 +19,7 @@ def _nothing() -> None:
 
 @dataclasses.dataclass
 class Scripted(Entry):
-    """An entry whose samples are told."""
+    """An entry whose samples are told, in milliseconds."""
 
     script: Callable[[int], float] = lambda placement: 1.0
     taken: int = 0
@@ -26,7 +27,7 @@ class Scripted(Entry):
     def sample(self, placement: int) -> float:
         self.times = self.times or [[] for _ in self.calls]
         self.taken += 1
-        found = self.script(placement)
+        found = self.script(placement) * 1e-3
         self.times[placement].append(found)
         return found
 
@@ -78,6 +79,28 @@ def test_what_is_hopeless_is_sampled_a_few_times_alone() -> None:
 def test_an_interruption_of_the_first_sample_excludes_nobody() -> None:
     times = itertools.chain([50.0], itertools.repeat(0.8))
     assert contest([_steady(1.0), _entry(lambda placement: next(times))], 0.05) == 1
+
+
+def test_every_sample_follows_a_call_of_the_same_program_on_the_same_operands() -> None:
+    called: list[tuple[int, int]] = []
+
+    def call(program: int, placement: int) -> Callable[[], None]:
+        def slow() -> None:
+            called.append((program, placement))
+            time.sleep(2e-3)  # a sample is one call
+
+        return slow
+
+    entries = [Entry([call(i, place) for place in range(2)]) for i in range(2)]
+    entries[0].sample(0)
+    entries[1].sample(0)
+    assert [entry.repeats for entry in entries] == [1, 1]
+    called.clear()
+    for place in range(2):
+        for entry in entries:
+            entry.sample(place)
+    assert called == [pair for pair in called[::2] for _ in range(2)]
+    assert len(called) == 8
 
 
 def test_samples_repeat_a_short_call_and_take_the_best_of_each_placement() -> None:
