@@ -48,6 +48,8 @@ def contest(entries: Sequence[Entry], seconds: float) -> int:
     left = _first_samples(entries, start + (1 - _LAST) * seconds)
     rounds_end = end - min(_LAST * seconds, MOST_ROUNDS * _turn_of(left))
     length = _FIRST
+    if len(left) == 1:
+        _round(left, length, end)
     while len(left) > 1 and time.perf_counter() < rounds_end:
         _round(left, length, rounds_end)
         length *= 2

@@ -43,7 +43,11 @@ _COMPILING = 0.2
 long."""
 
 _LEAST = 2
-"""Candidates that are compiled in any case."""
+"""Candidates that are compiled in any case, of different code if there are some among
+the first few."""
+
+_MOST_ALIKE = 4
+"""Those few."""
 
 _SHORTEST = 0.1
 """The part in which they are timed, at least, where all before takes long."""
@@ -176,7 +180,11 @@ def checked_kernels(
             # Another one takes its turn, and that of LLVM after it.
             late = until is not None and now + 2 * (now - before) > until
             if tried >= _LEAST and late:
-                break
+                if waiting is not None:
+                    checks.add(*waiting)
+                    waiting = None
+                if len(checks.right) >= _LEAST or tried >= _MOST_ALIKE:
+                    break
             before, tried = now, tried + 1
             show(f"compiling {tried} of {len(candidates)}")
             future = _making(candidate, pool)
