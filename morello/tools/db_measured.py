@@ -10,7 +10,7 @@ from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
-from morello.tools.table import time_text
+from morello.tools.table import count_text, time_text
 
 
 def measured_data(database: Database) -> Iterator[dict[str, Any]]:
@@ -36,9 +36,10 @@ def measured_text(data: dict[str, Any]) -> str:
     where = "here" if data["here"] else f"on {data['cpu']}"
     gain = data["model_seconds"] / data["seconds"]
     return (
-        f"{data['spec']} on {data['target']}, {data['threads']} threads, {where}: "
+        f"{data['spec']} on {data['target']}, {count_text(data['threads'], 'thread')}, "
+        f"{where}: "
         f"{time_text(data['seconds'])}, {gain:.2f} times as fast as the model's "
-        f"choice, of {data['programs']} programs"
+        f"choice, of {count_text(data['programs'], 'program')}"
     )
 
 

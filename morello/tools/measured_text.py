@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from morello.search.queries.measured import Measured
-from morello.tools.table import time_text
+from morello.tools.table import count_text, time_text
 
 
 def measured_data(found: Measured) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def measured_summary(found: Measured) -> str:
             f"{took} a call, {found.gain:.2f} times as fast as the model's choice "
             f"({time_text(found.model.seconds)})"
         )
-    return f"measured: {verdict}; {rows} programs timed on {key.cpu}"
+    return f"measured: {verdict}; {count_text(rows, 'program')} timed on {key.cpu}"
 
 
 def measured_lines(found: Measured) -> Iterator[str]:

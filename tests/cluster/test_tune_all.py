@@ -73,8 +73,8 @@ def test_precompute_tunes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main([*words, "--tune", "0.1"]) == 0
     line = capsys.readouterr().out.splitlines()[0]
     assert "measured: " in line
-    assert "programs timed on " in line
+    assert " timed on " in line
     assert main(["db", "info", "--db", db]) == 0
-    assert "1 threads, here: " in capsys.readouterr().out
+    assert "1 thread, here: " in capsys.readouterr().out
     assert main([*words, "--tune", "1", "--jobs", "2"]) != 0
     assert "processes beside each other would disturb" in capsys.readouterr().err

@@ -126,8 +126,8 @@ def test_db_lists_checks_exports_and_cleans(
     database.close()
     assert main(["db", "info", "--db", str(path)]) == 0
     text = capsys.readouterr().out
-    assert "1 threads, here: 810 ns, 1.23 times as fast" in text
-    assert "1 threads, on another: 810 ns" in text
+    assert "1 thread, here: 810 ns, 1.23 times as fast" in text
+    assert "1 thread, on another: 810 ns" in text
     assert text.count("measured ") == 2
     copy = tmp_path / "copy"
     assert main(["db", "export", str(copy), "--programs", "--db", str(path)]) == 0
