@@ -52,6 +52,7 @@ FUSIONS = (
     *_named("chain", "16x16x16x16", "48x48x48x48", "128x64x128x32", "256x256x64x64"),
     *_named("chain", "400x32x400x32", "32x512x32x256", "600x16x600x16", "600x8x900x8"),
     *_named("chain", "1200x200x1200x100", "2000x128x1500x64", "2500x110x1500x48"),
+    *_named("chain", "3000x64x3000x64"),
     *_named("attention", "16x16x16x16", "48x48x64x64", "128x128x32x32", "1x300x64x64"),
     *_named("attention", "300x300x64x64", "700x100x32x32"),
     *_named("softmax", "16x64", "200x200", "2x30000", "1000x30"),
@@ -60,5 +61,7 @@ FUSIONS = (
     *_named("rms_norm", "40x640", "4x30000", "2x60000"),
     *_graphs(_CONV, "1x8x14x14x16x3x3", "1x24x20x20x32x3x3", "1x16x40x40x16x3x3"),
     *_graphs(_CONV, "1x8x112x112x48x3x3", "1x4x100x100x64x3x3", "1x32x56x56x64x3x3"),
+    *_graphs(_CONV, "1x1x224x224x32x3x3", "1x2x112x112x64x3x3", "1x3x160x160x32x3x3"),
+    *_graphs(_CONV, "1x64x14x14x64x3x3", "1x128x7x7x128x3x3"),
 )
 """The graphs, as text."""

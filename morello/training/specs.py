@@ -1,6 +1,6 @@
 """The Specs whose programs make the data set: of every kind, small and large.
 
-A call of each takes at most some 20 ms. Sizes are drawn from those of real layers, and
+A call of each takes at most some 30 ms. Sizes are drawn from those of real layers, and
 from between them. None is a Spec of `benchmarks.models`, whose layers are held out.
 """
 
