@@ -165,6 +165,27 @@ class CompiledModel:
         """Whether `held` depends on weights."""
         return self._preparation is not None or bool(self._packed)
 
+    @property
+    def held_of(self) -> frozenset[int]:
+        """The arguments that `held` depends on."""
+        found = {packed.source.argument for packed in self._packed}
+        if self._preparation is not None:
+            found |= self._preparation.arguments
+        return frozenset(argument for argument in found if argument >= 0)
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The arguments that the native function reads."""
+        inputs = [tensor for step in self._steps for tensor in self._inputs(step)]
+        roots = map(self._tensors.root, (*inputs, *self._tensors.results))
+        given = [self._tensors.all[root] for root in roots]
+        found = (g.argument for g in given if isinstance(g, Given))
+        return frozenset(argument for argument in found if argument >= 0)
+
+    @staticmethod
+    def _inputs(step: Compiled) -> tuple[int, ...]:
+        return step.inputs if isinstance(step, PlainPart) else step[0].inputs
+
     def held(self, weights: Mapping[int, Array]) -> tuple[Array, ...]:
         """The arrays that the native function takes between the arguments and the
         results: constants, and what is computed of weights alone.

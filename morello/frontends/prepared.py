@@ -60,6 +60,15 @@ class Preparation:
     outputs: dict[str, int]
     """The name of each array that the model reads, and its node."""
 
+    @property
+    def arguments(self) -> frozenset[int]:
+        """The arguments that it reads, by number."""
+        nodes = [self.tensors.all[node] for node in self.nodes]
+        reads = [a.tensor for n in nodes if isinstance(n, Node) for a in n.reads]
+        given = [self.tensors.all[self.tensors.root(read)] for read in reads]
+        found = (g.argument for g in given if isinstance(g, Given))
+        return frozenset(argument for argument in found if argument >= 0)
+
     def run(self, arguments: Mapping[int, Array]) -> dict[str, Array]:
         """The arrays that the model reads, by name.
 

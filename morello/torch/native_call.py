@@ -50,15 +50,22 @@ class Weights:
     def _note(self, given: list[Any], arrays: tuple[Any, ...]) -> Seen:
         addresses = [int(array.ctypes.data) for array in arrays]
         words = np.array(addresses, np.int64)
-        # The tensors are kept, so that no other has the address of one of them.
-        self.box[0] = (self._notes(given), words, arrays, given)
+        # Kept, so that no other has the address of one of them, or of its storage.
+        kept = [(tensor, tensor.detach()) for tensor in given]
+        self.box[0] = (self._notes(given), words, arrays, kept)
         return self.box[0]
 
     def _notes(self, given: Sequence[Any]) -> Any:
         words = [
             word
             for place, tensor in zip(self._places, given, strict=True)
-            for word in (place, id(tensor), tensor.data_ptr(), _version(tensor))
+            for word in (
+                place,
+                id(tensor),
+                tensor.untyped_storage()._cdata,
+                tensor.storage_offset(),
+                _version(tensor),
+            )
         ]
         return np.array(words, np.int64)
 
@@ -67,8 +74,9 @@ _uncounted = 0
 
 
 def _version(tensor: Any) -> int:
-    """The counter of changes; of tensors without one, another number at each call."""
-    if tensor.is_inference():
+    """The counter of changes; another number at each call of tensors without one, and
+    of those that machine code does not read."""
+    if tensor.is_inference() or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         global _uncounted
         _uncounted -= 1
         return _uncounted
@@ -96,7 +104,8 @@ class NativeCall:
     ) -> None:
         outputs, several = results
         self.compiled = compiled
-        self.weights = Weights(compiled, places if compiled.reads_weights else ())
+        held_of = compiled.held_of
+        self.weights = Weights(compiled, [p for p in places if p in held_of])
         self._forms = [(tuple(o.shape), _strides(o.shape), o.dtype) for o in outputs]
         table = CallTable(
             compiled.address,
@@ -108,6 +117,7 @@ class NativeCall:
         self._run = address_call(table, has_workspace, has_threads)
         plain = group_call(
             table,
+            compiled.reads,
             len(compiled.parameters) - count - len(outputs),
             self._forms,
             _empty,
