@@ -1,6 +1,7 @@
 """``torch.compile(model, backend="morello")``.
 
-    FX graph of ATen ops -> partition.py   groups of nodes that Morello may compile
+    FX graph of ATen ops -> shapes.py      one for each shape, where shapes are dynamic
+                         -> partition.py   groups of nodes that Morello may compile
                          -> group.py       a group: eager until its program is found
                          -> lowering.py    a group as linalg on tensors
                          -> `morello.from_mlir`, one function for the whole group

@@ -1,5 +1,6 @@
 """The backend that ``torch.compile`` calls with an FX graph."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from morello.torch.partition import (
     replace_nodes,
     why_eager,
 )
+from morello.torch.shapes import dynamic_places, per_shape
 
 Function = Callable[..., Any]
 
@@ -47,7 +49,12 @@ def backend(
     chosen = Options.read(options)
 
     def forward(traced: GraphModule, given: Sequence[Any]) -> Function:
-        return _compiled(traced, chosen)
+        weights = _weights() if chosen.freeze else frozenset()
+        places = dynamic_places(traced)
+        if not places:
+            return _compiled(traced, chosen, weights)
+        static = functools.partial(_compiled, options=chosen, weights=weights)
+        return _marked(per_shape(traced, places, static, chosen.shapes))
 
     wrapped = aot_autograd(
         fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward
@@ -68,16 +75,29 @@ def _boxed(function: Function) -> Function:
         arguments.clear()
         return found
 
+    return _marked(run)
+
+
+def _marked(run: Function) -> Function:
     run._boxed_call = True  # type: ignore[attr-defined]
     return run
 
 
-def _compiled(traced: GraphModule, options: Options) -> Function:
-    """The graph with each group as one node."""
+def _compiled(
+    traced: GraphModule, options: Options, weights: frozenset[int]
+) -> Function:
+    """The graph with each group as one node.
+
+    Args:
+        traced: with static shapes.
+        options: of the user.
+        weights: which of its arguments are parameters and buffers.
+    """
     groups = []
-    weights = _weights(traced) if options.freeze else frozenset()
+    given = [node for node in traced.graph.nodes if node.op == "placeholder"]
+    own = frozenset(node for place, node in enumerate(given) if place in weights)
     for number, nodes in enumerate(groups_of(traced)):
-        group = _replaced(traced, nodes, f"group{number}", options, weights)
+        group = _replaced(traced, nodes, f"group{number}", options, own)
         groups.append(group)
     for reason in why_eager(traced):
         log.warning("ops stay eager: %s", reason)
@@ -87,8 +107,8 @@ def _compiled(traced: GraphModule, options: Options) -> Function:
     others = other_dtypes(traced)
     if others:
         log.warning(
-            "ops of %s stay eager, and groups have float32: call model.float(), or "
-            "export the model, for morello.from_mlir takes bfloat16, too",
+            "ops of %s stay eager, and groups have float32 and bfloat16: call "
+            "model.float() or model.bfloat16()",
             ", ".join(others),
         )
     # Calls of groups were put last; each belongs before its first reader.
@@ -100,13 +120,11 @@ def _compiled(traced: GraphModule, options: Options) -> Function:
     return _boxed(traced.forward)
 
 
-def _weights(traced: GraphModule) -> frozenset[Node]:
-    """The parameters and buffers among the arguments of a graph."""
+def _weights() -> frozenset[int]:
+    """Which arguments of the graph that is compiled are parameters and buffers."""
     context = TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
-    places = frozenset() if metadata is None else {*metadata.static_input_indices}
-    given = [node for node in traced.graph.nodes if node.op == "placeholder"]
-    return frozenset(node for place, node in enumerate(given) if place in places)
+    return frozenset(() if metadata is None else metadata.static_input_indices)
 
 
 def _replaced(

@@ -19,14 +19,14 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from morello.frontends.importer_output import check_linalg
 from morello.frontends.refusals import ModelError
-from morello.torch.ops import is_upsampling
+from morello.torch.ops import COMPUTED, MULTIPLE, PLAIN, is_upsampling
 
 NODE = "node"
 """The file of which each node of a lowered graph is a line."""
 
 _PLACE = re.compile(rf"\b{NODE}:(\d+)(?::\d+)?")
 
-_LOCK = threading.Lock()
+TRACING = threading.Lock()
 """Tracing sets states of the process."""
 
 
@@ -157,6 +157,38 @@ def _reshape(graph: GraphModule) -> None:
     graph.recompile()
 
 
+def _in_f32(graph: GraphModule) -> None:
+    """Make ops on bf16 compute in f32, in place, as eager does, and round results."""
+    copied = torch.ops.aten._to_copy.default
+
+    def cast(node: Node, dtype: torch.dtype) -> Node:
+        made = graph.graph.call_function(copied, (node,), {"dtype": dtype})
+        made.meta["val"] = node.meta["val"].to(dtype)
+        return made
+
+    for node in list(graph.graph.nodes):
+        if node.target not in COMPUTED - PLAIN:
+            continue
+        read = [n for n in node.all_input_nodes if _is_bf16(n)]
+        with graph.graph.inserting_before(node):
+            for source in read:
+                node.replace_input_with(source, cast(source, torch.float32))
+        made = list(node.users) if node.target in MULTIPLE else [node]
+        for result in made if read else []:
+            if not _is_bf16(result):
+                continue
+            result.meta["val"] = result.meta["val"].float()
+            with graph.graph.inserting_after(result):
+                rounded = cast(result, torch.bfloat16)
+            result.replace_all_uses_with(rounded)
+            rounded.replace_input_with(rounded, result)
+    graph.recompile()
+
+
+def _is_bf16(node: Node) -> bool:
+    return getattr(node.meta.get("val"), "dtype", None) is torch.bfloat16
+
+
 def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     """The graph in the ops that the importer knows.
 
@@ -166,8 +198,9 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     """
     whole = copy.deepcopy(graph)
     _reshape(whole)
-    plain = [torch.empty(tensor.shape) for tensor in inputs]  # never touched
-    with _LOCK, torch.no_grad():
+    _in_f32(whole)
+    plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]  # never touched
+    with TRACING, torch.no_grad():
         trace = make_fx(whole, decomposition_table=_rules(), tracing_mode="fake")
         found: GraphModule = trace(*plain)
     found.graph.eliminate_dead_code()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import torch
 
@@ -41,7 +42,7 @@ class Weights:
         seen = self.box[0]
         if given and not np.array_equal(self._notes(given), seen[0]):
             arrays = {
-                place: tensor.detach().contiguous().numpy()
+                place: array_of(tensor.detach().contiguous())
                 for place, tensor in zip(self._places, given, strict=True)
             }
             seen = self._note(given, self._compiled.held(arrays))
@@ -68,6 +69,13 @@ class Weights:
             )
         ]
         return np.array(words, np.int64)
+
+
+def array_of(tensor: Any) -> Any:
+    """The memory of a tensor without gaps as an array."""
+    if tensor.dtype is torch.bfloat16:
+        return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
 
 
 _uncounted = 0
@@ -134,7 +142,7 @@ class NativeCall:
         """Call it, with all that depends on weights as these are now.
 
         Args:
-            tensors: without gaps, of f32.
+            tensors: without gaps.
         """
         seen = self.weights.look(tensors)
         made = [_empty(*form) for form in self._forms]

@@ -7,6 +7,9 @@ from torch.fx import Node
 
 aten: Any = torch.ops.aten
 
+DTYPES = (torch.float32, torch.bfloat16)
+"""Of the tensors that a group reads and writes."""
+
 VIEWS = frozenset(
     (
         aten.view.default,
@@ -34,6 +37,29 @@ SPLITS = frozenset(
 )
 """Those with a list of results."""
 
+PLAIN = frozenset(
+    (
+        aten.mm.default,
+        aten.bmm.default,
+        aten.addmm.default,
+        aten.baddbmm.default,
+        aten.convolution.default,
+        aten.cat.default,
+        aten.constant_pad_nd.default,
+        aten.clone.default,
+        aten.pixel_shuffle.default,
+        aten.pixel_unshuffle.default,
+        aten.repeat.default,
+        aten.replication_pad1d.default,
+        aten.replication_pad2d.default,
+        aten.roll.default,
+        aten.stack.default,
+        aten._to_copy.default,
+    )
+)
+"""Computed ops that are taken in bf16 as they are: data movement, and products, which
+add up in f32. All others compute in f32."""
+
 MULTIPLE = frozenset(
     (
         aten._scaled_dot_product_flash_attention_for_cpu.default,
@@ -47,85 +73,74 @@ MULTIPLE = frozenset(
 )
 """Ops with several results, of which the first alone may be read."""
 
-COMPUTED = MULTIPLE | frozenset(
-    (
-        aten.mm.default,
-        aten.bmm.default,
-        aten.addmm.default,
-        aten.baddbmm.default,
-        aten.convolution.default,
-        aten.avg_pool2d.default,
-        aten.cat.default,
-        aten.constant_pad_nd.default,
-        aten._safe_softmax.default,
-        aten._softmax.default,
-        aten._log_softmax.default,
-        aten.add.Tensor,
-        aten.sub.Tensor,
-        aten.rsub.Scalar,
-        aten.mul.Tensor,
-        aten.add.Scalar,
-        aten.sub.Scalar,
-        aten.mul.Scalar,
-        aten.div.Scalar,
-        aten.div.Tensor,
-        aten.neg.default,
-        aten.abs.default,
-        aten.clamp.default,
-        aten.elu.default,
-        aten.erf.default,
-        aten.exp.default,
-        aten.gelu.default,
-        aten.hardsigmoid.default,
-        aten.hardswish.default,
-        aten.hardtanh.default,
-        aten.leaky_relu.default,
-        aten.log.default,
-        aten.mish.default,
-        aten.pow.Tensor_Scalar,
-        aten.reciprocal.default,
-        aten.relu.default,
-        aten.rsqrt.default,
-        aten.sigmoid.default,
-        aten.silu.default,
-        aten.softplus.default,
-        aten.sqrt.default,
-        aten.tanh.default,
-        aten.maximum.default,
-        aten.minimum.default,
-        aten.sum.dim_IntList,
-        aten.mean.default,
-        aten.mean.dim,
-        aten.var.correction,
-        aten.amax.default,
-        aten.amin.default,
-        aten.clone.default,
-        aten._adaptive_avg_pool2d.default,
-        aten._prelu_kernel.default,
-        aten.celu.default,
-        aten.clamp_min.default,
-        aten.dot.default,
-        aten.expm1.default,
-        aten.glu.default,
-        aten.huber_loss.default,
-        aten.linalg_vector_norm.default,
-        aten.log1p.default,
-        aten.log2.default,
-        aten.log10.default,
-        aten.logsumexp.default,
-        aten.mse_loss.default,
-        aten.mv.default,
-        aten.pixel_shuffle.default,
-        aten.pixel_unshuffle.default,
-        aten.pow.Scalar,
-        aten.repeat.default,
-        aten.replication_pad1d.default,
-        aten.replication_pad2d.default,
-        aten.roll.default,
-        aten.smooth_l1_loss.default,
-        aten.stack.default,
-        aten.std.correction,
-        aten.sum.default,
+COMPUTED = (
+    MULTIPLE
+    | PLAIN
+    | frozenset(
+        (
+            aten.avg_pool2d.default,
+            aten._safe_softmax.default,
+            aten._softmax.default,
+            aten._log_softmax.default,
+            aten.add.Tensor,
+            aten.sub.Tensor,
+            aten.rsub.Scalar,
+            aten.mul.Tensor,
+            aten.add.Scalar,
+            aten.sub.Scalar,
+            aten.mul.Scalar,
+            aten.div.Scalar,
+            aten.div.Tensor,
+            aten.neg.default,
+            aten.abs.default,
+            aten.clamp.default,
+            aten.elu.default,
+            aten.erf.default,
+            aten.exp.default,
+            aten.gelu.default,
+            aten.hardsigmoid.default,
+            aten.hardswish.default,
+            aten.hardtanh.default,
+            aten.leaky_relu.default,
+            aten.log.default,
+            aten.mish.default,
+            aten.pow.Tensor_Scalar,
+            aten.reciprocal.default,
+            aten.relu.default,
+            aten.rsqrt.default,
+            aten.sigmoid.default,
+            aten.silu.default,
+            aten.softplus.default,
+            aten.sqrt.default,
+            aten.tanh.default,
+            aten.maximum.default,
+            aten.minimum.default,
+            aten.sum.dim_IntList,
+            aten.mean.default,
+            aten.mean.dim,
+            aten.var.correction,
+            aten.amax.default,
+            aten.amin.default,
+            aten._adaptive_avg_pool2d.default,
+            aten._prelu_kernel.default,
+            aten.celu.default,
+            aten.clamp_min.default,
+            aten.dot.default,
+            aten.expm1.default,
+            aten.glu.default,
+            aten.huber_loss.default,
+            aten.linalg_vector_norm.default,
+            aten.log1p.default,
+            aten.log2.default,
+            aten.log10.default,
+            aten.logsumexp.default,
+            aten.mse_loss.default,
+            aten.mv.default,
+            aten.pow.Scalar,
+            aten.smooth_l1_loss.default,
+            aten.std.correction,
+            aten.sum.default,
+        )
     )
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
@@ -143,6 +158,8 @@ def takes(node: Node) -> bool:
             return power == -1 or not power.is_integer() or 0 < power <= 16
         case aten.pow.Scalar:
             return float(node.args[0]) > 0
+        case aten._to_copy.default:
+            return set(node.kwargs) <= {"dtype"}
         case aten.roll.default:
             return len(node.args) > 2 and bool(node.args[2])
         case aten._adaptive_avg_pool2d.default:

@@ -24,6 +24,7 @@ class Options:
             when PyTorch's counters say that one has changed.
         pack: keep copies of weights of products in the layout that is found to be best
             for them, with ``freeze``.
+        shapes: how many shapes of a graph whose shapes are dynamic are compiled.
     """
 
     threads: int | None = None
@@ -34,6 +35,7 @@ class Options:
     wait: bool = False
     freeze: bool = True
     pack: bool = False
+    shapes: int = 8
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "Options":

@@ -1,8 +1,9 @@
 """Which nodes of an FX graph of ATen ops become groups.
 
 A node may be in a group if its op is one of `ops.py` and its tensors are on the CPU,
-dense, of f32, and of static shape. `groups_of` is the entry point. Views that are read
-outside of a group are taken there, where they cost nothing and alias what eager's do.
+dense, of f32 or bf16, and of static shape. `groups_of` is the entry point. Views that
+are read outside of a group are taken there, where they cost nothing and alias what
+eager's do.
 """
 
 import operator
@@ -15,7 +16,7 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
-from morello.torch.ops import COMPUTED, MULTIPLE, SPLITS, VIEWS, takes
+from morello.torch.ops import COMPUTED, DTYPES, MULTIPLE, SPLITS, VIEWS, takes
 
 
 class _Support(OperatorSupportBase):
@@ -68,7 +69,7 @@ def is_plain(value: Any) -> bool:
     """Whether a value is a tensor that a group may read or write."""
     return (
         isinstance(value, torch.Tensor)
-        and value.dtype is torch.float32
+        and value.dtype in DTYPES
         and value.device.type == "cpu"
         and value.layout is torch.strided
         and all(isinstance(size, int) and size > 0 for size in value.shape)
@@ -76,13 +77,13 @@ def is_plain(value: Any) -> bool:
 
 
 def other_dtypes(graph: GraphModule) -> list[str]:
-    """The dtypes for which alone ops are in no group: floats that are not float32."""
+    """The floats for which alone ops are in no group."""
     found: set[str] = set()
     for node in graph.graph.nodes:
         if node.op == "call_function" and node.target in COMPUTED:
             values = [v for v in _tensors(node) if isinstance(v, torch.Tensor)]
             floats = {v.dtype for v in values if v.dtype.is_floating_point}
-            found |= {str(d).partition(".")[2] for d in floats - {torch.float32}}
+            found |= {str(d).partition(".")[2] for d in floats.difference(DTYPES)}
     return sorted(found)
 
 
@@ -109,8 +110,8 @@ def why_eager(graph: GraphModule) -> list[str]:
     values = [v for node in computed for v in _tensors(node) if hasattr(v, "shape")]
     if any(not isinstance(size, int) for value in values for size in value.shape):
         found.append(
-            "shapes are dynamic, and groups have sizes: torch.compile(…, "
-            "dynamic=False) traces each shape anew"
+            "shapes depend on data, and groups have sizes: compute what they depend on "
+            "outside of the model"
         )
     return found
 

@@ -366,14 +366,39 @@ def test_arguments_may_lie_anywhere() -> None:
         assert close(fast(x), model(x))
 
 
-def test_other_shapes() -> None:
-    """The second shape makes Dynamo try a dynamic one, which stays eager."""
-    model = Mlp().eval()
-    fast = torch.compile(model, backend="morello", options=WAIT)
+def test_other_shapes(told: pytest.LogCaptureFixture) -> None:
+    """Dynamo makes the second shape a dynamic one; two of it are compiled here."""
+    model = nn.Sequential(nn.LayerNorm(16), nn.ReLU()).eval()
+    options = {**WAIT, "shapes": 2}
+    fast = torch.compile(model, backend="morello", options=options)
     with torch.no_grad():
-        for rows in (3, 5, 7):
+        for rows in (3, 5, 7, 9, 11, 5):
             x = torch.randn(rows, 16)
             assert close(fast(x), model(x))
+        model[0].weight.mul_(2)
+        assert close(fast(x), model(x))
+    messages = [r.message for r in told.records if r.name == "morello.torch"]
+    assert sum(m.startswith("compiled a group") for m in messages) == 3
+    (message,) = [m for m in messages if "stay eager" in m]
+    assert message.startswith("a graph has been called with more than 2 shapes")
+
+
+@pytest.mark.parametrize("is_cast", [False, True])
+def test_models_in_bf16(is_cast: bool, told: pytest.LogCaptureFixture) -> None:
+    """As close as eager is: values between ops are rounded less often."""
+    model, dtype = Residual().eval(), torch.bfloat16
+    x = torch.randn(1, 4, 6, 6)
+    if not is_cast:
+        model, x = model.to(dtype), x.to(dtype)
+    fast = torch.compile(model, backend="morello", options=WAIT)
+    cast = torch.autocast("cpu", dtype, enabled=is_cast, cache_enabled=False)
+    with torch.no_grad(), cast:
+        found, eager = fast(x), model(x)
+        assert found.dtype == eager.dtype
+        assert torch.allclose(found, eager, rtol=2**-6, atol=2**-6)
+        model.conv1.weight.mul_(2)
+        assert torch.allclose(fast(x), model(x), rtol=2**-6, atol=2**-6)
+    assert compiled(told) == 1
 
 
 def test_other_dtypes_stay_eager_and_are_named(
@@ -385,7 +410,7 @@ def test_other_dtypes_stay_eager_and_are_named(
         found = torch.compile(model, backend="morello", options=WAIT)(x)
         assert torch.equal(found, model(x))
     (message,) = [r.message for r in told.records if r.name == "morello.torch"]
-    assert message.startswith("ops of float64 stay eager, and groups have float32")
+    assert message.startswith("ops of float64 stay eager, and groups have float32 and")
 
 
 def test_an_option_that_does_not_exist_is_refused() -> None:

@@ -1,0 +1,105 @@
+"""Graphs of dynamic shapes: `per_shape`.
+
+When a model is called with a second shape, Dynamo traces it with sizes that are
+symbols, and groups have sizes that are numbers. Such a graph is traced again for each
+shape that calls have, with the sizes that it has there.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from morello.torch.group import log
+from morello.torch.lowering import TRACING
+
+Function = Callable[..., Any]
+
+
+def dynamic_places(graph: GraphModule) -> list[int]:
+    """Which arguments of a graph are sizes, or tensors of sizes that are not known."""
+    given = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    return [place for place, node in enumerate(given) if _is_dynamic(node)]
+
+
+def _is_dynamic(node: Node) -> bool:
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        return any(not isinstance(n, int) for n in (*value.shape, *value.stride()))
+    return isinstance(value, torch.SymInt)
+
+
+def per_shape(
+    graph: GraphModule,
+    places: Sequence[int],
+    compiled: Callable[[GraphModule], Function],
+    most: int,
+) -> Function:
+    """A function of a list that runs the graph as compiled for the shapes in it.
+
+    Args:
+        graph: with dynamic shapes.
+        places: of the arguments that have them.
+        compiled: makes such a function of a graph with static shapes; the list is
+            emptied by the call.
+        most: shapes that are compiled; calls with others are eager's.
+    """
+    known: dict[tuple[Any, ...], Function] = {}
+    lock = threading.Lock()
+
+    def eager(arguments: list[Any]) -> Any:
+        found = graph.forward(*arguments)
+        arguments.clear()
+        return found
+
+    def made(arguments: list[Any]) -> Function:
+        if len(known) >= most:
+            if len(known) == most:
+                log.warning(
+                    "a graph has been called with more than %d shapes, and those after "
+                    "them stay eager: pad inputs to few shapes, or set the option "
+                    "'shapes'",
+                    most,
+                )
+                known[()] = eager  # said once
+            return eager
+        try:
+            return compiled(_static(graph, arguments))
+        except Exception as error:  # noqa: BLE001 (tracing raises anything)
+            log.warning("a graph stays eager, for it has no static shapes: %s", error)
+            return eager
+
+    def run(arguments: list[Any]) -> Any:
+        own = tuple(_form(arguments[place]) for place in places)
+        function = known.get(own)
+        if function is None:
+            with lock:
+                function = known.get(own) or made(arguments)
+                if len(known) < most:
+                    known[own] = function
+        return function(arguments)
+
+    return run
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.stride()
+    return value
+
+
+def _static(graph: GraphModule, arguments: Sequence[Any]) -> GraphModule:
+    """The graph as it is for arguments of these shapes."""
+    with TRACING, torch.inference_mode(False), torch.no_grad():
+        found: GraphModule = make_fx(graph, tracing_mode="fake")(*arguments)
+    for node in list(found.graph.nodes):
+        # Tracing adds these to the results of norms, also to those that nobody reads.
+        if node.target is torch.ops.aten.detach.default:
+            node.replace_all_uses_with(node.args[0])
+            found.graph.erase_node(node)
+    found.graph.eliminate_dead_code()
+    found.recompile()
+    return found
