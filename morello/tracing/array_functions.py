@@ -7,6 +7,15 @@ import numpy as np
 
 from morello.spec.operand import Window
 from morello.tracing import products
+from morello.tracing.concatenation import (
+    append,
+    concatenate,
+    hstack,
+    roll,
+    stack,
+    take,
+    vstack,
+)
 from morello.tracing.elementwise import function
 from morello.tracing.refusals import INSTEAD, refusal
 from morello.tracing.renewal import ONE
@@ -19,13 +28,7 @@ from morello.tracing.tracer import (
 )
 from morello.tracing.views import Padding
 
-_PARTS = "return the parts, as a tuple, and put them together outside of the function"
-
 INSTEAD |= {
-    "concatenate": _PARTS,
-    "stack": _PARTS,
-    "hstack": _PARTS,
-    "vstack": _PARTS,
     "argmax": "compare with x.max(axis, keepdims=True), or use it on the result",
     "argmin": "compare with x.min(axis, keepdims=True), or use it on the result",
     "cumsum": "multiply by a triangle of ones: x @ np.triu(np.ones((n, n)))",
@@ -130,6 +133,16 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
     order = [moved[j] if j in moved else next(rest) for j in range(a.ndim)]
     found: Tracer = a.transpose(order)
     return found
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
+    """As `numpy.array_split`: the first parts are longer by one."""
+    if isinstance(indices_or_sections, int) and indices_or_sections > 0:
+        (place,) = axes_of(ary, axis)
+        parts = indices_or_sections
+        share, longer = divmod(ary.shape[place], parts)
+        indices_or_sections = [share * i + min(i, longer) for i in range(1, parts)]
+    return split(ary, indices_or_sections, axis)
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
@@ -280,14 +293,18 @@ def _method(name: str) -> Callable[..., Tracer]:
 
 
 FUNCTIONS |= {
+    np.append: append,
+    np.array_split: array_split,
     np.average: average,
     np.clip: clip,
+    np.concatenate: concatenate,
     np.copy: _method("copy"),
     np.diff: diff,
     np.dot: products.dot,
     np.einsum: products.einsum,
     np.expand_dims: expand_dims,
     np.flip: flip,
+    np.hstack: hstack,
     np.inner: products.inner,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.linalg.norm: norm,
@@ -302,22 +319,28 @@ FUNCTIONS |= {
     np.ptp: ptp,
     np.ravel: lambda a: a.reshape(-1),
     np.reshape: _method("reshape"),
+    np.roll: roll,
     np.shape: lambda a: a.shape,
     np.size: lambda a: a.size,
     np.split: split,
     np.squeeze: squeeze,
+    np.stack: stack,
     np.std: std,
     np.sum: _method("sum"),
     np.swapaxes: _method("swapaxes"),
+    np.take: take,
     np.tensordot: products.tensordot,
     np.transpose: _method("transpose"),
     np.tril: tril,
     np.triu: triu,
     np.var: var,
     np.vdot: lambda a, b: products.dot(a.reshape(-1), b.reshape(-1)),
+    np.vstack: vstack,
     np.where: where,
     np.full_like: lambda a, fill_value: np.full(a.shape, fill_value, np.float32),
     np.ones_like: lambda a: np.ones(a.shape, np.float32),
+    np.hsplit: lambda ary, n: split(ary, n, 0 if ary.ndim == 1 else 1),
+    np.vsplit: lambda ary, n: split(ary, n, 0),
     np.zeros_like: lambda a: np.zeros(a.shape, np.float32),
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from morello.compiler.compile import compile
 from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
-from morello.errors import MorelloError
+from morello.errors import MorelloError, SearchError
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
     Arrays,
@@ -26,7 +26,8 @@ from morello.tracing.arguments import (
 )
 from morello.tracing.builder import Builder, Input, Traced
 from morello.tracing.renewal import ONE
-from morello.tracing.tracer import Reshaped, Tracer, as_input, pointwise
+from morello.tracing.results import result_of
+from morello.tracing.tracer import Tracer, as_input, pointwise
 
 
 def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Traced:
@@ -99,14 +100,20 @@ class TracedFunction:
         self.results = pattern_of(results, pick)
         if not found:
             raise MorelloError(f"{_name(function)} returns no array")
-        outputs = [_output(builder, result) for result in found]
-        self.traced = builder.traced(outputs)
+        made = [result_of(result) for result in found]
+        self.made = [result for result, _ in made]
+        values = [value for _, own in made for value in own]
+        self._builder = builder
+        self._outputs = [_output(builder, value) for value in values]
+        self.traced = builder.traced(self._outputs)
+
+    def apart(self) -> list[Traced]:
+        """A graph for each output."""
+        return [self._builder.traced([output]) for output in self._outputs]
 
 
 def _output(builder: Builder, result: Tracer) -> int:
     """The node that a result is, with its axes in the order of the result's."""
-    if isinstance(result, Reshaped):
-        return _output(builder, result.base)
     axes = tuple(d for d in result._dims if d != ONE)
     node = builder.nodes.get(result._value)
     if node is None or builder.settled(node.axes) != builder.settled(axes):
@@ -185,29 +192,64 @@ _F32 = np.dtype(np.float32)
 
 
 class _Compiled:
-    """A function for arguments of a pattern."""
+    """A function for arguments of a pattern: one kernel, or one for each output where
+    no program computes all of them."""
 
     def __init__(
         self, function: Callable[..., Any], pattern: Pattern, options: dict[str, Any]
     ) -> None:
         made = TracedFunction(function, pattern)
-        self.traced, self._results = made.traced, made.results
-        limits = chosen_target(options.get("target")).limits
-        spec = self.traced.spec(limits)
-        self.kernel = compile(spec, **options)
-        shapes = [spec.shape(i) for i in range(len(spec.tensors))]
-        self._inputs = [*zip(self.traced.inputs, shapes, strict=False)]
-        self._out = [shapes[out] for out in spec.kind.written]
-        self._places = [*zip(self.traced.outputs, leaves(self._results), strict=True)]
+        self._name, self._results, self._made = _name(function), made.results, made.made
+        try:
+            self._graphs = [_Graph(made.traced, options)]
+        except SearchError:
+            apart = made.apart()
+            if len(apart) < 2:
+                raise
+            self._graphs = [_Graph(each, options) for each in apart]
+
+    @property
+    def kernel(self) -> Kernel:
+        """Where it is one.
+
+        Raises:
+            MorelloError: it is several.
+        """
+        if len(self._graphs) > 1:
+            raise MorelloError(
+                f"{self._name} is {len(self._graphs)} kernels, since no program "
+                "computes all of its results",
+                "trace a function for each result",
+            )
+        return self._graphs[0].kernel
 
     def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-        given = [_argument(found, arrays, shape) for found, shape in self._inputs]
-        made = [np.empty(shape, np.float32) for shape in self._out]
-        self.kernel(*given, *made)
-        results = [made[place].reshape(leaf.shape) for place, leaf in self._places]
+        outputs = (out for graph in self._graphs for out in graph(arrays))
+        results = [result.of(outputs) for result in self._made]
         if isinstance(self._results, Leaf):
             return results[0]
         return filled(self._results, iter(results))
+
+
+class _Graph:
+    """A graph as a kernel of arrays."""
+
+    def __init__(self, traced: Traced, options: dict[str, Any]) -> None:
+        limits = chosen_target(options.get("target")).limits
+        spec = traced.spec(limits)
+        self.kernel = compile(spec, **options)
+        shapes = [spec.shape(i) for i in range(len(spec.tensors))]
+        self._inputs = [*zip(traced.inputs, shapes, strict=False)]
+        self._out = [shapes[out] for out in spec.kind.written]
+        self._outputs = traced.outputs
+
+    def __call__(
+        self, arrays: Sequence[np.ndarray[Any, Any]]
+    ) -> list[np.ndarray[Any, Any]]:
+        given = [_argument(found, arrays, shape) for found, shape in self._inputs]
+        made = [np.empty(shape, np.float32) for shape in self._out]
+        self.kernel(*given, *made)
+        return [made[place] for place in self._outputs]
 
 
 def _argument(

@@ -11,7 +11,7 @@ from morello.errors import MorelloError
 from morello.spec.graphs.expression import Reference, substituted
 from morello.spec.operand import Axis, Window
 from morello.tracing.builder import Builder, Input, every_dim
-from morello.tracing.views import WHOLE, Part, Reshape, Slice
+from morello.tracing.views import WHOLE, Padding, Part, Reshape, Slice
 
 ONE = -1
 """The dimension of an axis of one element."""
@@ -28,6 +28,8 @@ class Cut:
     count: int
     size: int
     """Of the old dimension."""
+    around: tuple[int, int] = (0, 0)
+    """Elements before and after these, which hold 0."""
 
     @property
     def slice(self) -> Slice:
@@ -41,6 +43,11 @@ class Cut:
 def whole(dims: tuple[int, ...], size: int) -> Cut:
     """A dimension under other names."""
     return Cut(dims, 0, 1, size, size)
+
+
+def padded(dim: int, size: int, before: int, after: int) -> Cut:
+    """A whole dimension with more elements around it."""
+    return Cut((dim,), 0, 1, size, size, (before, after))
 
 
 Cuts = dict[int, Cut]
@@ -111,12 +118,17 @@ class _Renewal:
 
 def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
     slices = [WHOLE] * found.rank
+    around = [(0, 0)] * found.rank
     parts: dict[int, tuple[Axis, ...]] = {}
     for old, place in zip(found.axes, found.kept, strict=True):
         parts[place], slices[place] = _axis(builder, old, cuts)
+        if isinstance(old, int) and builder.root(old) in cuts:
+            around[place] = cuts[builder.root(old)].around
     views = found.views
     if any(each != WHOLE for each in slices):
         views = (*views, Part(tuple(slices)))
+    if any(each != (0, 0) for each in around):
+        views = (*views, Padding(tuple(around), 0.0))
     if all(len(axes) < 2 for axes in parts.values()):
         kept = tuple(place for place in found.kept if parts[place])
         axes = tuple(axis for place in kept for axis in parts[place])
@@ -155,10 +167,10 @@ def _window(
     for dim, stride in window.terms:
         size = builder.sizes[dim]
         cut = cuts.get(builder.root(dim), whole((dim,), size))
-        if len(cut.dims) > 1 or (cut.step < 1 and cut.count > 1):
+        if len(cut.dims) > 1 or (cut.step < 1 and cut.count > 1) or any(cut.around):
             raise OutOfReachError(
-                "an axis along which windows move is not traced in another order, or "
-                "as two"
+                "an axis along which windows move is not traced in another order, as "
+                "two, or beside others"
             )
         first += stride * cut.start
         reach += stride * cut.step * (cut.count - 1)

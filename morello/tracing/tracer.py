@@ -262,7 +262,8 @@ class Tracer(NDArrayOperatorsMixin):
             shown = part if isinstance(part, slice | str) else type(part).__name__
             raise refusal(
                 f"an index of {shown} is not traced",
-                "use integers, slices, None or ...; np.where chooses by element",
+                "use integers, slices, None or ...; np.where chooses by element, and "
+                "np.take takes rows at known places",
             )
         start, stop, step = part.indices(size)
         count = len(range(start, stop, step))

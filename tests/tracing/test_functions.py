@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import morello
 from morello.errors import MorelloError
 from morello.machine import AVX2
-from morello.tracing.arguments import filled, leaves
+from morello.tracing.arguments import filled
 from morello.tracing.jit import traced_function
 
 pytestmark = pytest.mark.quick
@@ -28,8 +28,8 @@ def by_definition(function: Callable[..., Any], given: list[Array]) -> Any:
         for i, found in enumerate(made.traced.inputs)
     )
     results = [number for number, _ in spec.kind.reference(spec.sizes, arrays)]
-    places = zip(made.traced.outputs, leaves(made.results), strict=True)
-    return filled(made.results, (results[i].reshape(leaf.shape) for i, leaf in places))
+    outputs = iter([results[place] for place in made.traced.outputs])
+    return filled(made.results, (result.of(outputs) for result in made.made))
 
 
 def drawn(shapes: list[tuple[int, ...]]) -> list[Array]:
@@ -50,6 +50,11 @@ def log_sum_exp(x: Any) -> Any:
 def entropy(x: Any) -> Any:
     m = x.max(-1, keepdims=True)
     return -(x - m - np.log(np.exp(x - m).sum(-1, keepdims=True)))[:, 0].mean()
+
+
+def morello_softmax(x: Any) -> Any:
+    powers = np.exp(x)
+    return powers / powers.sum(1, keepdims=True)
 
 
 def in_place(x: Any) -> Any:
@@ -138,6 +143,18 @@ PARTS: Functions = [
     (lambda x: np.moveaxis(x, 0, -1).ravel() * 2, [(2, 6, 8)]),
 ]
 
+TOGETHER: Functions = [
+    (lambda x, y: np.concatenate([x, y + 1, x[:, :2]], 1), [(3, 4), (3, 5)]),
+    (lambda x, y: np.concatenate([np.stack([x, x * y]), y[None]]), [(3, 4), (3, 4)]),
+    (lambda x, y: np.vstack([1 / x, y]) @ np.hstack([x, x]).T[:4], [(3, 4), (4,)]),
+    (lambda x, y: np.append(np.log(x * x), y, 0).sum(0), [(3, 4), (2, 4)]),
+    (lambda x: x - np.concatenate([morello_softmax(x), x], 1)[:, 2:7], [(4, 5)]),
+    (lambda x: np.roll(x, 1, 1) - np.roll(x, 2) + np.roll(x, 0, 0), [(3, 5)]),
+    (lambda x: np.take(x, [3, 1, 0, 2, 2], 1) * np.take(x, -1, 1)[:, None], [(3, 5)]),
+    (lambda x: np.take(np.exp(x), [[4, 2], [0, 1]], 0), [(5, 3)]),
+    (lambda x: np.array_split(x, 3)[1] + np.hsplit(x, 2)[0].sum(), [(7, 2)]),
+]
+
 WINDOWS: Functions = [
     (lambda x: sliding_window_view(x, 3, axis=-1).mean(-1), [(2, 6, 8)]),
     (average_pool, [(1, 2, 6, 8)]),
@@ -160,7 +177,7 @@ ELEMENTS: Functions = [
 
 @pytest.mark.parametrize(
     ("function", "shapes"),
-    [*DISTANCES, *STATISTICS, *PRODUCTS, *PARTS, *WINDOWS, *ELEMENTS],
+    [*DISTANCES, *STATISTICS, *PRODUCTS, *PARTS, *TOGETHER, *WINDOWS, *ELEMENTS],
 )
 def test_graphs_mean_what_numpy_computes(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
@@ -242,7 +259,11 @@ def _changed(x: Any) -> Any:
 
 
 REFUSED: list[tuple[Callable[..., Any], str]] = [
-    (lambda x: np.concatenate([x, x]), "return the parts, as a tuple"),
+    (lambda x: np.concatenate([x, x[:, :2]]), r"\(4, 4\) and \(4, 2\) cannot be conc"),
+    (lambda x: np.stack([x, 1.0]), r"cannot be stacked; write np\.full\(shape, number"),
+    (lambda x: np.take(x, x[0]), "np.take at places that are computed is not traced"),
+    (lambda x: x[[0, 2]], r"an index of list .* np\.take takes rows"),
+    (lambda x: np.tile(x, 2), r"np\.tile is not traced; leave it out"),
     (lambda x: x.cumsum(0), r"array\.cumsum is not traced; multiply by a triangle"),
     (lambda x: x.sum(dtype=np.float64), "sum with dtype is not traced"),
     (lambda x: np.std(x, mean=0), "np.std: got an unexpected keyword argument 'mean'"),

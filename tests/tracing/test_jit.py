@@ -221,3 +221,17 @@ def test_masks_and_what_is_no_function_are_refused() -> None:
         morello.jit(lambda x: x + x)(masked)
     with pytest.raises(MorelloError, match="given int, not a function"):
         morello.jit(3)  # type: ignore[arg-type]
+
+
+def test_results_without_a_program_as_a_whole_are_kernels_by_themselves() -> None:
+    @morello.jit(threads=1)
+    def parts(x: Any) -> Any:
+        one, two, three = np.array_split(x, 3)
+        return np.concatenate([three, one * 2]), two + 1
+
+    x = np.arange(14, dtype=np.float32).reshape(7, 2)
+    joined, rest = parts(x)
+    assert np.array_equal(joined, np.concatenate([x[5:], x[:3] * 2]))
+    assert np.array_equal(rest, x[3:5] + 1)
+    with pytest.raises(MorelloError, match=r"is 3 kernels.*a function for each result"):
+        parts.kernel((7, 2))

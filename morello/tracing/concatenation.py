@@ -1,0 +1,216 @@
+"""Arrays one after the other: `concatenate`, and what NumPy has besides.
+
+A graph has no such value. As a result of a function the parts are results, which are
+put together after the call. What reads the whole reads a choice by the place: each part
+is computed again with zeros around the arrays that it depends on.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.lazy import cached_property
+from morello.tracing.builder import Builder
+from morello.tracing.elementwise import builder_of, function
+from morello.tracing.refusals import refusal
+from morello.tracing.renewal import ONE, OutOfReachError, padded, renewed
+from morello.tracing.tracer import Dims, Tracer, axes_of, traced
+
+_MOST_RUNS = 8
+"""Of elements that go up evenly, in what `take` picks."""
+
+
+class Concatenated(Tracer):
+    """Parts along an axis.
+
+    Args:
+        builder: of the graph.
+        parts: of one rank, at least two, of the same extents but along the axis.
+        axis: not negative.
+    """
+
+    def __init__(self, builder: Builder, parts: Sequence[Tracer], axis: int) -> None:
+        self._builder = builder
+        self.parts = tuple(parts)
+        self.axis = axis
+        self._own = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
+        extents = list(self.parts[0].shape)
+        extents[self.axis] = sum(part.shape[self.axis] for part in self.parts)
+        return tuple(extents)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.parts[0].ndim
+
+    @cached_property
+    def _made(self) -> Tracer:
+        size = self.shape[self.axis]
+        place = np.arange(size, dtype=np.float32)
+        place = place.reshape(-1, *[1] * (self.ndim - self.axis - 1))
+        places = traced(self._builder, place)
+        ends = np.cumsum([part.shape[self.axis] for part in self.parts]).tolist()
+        found = None
+        for part, end in zip(self.parts[::-1], ends[::-1], strict=True):
+            wide = _padded(part, self.axis, end, size)
+            if found is None:
+                found = wide
+            else:
+                found = function(
+                    "where", function("less", places, float(end)), wide, found
+                )
+        assert found is not None
+        return found
+
+    @property
+    def _value(self) -> int:  # type: ignore[override]
+        return self._made._value
+
+    @property
+    def _dims(self) -> Dims:  # type: ignore[override]
+        return self._made._dims
+
+
+def _padded(part: Tracer, axis: int, end: int, size: int) -> Tracer:
+    """A part with other elements around it along an axis, which ends at a place."""
+    dim = part._dims[axis]
+    if dim == ONE:
+        return part  # the same all along
+    builder = part._builder
+    if not isinstance(dim, int):
+        raise refusal("an array that is read through a window is put beside others")
+    wide = builder.dimension(size)
+    start = end - part.shape[axis]
+    cut = padded(wide, part.shape[axis], start, size - end)
+    try:
+        value = renewed(builder, part._value, {builder.root(dim): cut})
+    except OutOfReachError as error:
+        raise refusal(str(error)) from None
+    dims = list(part._dims)
+    dims[axis] = wide
+    return Tracer(builder, value, tuple(dims))
+
+
+def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
+    """As `numpy.concatenate`."""
+    builder = builder_of(*arrays)
+    given = [traced(builder, array) for array in arrays]
+    parts = [part for part in given if part is not None]
+    if len(parts) < len(given) or not all(part.ndim for part in parts):
+        raise refusal("arrays without axes cannot be concatenated", "use np.stack")
+    if axis is None:
+        parts, axis = [part.reshape(-1) for part in parts], 0
+    if len(parts) == 1:
+        return parts[0].copy()
+    ranks = {part.ndim for part in parts}
+    place = axes_of(parts[0], axis)[0] if len(ranks) == 1 else 0
+    others = {part.shape[:place] + part.shape[place + 1 :] for part in parts}
+    if len(ranks) > 1 or len(others) > 1:
+        shapes = " and ".join(str(part.shape) for part in parts)
+        raise refusal(f"the shapes {shapes} cannot be concatenated along axis {axis}")
+    for part in parts:
+        part._own = False
+    return Concatenated(builder, parts, place)
+
+
+def stack(arrays: Any, axis: int = 0) -> Tracer:
+    """As `numpy.stack`."""
+    builder = builder_of(*arrays)
+    parts = [_expanded(traced(builder, array), axis) for array in arrays]
+    return concatenate(parts, axis)
+
+
+def _expanded(part: Tracer | None, axis: int) -> Tracer:
+    if part is None:
+        raise refusal("numbers cannot be stacked", "write np.full(shape, number)")
+    rank = part.ndim + 1
+    if not -rank <= axis < rank:
+        raise refusal(f"axis {axis} of an array of {rank} axes")
+    index = [slice(None)] * part.ndim
+    index.insert(axis % rank, None)  # type: ignore[arg-type]
+    return part[tuple(index)]
+
+
+def hstack(tup: Any) -> Tracer:
+    """As `numpy.hstack`."""
+    return concatenate(tup, 0 if np.ndim(tup[0]) == 1 else 1)
+
+
+def vstack(tup: Any) -> Tracer:
+    """As `numpy.vstack`."""
+    return concatenate([part[None] if np.ndim(part) == 1 else part for part in tup], 0)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
+    """As `numpy.append`."""
+    return concatenate([arr, values], axis)
+
+
+def roll(a: Any, shift: int, axis: int | None = None) -> Tracer:
+    """As `numpy.roll`, along one axis, or of all elements."""
+    if axis is None:
+        flat: Tracer = roll(a.reshape(-1), shift, 0).reshape(a.shape)
+        return flat
+    (place,) = axes_of(a, axis)
+    size = a.shape[place]
+    back = shift % size
+    if not back:
+        return a.copy()  # type: ignore[no-any-return]
+    before = (slice(None),) * place
+    ends = slice(size - back, None), slice(None, size - back)
+    return concatenate([a[(*before, end)] for end in ends], place)
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
+    """As `numpy.take` of places that are known: runs that go up or down evenly."""
+    if isinstance(indices, Tracer):
+        raise refusal(
+            "np.take at places that are computed is not traced",
+            "give them as a list or an array of integers, or take outside of the "
+            "function",
+        )
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    (place,) = axes_of(a, axis)
+    size = a.shape[place]
+    places = np.asarray(indices)
+    if places.dtype.kind not in "iu" or not places.size:
+        raise refusal("np.take takes integers, at least one")
+    if (places < -size).any() or (places >= size).any():
+        raise refusal(f"the places {indices} of an axis of {size} elements")
+    before = (slice(None),) * place
+    if not places.ndim:
+        found: Tracer = a[(*before, int(places))]
+        return found
+    parts = [a[(*before, run)] for run in _runs((places.ravel() % size).tolist())]
+    whole = parts[0] if len(parts) == 1 else concatenate(parts, place)
+    if places.ndim > 1:
+        shape = (*a.shape[:place], *places.shape, *a.shape[place + 1 :])
+        return whole.reshape(shape)
+    return whole
+
+
+def _runs(places: list[int]) -> list[slice]:
+    """Places as slices."""
+    found = []
+    while places:
+        count, step = 1, 1
+        if len(places) > 1 and places[1] != places[0]:
+            step = places[1] - places[0]
+            while count < len(places) and places[count] == places[0] + count * step:
+                count += 1
+        end = places[0] + count * step
+        found.append(slice(places[0], end if end >= 0 else None, step))
+        places = places[count:]
+    if len(found) > _MOST_RUNS:
+        raise refusal(
+            f"np.take at places of {len(found)} runs is not traced",
+            f"take outside of the function, or at most {_MOST_RUNS} runs that go up or "
+            "down evenly",
+        )
+    return found
