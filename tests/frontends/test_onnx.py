@@ -242,3 +242,13 @@ def test_a_lookup_falls_back() -> None:
     assert any("look" in refusal.place for refusal in model.fallback)
     places = np.array([4, 0, 2])
     np.testing.assert_array_equal(model.evaluate(places), 2 * table[places])
+
+
+def test_gelu_by_tanh_has_the_root_of_two_over_pi() -> None:
+    gelu = model(
+        [node("Gelu", ["x"], ["y"], approximate="tanh")], {"x": (64,)}, {"y": (64,)}
+    )
+    x = np.linspace(-4, 4, 64, dtype=np.float32)
+    (wanted,) = ReferenceEvaluator(gelu).run(None, {"x": x})
+    found = morello.from_onnx(gelu.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
