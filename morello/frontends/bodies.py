@@ -13,7 +13,7 @@ from morello.frontends.refusals import OpError
 from morello.frontends.simplify import nice
 from morello.mlir import ir
 from morello.spec.functions import FUNCTIONS
-from morello.spec.graphs.expression import Call, Constant, Expression
+from morello.spec.graphs.expression import NAN, Call, Constant, Expression
 
 Number = float | int | bool
 
@@ -88,6 +88,8 @@ Element = Number | Expression
 def constant(element: Element) -> Expression:
     """A number as an expression."""
     if isinstance(element, bool | int | float):
+        if math.isnan(element):
+            return NAN
         return Constant(nice(element))
     return element
 

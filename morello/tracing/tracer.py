@@ -14,7 +14,13 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from morello.lazy import cached_property
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import (
+    NAN,
+    Call,
+    Constant,
+    Expression,
+    Reference,
+)
 from morello.spec.graphs.graph import MAP
 from morello.spec.operand import Window
 from morello.tracing.builder import Builder, Input
@@ -480,8 +486,10 @@ def pointwise(builder: Builder, name: str, *given: Any) -> Tracer:
     return node(builder, out, MAP, expression)
 
 
-def _constant(number: Any) -> Constant:
+def _constant(number: Any) -> Expression:
     value = float(number)
+    if math.isnan(value):
+        return NAN
     with np.errstate(over="ignore"):
         rounded = np.float32(value)
     if np.isinf(rounded) and np.isfinite(value):

@@ -41,6 +41,17 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         ),
         lambda x, y: np.tanh(np.concatenate([x, y], 1)),
     ),
+    "no number": (
+        rolled(
+            "%n = stablehlo.constant dense<0x7FC00000> : tensor<3x4xf32>\n"
+            "%z = stablehlo.constant dense<0.0> : tensor<3x4xf32>\n"
+            "%b = stablehlo.compare LT, %x, %z : "
+            "(tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xi1>\n"
+            "%r = stablehlo.select %b, %n, %x : tensor<3x4xi1>, tensor<3x4xf32>",
+            "tensor<3x4xf32>",
+        ),
+        lambda x, y: np.where(x < 0, np.nan, x),
+    ),
     "arith of tensors": (
         rolled(
             "%s = arith.addf %x, %x : tensor<3x4xf32>\n"

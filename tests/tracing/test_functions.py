@@ -165,6 +165,7 @@ ELEMENTS: Functions = [
     (in_place, [(6, 7)]),
     (lambda x: 3 * x**3 - x**-2 + np.abs(x) ** 1.5 + x**0, [(7, 5)]),
     (lambda x: np.where((x > 0) & (x < 1), np.clip(x, 0.2, 0.8), -x), [(7, 5)]),
+    (lambda x: np.where(x > 0, x, np.nan), [(6, 7)]),
     (lambda x: np.where(~(x > 0) | (x > 1), 1.0, np.sign(x)), [(6, 8)]),
     (lambda x: np.log1p(np.exp(x)) + np.expm1(x / 100) + np.log2(x * x), [(6, 8)]),
     (lambda x: np.logaddexp(x[:, :4], x[:, 4:]), [(6, 8)]),

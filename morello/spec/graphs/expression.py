@@ -1,6 +1,7 @@
 """What a node of a graph computes of an element: a tree of scalar functions."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,6 +33,9 @@ class Call:
 
 
 Expression = Reference | Constant | Call
+
+NAN = Call("sub", (Constant(math.inf), Constant(math.inf)))
+"""What is no number, which as a constant would not equal itself."""
 
 MOST_DEPTH = 64
 """Calls within each other in one expression: more would exceed Python's stack."""
