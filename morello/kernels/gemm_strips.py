@@ -38,8 +38,9 @@ class GemmStrips(Kernel):
     """Rows of lhs that are multiplied by a strip at a time; all are divided into blocks
     that differ by one row at most."""
     most_k: int
-    """Rows of rhs: each may be a page of its own, which the first level of the TLB has
-    to reach in every strip."""
+    """Rows of rhs: each may be a page of its own, which the second level of the TLB has
+    to reach in every strip, beside those of other operands. What that takes longer than
+    the first level is hidden."""
     ahead: int
     """Rows of rhs from what is read to what is prefetched. Of less than four times as
     many rows, each prefetches its place in the next strip."""
@@ -126,7 +127,8 @@ class GemmStrips(Kernel):
         )
 
     def _block(self, frame: Frame, rows: Ints, count: Ints) -> tuple[Phase, ...]:
-        """``count`` blocks of rows; a prefetch takes the place of a load."""
+        """``count`` blocks of rows; a prefetch takes the place of a load. That of the
+        line in which a row ends takes one that no product needs."""
         _, _, k, n = frame.sizes
         width = self._width(rows)
         block = Frame(frame.key, (1, rows, k, n), frame.limits)
@@ -187,7 +189,9 @@ class GemmStrips(Kernel):
             def ahead(at: Value) -> None:
                 for by in range(each):
                     further = emitter.offset(at, rows_on + by)
-                    for start in range(columns_on, columns_on + columns, _LINE):
+                    # Rows that begin within a line end in one more.
+                    end = columns_on + columns
+                    for start in (*range(columns_on, end, _LINE), end - 1):
                         place = (0, further, emitter.offset(column, start))
                         emitter.prefetch(operands[1], place, to_l1=True)
 

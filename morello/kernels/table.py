@@ -518,7 +518,7 @@ def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in rows "
             "beyond L1, strip by strip.",
             most_rows=12,
-            most_k=128,
+            most_k=512,
             ahead=8,
         ),
     )
