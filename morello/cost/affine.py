@@ -240,16 +240,22 @@ class AffineCostModel(CostModel):
             else:
                 each = each + self._read(passed, lines.access)
         start = self._prices.stream_start_mem if level is Level.MEM else 0
-        return lines.count * each + lines.starts * start
+        # The line that two parts share may be near by when the second reads it: half.
+        more = lines.parts * each // 2 if self._crosses(frame, lines.operand) else 0
+        return lines.count * each + more + lines.starts * start
 
     def _crossed(self, frame: Frame, lines: Lines) -> Ints:
         """What a store a line costs that ends in the next one, which nothing hides."""
-        own = frame.key.kind.operands[lines.operand].name
-        tensor = frame.key.tensors[lines.operand]
-        crossing = own in self.target.operand_context.crossing
-        if lines.access is not Access.STORED or not crossing or tensor.layout.is_packed:
+        stored = lines.access is Access.STORED
+        if not stored or not self._crosses(frame, lines.operand):
             return 0
         return lines.count * CROSSING * self._ops.store
+
+    def _crosses(self, frame: Frame, operand: int) -> bool:
+        """Whether rows of an operand begin within lines: not those of a packed one."""
+        own = frame.key.kind.operands[operand].name
+        packed = frame.key.tensors[operand].layout.is_packed
+        return not packed and own in self.target.operand_context.crossing
 
     def _read(self, level: Level, how: Access) -> int:
         """A line from ``level`` to the next nearer one."""

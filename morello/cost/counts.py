@@ -64,6 +64,9 @@ class Lines:
     prefetched: bool = False
     """Whether the kernel has asked for each, long before, to come to L1: then only what
     is beyond L2 is paid for."""
+    parts: Ints = 0
+    """Parts of rows, of all rows together, each of which is read for itself, as those
+    of strips are: where rows do not begin on lines, each ends in a line more."""
     passes: Ints = 0
     """Further passes over all of them, which find them in L2 as far as its sets hold
     the rows of the operand."""

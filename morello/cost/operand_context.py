@@ -37,7 +37,7 @@ class OperandContext:
     """The operands of a far goal that are packed themselves: unlike a copy of a part,
     they come from DRAM."""
     crossing: tuple[str, ...] = ()
-    """The outputs whose rows do not all begin on a line, so that stores cross lines."""
+    """The operands whose rows do not all begin on a line: vectors cross lines there."""
 
     @classmethod
     def of(
@@ -83,7 +83,7 @@ class OperandContext:
         crossing = tuple(
             operand.name
             for index, operand in enumerate(goal.kind.operands)
-            if operand.is_written and row_bytes(goal, index) % LINE_BYTES
+            if row_bytes(goal, index) % LINE_BYTES
         )
         return cls(far, near, *names, distance, chained, tuple(packed), crossing)
 

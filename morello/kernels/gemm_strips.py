@@ -26,6 +26,10 @@ _ROW_MAJOR = Layout.row_major(3)
 _LEAST = 8
 """Rows of rhs for which sums stay in registers: of fewer, out is the traffic."""
 
+_FEW = 4
+"""Rows of lhs whose products do not hide what memory takes: `GemvAxpy` reads rhs along
+its rows, which hardware follows, and is the faster."""
+
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""
 
@@ -72,6 +76,11 @@ class GemmStrips(Kernel):
         return (
             size_is_one(frame, 0),
             Condition(
+                frame.sizes[1] > _FEW,
+                f"takes more than {_FEW} rows of lhs, whose products hide few lines: "
+                "use a kernel that reads rhs along its rows",
+            ),
+            Condition(
                 k >= _LEAST,
                 f"takes at least {_LEAST} rows of rhs: do not split k",
             ),
@@ -103,6 +112,7 @@ class GemmStrips(Kernel):
         large = m % blocks
         phases: tuple[Phase, ...] = ()
         trips: Ints = 0
+        strips = ceil_div(n, self._width(ceil_div(m, blocks)))
         for rows, count in ((m // blocks, blocks - large), (m // blocks + 1, large)):
             phases += self._block(frame, rows, count)
             trips = trips + count * (n // self._width(rows))
@@ -114,6 +124,7 @@ class GemmStrips(Kernel):
                 rhs.lines((1, k, n)),
                 Access.OVERLAPPED,
                 prefetched=True,
+                parts=k * strips,
                 passes=blocks - 1,
             ),
             Lines(2, fetched * written, Access.OVERLAPPED),

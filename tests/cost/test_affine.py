@@ -119,6 +119,21 @@ def test_stores_that_cross_lines_add() -> None:
     assert more(2, Access.OVERLAPPED) == more(1, Access.STORED) == 0
 
 
+def test_parts_of_rows_that_cross_lines_read_half_a_line_more() -> None:
+    """Of an operand that a kernel reads where it lies, unless it is packed."""
+    target = AVX2.in_context(OperandContext(crossing=("rhs",)))
+    lines = Lines(1, 8, Access.OVERLAPPED, parts=4)
+    counts = OpCounts((Phase(lines=(lines,)),), kernels=0)
+
+    def of(rhs: str, target: Target) -> int:
+        spec = parse_spec(f"matmul:6x16x16:f32:rhs={rhs}@MEM", AVX2.limits)
+        return int(target.model.kernel(Frame.of(spec), counts))
+
+    each = C.line_mem_overlapped + C.line_l2
+    assert of("[0,1,2]", target) == of("[0,1,2]", AVX2) + 2 * each == 10 * each
+    assert of("[0,2,1,2p16]", target) == of("[0,2,1,2p16]", AVX2)
+
+
 def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
     """A few rows are followed; rows that are read along are."""
     text = "matmul:64x{}x64:f32:rhs=[0,1,2]/strided"

@@ -134,15 +134,15 @@ def test_prices_follow_the_context() -> None:
 @pytest.mark.parametrize(
     ("text", "crossing"),
     [
-        ("matmul:8x8x17:f32", ("out",)),
-        ("matmul:8x17x16:f32", ()),
-        ("matmul:1x8x17:f32", ()),
-        ("matmul:8x8x17:f32:out=ld32", ()),
-        ("move:40x40:bf16:dst=[1,0]", ("dst",)),
-        ("move:8x40:bf16:dst=[0,1,1p16]", ()),
+        ("matmul:8x16x17:f32", ("rhs", "out")),
+        ("matmul:8x17x16:f32", ("lhs",)),
+        ("matmul:1x16x17:f32", ("rhs",)),
+        ("matmul:8x16x17:f32:out=ld32", ("rhs",)),
+        ("move:40x40:bf16:dst=[1,0]", ("src", "dst")),
+        ("move:8x40:bf16:dst=[0,1,1p16]", ("src",)),
     ],
 )
-def test_outputs_whose_rows_begin_within_lines(
+def test_operands_whose_rows_begin_within_lines(
     text: str, crossing: tuple[str, ...]
 ) -> None:
     spec = parse_spec(text, AVX2.limits)
