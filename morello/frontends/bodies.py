@@ -74,6 +74,9 @@ _FLOATS = {
 _UNORDERED = 8
 """From this number on predicates of floats hold where one is NaN."""
 
+_ORDERED, _NOT_ORDERED = 7, 14
+"""Whether none is NaN, and whether one is."""
+
 _OPPOSITE = {"eq": "ne", "ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
 
 _INTEGER_PREDICATES = {
@@ -183,6 +186,8 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     """Ops that are several functions."""
     given = list(map(constant, operands))
     match op.name:
+        case "math.copysign":
+            return _with_sign(given[0], given[1])
         case "math.fma":
             return Call("add", (Call("mul", (given[0], given[1])), given[2]))
         case "math.powf" | "math.fpowi":
@@ -317,6 +322,9 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
 def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
     is_float = op.name == "arith.cmpf"
+    if is_float and number in (_ORDERED, _NOT_ORDERED):
+        ordered = _ordered(a, b)
+        return ordered if number == _ORDERED else _truth_not(ordered)
     predicate = (_FLOATS if is_float else _INTEGER_PREDICATES).get(number)
     if predicate is None:
         raise _refusal(op)
@@ -336,6 +344,36 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     if is_float and number >= _UNORDERED and predicate != "ne":
         return _not(made[_OPPOSITE[predicate]])
     return made[predicate]
+
+
+def _ordered(a: Element, b: Element) -> Element:
+    """Whether neither is NaN."""
+    if any(is_number(one) and math.isnan(one) for one in (a, b)):  # type: ignore[arg-type]
+        return False
+    unknown = dict.fromkeys(one for one in (a, b) if not is_number(one))
+    truths: list[Expression] = [Call("equal", (one, one)) for one in unknown]  # type: ignore[arg-type]
+    if not truths:
+        return True
+    return truths[0] if len(truths) == 1 else Call("mul", (truths[0], truths[1]))
+
+
+def _truth_not(truth: Element) -> Element:
+    return not truth if isinstance(truth, bool) else _not(constant(truth))
+
+
+def _with_sign(magnitude: Expression, x: Expression) -> Expression:
+    """The magnitude with the sign of x, also where that is -0."""
+    match magnitude:
+        case Call("sub", (Constant(1.0), Call("equal", (other, Constant(0.0))))) if (
+            other == x  # the magnitude of a sign, 0 where x is
+        ):
+            side, size = x, magnitude
+        case _:
+            inverse = Call("div", (Constant(1.0), x))
+            side = Call("where", (Call("equal", (x, Constant(0.0))), inverse, x))
+            size = Call("abs", (magnitude,))
+    below = Call("less", (side, Constant(0.0)))
+    return Call("where", (below, Call("neg", (size,)), size))
 
 
 def _not(truth: Expression) -> Call:

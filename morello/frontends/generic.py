@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.frontends.bodies import Element, Number, body_elements, constant, is_number
 from morello.frontends.known_arrays import MOST, KnownArrays, narrowed
-from morello.frontends.known_places import read_at, read_constant
+from morello.frontends.known_places import MOST_RUNS, read_at, read_constant
 from morello.frontends.refusals import OpError
 from morello.frontends.rewriting import used_dims
 from morello.frontends.simplify import simplified
@@ -226,20 +226,46 @@ class GenericOp:
         found = self.importer.get(self.op.operands[place])
         if isinstance(found, Same):
             return found.number
-        return self._element(found, self._index(place, found.shape))
+        return self._element(*self._seen(found, place))
+
+    def _is_backwards(self, place: int) -> bool:
+        axes = map(_linear, self.maps[place].results)
+        return any(step < 0 for terms, _ in axes for step in terms.values())
 
     def _index(self, place: int, shape: tuple[int, ...]) -> tuple[Axis, ...]:
-        """The axes of an operand, by the dimensions of the op."""
-        found = []
-        for expr, extent in zip(self.maps[place].results, shape, strict=True):
-            terms, start = _linear(expr)
-            if any(step < 0 for step in terms.values()):
-                raise OpError(
-                    f"an operand is read backwards, at {expr}",
-                    "reverse it outside of the program",
-                )
-            found.append(window_of(terms, -start, self.extents, extent))
-        return tuple(found)
+        """The axes of an operand, by the dimensions of the op.
+
+        Raises:
+            OpError: it is read backwards.
+        """
+        if self._is_backwards(place):
+            raise _backwards_error(self.maps[place])
+        axes = map(_linear, self.maps[place].results)
+        return tuple(
+            window_of(terms, -start, self.extents, extent)
+            for (terms, start), extent in zip(axes, shape, strict=True)
+        )
+
+    def _seen(self, found: Read, place: int) -> tuple[Read | Same, tuple[Axis, ...]]:
+        """What an operand reads, and its axes: copies where it is read backwards.
+
+        Raises:
+            OpError: it is too long for copies of its elements.
+        """
+        if not self._is_backwards(place):
+            return found, self._index(place, found.shape)
+        places = []
+        for terms, start in map(_linear, self.maps[place].results):
+            along = np.full([1] * len(self.extents), start)
+            for dim, step in terms.items():
+                shape = [1] * len(self.extents)
+                shape[dim] = self.extents[dim]
+                along = along + step * np.arange(shape[dim]).reshape(shape)
+            places.append(along)
+        read = read_at(self.importer, found, places, self.extents, self.place)
+        if read is None:
+            raise _backwards_error(self.maps[place])
+        return read
 
     def _element(self, found: Read | Same, inner: tuple[Axis, ...]) -> Element:
         if isinstance(found, Same):
@@ -267,13 +293,16 @@ class GenericOp:
         if isinstance(source, Same):
             self.importer.known[result] = Same(source.number, shape)
             return
-        inner = self._index(0, source.shape)
+        seen, inner = self._seen(source, 0)
+        if isinstance(seen, Same):
+            self.importer.known[result] = Same(seen.number, shape)
+            return
         place = {
             expr.maybe_downcast().position: i
             for i, expr in enumerate(self.maps[1].results)
         }
         moved = tuple(renamed(axis, place) for axis in inner)
-        found = self.importer.through(source, moved, shape, self.place)
+        found = self.importer.through(seen, moved, shape, self.place)
         self.importer.known[result] = found
 
     def _result(self, number: int, element: Element) -> None:
@@ -440,6 +469,14 @@ def _split(expression: Expression, out: int) -> tuple[str, Expression]:
     raise OpError(
         "it reduces by what is no sum, maximum or minimum",
         "compute it outside of the program",
+    )
+
+
+def _backwards_error(read: Any) -> OpError:
+    return OpError(
+        f"an operand is read backwards, by {read}, along more than {MOST_RUNS} "
+        "elements, or where a sum or a product is formed",
+        "reverse it outside of the program",
     )
 
 

@@ -48,7 +48,8 @@ def nice(number: float) -> float:
                     power == 2 and math.isclose(found, number, rel_tol=1e-7)
                 ):
                     return found
-    return float(str(narrow))
+    largest = float(np.finfo(np.float32).max)  # its shortest text is larger
+    return min(max(float(str(narrow)), -largest), largest)
 
 
 _COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})

@@ -104,17 +104,17 @@ def test_places_and_divisors_that_are_data_do_no_harm() -> None:
 
 
 FUNCTIONS = """
-func.func @f(%x: tensor<2x8xf32>, %m: tensor<2x8xi1>)
-    -> (tensor<2x8xf32>, tensor<2xf16>) {
-  %s = stablehlo.sine %x : tensor<2x8xf32>
-  %a = stablehlo.atan2 %s, %x : tensor<2x8xf32>
-  %b = stablehlo.select %m, %a, %x : tensor<2x8xi1>, tensor<2x8xf32>
-  %r = stablehlo.reverse %b, dims = [1] : tensor<2x8xf32>
+func.func @f(%x: tensor<2x20xf32>, %m: tensor<2x20xi1>)
+    -> (tensor<2x20xf32>, tensor<2xf16>) {
+  %s = stablehlo.sine %x : tensor<2x20xf32>
+  %a = stablehlo.atan2 %s, %x : tensor<2x20xf32>
+  %b = stablehlo.select %m, %a, %x : tensor<2x20xi1>, tensor<2x20xf32>
+  %r = stablehlo.reverse %b, dims = [1] : tensor<2x20xf32>
   %one = stablehlo.constant dense<1.0> : tensor<f32>
   %p = stablehlo.reduce(%r init: %one) applies stablehlo.multiply
-      across dimensions = [1] : (tensor<2x8xf32>, tensor<f32>) -> tensor<2xf32>
+      across dimensions = [1] : (tensor<2x20xf32>, tensor<f32>) -> tensor<2xf32>
   %h = stablehlo.convert %p : (tensor<2xf32>) -> tensor<2xf16>
-  return %r, %h : tensor<2x8xf32>, tensor<2xf16>
+  return %r, %h : tensor<2x20xf32>, tensor<2xf16>
 }
 """
 
@@ -124,7 +124,7 @@ def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     assert not model.parts
     compiled = model.compile(target=TARGET, threads=1)
     rng = np.random.default_rng(0)
-    x, mask = rng.standard_normal((2, 8), np.float32), rng.random((2, 8)) < 0.5
+    x, mask = rng.standard_normal((2, 20), np.float32), rng.random((2, 20)) < 0.5
     r, h = compiled(x, mask)
     wanted = np.where(mask, np.arctan2(np.sin(x), x), x)[:, ::-1]
     np.testing.assert_allclose(r, wanted, rtol=1e-6)

@@ -41,6 +41,15 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
         ),
         lambda x, y: np.tanh(np.concatenate([x, y], 1)),
     ),
+    "reversed": (
+        rolled(
+            "%v = stablehlo.reverse %x, dims = [1] : tensor<3x4xf32>\n"
+            "%s = stablehlo.sign %v : tensor<3x4xf32>\n"
+            "%r = stablehlo.add %s, %x : tensor<3x4xf32>",
+            "tensor<3x4xf32>",
+        ),
+        lambda x, y: np.sign(x[:, ::-1]) + x,
+    ),
     "no number": (
         rolled(
             "%n = stablehlo.constant dense<0x7FC00000> : tensor<3x4xf32>\n"
@@ -180,9 +189,11 @@ def test_equal_parts_share_code() -> None:
     assert compiled.mlir.count("func.func") == 2
 
 
-def test_a_reversed_operand_is_refused() -> None:
-    text = rolled(
-        "%r = stablehlo.reverse %x, dims = [1] : tensor<3x4xf32>", "tensor<3x4xf32>"
+def test_a_long_reversed_operand_is_refused() -> None:
+    text = (
+        "func.func @f(%x: tensor<2x17xf32>) -> tensor<2x17xf32> {\n"
+        "%r = stablehlo.reverse %x, dims = [1] : tensor<2x17xf32>\n"
+        "return %r : tensor<2x17xf32>\n}"
     )
     with pytest.raises(MorelloError, match=r"read backwards.*reverse it outside"):
         morello.from_mlir(text)
