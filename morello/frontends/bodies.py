@@ -74,6 +74,9 @@ _FLOATS = {
 _UNORDERED = 8
 """From this number on predicates of floats hold where one is NaN."""
 
+_INFINITE = (2 - 2**-24) * 2.0**127
+"""The least number of f64 that is infinite in f32."""
+
 _ORDERED, _NOT_ORDERED = 7, 14
 """Whether none is NaN, and whether one is."""
 
@@ -316,6 +319,8 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
         return int(operand)  # type: ignore[arg-type]
     if op.name == "arith.bitcast":
         raise _refusal(op)
+    if op.name == "arith.truncf" and abs(operand) >= _INFINITE:  # type: ignore[arg-type]
+        return math.copysign(math.inf, operand)  # type: ignore[arg-type]
     return operand
 
 

@@ -244,11 +244,30 @@ def test_a_lookup_falls_back() -> None:
     np.testing.assert_array_equal(model.evaluate(places), 2 * table[places])
 
 
-def test_gelu_by_tanh_has_the_root_of_two_over_pi() -> None:
-    gelu = model(
-        [node("Gelu", ["x"], ["y"], approximate="tanh")], {"x": (64,)}, {"y": (64,)}
-    )
-    x = np.linspace(-4, 4, 64, dtype=np.float32)
-    (wanted,) = ReferenceEvaluator(gelu).run(None, {"x": x})
-    found = morello.from_onnx(gelu.SerializeToString()).evaluate(x)
+@pytest.mark.parametrize(
+    ("layer", "given", "made"),
+    [
+        # torch-mlir has another constant in it.
+        (node("Gelu", ["x"], ["y"], approximate="tanh"), (8, 8), (8, 8)),
+        # It pads with a number of f64 that is infinite in f32.
+        (
+            node(
+                "MaxPool",
+                ["x"],
+                ["y"],
+                kernel_shape=[2, 2],
+                strides=[2, 2],
+                auto_pad="SAME_UPPER",
+            ),
+            (1, 2, 5, 5),
+            (1, 2, 3, 3),
+        ),
+    ],
+    ids=["gelu by tanh", "padded maxima"],
+)
+def test_numbers_of_the_importer(layer: Any, given: Shape, made: Shape) -> None:
+    proto = model([layer], {"x": given}, {"y": made})
+    x = np.linspace(-4, 4, int(np.prod(given)), dtype=np.float32).reshape(given)
+    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
