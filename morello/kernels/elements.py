@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from morello.cost.counts import Op, Ops, add
+from morello.cost.counts import Op as Counted
+from morello.cost.counts import Ops, add
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Emitter, Value
+from morello.machine.isa import Op
 from morello.spec import Dtype, Kind
 
 
@@ -86,6 +88,13 @@ class EmittedElements:
         """`Elements.shift_right`."""
         return self.emitter.shift_right(value, count)
 
+    def scale(self, value: Value, count: Value) -> Value | None:
+        """`Elements.scale`: of whole vectors, where the instruction set has it."""
+        isa = self.emitter.isa
+        if not isa.has(Op.SCALE) or self.width != isa.lanes(Dtype.F32):
+            return None
+        return self.emitter.scale(value, count)
+
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Elements.maximum`."""
         return self.emitter.maximum(dtype, a, b)
@@ -134,7 +143,7 @@ class CountedElements:
 
     def add(self, a: Any, b: Any) -> Any:
         """`Elements.add`."""
-        op: Op = "fma" if self.dtype.is_float else "vector_op"
+        op: Counted = "fma" if self.dtype.is_float else "vector_op"
         self._operation({op: 1}, {op: 1})
 
     def subtract(self, a: Any, b: Any) -> Any:
@@ -180,9 +189,12 @@ class CountedElements:
         """`Elements.shift_right`."""
         self._operation({"vector_op": 1}, {"vector_op": 1})
 
+    def scale(self, value: Any, count: Any) -> None:
+        """`Elements.scale`: what takes its place is counted on every machine."""
+
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """`Elements.multiply_add`."""
-        op: Op = "fma" if self.dtype.is_float else "multiply_add_int"
+        op: Counted = "fma" if self.dtype.is_float else "multiply_add_int"
         self._operation({op: 1}, {op: 1})
 
     def maximum(self, dtype: Dtype, a: Any, b: Any) -> Any:

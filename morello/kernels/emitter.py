@@ -204,6 +204,11 @@ class Emitter(ABC):
         """Signed integers divided by 2^count, rounded down."""
 
     @abstractmethod
+    def scale(self, values: Value, counts: Value) -> Value:
+        """A vector times 2 to the power of whole floats (`Op.SCALE`): lanes whose count
+        is below -151 become zero."""
+
+    @abstractmethod
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """Neighbouring lanes multiplied and added, as `Op.DOT2` and its like say.
 

@@ -27,6 +27,9 @@ class Op(enum.Enum):
     DOT2_BF16 = "dot2_bf16"
     """Neighbouring bf16 are multiplied, each two products added to an f32, one after
     the other; denormals count as zero."""
+    SCALE = "scale"
+    """Floats times 2 to the power of whole floats, rounded once; lanes that a mask
+    leaves out are zero and take no time, whatever they would become."""
     MASK_LOAD = "mask_load"
     """The first elements of a vector are loaded, no byte after them is touched."""
     MASK_STORE = "mask_store"
@@ -140,6 +143,7 @@ AVX512 = Isa(
         Op.FMA: "llvm.fma",
         Op.DOT2: "llvm.x86.avx512.pmaddw.d.512",
         Op.DOT2_SATURATING: "llvm.x86.avx512.pmaddubs.w.512",
+        Op.SCALE: "llvm.x86.avx512.mask.scalef.ps.512",
         Op.MASK_LOAD: "llvm.masked.load",
         Op.MASK_STORE: "llvm.masked.store",
     },

@@ -108,6 +108,9 @@ class ArrayElements:
         """`Elements.shift_right`."""
         return np.asarray(value >> np.asarray(count, value.dtype))
 
+    def scale(self, value: Array, count: Array) -> None:
+        """`Elements.scale`: none."""
+
 
 def _silent(function: Any, *given: Array) -> Array:
     """What a function of NumPy gives, without its warnings."""

@@ -69,3 +69,14 @@ class Elements(Protocol):
 
     def shift_right(self, value: Any, count: int) -> Any:
         """A signed integer divided by 2^count, rounded down."""
+
+    def scale(self, value: Any, count: Any) -> Any | None:
+        """``value`` · 2^count of f32, rounded once, where one instruction does that.
+
+        Args:
+            value: from 0.5 to below 2, or NaN.
+            count: a whole f32, or NaN where the value is.
+
+        Returns:
+            None where there is no such instruction.
+        """

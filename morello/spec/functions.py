@@ -40,6 +40,8 @@ _EXP = (
 class _Reduced:
     """x = exponent · ln 2 + r, and exp(r) - 1."""
 
+    count: Any
+    """The exponent as a whole f32."""
     exponent: Any
     """As an integer."""
     less_one: Any
@@ -60,7 +62,8 @@ def _reduced(e: Elements, x: Any) -> _Reduced:
         polynomial = e.multiply_add(polynomial, rest, number(coefficient))
     less_one = e.multiply_add(polynomial, e.multiply(rest, rest), rest)
     bits = e.reinterpret(shifted, _S32)
-    return _Reduced(e.subtract(bits, e.constant(_S32, _MAGIC_BITS)), less_one)
+    exponent = e.subtract(bits, e.constant(_S32, _MAGIC_BITS))
+    return _Reduced(count, exponent, less_one)
 
 
 def _power_of_two(e: Elements, exponent: Any) -> Any:
@@ -80,6 +83,10 @@ def exp(e: Elements, x: Any) -> Any:
     x = e.lesser(e.constant(_F32, 89.0), x)
     reduced = _reduced(e, x)
     value = e.add(reduced.less_one, e.constant(_F32, 1.0))
+    scaled = e.scale(value, reduced.count)
+    if scaled is not None:
+        return scaled
+    # The same bits: the first product is exact, or the second one zero.
     half = e.shift_right(reduced.exponent, 1)  # so that both powers are normal
     value = e.multiply(value, _power_of_two(e, half))
     return e.multiply(value, _power_of_two(e, e.subtract(reduced.exponent, half)))

@@ -40,6 +40,12 @@ vector = dialect("vector")
 _DOTS = {Op.DOT2: Dtype.S32, Op.DOT2_SATURATING: Dtype.S16}
 """The dtype of the sums of each instruction that adds products of neighbours."""
 
+_LEAST_COUNT = -151.0
+"""What a number below 2 is times 2 to the power of less rounds to zero."""
+
+_ROUND_AS_SET = 4
+"""What an AVX-512 instruction is told where MXCSR says how to round."""
+
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
 
@@ -342,6 +348,19 @@ class MlirEmitter(Emitter):
     def shift_right(self, value: Value, count: int) -> Value:
         """`Emitter.shift_right`."""
         return arith.ShRSIOp(value, splat(value.type, count)).result
+
+    def scale(self, values: Value, counts: Value) -> Value:
+        """`Emitter.scale`: one instruction, and a comparison for its mask."""
+        lanes = values.type.shape[0]
+        least = self.constant(Dtype.F32, _LEAST_COUNT, lanes)
+        kept = arith.CmpFOp(arith.CmpFPredicate.UGE, counts, least).result
+        word = ir.IntegerType.get_signless(lanes)
+        packed = vector.BitCastOp(ir.VectorType.get([1], word), kept).result
+        mask = vector.ExtractOp(packed, [], [0]).result
+        zero = self.constant(Dtype.F32, 0.0, lanes)
+        as_set = splat(ir.IntegerType.get_signless(32), _ROUND_AS_SET)
+        name = self.isa.instructions[Op.SCALE]
+        return call(name, values.type, values, counts, zero, mask, as_set)
 
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """`Emitter.dot`: one instruction."""

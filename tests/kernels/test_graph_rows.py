@@ -1,11 +1,24 @@
 """A3 of graphs: `graph_rows` at every edge size, one axis at a time, in both widths."""
 
+import ctypes
 import dataclasses
 
+import numpy as np
 import pytest
 
 from morello.spec import Level, Spec, parse_spec
-from tests.kernels.harness import EDGE, TWIN, check_random, legal_cases, limits_of
+from morello.spec.array_elements import ArrayElements
+from morello.spec.functions import exp
+from tests.kernels.harness import (
+    EDGE,
+    TWIN,
+    check_random,
+    compiled,
+    isa_of,
+    legal_cases,
+    limits_of,
+    skip_where_it_cannot_run,
+)
 
 GRAPHS = {
     "map": "y[m,n]=relu(x[m,n])*w[m]+b[n]",
@@ -49,3 +62,26 @@ def test_edge_sizes_of_each_axis(kernel: str, name: str) -> None:
     cases = legal_cases(kernel, tuple(given))
     assert len(cases) == len(given)
     check_random(cases)
+
+
+@pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
+def test_exp_has_the_bits_of_its_definition(kernel: str) -> None:
+    """Of results that are denormal, zero and infinite, too, however it is scaled."""
+    given = np.linspace(-110, 95, 4093, dtype=np.float32)
+    last = [-np.inf, np.inf, np.nan, -104.67, -103.98, -103.97, -176, 88.73, 0, -0.0]
+    given = np.concatenate([given, np.asarray(last, np.float32)])
+    graph = "y[m,n]=exp(x[m,n])"
+    whole = parse_spec(f"compose:1x{given.size}:f32:graph={graph}", limits_of(kernel))
+    forms = (dataclasses.replace(t, level=Level.L1) for t in whole.tensors)
+    spec = dataclasses.replace(whole, tensors=tuple(forms), serial=True)
+    cases = legal_cases(kernel, (spec,))
+    skip_where_it_cannot_run(isa_of(cases))
+    engine, found = compiled(cases), np.empty_like(given)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
+        engine.address("f0")
+    )
+    call(given.ctypes.data, found.ctypes.data)
+    wanted = exp(ArrayElements(()), given)
+    number = ~np.isnan(given)
+    assert np.isnan(found[~number]).all()
+    assert found[number].tobytes() == wanted[number].tobytes()
