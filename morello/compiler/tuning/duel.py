@@ -76,7 +76,7 @@ def _is_sure(ratios: list[float]) -> bool:
         return min(ratios) >= _CLEARLY
     won, count = _won(ratios), len(ratios)
     ways = sum(math.comb(count, i) for i in range(won, count + 1))
-    enough = won * 4 >= count * 3 and ways <= _CHANCE * 2**count
+    enough = won * 3 >= count * 2 and ways <= _CHANCE * 2**count
     return enough and statistics.median(ratios) >= _SURE
 
 
