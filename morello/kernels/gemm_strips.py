@@ -45,6 +45,8 @@ class GemmStrips(Kernel):
     """Rows of rhs: each may be a page of its own, which the second level of the TLB has
     to reach in every strip, beside those of other operands. What that takes longer than
     the first level is hidden."""
+    most_far_k: int
+    """The same of rows with gaps between them, beyond L2."""
     ahead: int
     """Rows of rhs from what is read to what is prefetched. Of less than four times as
     many rows, each prefetches its place in the next strip."""
@@ -73,6 +75,8 @@ class GemmStrips(Kernel):
         """Room for rhs in L2, rows enough of it to prefetch, registers."""
         _, _, k, n = frame.sizes
         rhs = frame.key.tensors[1]
+        far = rhs.level is Level.MEM and not rhs.contiguous
+        most = self.most_far_k if far else self.most_k
         return (
             size_is_one(frame, 0),
             Condition(
@@ -85,8 +89,8 @@ class GemmStrips(Kernel):
                 f"takes at least {_LEAST} rows of rhs: do not split k",
             ),
             Condition(
-                k <= self.most_k,
-                f"takes at most {self.most_k} rows of rhs: split k",
+                k <= most,
+                f"takes at most {most} rows of rhs: split k",
             ),
             Condition(
                 frame.limits.vrf >= self.isa.registers, "needs all registers: take none"

@@ -519,6 +519,7 @@ def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
             "beyond L1, strip by strip.",
             most_rows=12,
             most_k=512,
+            most_far_k=128,
             ahead=8,
         ),
     )
