@@ -14,6 +14,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Generator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
@@ -96,6 +97,7 @@ def _start(job: Job) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, os.getpid()), daemon=True)
+    resource_tracker.ensure_running()  # else the first start does it, which unblocks
     # Blocked there for good: Ctrl-C is for this process, which ends the other one.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

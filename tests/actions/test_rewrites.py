@@ -117,8 +117,14 @@ def test_move_into_a_cache_models_its_lines() -> None:
 
 
 def test_lines_that_are_used_once_are_waited_for() -> None:
-    assert cost(Move("rhs", Level.L2, ROWS), "matmul:15x16x16") == 16 * DEMAND
-    assert cost(Move("rhs", Level.L2, ROWS), "matmul:16x16x16") == 16 * OVERLAPPED
+    near = Move("rhs", Level.L2, ROWS)
+    assert cost(near, "matmul:1x16x16") == 16 * DEMAND
+    assert cost(near, "matmul:16x16x16") == 16 * OVERLAPPED
+    # What computing hides of a line grows with its uses, where prefetchers follow.
+    half = DEMAND - (DEMAND - OVERLAPPED) * 7 // 15
+    assert cost(near, "matmul:8x16x16") == 16 * half
+    apart = "matmul:8x16x16:f32:rhs=[0,1,2]@MEM/strided"
+    assert cost(near, apart) == 16 * (DEMAND + UNIT.stream_start_mem)
     flat = Layout.row_major(2)
     assert cost(Move("src", Level.L2, flat), "move:4x16") == 4 * DEMAND
     assert cost(Move("dst", Level.L2, flat), "move:4x16") == 4 * WRITTEN
@@ -126,7 +132,7 @@ def test_lines_that_are_used_once_are_waited_for() -> None:
     near = "move:4x16:dst=[0,1]@L2"
     assert cost(Move("dst", Level.L1, flat), near) == 4 * UNIT.store_l2
     both = DEMAND + WRITTEN
-    assert cost(Move("out", Level.L2, ROWS), "matmul_accum:16x15x16") == 16 * both
+    assert cost(Move("out", Level.L2, ROWS), "matmul_accum:16x1x16") == 16 * both
 
 
 def test_a_copy_waits_for_lines_that_came_to_l2_for_products() -> None:

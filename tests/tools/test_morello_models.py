@@ -87,12 +87,12 @@ def test_what_models_have_not_is_refused(
 
 
 REVERSED = """
-func.func @reversed(%x: tensor<3x2xf32>, %i: tensor<2xi32>)
-    -> (tensor<3x2xf32>, tensor<2xi32>) {
-  %r = stablehlo.reverse %x, dims = [0] : tensor<3x2xf32>
-  %y = stablehlo.abs %r : tensor<3x2xf32>
+func.func @reversed(%x: tensor<30x2xf32>, %i: tensor<2xi32>)
+    -> (tensor<30x2xf32>, tensor<2xi32>) {
+  %r = stablehlo.reverse %x, dims = [0] : tensor<30x2xf32>
+  %y = stablehlo.abs %r : tensor<30x2xf32>
   %n = stablehlo.negate %i : tensor<2xi32>
-  return %y, %n : tensor<3x2xf32>, tensor<2xi32>
+  return %y, %n : tensor<30x2xf32>, tensor<2xi32>
 }
 """
 
