@@ -31,7 +31,7 @@ import numpy.typing as npt
 from morello.compiler.stages import build_stages
 from morello.errors import CompileError
 from morello.machine import Target
-from morello.runtime.clock import CHAIN, CHAIN_TRIPS, chain_code
+from morello.runtime.clock import CHAIN, CHAIN_TRIPS, chain_code, cycle_by
 from morello.runtime.engine import Engine, compile_llvm
 from morello.search import Impl, Solution, Statistics
 from morello.spec import Spec
@@ -252,8 +252,7 @@ class Stopwatch:
 
     def cycle(self) -> float:
         """Seconds of a cycle of the core, now."""
-        best = min(_elapsed(lambda: self._chain(CHAIN_TRIPS, 3, 5)) for _ in range(3))
-        return best / (CHAIN * CHAIN_TRIPS)
+        return cycle_by(self._chain, 3)
 
     def _look(self) -> _Look:
         before = self.cycle()
