@@ -29,10 +29,10 @@ def test_every_candidate_comes_back() -> None:
         run = solver.run_of(goal)
         found |= {a for identity in run.store for a in run.candidates(identity)}
     for text in (
-        "compose:4x8:f32:graph=m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);y[r,n]=p/l",
-        "conv:1x2x4x4x2x2x2:f32:pad=1",
-        "conv:1x3x4x4x3x1x1:f32",
-        "compose:5x3:f32:graph=y[u]=sum(x[pad(u+i,1,1)]*w[i])",
+        "compose:4x8:f32:l2=0:graph=m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);y[r,n]=p/l",
+        "conv:1x2x4x4x2x2x2:f32:pad=1:l2=0",
+        "conv:1x3x4x4x3x1x1:f32:l2=0",
+        "compose:5x3:f32:l2=0:graph=y[u]=sum(x[pad(u+i,1,1)]*w[i])",
     ):
         goal = parse_spec(text, AVX2.limits)
         solver.solve(goal)
