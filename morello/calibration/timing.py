@@ -6,8 +6,8 @@ time of each counts: everything else on a machine only takes time away.
 
 A chain of dependent additions, which every x86 does one a cycle, says how long a cycle
 is. It is one cycle for all programs of a round: the clock that a chain shows just
-after a program is not always the program's own, which made some of them seem a tenth
-faster or slower than they are beside others.
+after a program is not always the program's own, so that some of them seem faster or
+slower than they are beside others.
 
 What else runs on the core, on its other hardware thread, does not show in the chain,
 but it takes ports: some programs then take a fifth longer, others a tenth. So eight
@@ -274,6 +274,8 @@ class Stopwatch:
         least of all. Programs of one Spec work on the same memory: which pages it has
         makes some of the time, the same for all of them (`place_anew`).
         """
+        if not programs:
+            return []
         if self._memory is None or self._memory[0] != spec:
             self._memory = spec, Arguments(spec)
         calls = [1] * len(programs)
@@ -285,8 +287,6 @@ class Stopwatch:
             for index, program in enumerate(programs):
                 visit, calls[index] = self._visit(program, calls[index])
                 visits[index].append(visit)
-        if not programs:
-            return []
         looks = [v.after.cycle for found in visits for v in found]
         cycle = statistics.median(looks)
         most = _QUIET * self._wides[len(self._wides) // _QUIETEST]

@@ -61,8 +61,7 @@ def cycle() -> float:
 def cycle_by(chain: Any, samples: int) -> float:
     """Seconds of a cycle, by the chain as a function.
 
-    A long run less a short one: what a call from Python takes, 3 % of the long one, is
-    in both.
+    A long run less a short one: what a call from Python takes is in both.
     """
     short, long = (
         min(_seconds(chain, trips) for _ in range(samples))

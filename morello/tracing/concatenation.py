@@ -15,13 +15,13 @@ from morello.tracing.builder import Builder
 from morello.tracing.elementwise import builder_of, function
 from morello.tracing.refusals import refusal
 from morello.tracing.renewal import ONE, OutOfReachError, padded, renewed
-from morello.tracing.tracer import Dims, Tracer, axes_of, traced
+from morello.tracing.tracer import Deferred, Tracer, axes_of, traced
 
 _MOST_RUNS = 8
 """Of elements that go up evenly, in what `take` picks."""
 
 
-class Concatenated(Tracer):
+class Concatenated(Deferred):
     """Parts along an axis.
 
     Args:
@@ -43,11 +43,6 @@ class Concatenated(Tracer):
         extents[self.axis] = sum(part.shape[self.axis] for part in self.parts)
         return tuple(extents)
 
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return self.parts[0].ndim
-
     @cached_property
     def _made(self) -> Tracer:
         size = self.shape[self.axis]
@@ -66,14 +61,6 @@ class Concatenated(Tracer):
                 )
         assert found is not None
         return found
-
-    @property
-    def _value(self) -> int:  # type: ignore[override]
-        return self._made._value
-
-    @property
-    def _dims(self) -> Dims:  # type: ignore[override]
-        return self._made._dims
 
 
 def _padded(part: Tracer, axis: int, end: int, size: int) -> Tracer:

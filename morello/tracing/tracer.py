@@ -71,7 +71,7 @@ class Tracer(NDArrayOperatorsMixin):
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return len(self._dims)
+        return len(self.shape)
 
     @property
     def size(self) -> int:
@@ -363,7 +363,22 @@ def _reshaped_argument(array: Tracer, shape: tuple[int, ...]) -> Tracer | None:
     return as_input(builder, found.argument, shape, found.array, views)
 
 
-class Reshaped(Tracer):
+class Deferred(Tracer):
+    """What is made when something reads it: as a result it may cost nothing."""
+
+    _made: cached_property[Tracer]
+    """What it is then, of each subclass."""
+
+    @property
+    def _value(self) -> int:  # type: ignore[override]
+        return self._made._value
+
+    @property
+    def _dims(self) -> Dims:  # type: ignore[override]
+        return self._made._dims
+
+
+class Reshaped(Deferred):
     """What is computed, in another shape: as a result it costs nothing. What reads it
     has it computed anew, with axes taken in two; other shapes are refused then."""
 
@@ -378,22 +393,9 @@ class Reshaped(Tracer):
         """The extent of each axis."""
         return self._shape
 
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self._shape)
-
     @cached_property
     def _made(self) -> Tracer:
         return _in_two(self.base, self._shape)
-
-    @property
-    def _value(self) -> int:  # type: ignore[override]
-        return self._made._value
-
-    @property
-    def _dims(self) -> Dims:  # type: ignore[override]
-        return self._made._dims
 
     def reshape(self, *shape: Any, order: str = "C") -> Tracer:
         """Another shape of the same."""
