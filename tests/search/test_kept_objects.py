@@ -57,9 +57,23 @@ def test_an_object_of_other_sources_makes_room(
     kept = KeptObject("sweep")
     assert kept.read() is None
     kept.write(b"new")
+    assert len(list(folder.iterdir())) == 3  # another version may be in use
+    monkeypatch.setattr(kept_objects, "_beside", lambda: folder)
+    kept.write(b"new")
     names = {path.name.split(".")[0] for path in folder.iterdir()}
     assert names == {"sweep", "gather"}
     assert len(list(folder.iterdir())) == 2
+
+
+def test_an_installed_package_leaves_nothing_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    beside = kept_objects._beside()
+    assert kept_objects._folders()[0] == beside
+    monkeypatch.setattr(kept_objects, "_is_checkout", lambda: False)
+    first, last = kept_objects._folders()
+    assert first.name == "morello"
+    assert last == beside
 
 
 def test_an_entry_calls_nothing_that_only_numba_has() -> None:

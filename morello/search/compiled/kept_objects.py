@@ -1,5 +1,8 @@
 """Object files that are kept on disk, beside the sources or in the user's cache.
 
+Beside an installed package they come last: pip leaves there what it did not install,
+and a folder that is left hides a later `pip install -e`.
+
 The name of a file says what it was made of: the sources, the versions of the compilers,
 and the CPU. Its first bytes are a digest of the rest, so that half a file is no file.
 """
@@ -40,8 +43,8 @@ class KeptObject:
         return None
 
     def write(self, code: bytes) -> None:
-        """Keep it in the first folder that can be written to, in place of older ones;
-        where there is none, each process makes its own."""
+        """Keep it in the first folder that can be written to, beside the sources in
+        place of older ones; where there is none, each process makes its own."""
         data = hashlib.sha256(code).digest() + code
         for folder in _folders():
             try:
@@ -52,7 +55,9 @@ class KeptObject:
 
     def _write(self, folder: Path, data: bytes) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        older = list(folder.glob(f"{self._function}.{_cpu()}.*.o"))
+        # The user's cache may have those of another version, which is in use as well.
+        own = folder == _beside()
+        older = list(folder.glob(f"{self._function}.{_cpu()}.*.o")) if own else []
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(data)
         path = Path(file.name)
@@ -63,15 +68,25 @@ class KeptObject:
                 old.unlink(missing_ok=True)
 
 
+def _beside() -> Path:
+    """The folder beside the sources."""
+    return Path(__file__).parent / "__pycache__"
+
+
+def _is_checkout() -> bool:
+    """Whether the sources are those of a checkout, not of an installed package."""
+    return (Path(__file__).parents[3] / "pyproject.toml").exists()
+
+
 def _folders() -> tuple[Path, ...]:
     """Where files may be kept, the best first."""
-    beside = Path(__file__).parent / "__pycache__"
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         home = home if home.is_absolute() else Path.home() / ".cache"
     except RuntimeError:  # the user has no home
-        return (beside,)
-    return beside, home / "morello"
+        return (_beside(),)
+    found = _beside(), home / "morello"
+    return found if _is_checkout() else found[::-1]
 
 
 @functools.cache
