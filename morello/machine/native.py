@@ -12,8 +12,10 @@ from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_vnni import AVX2_VNNI
 from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.avx2_zen5 import AVX2_ZEN5
 from morello.machine.avx512 import AVX512
 from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.machine.host import Host, host
 from morello.machine.target import Target
 
@@ -27,6 +29,7 @@ _BY_NAME = {
     "znver3": (AVX2_ZEN3,),
     # Its 64-byte instructions take two turns: no more multiply-adds of f32.
     "znver4": (AVX2,),
+    "znver5": (AVX512_ZEN5, AVX2_ZEN5),
 }
 """By the name that LLVM has for a CPU, the targets that were measured on its cores, the
 best first. Clients of the same cores have other caches."""

@@ -17,8 +17,10 @@ from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_vnni import AVX2_VNNI
 from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.avx2_zen5 import AVX2_ZEN5
 from morello.machine.avx512 import AVX512
 from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.machine.file import read_target_file
 from morello.machine.target import Target
 from morello.suggestions import did_you_mean
@@ -29,9 +31,11 @@ TARGETS = {
         AVX2,
         AVX2_GOLDEN_COVE,
         AVX2_ZEN3,
+        AVX2_ZEN5,
         AVX2_VNNI,
         AVX512,
         AVX512_VNNI_BF16,
+        AVX512_ZEN5,
     )
 }
 """The known targets, by name."""

@@ -11,8 +11,10 @@ from morello.machine import AVX2, TARGETS, find_target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.machine.avx2_vnni import AVX2_VNNI
 from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.avx2_zen5 import AVX2_ZEN5
 from morello.machine.avx512 import AVX512
 from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.machine.host import Host
 from morello.machine.native import native_target
 from morello.machine.target import Target
@@ -35,10 +37,12 @@ def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
         assert native(cpu, *AVX2.features, "avxvnni") is AVX2_GOLDEN_COVE
     assert native("znver3", *AVX2.features) is AVX2_ZEN3
     assert native("znver4", *AVX512_FEATURES) is AVX2
+    assert native("znver5", *AVX512_FEATURES, "avxvnni") is AVX512_ZEN5
+    assert native("znver5", *AVX2.features, "avxvnni") is AVX2_ZEN5
 
 
 def test_others_have_the_target_with_the_most_of_their_instructions() -> None:
-    assert native("znver5", *AVX512_FEATURES, "avxvnni") is AVX512_VNNI_BF16
+    assert native("a cpu of 2040", *AVX512_FEATURES, "avxvnni") is AVX512_VNNI_BF16
     assert native("skylake-avx512", *AVX2.features, *AVX512.features) is AVX512
     assert native("cascadelake", *AVX512.features, "avx512vnni") is AVX512
     assert native("alderlake", *AVX2.features, "avxvnni") is AVX2_VNNI
