@@ -44,17 +44,24 @@ class GemmSweep(Kernel):
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """The tiles, and lines of rhs that arrive meanwhile."""
+        """The tiles; lines of rhs arrive while their products are computed."""
         _, _, k, n = frame.sizes
         width = self.width(frame)
-        lines = frame.key.tensors[1].lines((1, k, n))
-        packed = frame.key.tensors[1].layout.is_packed
-        arriving = Lines(1, lines, Access.OVERLAPPED, rows=k)
-        phases = (
-            *tile_phases(frame, width, self.isa),
-            Phase(chain={"fma": 2}),
-            Phase(lines=(arriving,)),
+        rhs = frame.key.tensors[1]
+        packed = rhs.layout.is_packed
+        tiles = (
+            dataclasses.replace(
+                phase,
+                lines=(
+                    *phase.lines,
+                    Lines(1, rhs.lines((1, k, columns)), Access.OVERLAPPED, rows=k),
+                ),
+            )
+            for phase, columns in zip(
+                tile_phases(frame, width, self.isa), (width, n % width), strict=True
+            )
         )
+        phases = (*tiles, Phase(chain={"fma": 2}))
         loops = 2 if packed else 1
         return OpCounts(phases, kernels=1, loops=loops, trips=n // width)
 
