@@ -137,16 +137,19 @@ class AffineCostModel(CostModel):
         return cost + np.where(often, quick, slow - hidden)
 
     def _starts(self, frame: Frame, operand: int) -> Ints:
-        """What streams cost that begin in a tile of more rows than are followed.
+        """What streams cost that begin in a tile.
 
-        Where a reduction goes across rows, it reads a strip, a line a row, and every
-        line begins a stream: nothing prefetched it. Other rows are read along.
+        Where a reduction goes across rows, it reads a strip. Of more rows than are
+        followed every line begins a stream: nothing prefetched it. Of fewer, each part
+        of a row does, as the next tile of the reduction is of other rows. Other rows
+        are read along.
         """
         source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
         if source.level is not Level.MEM or not is_read_across(frame.key, operand):
             return 0
-        many = source.runs(sizes) > STREAMS
-        return source.lines(sizes) * many * self._prices.stream_start_mem
+        runs, lines = source.runs(sizes), source.lines(sizes)
+        begun = np.where(runs > STREAMS, lines, runs * (runs > 1))
+        return begun * self._prices.stream_start_mem
 
     def _rows_written(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """What streams cost that begin in the rows of an output of a graph, which is
