@@ -18,11 +18,11 @@ from morello.calibration.sample import Sampler, code_of
 from morello.calibration.turns import shared, turn
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.kernel import Kernel
+from morello.compiler.tuning.checking import checked_kernels
 from morello.compiler.tuning.entry import Entry as Turn
 from morello.compiler.tuning.placing import Placements
 from morello.compiler.tuning.timing import no_collection, pinned
 from morello.compiler.tuning.trial import Trial
-from morello.compiler.tuning.tuner import checked_kernels
 from morello.errors import MorelloError
 from morello.learned.features import is_fused
 from morello.machine import Target
@@ -116,10 +116,10 @@ def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
         trial = Trial.make(spec, plan.seed, {})
         kernels, _ = checked_kernels(found, trial)
     with turn(plan.lock):
-        turns, cycle = _turns([kernel for _, kernel in kernels], trial, plan.seconds)
+        turns, cycle = _turns([one.kernel for one in kernels], trial, plan.seconds)
     programs = tuple(
-        Timed(str(Partial.of(one.impl)), one.features, took.seconds)
-        for (one, _), took in zip(kernels, turns, strict=True)
+        Timed(str(Partial.of(one.candidate.impl)), one.candidate.features, took.seconds)
+        for one, took in zip(kernels, turns, strict=True)
     )
     return Entry(text, target.name, processor_name(), cycle, programs)
 

@@ -8,7 +8,6 @@ others have twice as long. The first program stays to the end: it is replaced on
 a duel shows that another one is faster (`duel.py`).
 """
 
-import itertools
 import math
 import time
 from collections.abc import Sequence
@@ -40,18 +39,19 @@ def contest(entries: Sequence[Entry], seconds: float) -> int:
 
     Args:
         entries: at least one, all with as many placements; the first is to be beaten.
-        seconds: how long it may take, about. The first two are timed anyway; others
-            for which there is no time have no samples: they are the last.
+        seconds: how long it may take, about. The first is timed anyway; others for
+            which there is no time have no samples.
     """
     start = time.perf_counter()
     end = start + seconds
-    left = _first_samples(entries, start + (1 - _LAST) * seconds)
+    left = _first_samples(entries, start + (1 - _LAST) * seconds, end)
     rounds_end = end - min(_LAST * seconds, MOST_ROUNDS * _turn_of(left))
     length = _FIRST
     if len(left) == 1:
         _round(left, length, end)
     while len(left) > 1 and time.perf_counter() < rounds_end:
-        _round(left, length, rounds_end)
+        if not _round(left, length, rounds_end):
+            break
         length *= 2
         left.sort(key=lambda entry: entry.seconds)
         if len(left) <= 2 and length > 8 * _FIRST:
@@ -80,37 +80,54 @@ def _turn_of(left: Sequence[Entry]) -> float:
     return 2 * best.turn
 
 
-def _first_samples(entries: Sequence[Entry], end: float) -> list[Entry]:
-    """A few samples of each for which there is time; those that have a chance."""
+def _first_samples(entries: Sequence[Entry], few: float, end: float) -> list[Entry]:
+    """A few samples of each for which there is time; those that have a chance.
+
+    Args:
+        entries: of which the first is sampled in any case.
+        few: when the samples should be taken; those of the first two later, if need be.
+        end: when the contest is over.
+    """
     least = math.inf
-    for place, entry in enumerate(entries):
-        if place > 1 and time.perf_counter() > end:
-            break
-        for _ in range(_CHANCES):
+    sampled: list[Entry] = []
+    for entry in entries:
+        by = end if len(sampled) < 2 else few
+        if sampled and time.perf_counter() + entry.first > by:
+            continue
+        for number in range(_CHANCES):
+            # The sample before may have been interrupted: what was known counts, too.
+            again = min(entry.turn, entry.first)
+            if number and time.perf_counter() + again > by:
+                break
             entry.sample(0)
             if entry.seconds < _HOPELESS * least:
                 break
         least = min(least, entry.seconds)
+        sampled.append(entry)
     return [
         entry
-        for place, entry in enumerate(entries)
+        for place, entry in enumerate(sampled)
         if not place or entry.seconds < _HOPELESS * least
     ]
 
 
-def _round(left: Sequence[Entry], length: float, end: float) -> None:
-    """Samples of all that are left, in turns, on every placement.
+def _round(left: Sequence[Entry], length: float, end: float) -> bool:
+    """Samples of all that are left, in turns, on every placement; whether there was
+    time for any.
 
     Whoever comes first on another placement finds fewer lines in the caches: each time
     it is another one.
     """
     stop = min(end, time.perf_counter() + length * len(left))
-    for number in itertools.count():
+    row = sum(entry.turn for entry in left)
+    number = 0
+    while True:
         first = number % len(left)
         for placement in range(min(_PLACEMENTS, len(left[0].calls))):
+            if time.perf_counter() + row > end:
+                return number + placement > 0
             for entry in (*left[first:], *left[:first]):
                 entry.sample(placement)
-            if time.perf_counter() >= end:
-                return
         if time.perf_counter() >= stop:
-            return
+            return True
+        number += 1

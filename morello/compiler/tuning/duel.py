@@ -45,16 +45,18 @@ def beats(one: Entry, other: Entry, end: float) -> bool:
 
     Args:
         one, other: with samples.
-        end: when the duel should be over, by `time.perf_counter`. Three rounds are
-            taken however long they are.
+        end: when the duel should be over, by `time.perf_counter`. Where three rounds
+            take longer, it is not held, and nobody wins.
     """
     turn = sum(entry.turn for entry in (one, other))
     fit = int((end - time.perf_counter()) / max(turn, 1e-9))
+    if fit < _LEAST_ROUNDS // 2:
+        return False
     placements = min(len(one.calls), max(_OLD_PLACEMENTS, fit // _STAY // 2))
     ratios: list[float] = []
     while len(ratios) < MOST_ROUNDS:
         number = len(ratios)
-        if number >= _LEAST_ROUNDS // 2 and time.perf_counter() + turn > end:
+        if time.perf_counter() + turn > end:
             break
         if number >= _FEW_ROUNDS and _won(ratios) * 2 < number:
             break
@@ -73,7 +75,7 @@ def _round(one: Entry, other: Entry, number: int, placements: int) -> float:
 def _is_sure(ratios: list[float]) -> bool:
     """Whether rounds show that one program is faster."""
     if len(ratios) < _LEAST_ROUNDS:
-        return min(ratios) >= _CLEARLY
+        return len(ratios) >= _LEAST_ROUNDS // 2 and min(ratios) >= _CLEARLY
     won, count = _won(ratios), len(ratios)
     ways = sum(math.comb(count, i) for i in range(won, count + 1))
     enough = won * 3 >= count * 2 and ways <= _CHANCE * 2**count

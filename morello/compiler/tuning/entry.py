@@ -10,6 +10,10 @@ from morello.compiler.tuning.timing import calls_of, timed
 _WARM = 0.02
 """Seconds of a call that finds nothing in a cache of what was there before it."""
 
+_LONG = 0.05
+"""Seconds of a call that is no short one which was interrupted, if it takes so long
+twice."""
+
 Call = Callable[[], object]
 
 
@@ -19,9 +23,11 @@ class Entry:
 
     Args:
         calls: one for each placement of the operands.
+        expected: seconds of a call, as far as they are known before it is timed.
     """
 
     calls: Sequence[Call]
+    expected: float = 0.0
     repeats: int = 0
     """Calls in a sample."""
     times: list[list[float]] = dataclasses.field(default_factory=list)
@@ -34,6 +40,11 @@ class Entry:
         return statistics.geometric_mean(best) if best else math.inf
 
     @property
+    def first(self) -> float:
+        """Seconds of the first sample, about, with what finds out how long it is."""
+        return self.expected * (1 if self.expected > _LONG else 2)
+
+    @property
     def turn(self) -> float:
         """Seconds of a sample, with the call before it."""
         return self.seconds * (max(1, self.repeats) + (self.seconds < _WARM))
@@ -44,7 +55,11 @@ class Entry:
         call = self.calls[placement]
         if not self.repeats:
             self.times = [[] for _ in self.calls]
-            self.repeats = calls_of(call, ())
+            found = timed(call, (), 1) if self.expected > _LONG else 0.0
+            self.repeats = 1 if found > _LONG else calls_of(call, ())
+            if found > _LONG:
+                self.times[placement].append(found)
+                return found
         elif not self.times[placement] or self.seconds < _WARM:
             call()
         found = timed(call, (), self.repeats) / self.repeats

@@ -1,13 +1,14 @@
 """One use of a kernel: its inputs, its arguments, and the judgement of its outputs."""
 
 import dataclasses
+import functools
 import os
 from collections.abc import Sequence
 
 import numpy as np
 
 from morello.compiler.kernel import Kernel
-from morello.compiler.tuning.verify import Verdict, judge, rounds
+from morello.compiler.tuning.verify import Definition, Verdict, judge, rounds
 from morello.errors import MorelloError
 from morello.spec import Array, Spec
 
@@ -56,6 +57,17 @@ class Trial:
     def judge(self, arguments: Sequence[Array]) -> Verdict:
         """Compare the outputs, as the kernel has left them, with the definition."""
         return judge(self.spec, self.inputs, self.outputs(arguments), self.exact)
+
+    @functools.cached_property
+    def definition(self) -> Definition:
+        """What the outputs must be; it is computed at the first use."""
+        return Definition(self.spec, self.inputs, self.exact)
+
+    def is_right(self, arguments: Sequence[Array]) -> bool:
+        """Whether a kernel has left right outputs, as `judge` says, but without what it
+        says of them."""
+        found = self.outputs(arguments)
+        return self.definition.holds(found) or self.judge(arguments).holds
 
     def agree(self, one: Sequence[Array], other: Sequence[Array]) -> bool:
         """Whether two calls left outputs of the same bits, padding left out."""

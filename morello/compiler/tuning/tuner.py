@@ -1,34 +1,37 @@
 """Tuning one goal: `tune`.
 
 The candidates are the cheapest programs of different classes, the model's choice first.
-Each is compiled, and checked against the definition of the Spec, before any is timed.
+Each is compiled, and checked against the definition of the Spec, before any is timed
+(`checking.py`).
 """
 
 import dataclasses
 import time
-import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.compile import TUNING_SECONDS
-from morello.compiler.kernel import Kernel, Times, native_function
-from morello.compiler.stages import Stages, build_stages
+from morello.compiler.tuning.checking import (
+    Checked,
+    Deadlines,
+    Show,
+    checked_kernels,
+)
 from morello.compiler.tuning.contest import contest
 from morello.compiler.tuning.entry import Entry
 from morello.compiler.tuning.order import CANDIDATES, tried_order
 from morello.compiler.tuning.placing import Placements
 from morello.compiler.tuning.timing import before_all_else, no_collection, pinned
 from morello.compiler.tuning.trial import Trial
-from morello.errors import CompileError, MorelloError, ScheduleError
 from morello.machine import Target
 from morello.runtime import clock
-from morello.runtime.engine import compile_llvm
-from morello.search import Solution, Solver, Statistics
+from morello.search import Solver
+from morello.search.compiled import compiled
+from morello.search.compiled.parameters import CLASSES
 from morello.search.queries.measured import Measured, keep_measured, measured_key
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.measured_rows import MeasuredRow
-from morello.spec import Array, Spec
+from morello.spec import Spec
 
 _FINDING = 0.25
 """The part of the time after which no more classes of candidates are looked for; twice
@@ -42,17 +45,15 @@ _COMPILING = 0.2
 """The part in which they are compiled and checked, at least, where finding them takes
 long."""
 
-_LEAST = 2
-"""Candidates that are compiled in any case, of different code if there are some among
-the first few."""
-
-_MOST_ALIKE = 4
-"""Those few."""
-
 _SHORTEST = 0.1
 """The part in which they are timed, at least, where all before takes long."""
 
-Show = Callable[[str], None]
+_LEFT = 0.25
+"""The part that is left for all else, at least, where the definition takes long."""
+
+_CHOICE = 2.0
+"""Seconds within which there may be something to choose from, however short a time was
+asked for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Plan:
 
     Args:
         seconds: for candidates, compilations and times of one goal, on the clock. It
-            takes longer only where two compilations, or one call, do.
+            takes longer only where the model's choice and the definition alone do; and
+            up to two seconds, to have something to choose from.
         candidates: how many, at most.
         priority: whether programs with one thread are timed before all else that runs,
             where the system allows it.
@@ -114,175 +116,65 @@ def tune(
     """
     plan = plan or Plan()
     solver.solve(goal)
+    solver.solve_tables(goal)
+    compiled().prepare(CLASSES)  # once after installation: it is no part of tuning
     start = time.perf_counter()
-    show("candidates")
-    finding = start + _FINDING * plan.seconds
-    found = tried_order(
-        find_candidates(goal, target, solver, plan.candidates, finding), target
-    )
+    show("inputs")
     trial = Trial.make(goal, 0, {})
-    now = time.perf_counter()
-    until = max(start + (1 - _TIMING) * plan.seconds, now + _COMPILING * plan.seconds)
-    kernels, tried = checked_kernels(found, trial, until, show)
-    show(f"timing {len(kernels)} programs")
-    left = start + plan.seconds - time.perf_counter()
-    seconds, cycle, winner = _timed(
-        [kernel for _, kernel in kernels],
-        trial,
-        max(left, _SHORTEST * plan.seconds),
-        plan.priority,
+    _ = trial.definition  # the only step that nothing makes shorter: the rest adapts
+    show("candidates")
+    begin = time.perf_counter()
+    left = max(start + plan.seconds - begin, _LEFT * plan.seconds)
+    found = tried_order(
+        find_candidates(goal, target, solver, plan.candidates, begin + _FINDING * left),
+        target,
     )
-    timed = tuple(candidate for candidate, _ in kernels)[: len(seconds)]
+    now = time.perf_counter()
+    deadlines = Deadlines(
+        few=max(begin + (1 - _SHORTEST) * left, start + _CHOICE),
+        all=max(begin + (1 - _TIMING) * left, now + _COMPILING * left),
+    )
+    kernels, tried = checked_kernels(found, trial, deadlines, show)
+    show(f"timing {len(kernels)} programs")
+    now = time.perf_counter()
+    seconds = max(begin + left - now, _SHORTEST * left)
+    entries, cycle, winner = _timed(kernels, trial, seconds, plan.priority)
     key = measured_key(goal, target, solver.pinned.pins)
+    timed = [
+        (one.candidate, entry)
+        for one, entry in zip(kernels, entries, strict=True)
+        if entry.repeats
+    ]
     rows = tuple(
         MeasuredRow(
             key,
             place,
             str(Partial.of(candidate.impl)),
             candidate.class_text,
-            seconds[place],
-            seconds[place] / cycle,
-            int(place == winner),
+            entry.seconds,
+            entry.seconds / cycle,
+            int(entry is entries[winner]),
         )
-        for place, candidate in enumerate(timed)
+        for place, (candidate, entry) in enumerate(timed)
     )
     keep_measured(rows, solver.database)
     took = time.perf_counter() - start
     left_out = len(found) - tried + len(kernels) - len(timed)
-    return Tuned(Measured(rows), timed, left_out, took)
-
-
-def checked_kernels(
-    candidates: Sequence[Candidate],
-    trial: Trial,
-    until: float | None = None,
-    show: Show = lambda text: None,
-) -> tuple[list[tuple[Candidate, Kernel]], int]:
-    """The candidates whose kernels are right; and how many were tried in the time.
-
-    LLVM works on one while the one before is checked and the passes make the next.
-
-    Args:
-        candidates: of one goal; the first is not left out.
-        trial: gives arguments, and judges outputs.
-        until: when the last should be checked, by `time.perf_counter`; None to try all.
-        show: is told what is going on.
-
-    Raises:
-        MorelloError: the first is not right.
-    """
-    checks, tried = _Checks(trial), 0
-    with ThreadPoolExecutor(1, "morello-tune") as pool:
-        waiting: tuple[Candidate, Future[Kernel]] | None = None
-        before = time.perf_counter()
-        for candidate in candidates:
-            now = time.perf_counter()
-            # Another one takes its turn, and that of LLVM after it.
-            late = until is not None and now + 2 * (now - before) > until
-            if tried >= _LEAST and late:
-                if waiting is not None:
-                    checks.add(*waiting)
-                    waiting = None
-                if len(checks.right) >= _LEAST or tried >= _MOST_ALIKE:
-                    break
-            before, tried = now, tried + 1
-            show(f"compiling {tried} of {len(candidates)}")
-            future = _making(candidate, pool)
-            if waiting is not None:
-                checks.add(*waiting)
-            waiting = candidate, future
-        if waiting is not None:
-            checks.add(*waiting)
-    return checks.right, tried
-
-
-class _Checks:
-    """Kernels of one goal, of which those are kept that are right.
-
-    Args:
-        trial: gives arguments, and judges outputs.
-    """
-
-    def __init__(self, trial: Trial) -> None:
-        self.right: list[tuple[Candidate, Kernel]] = []
-        self._trial = trial
-        self._expected: list[Array] | None = None
-        self._codes: set[bytes] = set()
-
-    def add(self, candidate: Candidate, future: "Future[Kernel]") -> None:
-        """Check a kernel when it is made; of those of the same code the first is kept.
-
-        Raises:
-            MorelloError: it is the first, and not right.
-        """
-        try:
-            kernel = future.result()
-        except (CompileError, ScheduleError):
-            if not self.right:
-                raise
-            return
-        code = kernel.object
-        if code in self._codes:
-            return
-        self._codes.add(code)
-        outputs = self._trial.run(kernel)
-        if self._expected is None or not self._trial.agree(outputs, self._expected):
-            verdict = self._trial.judge(outputs)
-            if not verdict.holds:
-                _refuse(candidate, str(verdict), is_first=not self.right)
-                return
-            self._expected = self._expected or outputs
-        self.right.append((candidate, kernel))
-
-
-def _making(candidate: Candidate, pool: ThreadPoolExecutor) -> "Future[Kernel]":
-    """A kernel that a thread makes of the stages of a candidate."""
-    try:
-        return pool.submit(_kernel, _stages(candidate))
-    except (CompileError, ScheduleError) as error:
-        failed: Future[Kernel] = Future()
-        failed.set_exception(error)
-        return failed
-
-
-def _refuse(candidate: Candidate, why: str, *, is_first: bool) -> None:
-    """Say that a kernel is wrong; nothing else is to be done without the first.
-
-    Raises:
-        MorelloError: it is the first.
-    """
-    what = f"a kernel of {candidate.class_text} is wrong and was not timed: {why}"
-    remedy = "please report it with the schedule of the candidate"
-    if is_first:
-        raise MorelloError(what, remedy)
-    warnings.warn(f"{what}; {remedy}", RuntimeWarning, stacklevel=4)
-
-
-def _stages(candidate: Candidate) -> Stages:
-    program = Solution(candidate.impl, Statistics(0, 0, 0.0))
-    return build_stages(candidate.spec, candidate.target, program)
-
-
-def _kernel(stages: Stages) -> Kernel:
-    target = stages.target
-    features = ",".join(f"+{feature}" for feature in target.features)
-    engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
-    function = native_function(stages, engine)
-    return Kernel(stages, function, engine, Times(0.0, 0.0))
+    names = tuple(candidate for candidate, _ in timed)
+    return Tuned(Measured(rows), names, left_out, took)
 
 
 def _timed(
-    kernels: Sequence[Kernel], trial: Trial, seconds: float, priority: bool
-) -> tuple[list[float], float, int]:
-    """Seconds of a call of each kernel that there was time for, the first ones; seconds
-    of a cycle; and the winner."""
+    kernels: Sequence[Checked], trial: Trial, seconds: float, priority: bool
+) -> tuple[list[Entry], float, int]:
+    """The kernels as they were timed, those that there was time for; seconds of a
+    cycle; and the winner."""
     placements = Placements(trial)
-    entries = [Entry(placements.calls(kernel)) for kernel in kernels]
-    serial = all(kernel.threads == 1 for kernel in kernels)
+    entries = [Entry(placements.calls(one.kernel), one.seconds) for one in kernels]
+    serial = all(one.kernel.threads == 1 for one in kernels)
     first = before_all_else(priority and serial)
     with pinned(serial), first, no_collection():
         before = clock.cycle()
         winner = contest(entries, seconds)
         cycle = (before + clock.cycle()) / 2
-    taken = [entry.seconds for entry in entries if entry.repeats]
-    return taken, cycle, winner
+    return entries, cycle, winner

@@ -45,9 +45,9 @@ class Compiled:
         self.__dict__[name] = function
         return function
 
-    def prepare(self) -> None:
+    def prepare(self, names: tuple[str, ...] = USUAL) -> None:
         """Make what every search calls: some ten seconds after installation."""
-        for name in USUAL:
+        for name in names:
             getattr(self, name)
 
     def _load(self, code: bytes) -> Any:

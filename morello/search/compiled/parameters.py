@@ -61,3 +61,13 @@ USUAL = (
     "cover_costs",
 )
 """What every search calls."""
+
+CLASSES = (
+    "gather_totals",
+    "reach_loops",
+    "reach_holes",
+    "sweep_class",
+    "paint_labels",
+    "paint_costs",
+)
+"""What finding programs of different classes calls besides, and reading tables."""

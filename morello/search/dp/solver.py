@@ -177,6 +177,17 @@ class Solver:
         self._keep(spec, impl)
         return Solution(impl, statistics)
 
+    def solve_tables(self, spec: Spec) -> None:
+        """Solve or read the table of a goal, also where the database has its program
+        alone: that is a search, and what asks for other programs takes no time for it.
+
+        Raises:
+            SearchError: no program exists.
+        """
+        run = self.run_of(spec)
+        with defer_sigint(), run.store.working():
+            run.entry(self.goal_table(spec))
+
     def _kept(self, spec: Spec) -> Impl | None:
         """The program of a goal that the database has, which needs no tables."""
         if self.database is None or spec in self._solved:

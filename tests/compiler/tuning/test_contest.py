@@ -8,9 +8,33 @@ from collections.abc import Callable
 
 import pytest
 
+from morello.compiler.tuning import contest as contest_module
+from morello.compiler.tuning import duel as duel_module
 from morello.compiler.tuning.contest import Entry, contest
 
 pytestmark = pytest.mark.quick
+
+
+class Clock:
+    """A clock that goes on when somebody takes time."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+CLOCK = Clock()
+
+
+@pytest.fixture
+def _told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contests by `CLOCK`."""
+    for module in (contest_module, duel_module):
+        monkeypatch.setattr(module, "time", CLOCK)
+
+
+told = pytest.mark.usefixtures("_told")
 
 
 def _nothing() -> None:
@@ -27,7 +51,9 @@ class Scripted(Entry):
     def sample(self, placement: int) -> float:
         self.times = self.times or [[] for _ in self.calls]
         self.taken += 1
+        self.repeats = 1
         found = self.script(placement) * 1e-3
+        CLOCK.now += found
         self.times[placement].append(found)
         return found
 
@@ -40,45 +66,94 @@ def _steady(seconds: float) -> Scripted:
     return _entry(lambda placement: seconds)
 
 
+@told
 def test_the_fastest_wins() -> None:
     entries = [_steady(s) for s in (1.0, 0.8, 0.9, 0.7, 1.1)]
-    assert contest(entries, 0.05) == 3
+    assert contest(entries, 0.5) == 3
 
 
+@told
 def test_the_first_stays_unless_it_is_clearly_beaten() -> None:
-    assert contest([_steady(1.0), _steady(0.99), _steady(1.0)], 0.05) == 0
-    assert contest([_steady(1.0), _steady(0.97)], 0.05) == 1
+    assert contest([_steady(1.0), _steady(0.99), _steady(1.0)], 0.5) == 0
+    assert contest([_steady(1.0), _steady(0.97)], 0.5) == 1
 
 
+@told
 def test_the_first_stays_to_the_end_however_slow_it_is() -> None:
     entries = [_steady(1.5), *(_steady(1.0 + i / 100) for i in range(9))]
-    assert contest(entries, 0.05) == 1
+    assert contest(entries, 0.5) == 1
     assert entries[0].taken > entries[9].taken
 
 
+@told
 def test_noise_that_hits_all_alike_replaces_nothing() -> None:
     rng = random.Random(1)
 
     def noisy(placement: int) -> float:
         return 1.0 + (0.5 if rng.random() < 0.3 else 0.0) + rng.random() / 200
 
-    assert contest([_entry(noisy) for _ in range(6)], 0.05) == 0
+    assert contest([_entry(noisy) for _ in range(6)], 0.5) == 0
 
 
+@told
 def test_a_program_that_is_fast_on_one_placement_alone_is_not_taken() -> None:
     lucky = _entry(lambda placement: 0.9 if placement == 0 else 1.3)
-    assert contest([_steady(1.0), lucky], 0.05) == 0
+    assert contest([_steady(1.0), lucky], 0.5) == 0
 
 
+@told
 def test_what_is_hopeless_is_sampled_a_few_times_alone() -> None:
     entries = [_steady(1.0), _steady(5.0), _steady(0.9)]
-    assert contest(entries, 0.05) == 2
+    assert contest(entries, 0.5) == 2
     assert entries[1].taken == 3
 
 
+@told
 def test_an_interruption_of_the_first_sample_excludes_nobody() -> None:
     times = itertools.chain([50.0], itertools.repeat(0.8))
-    assert contest([_steady(1.0), _entry(lambda placement: next(times))], 0.05) == 1
+    assert contest([_steady(1.0), _entry(lambda placement: next(times))], 0.5) == 1
+
+
+@told
+@pytest.mark.parametrize("milliseconds", [1, 30, 200, 700, 2000])
+@pytest.mark.parametrize("count", [1, 2, 3, 24])
+def test_it_ends_in_time_but_for_the_first_samples(
+    milliseconds: float, count: int
+) -> None:
+    entries = [_steady(milliseconds * (1 - i / 100)) for i in range(count)]
+    for entry in entries:
+        entry.expected = milliseconds * 1e-3
+    start = CLOCK.now
+    won = contest(entries, 1.5)
+    assert CLOCK.now - start <= max(1.5, 3 * milliseconds * 1e-3)
+    assert entries[0].taken
+    assert not won or entries[won].taken
+    if count > 1:
+        assert (entries[1].taken > 0) == (milliseconds < 750)
+
+
+@told
+def test_what_would_take_too_long_is_left_out_and_others_are_not() -> None:
+    entries = [_steady(10.0), _steady(1200.0), _steady(8.0)]
+    for entry in entries:
+        entry.expected = entry.script(0) * 1e-3
+    assert contest(entries, 1.0) == 2
+    assert not entries[1].taken
+
+
+def test_a_call_that_is_long_twice_is_sampled_at_once() -> None:
+    calls = itertools.count()
+
+    def slow() -> None:
+        next(calls)
+        time.sleep(0.06)
+
+    entry = Entry([slow], 0.06)
+    assert entry.sample(0) >= 0.06
+    assert next(calls) == 1
+    short = Entry([_nothing], 0.06)  # it was interrupted as it was called first
+    short.sample(0)
+    assert short.repeats > 1000
 
 
 def test_every_sample_follows_a_call_of_the_same_program_on_the_same_operands() -> None:

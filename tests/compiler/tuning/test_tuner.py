@@ -104,20 +104,22 @@ def test_a_wrong_kernel_is_not_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = [1]  # the second that is judged
+    judged: list[int] = []
 
-    def judge(trial: Trial, outputs: list[Array]) -> Verdict:
-        wrong.append(wrong.pop() - 1)
-        return Verdict(4, int(wrong[0] == -1), "c[0] is 1")
+    def is_right(trial: Trial, outputs: list[Array]) -> bool:
+        judged.append(len(judged))
+        return judged[-1] != wrong[0]
 
     codes = itertools.count()
     monkeypatch.setattr(Trial, "agree", lambda *given: False)
     monkeypatch.setattr(Kernel, "object", property(lambda _: bytes([next(codes)])))
-    monkeypatch.setattr(Trial, "judge", judge)
+    monkeypatch.setattr(Trial, "is_right", is_right)
+    monkeypatch.setattr(Trial, "judge", lambda *given: Verdict(4, 1, "c[0] is 1"))
     with pytest.warns(RuntimeWarning, match=r"wrong and was not timed.*c\[0\] is 1"):
         found = _tuned(tmp_path / "db")
     assert len(found.measured.rows) == 2
     assert found.measured.rows[1].features != found.candidates[0].class_text
-    wrong[0] = 0  # the first
+    wrong[0] = len(judged)  # the first
     with pytest.raises(MorelloError, match="wrong and was not timed"):
         _tuned(tmp_path / "other")
 

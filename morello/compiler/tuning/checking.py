@@ -1,0 +1,227 @@
+"""Compiling candidates and checking what they compute: `checked_kernels`.
+
+LLVM works on one candidate while the one before is checked and the passes make the
+next. The first candidate shows what each step takes (`_Pace`); another one is begun
+only if it is likely to be checked in time.
+"""
+
+import dataclasses
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from morello.compiler.candidates import Candidate
+from morello.compiler.kernel import Kernel, Times, native_function
+from morello.compiler.stages import Stages, build_stages
+from morello.compiler.tuning.trial import Trial
+from morello.errors import CompileError, MorelloError, ScheduleError
+from morello.runtime.engine import compile_llvm
+from morello.search import Solution, Statistics
+from morello.spec import Array
+
+LEAST = 2
+"""Candidates for which there is more time than for all others, of different code if
+there are some among the first few."""
+
+_MOST_ALIKE = 4
+"""Those few."""
+
+Show = Callable[[str], None]
+
+
+class Checked(NamedTuple):
+    """A candidate whose kernel is right."""
+
+    candidate: Candidate
+    kernel: Kernel
+    seconds: float
+    """Of the call that was checked: the first one, which finds no cache warm."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Deadlines:
+    """When candidates should be checked, by `time.perf_counter`."""
+
+    few: float = math.inf
+    """The second one: there is something to choose from."""
+    all: float = math.inf
+    """All others."""
+
+
+def checked_kernels(
+    candidates: Sequence[Candidate],
+    trial: Trial,
+    deadlines: Deadlines | None = None,
+    show: Show = lambda text: None,
+) -> tuple[list[Checked], int]:
+    """The candidates whose kernels are right; and how many were tried in the time.
+
+    Args:
+        candidates: of one goal; the first is not left out.
+        trial: gives arguments, and judges outputs.
+        deadlines: when candidates should be checked; None to try all.
+        show: is told what is going on.
+
+    Raises:
+        MorelloError: the first is not right.
+    """
+    deadlines = deadlines or Deadlines()
+    tried = 0
+    with ThreadPoolExecutor(1, "morello-tune") as pool:
+        checks = _Checks(trial, pool)
+        for candidate in candidates:
+            if not checks.fits(candidate, deadlines.all):
+                checks.finish()
+                is_enough = len(checks.right) >= LEAST or tried >= _MOST_ALIKE
+                end = deadlines.all if is_enough else deadlines.few
+                if not checks.fits(candidate, end):
+                    continue
+            tried += 1
+            show(f"compiling {tried} of {len(candidates)}")
+            checks.begin(candidate)
+            if tried == 1:
+                checks.finish()  # what it takes is what the others are judged by
+        checks.finish()
+    return checks.right, tried
+
+
+@dataclasses.dataclass
+class _Pace:
+    """The seconds that steps took; of those that all candidates share the longest."""
+
+    stages: float = 0.0
+    llvm: float = 0.0
+    """Of the latest."""
+    judging: float = 0.0
+    """Of the latest, as what all are compared with is computed once."""
+    call: float = 0.0
+    """Of the first candidate."""
+    cost: int = 0
+    """What was predicted for that."""
+
+    def checking(self, candidate: Candidate) -> float:
+        """What checking a candidate is likely to take: a slow one is not called if its
+        call alone would take too long."""
+        slower = max(1.0, candidate.cost / self.cost) if self.cost else 1.0
+        return self.call * slower + self.judging
+
+
+class _Checks:
+    """Kernels of one goal, of which those are kept that are right.
+
+    Args:
+        trial: gives arguments, and judges outputs.
+        pool: a thread in which LLVM works.
+    """
+
+    def __init__(self, trial: Trial, pool: ThreadPoolExecutor) -> None:
+        self.right: list[Checked] = []
+        self._trial = trial
+        self._pool = pool
+        self._pace = _Pace()
+        self._waiting: tuple[Candidate, Future[Kernel]] | None = None
+        self._expected: list[Array] | None = None
+        self._codes: set[bytes] = set()
+
+    def fits(self, candidate: Candidate, end: float) -> bool:
+        """Whether another candidate is likely to be checked by then. The first fits."""
+        pace = self._pace
+        if not pace.cost:
+            return True
+        ahead = pace.stages
+        if self._waiting is not None:
+            ahead = max(ahead, pace.llvm) + pace.checking(self._waiting[0])
+        needed = ahead + pace.llvm + pace.checking(candidate)
+        return time.perf_counter() + needed <= end
+
+    def begin(self, candidate: Candidate) -> None:
+        """Make a candidate's stages, let LLVM go on from there, and meanwhile check the
+        one before."""
+        start = time.perf_counter()
+        future: Future[Kernel]
+        try:
+            stages = _stages(candidate)
+            taken = time.perf_counter() - start
+            self._pace.stages = max(self._pace.stages, taken)
+            future = self._pool.submit(self._kernel, stages)
+        except (CompileError, ScheduleError) as error:
+            future = Future()
+            future.set_exception(error)
+        self.finish()
+        self._waiting = candidate, future
+
+    def finish(self) -> None:
+        """Check the candidate that LLVM has, if it has one."""
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._add(*waiting)
+
+    def _kernel(self, stages: Stages) -> Kernel:
+        start = time.perf_counter()
+        target = stages.target
+        features = ",".join(f"+{feature}" for feature in target.features)
+        engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
+        function = native_function(stages, engine)
+        kernel = Kernel(stages, function, engine, Times(0.0, 0.0))
+        self._pace.llvm = time.perf_counter() - start
+        return kernel
+
+    def _add(self, candidate: Candidate, future: "Future[Kernel]") -> None:
+        """Check a kernel when it is made; of those of the same code the first is kept.
+
+        Raises:
+            MorelloError: it is the first, and not right.
+        """
+        try:
+            kernel = future.result()
+        except (CompileError, ScheduleError):
+            if not self.right:
+                raise
+            return
+        code = kernel.object
+        if code in self._codes:
+            return
+        self._codes.add(code)
+        arguments = self._trial.arguments()
+        start = time.perf_counter()
+        kernel(*arguments)
+        called = time.perf_counter()
+        is_right = self._is_right(arguments)
+        self._pace.judging = time.perf_counter() - called
+        if not self.right:
+            self._pace.call, self._pace.cost = called - start, candidate.cost
+        if is_right:
+            self.right.append(Checked(candidate, kernel, called - start))
+        else:
+            verdict = str(self._trial.judge(arguments))
+            _refuse(candidate, verdict, is_first=not self.right)
+
+    def _is_right(self, outputs: list[Array]) -> bool:
+        known = self._expected
+        if known is not None and self._trial.agree(outputs, known):
+            return True
+        if not self._trial.is_right(outputs):
+            return False
+        self._expected = known or outputs
+        return True
+
+
+def _refuse(candidate: Candidate, why: str, *, is_first: bool) -> None:
+    """Say that a kernel is wrong; nothing else is to be done without the first.
+
+    Raises:
+        MorelloError: it is the first.
+    """
+    what = f"a kernel of {candidate.class_text} is wrong and was not timed: {why}"
+    remedy = "please report it with the schedule of the candidate"
+    if is_first:
+        raise MorelloError(what, remedy)
+    warnings.warn(f"{what}; {remedy}", RuntimeWarning, stacklevel=4)
+
+
+def _stages(candidate: Candidate) -> Stages:
+    program = Solution(candidate.impl, Statistics(0, 0, 0.0))
+    return build_stages(candidate.spec, candidate.target, program)

@@ -1,0 +1,129 @@
+"""Candidates that are compiled and checked in the time that there is."""
+
+import dataclasses
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.compiler.candidates import Candidate
+from morello.compiler.kernel import Kernel
+from morello.compiler.tuning import checking
+from morello.compiler.tuning.checking import Deadlines, checked_kernels
+from morello.compiler.tuning.trial import Trial
+from morello.compiler.tuning.verify import judge
+from morello.spec import parse_spec
+
+
+class Clock:
+    """A clock that goes on when somebody takes time."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class Here(Executor):
+    """A pool of no thread."""
+
+    def __init__(self, *given: object) -> None:
+        pass
+
+    def submit(
+        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.fixture
+def found() -> tuple[Candidate, ...]:
+    return morello.candidates("matmul:4x8x16:f32", 5, target="avx2")
+
+
+def _tried(
+    monkeypatch: pytest.MonkeyPatch,
+    candidates: tuple[Candidate, ...],
+    llvm: float,
+    call: float = 0.0,
+) -> tuple[int, float]:
+    """How many were tried of five seconds, where passes take 0.1 s, and LLVM and a call
+    as long as is said; and when it was over."""
+    clock = Clock()
+
+    def slow(one: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        def taking(*given: Any, **named: Any) -> Any:
+            clock.now += seconds
+            return one(*given, **named)
+
+        return taking
+
+    monkeypatch.setattr(checking, "time", clock)
+    monkeypatch.setattr(checking, "ThreadPoolExecutor", Here)
+    monkeypatch.setattr(checking, "_stages", slow(checking._stages, 0.1))
+    monkeypatch.setattr(checking, "compile_llvm", slow(checking.compile_llvm, llvm))
+    monkeypatch.setattr(Kernel, "__call__", slow(Kernel.__call__, call))
+    trial = Trial.make(candidates[0].spec, 0, {})
+    right, tried = checked_kernels(candidates, trial, Deadlines(4.5, 3.5))
+    assert right[0].candidate is candidates[0]
+    return tried, clock.now
+
+
+@pytest.mark.parametrize(
+    ("llvm", "tried"), [(0.01, 5), (0.7, 4), (1.0, 3), (2.0, 2), (2.3, 1), (9.0, 1)]
+)
+def test_none_but_the_first_is_begun_that_would_be_late(
+    monkeypatch: pytest.MonkeyPatch,
+    found: tuple[Candidate, ...],
+    llvm: float,
+    tried: int,
+) -> None:
+    number, end = _tried(monkeypatch, found, llvm)
+    assert number == tried
+    assert end <= max(4.5, llvm + 0.1 + 1e-9)
+
+
+def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
+    monkeypatch: pytest.MonkeyPatch, found: tuple[Candidate, ...]
+) -> None:
+    slow = dataclasses.replace(found[1].impl, cost=100 * found[0].cost)
+    second = dataclasses.replace(found[1], impl=slow)
+    candidates = (found[0], second, *found[2:3])
+    monkeypatch.setattr(Candidate, "cost", property(lambda one: one.impl.cost))
+    number, end = _tried(monkeypatch, candidates, 0.01, call=0.1)
+    assert number == 2
+    assert end < 3.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "softmax:5x33:f32",
+        "matmul:9x300x7:f32",
+        "matmul:9x30x7:u8,s8,s32",
+        "matmul:9x300x7:bf16,bf16,f32",
+        "max:7x33:f32",
+        "conv:2x5x6x3x3x3x3",
+        "move:7x9:f32",
+    ],
+)
+def test_the_definition_that_is_kept_decides_as_the_judge(text: str) -> None:
+    kernel = morello.compile(text, target="avx2{relayouts=0}", threads=1)
+    trial = Trial.make(parse_spec(text, kernel.target.limits), 0, {})
+    right = trial.run(kernel)
+    assert trial.definition.holds(trial.outputs(right))
+    out = trial.spec.kind.written[-1]
+    for wrong in (np.nan, 1e3, -7):
+        changed = [array.copy() for array in right]
+        flat = changed[out].reshape(-1)
+        with np.errstate(invalid="ignore"):
+            flat[3:4] = np.asarray([wrong]).astype(flat.dtype)
+        got = trial.outputs(changed)
+        verdict = judge(trial.spec, trial.inputs, got, trial.exact)
+        assert trial.definition.holds(got) == verdict.holds
+        assert trial.is_right(changed) == verdict.holds
