@@ -125,13 +125,59 @@ def run_all(
     Raises:
         MorelloError: an argument is refused; nothing was begun.
     """
+    if isinstance(specs, str):
+        raise MorelloError(
+            f"'specs' is one text, {specs!r}", "give a list of texts of Specs"
+        )
+    texts = list(specs)
+    for text in texts:
+        if not isinstance(text, str):
+            raise MorelloError(
+                f"{text!r} is not the text of a Spec",
+                "give texts; print_spec of morello.spec makes one",
+            )
+    _check_workers(executor, workers)
     goals = {
         print_open_spec(goal, target.limits): goal
-        for goal in (parse_open_spec(text, target.limits) for text in specs)
+        for goal in (parse_open_spec(text, target.limits) for text in texts)
     }
     database = _writable(db)
     jobs = [(job_of(text), goals[text]) for text in largest_first(goals)]
     return _run(jobs, executor, database, workers)
+
+
+def _check_workers(executor: object, workers: object) -> None:
+    """Refuse what gives no workers.
+
+    Raises:
+        MorelloError: says what to give.
+    """
+    if not isinstance(executor, Executor) and not callable(executor):
+        raise MorelloError(
+            f"'executor' is {executor!r}",
+            "give an executor of concurrent.futures, or a function that makes one",
+        )
+    is_count = isinstance(workers, int) and not isinstance(workers, bool)
+    if workers is not None and (not is_count or workers < 1):  # type: ignore[operator]
+        raise MorelloError(
+            f"'workers' is {workers!r}",
+            "give a whole number from 1 on, or none",
+        )
+
+
+def _made(make: MakeExecutor) -> Executor:
+    """A new executor.
+
+    Raises:
+        MorelloError: the function makes something else.
+    """
+    found = make()
+    if not isinstance(found, Executor):
+        raise MorelloError(
+            f"'executor' makes {found!r}",
+            "give a function that makes an executor of concurrent.futures",
+        )
+    return found
 
 
 def _writable(wanted: PathLike | Overlay | None) -> Overlay:
@@ -239,7 +285,7 @@ class _Hands:
 
     def __init__(self, executor: Executor | MakeExecutor) -> None:
         self._make = None if isinstance(executor, Executor) else executor
-        self._executor = executor if isinstance(executor, Executor) else executor()
+        self._executor = executor if isinstance(executor, Executor) else _made(executor)
         self._jobs: dict[Future[Answer], Job] = {}
         self._tries: dict[Job, int] = {}
 
@@ -275,6 +321,12 @@ class _Hands:
         except BrokenExecutor as error:  # found out since the last answer
             self._renew(error)
             future = self._executor.submit(perform, job, layer)
+        except RuntimeError as error:
+            raise ClusterError(
+                f"the executor takes no jobs: {error}",
+                "give one that is open; what came is stored, and the same call goes on "
+                "from there",
+            ) from error
         self._jobs[future] = job
 
     def take(self, known: _Known) -> Generator[Answer, None, None]:
@@ -323,7 +375,7 @@ class _Hands:
         if self._make is None:
             raise error
         self._executor.shutdown(wait=False)
-        self._executor = self._make()
+        self._executor = _made(self._make)
 
 
 def _words(error: Exception) -> str:

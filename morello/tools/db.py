@@ -1,5 +1,6 @@
 """``morello db``: look after the database of solved Specs."""
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -318,7 +319,8 @@ def _export(path: Path, options: DbOptions) -> int:
             programs = len(database.programs())
         _name(half, target)
     finally:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where it could not be made
+            half.unlink(missing_ok=True)
     lost = f", {damaged} damaged left out" if damaged else ""
     size = size_text(target.stat().st_size)
     write_output("-", f"{target}: {new} tables, {programs} programs{lost}, {size}\n")
@@ -430,8 +432,11 @@ def _copy(source: Path, target: Path, *, tables: bool = True) -> tuple[int, int]
         tables: whether to copy solved tables, besides programs and pins.
     """
     with opened(source) as old, opened(target, is_writable=True) as database:
-        new, damaged = copy_rows(old, database, tables=tables, tell=_tell)
-        return new, damaged + copy_measured(old, database)
+        lost, is_some = copy_measured(old, database)
+        new, damaged = copy_rows(
+            old, database, tables=tables, has_more=is_some, tell=_tell
+        )
+        return new, damaged + lost
 
 
 def _tell(text: str) -> None:

@@ -8,6 +8,7 @@ from morello.errors import MorelloError
 from morello.machine.host import processor_name
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
+from morello.search.storage.connection import DatabaseError
 from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.tools.table import count_text, time_text
@@ -60,14 +61,17 @@ def old_measured(database: Database) -> tuple[MeasuredKey, ...]:
     return tuple({row.key for row, _ in database.measured()} - whole)
 
 
-def copy_measured(old: Database, new: Database) -> int:
-    """Copy the goals whose rows are whole, but those that are there; how many rows
-    are damaged."""
-    rows = old.measured()
-    whole = tuple(row for _, goal in _goals(old) for row in goal)
+def copy_measured(old: Database, new: Database) -> tuple[int, bool]:
+    """Copy the goals whose rows are whole, but those that are there; how many rows are
+    damaged, and whether any was whole. None can be read in some damaged files."""
+    try:
+        rows = old.measured()
+        whole = tuple(row for _, goal in _goals(old) for row in goal)
+    except DatabaseError:
+        return 0, False  # the reason is said of the tables, which are not read either
     if whole:
         new.put_measured(whole, replace=False)
-    return sum(not is_whole for _, is_whole in rows)
+    return sum(not is_whole for _, is_whole in rows), bool(whole)
 
 
 def _goals(

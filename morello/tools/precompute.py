@@ -204,7 +204,7 @@ def _tell(done: Solved, count: str) -> None:
 
 def _summary(results: list[Solved], threads: int, seconds: float) -> str:
     failed = sum(bool(done.error) for done in results)
-    new = sum(done.specs > 0 for done in results)
+    new = sum(done.specs > 0 and not done.error for done in results)
     there = len(results) - failed - new
     points = sum(done.specs for done in results)
     return (

@@ -176,11 +176,27 @@ def _kill_its_process(pool: ProcessPoolExecutor) -> None:
         ({"specs": ["matmul:0x1x1:f32"]}, "size 0"),
         ({"target": "vax"}, "unknown target 'vax'"),
         ({"threads": 0}, "0"),
+        ({"specs": "fill:8:f32"}, "'specs' is one text"),
+        ({"specs": ["fill:8:f32", None]}, "None is not the text of a Spec"),
+        ({"executor": None}, "'executor' is None"),
+        ({"executor": 4}, "'executor' is 4"),
+        ({"workers": 0}, "'workers' is 0"),
+        ({"workers": "2"}, "'workers' is '2'"),
+        ({"workers": True}, "'workers' is True"),
     ],
 )
 def test_refusals(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    arguments = {"specs": SPECS, "db": tmp_path / "x.sqlite", **changes}
     executor = Scripted(lambda job: None)
+    given = {"specs": SPECS, "db": tmp_path / "x.sqlite", "executor": executor}
     with pytest.raises(MorelloError, match=message):
-        morello.solve_all(executor=executor, **arguments)
+        morello.solve_all(**{**given, **changes})
     assert not executor.given
+
+
+def test_an_executor_that_is_closed_is_one_sentence(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pass
+    with pytest.raises(ClusterError, match="the executor takes no jobs"):
+        solve(tmp_path / "x.sqlite", pool)
+    with pytest.raises(MorelloError, match="'executor' makes 4"):
+        solve(tmp_path / "x.sqlite", lambda: 4)

@@ -1,5 +1,6 @@
 """A disk that fails: the search answers all the same, with one warning (D3)."""
 
+import os
 import sqlite3
 import warnings
 from collections.abc import Callable
@@ -93,6 +94,23 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert len(said) == 1
     assert str(path) in said[0]
     assert "may be read and written" in said[0]
+
+
+def test_a_file_that_is_read_only_is_noticed_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.sqlite"
+    filled(path, TEXTS[1]).close()
+    real = os.access
+    monkeypatch.setattr(
+        os, "access", lambda file, mode: mode != os.W_OK and real(file, mode)
+    )
+    with pytest.warns(DatabaseWarning, match="the file is read-only"):
+        overlay = open_database(path)
+    assert overlay is not None
+    assert overlay.top is None  # who needs it refuses to begin
+    assert len(overlay.readable) == 1
+    assert program(TEXTS[1], overlay) == cold(TEXTS[1])
 
 
 def test_a_layer_that_is_missing(tmp_path: Path) -> None:

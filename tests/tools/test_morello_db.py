@@ -1,5 +1,6 @@
 """``morello db``: output, refusals, and the files that it leaves."""
 
+import errno
 import json
 import math
 import re
@@ -12,8 +13,12 @@ import morello
 from morello.machine import AVX2
 from morello.search import Solver, Statistics
 from morello.search.queries.counting import count_programs
+from morello.search.storage import connection as connection_module
+from morello.search.storage.connection import DatabaseError
 from morello.search.storage.database import Database
+from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.transfer import opened
 from morello.spec import parse_spec
 from morello.tools.db import _beyond, info
 from morello.tools.morello import main
@@ -301,3 +306,60 @@ def test_gc_drops_the_largest_tables_beyond_a_limit(
     assert path.stat().st_size < 100_000
     assert f"{before.tables} tables out" in capsys.readouterr().out
     assert _beyond([(10**6, b"a"), (2 * 10**6, b"b"), (10, b"c")], 1_010_000) == [b"b"]
+
+
+def test_export_rescues_what_cannot_be_solved_again(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = MeasuredKey("matmul:4x8x16:f32", "avx2", 1, "a processor", "search-0")
+    with opened(path, is_writable=True) as database:
+        database.put_measured((MeasuredRow(key, 0, "[]", "", 1e-6, 3e3, 1),))
+        page = database._connected().execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'tables'"
+        )
+        place = (page.fetchone()[0] - 1) * 4096
+    data = bytearray(path.read_bytes())
+    data[place : place + 4096] = bytes([7]) * 4096
+    path.write_bytes(data)
+    copy = tmp_path / "copy.sqlite"
+    assert main(["db", "export", str(copy), "--db", str(path)]) == 0
+    assert "not all can be read" in capsys.readouterr().out
+    with opened(copy) as database:
+        assert len(database.programs()) == 1
+        assert [row.key for row, _ in database.measured()] == [key]
+
+
+def test_a_target_that_fails_is_not_called_a_damaged_source(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fails = iter((True, False))  # once, as a file that another process holds
+
+    def put_all(*given: object) -> int:
+        if next(fails, False):
+            raise DatabaseError("the target is busy", "try again")
+        return 1
+
+    monkeypatch.setattr(Database, "put_all", put_all)
+    words = ["db", "merge", str(path), "--db", str(tmp_path / "x.sqlite")]
+    assert main(words) == 1
+    said = capsys.readouterr()
+    assert "the target is busy" in said.err
+    assert "cannot be read" not in said.out
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refused(*given: object, **named: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(connection_module.sqlite3, "connect", refused)
+    monkeypatch.setattr(Path, "unlink", refused)
+    assert main(["db", "export", str(tmp_path / "x"), "--db", str(path)]) == 1
+    assert "Read-only file system" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import morello
+from morello.cluster.solve_all import Solved
 from morello.machine import AVX2
 from morello.search import best_program
 from morello.search.storage.database import Database
@@ -21,7 +22,7 @@ from morello.spec import parse_spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError
 from morello.tools.morello import main
-from morello.tools.precompute import _progress
+from morello.tools.precompute import _progress, _summary
 from morello.tools.workers import Done, Job, solve, solve_all
 from tests.database.small import TEXTS
 
@@ -295,3 +296,10 @@ def test_ctrl_c_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
     for spec in solved:
         done = solve(Job(spec, "avx2", 1, path))
         assert not done.solved, f"{spec} was not stored"
+
+
+def test_what_is_solved_but_not_stored_has_failed_alone() -> None:
+    lost = Solved("fill:8:f32", 0.1, specs=21, error="the database cannot be written")
+    assert "0 solved (21 Specs below them), 0 were there, 1 failed" in _summary(
+        [lost], 1, 0.1
+    )

@@ -86,6 +86,7 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
     if is_writable:
         if not path.absolute().parent.is_dir():
             raise FileNotFoundError(f"there is no folder {path.absolute().parent}")
+        _check_writable(path)
         connection = _open(path, "mode=rwc")
         try:
             _prepare(connection, path)
@@ -94,6 +95,17 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
             raise
         return connection
     return _open_to_read(path)
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a file that SQLite would open, but only to read: what is to be stored
+    would be lost, and only after the work that it is the result of.
+
+    Raises:
+        PermissionError: the file may not be written.
+    """
+    if path.is_file() and not os.access(path, os.W_OK):
+        raise PermissionError("the file is read-only")
 
 
 def _open(path: Path, query: str) -> sqlite3.Connection:

@@ -5,12 +5,15 @@ file system that both sides see.
 """
 
 import contextlib
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.search.storage.database import Database, Row
+from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import Cover, PinRow
 
 _BATCH = 64
 """Rows that are copied in one transaction."""
@@ -21,6 +24,7 @@ def copy_rows(
     target: Database,
     *,
     tables: bool = True,
+    has_more: bool = False,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[int, int]:
     """Copy every whole row; how many tables are new, and how many rows were damaged.
@@ -29,37 +33,62 @@ def copy_rows(
         source: is read.
         target: is written; rows and pins that it has stay.
         tables: whether to copy solved tables, besides programs and pins.
+        has_more: whether something else was copied from the source, so that tables
+            which cannot be read are no reason to give up.
         tell: is given a sentence where a damaged file cannot be read to its end.
 
     Raises:
         DatabaseError: nothing can be read, or the target cannot be written.
     """
-    new = damaged = 0
-    batch: list[Row] = []
+    new, damaged, fault = _copy_tables(source, target) if tables else (0, 0, None)
+    # A file whose tables cannot be read may yet have what nothing can solve again.
+    pins: tuple[tuple[PinRow, bool], ...] = ()
+    programs: tuple[tuple[ProgramRow, bool], ...] = ()
+    covers: tuple[Cover, ...] = ()
     try:
-        for row, is_whole in source.rows() if tables else ():
-            damaged += not is_whole
-            if is_whole:
-                batch.append(row)
-            if len(batch) == _BATCH:
-                new += target.put_all(tuple(batch))
-                batch.clear()
+        pins = source.pins()
+        programs = source.programs()
+        covers = source.covers() if tables else ()
     except MorelloError as error:
-        if not new and not batch:
-            raise
-        tell(f"{source.path}: what follows cannot be read: {error.what}")
-    new += target.put_all(tuple(batch))
-    pins = source.pins()
-    damaged += sum(not is_whole for _, is_whole in pins)
+        fault = fault or error
+    if fault is not None:
+        if not (new or pins or programs or has_more):
+            raise fault
+        tell(f"{source.path}: not all can be read: {fault.what}")
     whole = tuple(pin for pin, is_whole in pins if is_whole)
     if whole:
         target.pin(whole, replace=False)
-    if tables:
-        target.put_all((), source.covers())
-    programs = source.programs()
-    damaged += sum(not is_whole for _, is_whole in programs)
+    if covers:
+        target.put_all((), covers)
     target.put_programs(tuple(row for row, is_whole in programs if is_whole))
+    damaged += sum(not is_whole for _, is_whole in (*pins, *programs))
     return new, damaged
+
+
+def _copy_tables(
+    source: Database, target: Database
+) -> tuple[int, int, MorelloError | None]:
+    """Copy whole tables; how many are new, how many rows were damaged, and why what
+    follows cannot be read.
+
+    Raises:
+        DatabaseError: the target cannot be written.
+    """
+    new = damaged = 0
+    fault: MorelloError | None = None
+    rows = source.rows()
+    while fault is None:
+        page: list[tuple[Row, bool]] = []
+        try:  # of the source alone: a target that fails ends the copy
+            for row in itertools.islice(rows, _BATCH):
+                page.append(row)
+        except MorelloError as error:
+            fault = error
+        if not page:
+            break
+        new += target.put_all(tuple(row for row, is_whole in page if is_whole))
+        damaged += sum(not is_whole for _, is_whole in page)
+    return new, damaged, fault
 
 
 def merge_bytes(data: bytes, target: Database) -> int:
