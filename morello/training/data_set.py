@@ -8,6 +8,7 @@ is read if it is asked for: programs that do not apply any more are left out.
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def entries(path: Path, *, older: bool = False) -> Iterator[Entry]:
     """
     if not path.exists():
         return
-    lines = path.read_text().splitlines(keepends=True)
+    lines = path.read_text(errors="replace").splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         if not line.endswith("\n"):
             continue
@@ -84,15 +85,26 @@ def entries(path: Path, *, older: bool = False) -> Iterator[Entry]:
             yield found
 
 
-def _entry(data: dict[str, Any]) -> Entry:
-    if data.pop("format") != _FORMAT:
+def _entry(data: Any) -> Entry:
+    if not isinstance(data, dict) or data.pop("format", None) != _FORMAT:
         raise ValueError("another version wrote it")
-    programs = data.pop("programs")
     timed = tuple(
-        Timed(one["program"], tuple(one["features"]), float(one["seconds"]))
-        for one in programs
+        Timed(one["program"], tuple(one["features"]), _seconds(one["seconds"]))
+        for one in data.pop("programs")
     )
-    return Entry(programs=timed, **data)
+    found = Entry(programs=timed, **{**data, "cycle": _seconds(data["cycle"])})
+    texts = (found.spec, found.target, found.cpu, found.space)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a name is no text")
+    return found
+
+
+def _seconds(value: object) -> float:
+    """A time of which there is a logarithm."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:  # type: ignore[operator]
+        raise ValueError(f"{value!r} is no time")
+    return float(value)  # type: ignore[arg-type]
 
 
 def append(path: Path, entry: Entry) -> None:

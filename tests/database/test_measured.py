@@ -93,3 +93,18 @@ def test_the_first_file_of_several_decides(tmp_path: Path) -> None:
     found = find_measured(rows[0].key, both)
     assert found is not None
     assert found.rows == rows
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cycles"),
+    [(5e-324, 1e308), (1e-300, 1e-300), (1e-6, 1e-300), (1e300, 1e309), (-1.0, -3e9)],
+)
+def test_times_that_no_machine_has_are_a_miss(
+    path: Path, seconds: float, cycles: float
+) -> None:
+    measured_database(path)
+    database = Database(path)
+    first, *rest = [row for row, _ in database.measured()]
+    spoilt = dataclasses.replace(first, seconds=seconds, cycles=cycles)
+    database.put_measured((spoilt, *rest))
+    assert not database.measured()[0][1]

@@ -138,7 +138,7 @@ def test_db_lists_checks_exports_and_cleans(
     assert len(Database(copy).measured()) == 6
     assert main(["db", "verify", "--db", str(copy)]) == 0
     wrong = elsewhere(rows, cpu="third")[0].__class__(
-        rows[0].key, 0, "null", "", 1.0, 1.0, 1
+        rows[0].key, 0, "null", "", 1.0, 3e9, 1
     )
     Database(copy).put_measured((wrong,))
     capsys.readouterr()

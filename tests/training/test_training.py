@@ -199,3 +199,25 @@ def test_without_scikit_learn_there_is_a_sentence(
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with pytest.raises(MorelloError, match="scikit-learn cannot be imported"):
         train([_sample()], Settings())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b"3",
+        b"[1]",
+        b'{"format": 2}',
+        _entry().line().strip().encode().replace(b": 1e-06", b": NaN"),
+        _entry().line().strip().encode().replace(b": 1e-06", b": 0.0"),
+        _entry().line().strip().encode().replace(b'"cycle": ', b'"cycle": -'),
+        _entry().line().strip().encode().replace(b'"fill:8:f32"', b"5"),
+    ],
+)
+def test_a_line_that_no_collection_writes_is_one_sentence(
+    line: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "timed.jsonl"
+    path.write_bytes(line + b"\n")
+    assert main(["judge", str(path), "--target", "avx2"]) == 2
+    assert f"{path}:1 is no line of a data set: " in capsys.readouterr().err

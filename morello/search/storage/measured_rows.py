@@ -5,7 +5,6 @@ the processor: what one machine measured says nothing of another.
 """
 
 import dataclasses
-import math
 import sqlite3
 
 from morello.search.storage.schema import checksum_of, has_table
@@ -82,12 +81,16 @@ class MeasuredRow:
             and isinstance(self.program, str)
             and isinstance(self.features, str)
             and self.chosen in (0, 1)
-            and all(
-                isinstance(x, float) and 0 < x < math.inf
-                for x in (self.seconds, self.cycles)
-            )
+            and all(isinstance(x, float) for x in (self.seconds, self.cycles))
+            and _SECONDS[0] <= self.seconds <= _SECONDS[1]
+            and _HERTZ[0] <= self.cycles / self.seconds <= _HERTZ[1]
         )
 
+
+_SECONDS = 1e-12, 1e9
+_HERTZ = 1e6, 1e12
+"""What a call and a core may have: a file may come from anyone, and a number beyond
+these would spoil what is fitted to it."""
 
 _KEY = "spec, target, threads, cpu, context"
 _COLUMNS = f"{_KEY}, place, program, features, seconds, cycles, chosen"
