@@ -4,7 +4,8 @@ Dask is an extra (``pip install 'morello[dask]'``) and is imported where it is u
 worker that dies is the scheduler's concern: it runs the jobs again that were there.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -28,6 +29,7 @@ class DaskExecutor(Executor):
     """
 
     def __init__(self, address: str) -> None:
+        self._address = address
         self._client = _client(address)
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
@@ -47,15 +49,33 @@ class DaskExecutor(Executor):
     @property
     def _max_workers(self) -> int:
         """How many jobs run at once, which changes as workers come and go."""
-        threads: dict[str, int] = self._client.nthreads()
+        with self._reaching():
+            threads: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads.values()))
+
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """What asks the scheduler.
+
+        Raises:
+            ClusterError: it is gone.
+        """
+        try:
+            yield
+        except OSError as error:
+            raise ClusterError(
+                f"the scheduler {self._address} is gone: {shortened(str(error))}",
+                "start it again; what came is stored, and the same call goes on from "
+                "there",
+            ) from error
 
     def submit(
         self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
         """Hand out a call; bytes among the arguments go to each worker once."""
         ready = [self._sent(a) if isinstance(a, bytes) else a for a in args]
-        found: Future[Any] = self._pool.submit(fn, *ready, **kwargs)
+        with self._reaching():
+            found: Future[Any] = self._pool.submit(fn, *ready, **kwargs)
         return found
 
     def _sent(self, data: bytes) -> Any:

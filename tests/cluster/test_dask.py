@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +151,16 @@ def test_tuning_loses_nothing_with_a_killed_worker(
     for text, solution in again.items():
         assert solution is not None
         assert solution.measured == found[text].measured
+
+
+def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
+    def gone(*given: object, **named: object) -> None:
+        raise OSError("Timed out trying to connect")
+
+    executor = DaskExecutor.__new__(DaskExecutor)
+    executor._address = "tcp://here:1"
+    executor._client = types.SimpleNamespace(nthreads=gone)
+    executor._pool = types.SimpleNamespace(submit=gone)
+    for ask in (lambda: executor._max_workers, lambda: executor.submit(print)):
+        with pytest.raises(ClusterError, match="tcp://here:1 is gone: Timed out"):
+            ask()
