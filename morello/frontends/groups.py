@@ -87,14 +87,23 @@ class _Grouping:
         return list(dict.fromkeys(found))
 
     def _plain_groups(self) -> dict[int, _Group]:
-        """A group for each call of plain code, with all of its results."""
-        calls: dict[tuple[object, tuple[int, ...]], _Group] = {}
+        """A group for each call of plain code, with all of its results: calls of the
+        same code on the same tensors have each result once."""
+        calls: dict[tuple[object, tuple[int, ...]], list[_Group]] = {}
         found = {}
         for i, plain in self.plain.items():
-            group = calls.setdefault((plain.code, plain.operands), _Group(set()))
+            same = calls.setdefault((plain.code, plain.operands), [])
+            group = next((g for g in same if not self._has(g, plain.number)), None)
+            if group is None:
+                group = _Group(set())
+                same.append(group)
             group.nodes.add(i)
             found[i] = group
         return found
+
+    def _has(self, call: _Group, number: int) -> bool:
+        """Whether a call of plain code has one of its results already."""
+        return any(self.plain[i].number == number for i in call.nodes)
 
     def _joins(self, nodes: frozenset[int]) -> bool:
         """Whether one of some nodes reads a joined tensor that another writes, or two

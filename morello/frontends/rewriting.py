@@ -19,6 +19,7 @@ from morello.frontends.tensors import (
 from morello.spec.graphs.expression import (
     Call,
     Expression,
+    Reference,
     references,
     renumbered,
 )
@@ -63,8 +64,24 @@ class Rewriter:
                 whole = self.new.all[made]
                 assert isinstance(whole, Joined)
                 self.new.all[made] = dataclasses.replace(whole, pieces=pieces)
-        self.new.results = [self.known[r] for r in self.old.results]
+        for result in self.old.results:
+            self.new.results.append(self._own(self.known[result]))
         return self.new
+
+    def _own(self, result: int) -> int:
+        """A result that is no other result: nodes that compute the same are one, and
+        results are arrays of their own."""
+        taken = {self.new.root(other) for other in self.new.results}
+        if self.new.root(result) not in taken:
+            return result
+        shape = self.new.all[result].shape
+        reads = (Access(result, own_axes(shape)),)
+        copy = Call("copy", (Reference(0),))
+        dtype = self.new.dtype(result)
+        computed = self.new.all[self.new.root(result)]
+        place = computed.place if isinstance(computed, Node) else "the results"
+        node = Node(shape, own_axes(shape), MAP, copy, reads, dtype, place)
+        return self.new.add(node)
 
     def _made(self, number: int, tensor: Tensor) -> int | None:
         if isinstance(tensor, View):

@@ -176,3 +176,15 @@ return %y : tensor<4xf32>
     assert found.place.startswith("mine.mlir:4:")
     assert reason in found.reason
     assert found.remedy
+
+
+def test_integers_that_are_returned_twice_are_two_arrays() -> None:
+    kind = "tensor<3xi32>"
+    model = morello.from_mlir(
+        f"func.func @f(%i: {kind}) -> ({kind}, {kind}, {kind}) {{\n"
+        f"  return %i, %i, %i : {kind}, {kind}, {kind}\n}}",
+        fallback=True,
+    )
+    places = np.array([3, 1, 2], np.int32)
+    for found in model.compile(threads=1)(places):
+        np.testing.assert_array_equal(found, places)

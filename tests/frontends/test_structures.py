@@ -242,3 +242,36 @@ def test_the_error_function_is_one_op_and_erfc_is_that_in_gelu_alone() -> None:
         assert ("erf(" in str(model)) == has_erf
         found = model.evaluate(x, Y)
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=atol)
+
+
+@pytest.mark.parametrize(
+    ("body", "results", "wanted"),
+    [
+        ("", ["x", "x", "x"], [X, X, X]),
+        (
+            "%a = stablehlo.exponential %x : tensor<3x4xf32>\n"
+            "%b = stablehlo.exponential %x : tensor<3x4xf32>\n",
+            ["a", "b", "a"],
+            [np.exp(X)] * 3,
+        ),
+        (
+            "%a = stablehlo.constant dense<2.0> : tensor<3x4xf32>\n",
+            ["a", "x", "a"],
+            [np.full_like(X, 2), X, np.full_like(X, 2)],
+        ),
+    ],
+    ids=["argument", "equal ops", "constant"],
+)
+def test_a_value_that_is_returned_twice_is_two_arrays(
+    body: str, results: list[str], wanted: list[np.ndarray]
+) -> None:
+    types = ", ".join(["tensor<3x4xf32>"] * len(results))
+    returned = ", ".join(f"%{name}" for name in results)
+    model = morello.from_mlir(
+        f"func.func @f(%x: tensor<3x4xf32>) -> ({types}) {{\n"
+        f"{body}return {returned} : {types}\n}}"
+    )
+    found = model.compile(threads=1, target="avx2{relayouts=0}")(X)
+    for other, array in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(array, other, rtol=1e-5)
+    assert not any(np.shares_memory(found[0], array) for array in found[1:])
