@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 from morello.frontends.outlining import copying, element_of, outlined
 from morello.frontends.refusals import OpError
 from morello.frontends.tensors import Given, Plain, PlainDtype, own_axes
-from morello.frontends.types import refuse_dynamic, shape_of, stored_array
+from morello.frontends.types import (
+    constant_value,
+    refuse_dynamic,
+    shape_of,
+    stored_array,
+)
 from morello.frontends.values import Foreign, MissingError, Read, Same
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
@@ -97,7 +102,7 @@ class Fallback:
         element = element_of(value.type)
         if op is None or op.name != "arith.constant" or element is None:
             return None
-        attribute = op.attributes["value"].maybe_downcast()
+        attribute = constant_value(op)
         array = stored_array(
             attribute, value.type, self.importer.resources, element.numpy
         )

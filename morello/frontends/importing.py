@@ -39,6 +39,7 @@ from morello.frontends.tensors import (
 from morello.frontends.types import (
     array_type,
     constant_array,
+    constant_value,
     dtype_of,
     makes_nothing,
     refuse_dynamic,
@@ -256,7 +257,7 @@ class Importer:
         raise OpError(*_why(op))
 
     def _constant(self, op: ir.Operation) -> None:
-        value = op.attributes["value"].maybe_downcast()
+        value = constant_value(op)
         result = op.results[0]
         shape = shape_of(result)
         if not isinstance(result.type.maybe_downcast(), ir.RankedTensorType):

@@ -1,5 +1,6 @@
 """Types and constants of MLIR as shapes, dtypes and arrays."""
 
+import math
 import re
 from typing import Any
 
@@ -77,9 +78,7 @@ def dtype_of(found: ir.Type) -> Dtype:
         return Dtype.BF16
     if isinstance(element, ir.F32Type | ir.F64Type | ir.IntegerType | ir.IndexType):
         return Dtype.F32
-    raise OpError(
-        f"it has elements of {element}, and a graph has f32 and bf16", _REMEDY
-    )
+    raise _unknown_elements(element)
 
 
 def numpy_type(found: ir.Type) -> np.dtype[Any] | None:
@@ -118,6 +117,25 @@ def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
     return tuple(found.shape), dtype_of(found)
 
 
+def constant_value(op: ir.Operation) -> ir.Attribute:
+    """The number or the elements of an `arith.constant`.
+
+    Raises:
+        OpError: they are of a type that the bindings do not know, as complex numbers.
+    """
+    try:
+        return op.attributes["value"].maybe_downcast()
+    except TypeError as error:
+        raise _unknown_elements(op.results[0].type) from error
+
+
+def _unknown_elements(found: ir.Type) -> OpError:
+    found = found.maybe_downcast()
+    element = found.element_type if isinstance(found, ir.RankedTensorType) else found
+    text = f"it has elements of {element}, and a graph has f32 and bf16"
+    return OpError(text, _REMEDY)
+
+
 def constant_array(
     value: ir.Attribute, found: ir.Type, resources: dict[str, str]
 ) -> np.ndarray[Any, Any]:
@@ -127,7 +145,7 @@ def constant_array(
         resources: of the module (`resources_of`).
 
     Raises:
-        OpError: they are not in the module.
+        OpError: they are not in the module, or of another type than arrays have.
     """
     return stored_array(value, found, resources, dtype_of(found).numpy)
 
@@ -145,7 +163,10 @@ def stored_array(
         try:
             array = np.array(value)
         except (TypeError, ValueError, RuntimeError):  # bf16 has no buffer
-            array = np.array(list(value), np.float64)
+            try:
+                array = np.array(list(value), np.float64)
+            except TypeError as error:  # integers of 2 or 4 bits
+                raise _unknown_elements(found.element_type) from error
         return array.astype(dtype).reshape(shape)
     name = str(value).partition("<")[2].partition(">")[0]
     raw = resources.get(name)
@@ -154,7 +175,14 @@ def stored_array(
             "its elements are not in the module",
             "export it with its resources, or make the constant an argument",
         )
-    array = np.frombuffer(bytes.fromhex(raw)[_HEADER:], _stored(found.element_type))
+    stored = _stored(found.element_type)
+    data = bytes.fromhex(raw)[_HEADER:]
+    if len(data) != math.prod(shape) * stored.itemsize:
+        raise OpError(
+            f"it has {len(data)} bytes of elements, not those of {found}",
+            "export the program again",
+        )
+    array = np.frombuffer(data, stored)
     return array.astype(dtype).reshape(shape)
 
 
@@ -171,10 +199,16 @@ def resources_of(text: str) -> dict[str, str]:
 
 
 def _stored(element: ir.Type) -> np.dtype[Any]:
-    """How a resource has elements of a type."""
+    """How a resource has elements of a type.
+
+    Raises:
+        OpError: as no array has.
+    """
     if isinstance(element, ir.BF16Type):
         return Dtype.BF16.numpy
-    if isinstance(element, ir.IntegerType):
+    if isinstance(element, ir.IntegerType) and element.width in (1, 8, 16, 32, 64):
         width = element.width
         return np.dtype(np.bool_) if width == 1 else np.dtype(f"i{width // 8}")
-    return np.dtype(f"f{element.width // 8}")
+    if isinstance(element, ir.F16Type | ir.F32Type | ir.F64Type):
+        return np.dtype(f"f{element.width // 8}")
+    raise _unknown_elements(element)

@@ -121,3 +121,33 @@ def test_a_custom_call_that_is_sharded_is_refused_by_its_place() -> None:
     message = "model:2:8: stablehlo.custom_call: it calls a function that only its"
     with pytest.raises(ModelError, match=message):
         morello.from_mlir(text)
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "elements", "said"),
+    [
+        (
+            "complex<f32>",
+            "dense<[(0.0, 1.0), (2.0, 3.0)]>",
+            "complex<f32>, and a graph",
+        ),
+        ("i4", "dense<[1, 2]>", "elements of i4"),
+        ("i4", "dense_resource<r>", "elements of i4"),
+        ("f8E4M3FN", "dense_resource<r>", "elements of f8E4M3FN"),
+        ("f32", "dense_resource<r>", "it has 2 bytes of elements, not those of"),
+    ],
+)
+def test_constants_that_no_array_has_are_refused_by_their_place(
+    kind: str, elements: str, said: str, fallback: bool
+) -> None:
+    own = f"tensor<2x{kind}>"
+    with pytest.raises(ModelError, match="model:2:") as raised:
+        morello.from_mlir(
+            f"func.func @f() -> {own} {{\n"
+            f"  %c = arith.constant {elements} : {own}\n"
+            f"  return %c : {own}\n}}\n"
+            '{-# dialect_resources: { builtin: { r: "0x010000000102" } } #-}',
+            fallback=fallback,
+        )
+    assert said in str(raised.value)
