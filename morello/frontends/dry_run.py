@@ -19,7 +19,11 @@ PATIENCE = 120.0
 """Seconds that a child may read. Then its parent reads, without having tried."""
 
 
-def check_survival(read: Callable[[], object], source: str) -> None:
+def check_survival(
+    read: Callable[[], object],
+    source: str,
+    remedy: str = "correct the text; 'morello-opt FILE' shows the first error in it",
+) -> None:
     """Refuse what ends a process that reads it.
 
     Where no child can be made, as in a subinterpreter, nothing is tried.
@@ -27,6 +31,7 @@ def check_survival(read: Callable[[], object], source: str) -> None:
     Args:
         read: what is tried; what it raises or prints is not seen.
         source: what it reads, for the message.
+        remedy: what to do about it.
 
     Raises:
         CompileError: the child was ended by a signal.
@@ -52,7 +57,7 @@ def check_survival(read: Callable[[], object], source: str) -> None:
         name = signal.Signals(os.WTERMSIG(status)).name
         raise CompileError(
             f"{source} makes MLIR end the process that reads it ({name})",
-            "correct the text; 'morello-opt FILE' shows the first error in it",
+            remedy,
         )
 
 

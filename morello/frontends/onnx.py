@@ -4,13 +4,16 @@ import contextlib
 import importlib
 import io
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from morello.errors import ArgumentError, CompileError
+from morello.frontends.dry_run import check_survival
 from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
+from morello.frontends.onnx_expansion import expanded
 from morello.frontends.refusals import place_of
 from morello.mlir import BACKEND, PassManager, ir
 
@@ -57,8 +60,9 @@ def from_onnx(
     source = "model" if isinstance(model, bytes) else Path(model).name
     proto = _settled(_read(onnx, model, source), dict(shapes or {}), source)
     _name_nodes(proto)
-    text = _imported(onnx, proto, source)
-    return trusted_model(text, None, source, fallback=fallback, names=_names(proto))
+    names = _names(proto)
+    text = _imported(onnx, expanded(proto), source, names)
+    return trusted_model(text, None, source, fallback=fallback, names=names)
 
 
 def _names(proto: Any) -> dict[str, str]:
@@ -78,19 +82,51 @@ def _name_nodes(proto: Any) -> None:
             node.name = name
 
 
-def _imported(onnx: Any, proto: Any, source: str) -> bytes:
+def _imported(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> bytes:
     """The model as linalg; in newer or smaller ops where torch-mlir lacks its own.
 
     Raises:
         CompileError: why the model as it is cannot be imported.
     """
     try:
-        return _bytecode(_with_shapes(onnx, proto, source), source)
+        return _survived(onnx, proto, source, names)
     except CompileError:
         for changed in _variants(onnx, proto):
             with contextlib.suppress(CompileError):
-                return _bytecode(_with_shapes(onnx, changed, source), source)
+                return _survived(onnx, changed, source, names)
         raise
+
+
+def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> bytes:
+    """The model as linalg, made by a child, since some models crash what imports them.
+
+    Raises:
+        CompileError: torch-mlir does not know an op, or crashes.
+    """
+    for module in (f"{BACKEND}.extras.onnx_importer", f"{BACKEND}.dialects.torch"):
+        importlib.import_module(module)  # once, not in each child
+
+    def made() -> bytes:
+        return _bytecode(_with_shapes(onnx, proto, source), source, names)
+
+    with os.fdopen(os.memfd_create("linalg"), "w+b") as kept:
+
+        def attempt() -> None:
+            kept.write(_BROKEN + made())
+            kept.flush()
+            kept.seek(0)
+            kept.write(_WHOLE)
+            kept.flush()
+
+        check_survival(attempt, source, "export the model with other ops")
+        kept.seek(0)
+        if kept.read(1) == _WHOLE:
+            return kept.read()
+    return made()  # which raises what the child has
+
+
+_BROKEN, _WHOLE = b"\0", b"\1"
+"""Before what a child has written: whether that is all."""
 
 
 def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
@@ -103,8 +139,9 @@ def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
         raise CompileError(f"{source}: {str(error).strip()}") from error
 
 
-_NEWER = 13
-"""The version of the operators from which on torch-mlir knows softmax, for one."""
+_NEWER = (13, 15)
+"""The versions of the operators from which on torch-mlir knows softmax, for one, and
+batch norm."""
 
 _FUNCTIONS = ("GroupNormalization",)
 """Ops that the standard defines by others, which torch-mlir knows instead."""
@@ -113,10 +150,10 @@ _FUNCTIONS = ("GroupNormalization",)
 def _variants(onnx: Any, proto: Any) -> Iterator[Any]:
     """The model in other ops that compute the same."""
     versions = [own.version for own in proto.opset_import if not own.domain]
-    if versions and versions[0] < _NEWER:
+    for newer in (n for n in _NEWER if versions and versions[0] < n):
         converter: Any = importlib.import_module("onnx.version_converter")
         with contextlib.suppress(RuntimeError, ValueError):
-            yield converter.convert_version(proto, _NEWER)
+            yield converter.convert_version(proto, newer)
     if any(node.op_type in _FUNCTIONS for node in proto.graph.node):
         inliner: Any = importlib.import_module("onnx.inliner")
         typed = type(proto)()
@@ -186,7 +223,7 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
     return proto
 
 
-def _bytecode(proto: Any, source: str) -> bytes:
+def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
     """The model as linalg on tensors, with the names of its nodes as locations.
 
     Raises:
@@ -209,7 +246,7 @@ def _bytecode(proto: Any, source: str) -> bytes:
                 f"{source}: {_unknown_ops(module) or _told(error, source)}",
                 "export the model with other ops, or compute these outside of it",
             ) from error
-        check_linalg(module, source, _names(proto))
+        check_linalg(module, source, names)
         if any(map(_is_gelu_by_tanh, proto.graph.node)):
             _mend_gelu(module)
         written = io.BytesIO()

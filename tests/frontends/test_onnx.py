@@ -1,5 +1,7 @@
 """Models of ONNX compute what ONNX's reference does."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import morello  # noqa: E402
 from morello.errors import ArgumentError, CompileError  # noqa: E402
+from morello.frontends import onnx as from_onnx  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -271,3 +274,145 @@ def test_numbers_of_the_importer(layer: Any, given: Shape, made: Shape) -> None:
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
     found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+Q, KV = (1, 4, 3, 8), (1, 2, 5, 8)
+WRAPPED = np.array([0, 1, 2, 0, 3, 1], np.int64)
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "results", "constants"),
+    [
+        (node("Softsign", ["x"], ["y"]), [(3, 5)], [(3, 5)], {}),
+        (node("Swish", ["x"], ["y"], alpha=0.7), [(3, 5)], [(3, 5)], {}),
+        (
+            node("RMSNormalization", ["x", "w"], ["y"], axis=1),
+            [(2, 3, 4)],
+            [(2, 3, 4)],
+            {"w": (3, 4)},
+        ),
+        (
+            node("Pad", ["x", "pads"], ["y"], mode="wrap"),
+            [(2, 3, 4)],
+            [(2, 7, 7)],
+            {"pads": WRAPPED},
+        ),
+        (
+            node("RotaryEmbedding", ["x", "c", "s", "at"], ["y"]),
+            [(1, 2, 3, 8)],
+            [(1, 2, 3, 8)],
+            {"c": (9, 4), "s": (9, 4), "at": np.array([[0, 2, 5]])},
+        ),
+        (
+            node(
+                "RotaryEmbedding",
+                ["x", "c", "s"],
+                ["y"],
+                num_heads=2,
+                interleaved=1,
+                rotary_embedding_dim=4,
+            ),
+            [(1, 3, 16)],
+            [(1, 3, 16)],
+            {"c": (1, 3, 2), "s": (1, 3, 2)},
+        ),
+        (
+            node("Attention", ["x", "k", "v"], ["y"], is_causal=1, scale=0.3),
+            [Q, KV, KV],
+            [Q],
+            {},
+        ),
+        (
+            node("Attention", ["x", "k", "v", "seen"], ["y"]),
+            [Q, KV, KV],
+            [Q],
+            {"seen": np.tri(3, 5, 2) > 0},
+        ),
+        (
+            node(
+                "Attention",
+                ["x", "k", "v", "mask", "pk", "pv"],
+                ["y", "nk", "nv"],
+                softcap=1.5,
+            ),
+            [Q, KV, KV, (3, 7), (1, 2, 2, 8), (1, 2, 2, 8)],
+            [Q, (1, 2, 7, 8), (1, 2, 7, 8)],
+            {},
+        ),
+        (
+            node("Attention", ["x", "k", "v"], ["y"], q_num_heads=4, kv_num_heads=2),
+            [(1, 3, 32), (1, 5, 16), (1, 5, 12)],
+            [(1, 3, 24)],
+            {},
+        ),
+    ],
+    ids=lambda value: value.op_type if hasattr(value, "op_type") else "",
+)
+def test_ops_that_the_importer_lacks_are_smaller_ones(
+    layer: Any, given: list[Shape], results: list[Shape], constants: dict[str, Any]
+) -> None:
+    inputs = [name for name in layer.input if name and name not in constants]
+    proto = model(
+        [layer],
+        dict(zip(inputs, given, strict=True)),
+        dict(zip(layer.output, results, strict=True)),
+        constants,
+        opset=24,
+    )
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in given]
+    feeds = dict(zip(inputs, arrays, strict=True))
+    wanted = ReferenceEvaluator(proto).run(None, feeds)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(*arrays)
+    for own, other in zip(
+        found if isinstance(found, tuple) else (found,), wanted, strict=True
+    ):
+        np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_a_response_takes_the_channels_of_the_standard(size: int) -> None:
+    layer = node("LRN", ["x"], ["y"], size=size, alpha=0.5, beta=0.75, bias=2.0)
+    proto = model([layer], {"x": (1, 5, 2, 2)}, {"y": (1, 5, 2, 2)})
+    x = np.random.default_rng(0).standard_normal((1, 5, 2, 2)).astype(np.float32)
+    before = (size - 1) // 2
+    sums = np.stack(
+        [(x[:, max(0, c - before) : c - before + size] ** 2).sum(1) for c in range(5)],
+        1,
+    )
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    wanted = x / (2 + 0.5 / size * sums) ** 0.75
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", [9, 11, 14])
+def test_batch_norm_of_an_old_version(opset: int) -> None:
+    names = ["scale", "bias", "mean", "variance"]
+    layer = node("BatchNormalization", ["x", *names], ["y"])
+    values = [np.array(row, np.float32) for row in ((1, 2), (3, 4), (5, 6), (4, 9))]
+    held = dict(zip(names, values, strict=True))
+    proto = model([layer], {"x": (1, 2, 3)}, {"y": (1, 2, 3)}, held, opset)
+    x = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
+    scale, bias, mean, variance = (value[:, None] for value in values)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    wanted = (x - mean) / np.sqrt(variance + 1e-5) * scale + bias
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_amounts_to_wrap_by_are_constants() -> None:
+    layer = node("Pad", ["x", "n"], ["y"], mode="wrap", name="around")
+    proto = model([layer], {"x": (2, 3)}, {"y": (4, 5)})
+    kind = onnx.TensorProto.INT64
+    proto.graph.input.append(helper.make_tensor_value_info("n", kind, [4]))
+    with pytest.raises(CompileError, match=r"around \(onnx.Pad\) wraps by numbers"):
+        morello.from_onnx(proto.SerializeToString())
+
+
+def test_what_ends_the_importer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*arguments: Any) -> bytes:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return b""
+
+    monkeypatch.setattr(from_onnx, "_bytecode", crash)
+    with pytest.raises(CompileError, match=r"\(SIGSEGV\); export the model with other"):
+        morello.from_onnx(relu(2, 3))

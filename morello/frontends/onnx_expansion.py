@@ -1,0 +1,378 @@
+"""Ops of ONNX as smaller ones, where torch-mlir lacks the op: `expanded`.
+
+The standard defines most of them by functions, which compute with shapes; here shapes
+are numbers. `_RULES` has a rule for each op. A rule gives None for arguments that it
+does not know, and the op stays, to be refused by its name.
+"""
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from morello.errors import CompileError
+
+
+def expanded(proto: Any) -> Any:
+    """A model without the ops that torch-mlir lacks, as far as there are rules.
+
+    Args:
+        proto: its inputs have shapes, its nodes names, which the new nodes have, too.
+    """
+    if not any(node.op_type in _RULES for node in proto.graph.node):
+        return proto
+    return _Expansion(proto).run()
+
+
+class _Expansion:
+    """Writes the nodes of a graph again.
+
+    Args:
+        proto: is not changed.
+    """
+
+    def __init__(self, proto: Any) -> None:
+        self._onnx: Any = importlib.import_module("onnx")
+        self._helper: Any = importlib.import_module("onnx.helper")
+        self.arrays: Any = importlib.import_module("onnx.numpy_helper")
+        self._made = type(proto)()
+        self._made.CopyFrom(proto)
+        graph = self._inferred(self._made)
+        self.held = {array.name: array for array in graph.initializer}
+        """The constants, by name."""
+        for node in graph.node:
+            for own in node.attribute if node.op_type == "Constant" else ():
+                if own.name == "value":
+                    self.held[node.output[0]] = own.t
+        self._taken = {name for node in graph.node for name in node.output}
+        self._taken |= {*self.held, *(value.name for value in graph.input)}
+        self._kinds = {name: array.data_type for name, array in self.held.items()}
+        self._shapes = {name: tuple(array.dims) for name, array in self.held.items()}
+        for value in (*graph.input, *graph.value_info, *graph.output):
+            dims = value.type.tensor_type.shape.dim
+            if value.type.tensor_type.HasField("shape"):
+                self._shapes[value.name] = tuple(dim.dim_value for dim in dims)
+            self._kinds[value.name] = value.type.tensor_type.elem_type
+        self._nodes: list[Any] = []
+        self._name = ""
+
+    def _inferred(self, proto: Any) -> Any:
+        try:
+            return self._onnx.shape_inference.infer_shapes(proto, data_prop=True).graph
+        except self._onnx.shape_inference.InferenceError:
+            return proto.graph  # what is wrong is said when it is imported
+
+    def run(self) -> Any:
+        for node in self._made.graph.node:
+            rule = _RULES.get(node.op_type) if not node.domain else None
+            if not self.has(node.input[0] if node.input else "", "FLOAT"):
+                rule = rule if rule is _wrapped_pad else None
+            self._name = node.name
+            count = len(self._nodes)
+            results = rule(self, Arguments(self._helper, node)) if rule else None
+            if results is None:
+                del self._nodes[count:]
+                self._nodes.append(node)
+                continue
+            for own, result in zip(node.output, results, strict=False):
+                if own:
+                    self.op("Identity", result, output=own)
+        nodes = list(self._nodes)
+        del self._made.graph.node[:]
+        self._made.graph.node.extend(nodes)
+        return self._made
+
+    def has(self, name: str, kind: str) -> bool:
+        """Whether a value has elements of a type of ONNX."""
+        wanted: int = getattr(self._onnx.TensorProto, kind)
+        return self._kinds.get(name) == wanted
+
+    def array(self, name: str) -> Any:
+        """A constant; None for another value."""
+        held = self.held.get(name)
+        return None if held is None else self.arrays.to_array(held)
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """Of a value; None where it is not known."""
+        found = self._shapes.get(name)
+        return None if found is None or 0 in found else found
+
+    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """A new node, and its result."""
+        name = output or self._fresh(kind)
+        made = self._helper.make_node(
+            kind, inputs, [name], name=self._name, **attributes
+        )
+        self._nodes.append(made)
+        return name
+
+    def constant(self, array: Any) -> str:
+        """A new constant."""
+        name = self._fresh("constant")
+        self._made.graph.initializer.append(
+            self.arrays.from_array(np.asarray(array), name)
+        )
+        return name
+
+    def number(self, value: float) -> str:
+        """A new constant of f32."""
+        return self.constant(np.float32(value))
+
+    def numbers(self, *values: int) -> str:
+        """New places or sizes."""
+        return self.constant(np.array(values, np.int64))
+
+    def reshape(self, value: str, *shape: int) -> str:
+        return self.op("Reshape", value, self.numbers(*shape))
+
+    def cut(
+        self, value: str, start: int, end: int, step: int = 1, axis: int = -1
+    ) -> str:
+        """A slice along an axis."""
+        places = (self.numbers(n) for n in (start, end, axis, step))
+        return self.op("Slice", value, *places)
+
+    def _fresh(self, kind: str) -> str:
+        name = f"{self._name}.{kind}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+class Arguments:
+    """The inputs and attributes of a node."""
+
+    def __init__(self, helper: Any, node: Any) -> None:
+        self._node = node
+        self.name: str = node.name
+        self._attributes = {
+            own.name: helper.get_attribute_value(own) for own in node.attribute
+        }
+        self.outputs = [bool(name) for name in node.output]
+
+    def input(self, place: int) -> str:
+        """The name of an input; "" if there is none."""
+        inputs = self._node.input
+        return inputs[place] if place < len(inputs) else ""
+
+    def get(self, name: str, otherwise: Any) -> Any:
+        """An attribute."""
+        return self._attributes.get(name, otherwise)
+
+
+_Results = list[str] | None
+
+
+def _softsign(to: _Expansion, own: Arguments) -> _Results:
+    x = own.input(0)
+    return [to.op("Div", x, to.op("Add", to.op("Abs", x), to.number(1)))]
+
+
+def _swish(to: _Expansion, own: Arguments) -> _Results:
+    x = own.input(0)
+    scaled = to.op("Mul", x, to.number(own.get("alpha", 1.0)))
+    return [to.op("Mul", x, to.op("Sigmoid", scaled))]
+
+
+def _rms_norm(to: _Expansion, own: Arguments) -> _Results:
+    """x over the root of the mean of its squares, times a weight."""
+    x, weight = own.input(0), own.input(1)
+    shape = to.shape(x)
+    if shape is None:
+        return None
+    axes = to.numbers(*range(own.get("axis", -1) % len(shape), len(shape)))
+    mean = to.op("ReduceMean", to.op("Mul", x, x), axes)
+    root = to.op("Sqrt", to.op("Add", mean, to.number(own.get("epsilon", 1e-5))))
+    return [to.op("Mul", to.op("Div", x, root), weight)]
+
+
+def _even_response(to: _Expansion, own: Arguments) -> _Results:
+    """LRN over an even number of channels, of which torch-mlir takes the wrong ones."""
+    x, size = own.input(0), own.get("size", 1)
+    shape = to.shape(x)
+    if size % 2 or shape is None or size > _MOST_CHANNELS:
+        return None
+    before = (size - 1) // 2
+    edges = [np.zeros((shape[0], n, *shape[2:]), np.float32) for n in (before, size)]
+    zeros = [to.constant(edge) for edge in edges if edge.size]
+    squares = to.op("Concat", *zeros[:-1], to.op("Mul", x, x), zeros[-1], axis=1)
+    parts = [to.cut(squares, n, n + shape[1], axis=1) for n in range(size)]
+    scaled = to.op(
+        "Mul", to.op("Sum", *parts), to.number(own.get("alpha", 1e-4) / size)
+    )
+    bottom = to.op("Add", scaled, to.number(own.get("bias", 1.0)))
+    return [to.op("Div", x, to.op("Pow", bottom, to.number(own.get("beta", 0.75))))]
+
+
+_MOST_CHANNELS = 16
+
+
+def _wrapped_pad(to: _Expansion, own: Arguments) -> _Results:
+    """Elements from the other end: rows that are picked, axis by axis.
+
+    Raises:
+        CompileError: how many is known only in a call; torch-mlir would not end.
+    """
+    if own.get("mode", b"constant") != b"wrap":
+        return None
+    x = own.input(0)
+    shape, pads = to.shape(x), to.array(own.input(1))
+    axes: Any = range(len(shape or ()))
+    if own.input(3):
+        axes = to.array(own.input(3))
+    if shape is None or pads is None or axes is None:
+        raise CompileError(
+            f"{own.name} (onnx.Pad) wraps by numbers that are known only in a call",
+            "make 'pads' and 'axes' constants",
+        )
+    half = len(pads) // 2
+    for axis, before, after in zip(axes, pads[:half], pads[half:], strict=True):
+        places = np.arange(-before, shape[axis] + after) % shape[axis]
+        if before or after:
+            x = to.op("Gather", x, to.constant(places), axis=int(axis))
+    return [x]
+
+
+def _rotary(to: _Expansion, own: Arguments) -> _Results:
+    """Pairs of elements turned by the angles of their places."""
+    x, places = own.input(0), own.input(3)
+    shape = to.shape(x)
+    if shape is None:
+        return None
+    heads = own.get("num_heads", 0)
+    whole = shape
+    if len(shape) == 3:
+        if not heads:
+            return None
+        whole = (*shape[:2], heads, shape[2] // heads)
+        x = to.reshape(x, *whole)
+    turned = own.get("rotary_embedding_dim", 0) or whole[-1]
+    axis = to.numbers(2 if len(shape) == 3 else 1)
+    tables = [own.input(1), own.input(2)]
+    if places:
+        tables = [to.op("Gather", table, places) for table in tables]
+    cosines, sines = (to.op("Unsqueeze", table, axis) for table in tables)
+    if own.get("interleaved", 0):
+        first, second = (to.cut(x, start, turned, 2) for start in (0, 1))
+    else:
+        middle = turned // 2
+        first, second = to.cut(x, 0, middle), to.cut(x, middle, turned)
+    parts = [
+        to.op("Sub", to.op("Mul", first, cosines), to.op("Mul", second, sines)),
+        to.op("Add", to.op("Mul", first, sines), to.op("Mul", second, cosines)),
+    ]
+    if own.get("interleaved", 0):
+        last = to.numbers(-1)
+        pairs = (to.op("Unsqueeze", part, last) for part in parts)
+        parts = [
+            to.reshape(to.op("Concat", *pairs, axis=-1), *whole[:-1], turned),
+        ]
+    if turned < whole[-1]:
+        parts.append(to.cut(x, turned, whole[-1]))
+    found = to.op("Concat", *parts, axis=-1) if len(parts) > 1 else parts[0]
+    return [to.reshape(found, *shape)]
+
+
+def _attention(to: _Expansion, own: Arguments) -> _Results:
+    """Products, softmax and masks; what is past comes before the keys and values."""
+    shape = to.shape(own.input(0))
+    if shape is None or any(own.outputs[3:]) or own.input(6):
+        return None
+    counts = [own.get("q_num_heads", 0), *[own.get("kv_num_heads", 0)] * 2]
+    split = [_heads(to, own.input(place), n) for place, n in enumerate(counts)]
+    if None in split:
+        return None
+    (q, q_shape), (k, k_shape), (v, v_shape) = (s for s in split if s is not None)
+    length, past = k_shape[2], 0
+    if own.input(4):
+        earlier = to.shape(own.input(4))
+        if earlier is None or not own.input(5):
+            return None
+        past = earlier[2]
+        k = to.op("Concat", own.input(4), k, axis=2)
+        v = to.op("Concat", own.input(5), v, axis=2)
+        length += past
+    present = [k, v]
+    k = _repeated(to, k, (*k_shape[:2], length, k_shape[3]), q_shape[1])
+    v = _repeated(to, v, (*v_shape[:2], length, v_shape[3]), q_shape[1])
+    scale = own.get("scale", 0.0) or 1 / math.sqrt(q_shape[3])
+    turned = to.op("Transpose", k, perm=[0, 1, 3, 2])
+    scores = to.op("Mul", to.op("MatMul", q, turned), to.number(scale))
+    masked = _masked(to, own, scores, (q_shape[2], length, past))
+    if masked is None:
+        return None
+    y = to.op("MatMul", to.op("Softmax", masked, axis=-1), v)
+    if len(shape) == 3:
+        y = to.op("Transpose", y, perm=[0, 2, 1, 3])
+        y = to.reshape(y, shape[0], shape[1], q_shape[1] * v_shape[3])
+    return [y, *present]
+
+
+def _heads(
+    to: _Expansion, value: str, count: int
+) -> tuple[str, tuple[int, ...]] | None:
+    """A value by batch, heads, places and elements, and this shape."""
+    shape = to.shape(value)
+    if shape is None or len(shape) not in (3, 4):
+        return None
+    if len(shape) == 4:
+        return value, shape
+    if not count:
+        return None
+    batch, places, width = shape
+    apart = to.reshape(value, batch, places, count, width // count)
+    turned = to.op("Transpose", apart, perm=[0, 2, 1, 3])
+    return turned, (batch, count, places, width // count)
+
+
+def _repeated(to: _Expansion, value: str, shape: tuple[int, ...], heads: int) -> str:
+    """Each head of keys or values as often as heads of queries share it."""
+    batch, own, rows, columns = shape
+    if own == heads:
+        return value
+    wide = to.op("Unsqueeze", value, to.numbers(2))
+    sizes = to.numbers(batch, own, heads // own, rows, columns)
+    return to.reshape(to.op("Expand", wide, sizes), batch, heads, rows, columns)
+
+
+def _masked(
+    to: _Expansion, own: Arguments, scores: str, sizes: tuple[int, int, int]
+) -> str | None:
+    """Scores with their masks, and within the cap."""
+    rows, columns, past = sizes
+    cap = own.get("softcap", 0.0)
+    if cap:
+        divided = to.op("Mul", scores, to.number(1 / cap))
+        scores = to.op("Mul", to.op("Tanh", divided), to.number(cap))
+    mask = own.input(3)
+    if mask:
+        shape = to.shape(mask)
+        if shape is None or shape[-1] not in (1, columns):
+            return None
+        seen = to.array(mask)
+        if seen is not None and seen.dtype == np.bool_:
+            mask = to.constant(np.where(seen, 0, -np.inf).astype(np.float32))
+        elif to.has(mask, "BOOL"):
+            scores = to.op("Where", mask, scores, to.number(-math.inf))
+            mask = ""
+    if mask:
+        scores = to.op("Add", scores, mask)
+    if own.get("is_causal", 0):
+        seen = np.tri(rows, columns, past, dtype=bool)
+        later = np.where(seen, 0, -np.inf).astype(np.float32)
+        scores = to.op("Add", scores, to.constant(later))
+    return scores
+
+
+_RULES: dict[str, Callable[[_Expansion, Arguments], _Results]] = {
+    "Attention": _attention,
+    "LRN": _even_response,
+    "Pad": _wrapped_pad,
+    "RMSNormalization": _rms_norm,
+    "RotaryEmbedding": _rotary,
+    "Softsign": _softsign,
+    "Swish": _swish,
+}
