@@ -12,7 +12,15 @@ from morello.frontends.known_places import MOST_RUNS, read_at, read_constant
 from morello.frontends.refusals import OpError
 from morello.frontends.rewriting import used_dims
 from morello.frontends.simplify import simplified
-from morello.frontends.tensors import ONE, Access, Array, Node, own_axes, window_of
+from morello.frontends.tensors import (
+    ONE,
+    Access,
+    Array,
+    Node,
+    View,
+    own_axes,
+    window_of,
+)
 from morello.frontends.types import dtype_of, numpy_type, refuse_dynamic, shape_of
 from morello.frontends.values import Known, Read, Same, renamed
 from morello.mlir import ir
@@ -27,7 +35,7 @@ from morello.spec.graphs.expression import (
     substituted,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis
+from morello.spec.operand import Axis, Window
 
 if TYPE_CHECKING:
     from morello.frontends.importing import Importer
@@ -271,7 +279,49 @@ class GenericOp:
         if isinstance(found, Same):
             return found.number
         through = self.importer.through(found, inner, self.extents, self.place)
-        return self._access(Access(through.tensor, through.axes))
+        return self._access(
+            self._once(Access(through.tensor, through.axes), self.extents)
+        )
+
+    def _once(self, access: Access, extents: tuple[int, ...]) -> Access:
+        """An access with each dimension in one axis. A diagonal has one in two: these
+        and the axes between them are seen as one.
+
+        Args:
+            extents: of the dimensions.
+
+        Raises:
+            OpError: there are zeros around it.
+        """
+        axes, tensors = access.axes, self.importer.tensors
+        used = [{axis} if isinstance(axis, int) else dict(axis.terms) for axis in axes]
+        shared = [
+            place
+            for place, own in enumerate(used)
+            if any({*own} & {*other} for i, other in enumerate(used) if i != place)
+        ]
+        if not shared:
+            return access
+        first, last = shared[0], shared[-1] + 1
+        shape = tensors.all[access.tensor].shape
+        terms: dict[int, int] = {}
+        before, stride = 0, 1
+        for axis, extent in zip(
+            axes[first:last][::-1], shape[first:last][::-1], strict=True
+        ):
+            window = Window(((axis, 1),), 0, 0) if isinstance(axis, int) else axis
+            if window.before > 0 or window.after > 0:
+                raise OpError(
+                    "it reads two axes by one index, beyond the edge of the tensor",
+                    "write zeros around it in an op of its own",
+                )
+            before += window.before * stride
+            for dim, step in window.terms:
+                terms[dim] = terms.get(dim, 0) + step * stride
+            stride *= extent
+        seen = View(access.tensor, (*shape[:first], stride, *shape[last:]))
+        joined = window_of(terms, before, extents, stride)
+        return Access(tensors.add(seen), (*axes[:first], joined, *axes[last:]))
 
     def _access(self, access: Access) -> Element:
         if access not in self.reads:
@@ -303,7 +353,8 @@ class GenericOp:
         }
         moved = tuple(renamed(axis, place) for axis in inner)
         found = self.importer.through(seen, moved, shape, self.place)
-        self.importer.known[result] = found
+        once = self._once(Access(found.tensor, found.axes), shape)
+        self.importer.known[result] = Read(once.tensor, once.axes, shape)
 
     def _result(self, number: int, element: Element) -> None:
         result = self.op.results[number]

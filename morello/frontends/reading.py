@@ -151,7 +151,7 @@ def _parsed(given: Text, source: str) -> ir.Operation:
             given.encode()  # refuses what is half of a character
         if isinstance(given, bytes):
             return ir.Module.parse(given).operation
-        operation = ir.Operation.parse(given, source_name=source)
+        operation = _operation(given, source)
     except UnicodeDecodeError as error:
         raise CompileError(
             f"{source} is no module: its bytes are neither text nor bytecode of MLIR",
@@ -179,6 +179,23 @@ def _parsed(given: Text, source: str) -> ir.Operation:
             "give the whole module",
         )
     return operation.operation
+
+
+def _operation(given: str, source: str) -> Any:
+    """The op that a text is; functions without a module around them are a module.
+
+    Raises:
+        ir.MLIRError: where the text is wrong.
+    """
+    try:
+        return ir.Operation.parse(given, source_name=source)
+    except ir.MLIRError as error:
+        if _SEVERAL not in str(error):
+            raise
+    return ir.Module.parse(given).operation
+
+
+_SEVERAL = "source must contain a single top-level operation"
 
 
 _UNKNOWN = re.compile(r"Dialect `\w+' not found for custom op '([\w.]+)'")

@@ -275,3 +275,65 @@ def test_a_value_that_is_returned_twice_is_two_arrays(
     for other, array in zip(wanted, found, strict=True):
         np.testing.assert_allclose(array, other, rtol=1e-5)
     assert not any(np.shares_memory(found[0], array) for array in found[1:])
+
+
+SQUARE = np.arange(96, dtype=np.float32).reshape(4, 4, 6)
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "loops", "wanted"),
+    [
+        ("(i, i, 2)", "(i)", "i", SQUARE[range(4), range(4), 2]),
+        ("(i, 1, i + 2)", "(i)", "i", SQUARE[range(4), 1, range(2, 6)]),
+        (
+            "(i, j, i + 2)",
+            "(j, i)",
+            "i, j",
+            np.stack([SQUARE[i, :, i + 2] for i in range(4)], 1),
+        ),
+        (
+            "(2, i, i + j)",
+            "(i, j)",
+            "i, j",
+            np.stack([SQUARE[2, i, i : i + 3] for i in range(4)]),
+        ),
+    ],
+)
+@pytest.mark.parametrize("function", ["", "math.absf"])
+def test_a_diagonal_is_read_where_it_lies(
+    read: str, written: str, loops: str, wanted: np.ndarray, function: str
+) -> None:
+    kind = f"tensor<{'x'.join(map(str, wanted.shape))}xf32>"
+    iterators = ", ".join(['"parallel"'] * wanted.ndim)
+    body = f"%v = {function} %a : f32\n" if function else ""
+    model = morello.from_mlir(
+        f"""
+        #read = affine_map<({loops}) -> {read}>
+        #written = affine_map<({loops}) -> {written}>
+        func.func @f(%x: tensor<4x4x6xf32>) -> {kind} {{
+          %e = tensor.empty() : {kind}
+          %r = linalg.generic {{indexing_maps = [#read, #written],
+              iterator_types = [{iterators}]}} ins(%x : tensor<4x4x6xf32>)
+              outs(%e : {kind}) {{
+          ^bb0(%a: f32, %b: f32):
+            {body}linalg.yield {"%v" if function else "%a"} : f32
+          }} -> {kind}
+          return %r : {kind}
+        }}"""
+    )
+    found = model.compile(threads=1, target="avx2{relayouts=0}")(SQUARE)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_functions_without_a_module_around_them_are_one() -> None:
+    model = morello.from_mlir(
+        "func.func private @g(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+        "  %y = math.absf %x : tensor<3xf32>\n"
+        "  return %y : tensor<3xf32>\n}\n"
+        "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+        "  %y = call @g(%x) : (tensor<3xf32>) -> tensor<3xf32>\n"
+        "  return %y : tensor<3xf32>\n}",
+        name="f",
+    )
+    x = np.array([-1, 2, -3], np.float32)
+    np.testing.assert_array_equal(model.evaluate(x), np.abs(x))
