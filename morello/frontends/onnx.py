@@ -178,6 +178,11 @@ def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
             found = onnx.load(str(model))
     except OSError:
         raise
+    except onnx.checker.ValidationError as error:
+        raise CompileError(
+            f"{source} has weights that cannot be read: {error}",
+            "put the files of its weights where it names them",
+        ) from error
     except Exception as error:  # a class of protobuf, which has several
         raise CompileError(
             f"{source} is no model of ONNX: {error}", "give a file that ends in .onnx"
@@ -279,9 +284,10 @@ def _unknown_ops(module: ir.Operation) -> str:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         name = op.attributes["name"] if op.name == "torch.operator" else None
-        if name is not None and ir.StringAttr(name).value.startswith("onnx."):
-            place = place_of(op.location, "the graph")
-            found.append(f"{place} ({ir.StringAttr(name).value})")
+        own = "" if name is None else ir.StringAttr(name).value
+        # A constant is left with the op that reads it.
+        if own.startswith("onnx.") and own != "onnx.Constant":
+            found.append(f"{place_of(op.location, 'the graph')} ({own})")
         return ir.WalkResult.ADVANCE
 
     module.walk(visit)

@@ -416,3 +416,21 @@ def test_what_ends_the_importer_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(from_onnx, "_bytecode", crash)
     with pytest.raises(CompileError, match=r"\(SIGSEGV\); export the model with other"):
         morello.from_onnx(relu(2, 3))
+
+
+def test_weights_in_a_file_that_is_gone(tmp_path: Path) -> None:
+    layer = node("MatMul", ["x", "w"], ["y"])
+    proto = model([layer], {"x": (2, 3)}, {"y": (2, 4)}, {"w": (3, 4)})
+    options = {"save_as_external_data": True, "size_threshold": 0, "location": "w.bin"}
+    onnx.save(proto, tmp_path / "m.onnx", **options)
+    morello.from_onnx(tmp_path / "m.onnx")
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(CompileError, match="has weights that cannot be read"):
+        morello.from_onnx(tmp_path / "m.onnx")
+
+
+def test_constants_are_not_among_the_ops_that_are_not_known() -> None:
+    layer = node("Foo", ["x", "w"], ["y"], name="one")
+    proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)}, {"w": (3,)})
+    with pytest.raises(CompileError, match=r"not know one \(onnx.Foo\) with"):
+        morello.from_onnx(proto.SerializeToString())
