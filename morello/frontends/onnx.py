@@ -203,6 +203,9 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
         if value.name in held:
             continue
         dims = value.type.tensor_type.shape.dim
+        if not value.type.tensor_type.HasField("shape"):  # not even how many
+            for _ in shapes.get(value.name, "?"):
+                dims.add()
         own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
         given: Sequence[Any] = shapes.pop(value.name, own)
         fits = len(given) == len(own) and all(

@@ -434,3 +434,14 @@ def test_constants_are_not_among_the_ops_that_are_not_known() -> None:
     proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)}, {"w": (3,)})
     with pytest.raises(CompileError, match=r"not know one \(onnx.Foo\) with"):
         morello.from_onnx(proto.SerializeToString())
+
+
+def test_a_shape_of_unknown_rank_is_given() -> None:
+    proto = model([node("Relu", ["x"], ["y"])], {"x": (2, 3)}, {"y": (2, 3)})
+    proto.graph.input[0].type.tensor_type.ClearField("shape")
+    data = proto.SerializeToString()
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    found = morello.from_onnx(data, shapes={"x": (2, 3)}).evaluate(x)
+    np.testing.assert_array_equal(found, np.maximum(x, 0))
+    with pytest.raises(ArgumentError, match="give the shape"):
+        morello.from_onnx(data)
