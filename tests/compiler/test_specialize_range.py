@@ -30,7 +30,8 @@ def check(kernel: morello.Kernel, lhs: Array, rhs: Array) -> None:
     [("64x256x64", 1), ("64x256x64", 2), ("30x50x70", 1), ("9x13x33", 2)],
 )
 def test_both_branches_are_exact(text: str, threads: int) -> None:
-    kernel = morello.compile(f"matmul:{text}:u8,s8,s32", threads=threads)
+    kernel = morello.compile(f"matmul:{text}:u8,s8,s32:l2=0", threads=threads)
+    assert any(isinstance(i.action, SpecializeRange) for i in kernel.impl.walk())
     rng = np.random.default_rng(0)
     lhs, rhs = drawn(rng, SIZES[text])
     check(kernel, lhs, rhs)
@@ -46,7 +47,7 @@ def test_both_branches_are_exact(text: str, threads: int) -> None:
 
 
 def test_the_search_has_a_program_for_7_bits_and_one_for_any() -> None:
-    kernel = morello.compile("matmul:64x256x64:u8,s8,s32", threads=1)
+    kernel = morello.compile("matmul:64x256x64:u8,s8,s32:l2=0", threads=1)
     (choice,) = (i for i in kernel.impl.walk() if isinstance(i.action, SpecializeRange))
     assert [branch.role for branch in choice.branches] == ["in_range", "general"]
     assert [branch.times for branch in choice.branches] == [1, 0]
@@ -56,6 +57,6 @@ def test_the_search_has_a_program_for_7_bits_and_one_for_any() -> None:
     assert "select(int_dot4)" in in_range
     assert "select(int_dot4)" not in general
     again = morello.compile(
-        "matmul:64x256x64:u8,s8,s32", schedule=kernel.schedule, threads=1
+        "matmul:64x256x64:u8,s8,s32:l2=0", schedule=kernel.schedule, threads=1
     )
     assert again.cost() == kernel.cost() == kernel.impl.cost
