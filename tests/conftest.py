@@ -30,6 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Progress(config), "progress")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m quick`` do not import files that have no quick test: each worker
+    would take seconds to collect what is then left out."""
+    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+        return None
+    return True if "mark.quick" not in collection_path.read_text() else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run quick files last, so that the workers end at the same time."""
     items.sort(key=lambda item: item.get_closest_marker("quick") is not None)

@@ -78,3 +78,16 @@ def test_a_short_run_prints_no_progress(suite: pytest.Pytester) -> None:
     suite.makeconftest(CONFTEST.format(seconds=30))
     run = suite.runpytest_subprocess("-n", "0")
     run.stdout.no_re_match_line(r".* % after")
+
+
+def test_quick_tests_are_found_without_the_import_of_others(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest("from tests.conftest import pytest_ignore_collect")
+    pytester.makeini("[pytest]\nmarkers =\n    quick: of a fast file")
+    pytester.makepyfile(
+        test_quick="import pytest\n@pytest.mark.quick\ndef test_one(): pass",
+        test_other="raise ValueError('imported')",
+    )
+    pytester.runpytest("-m", "quick", "-n", "0").assert_outcomes(passed=1)
+    pytester.runpytest("-n", "0").assert_outcomes(errors=1)
