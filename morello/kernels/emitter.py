@@ -257,6 +257,10 @@ class Emitter(ABC):
         """The sum of indices, each times a positive number."""
 
     @abstractmethod
+    def at_most(self, index: Value, limit: int) -> Value:
+        """The lesser of an index and a constant."""
+
+    @abstractmethod
     def knows_strides(self, buffer: Buffer) -> bool:
         """Whether no stride of a buffer is first said by a call."""
 

@@ -1,13 +1,14 @@
 """GEMM of some rows by an unpacked rhs, strip by strip of its columns.
 
-A copy of rhs in panels pays where many rows use it. Of fewer, the first rows read rhs
-from beyond L2 where it lies, while they compute; it stays in L2 for the others. A strip
+A copy of rhs in panels pays where many rows use it. Of fewer, rhs is read from beyond
+L2 where it lies, once: all rows are multiplied by a strip before the next. A strip
 takes a line or two of each row of rhs, which no hardware prefetcher follows far enough,
-so that each row prefetches its place in a row to come.
+so that the kernel prefetches: the first rows what they read next, the others what the
+next strip reads, a part each.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -33,6 +34,9 @@ its rows, which hardware follows, and is the faster."""
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""
 
+_Extra = Callable[[Value], None] | None
+"""What each trip of a loop over k does besides, given its first step."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GemmStrips(Kernel):
@@ -48,8 +52,8 @@ class GemmStrips(Kernel):
     most_far_k: int
     """The same of rows with gaps between them, beyond L2."""
     ahead: int
-    """Rows of rhs from what is read to what is prefetched. Of less than four times as
-    many rows, each prefetches its place in the next strip."""
+    """Rows of rhs from what is read to what is prefetched of the same strip. Of less
+    than four times as many rows the next strip is prefetched alone."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32, all row-major; rhs beyond L1."""
@@ -108,8 +112,8 @@ class GemmStrips(Kernel):
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """Blocks of both sizes; lines of rhs, prefetched, which come from L2 for all
-        blocks but the first; lhs and out."""
+        """Blocks of both sizes; lhs and out. Lines of rhs, prefetched, arrive while all
+        blocks of a strip are computed; those of a single block it waits for."""
         _, m, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
         blocks = ceil_div(m, self.most_rows)
@@ -118,18 +122,18 @@ class GemmStrips(Kernel):
         trips: Ints = 0
         strips = ceil_div(n, self._width(ceil_div(m, blocks)))
         for rows, count in ((m // blocks, blocks - large), (m // blocks + 1, large)):
-            phases += self._block(frame, rows, count)
+            phases += self._block(frame, rows, count, blocks)
             trips = trips + count * (n // self._width(rows))
         written, fetched = out.lines((1, m, n)), frame.key.kind.accumulates * 1
+        alone = (blocks == 1) * 1
         lines = (
             Lines(0, lhs.lines((1, m, k)), Access.OVERLAPPED),
             Lines(
                 1,
-                rhs.lines((1, k, n)),
+                alone * rhs.lines((1, k, n)),
                 Access.OVERLAPPED,
                 prefetched=True,
-                parts=k * strips,
-                passes=blocks - 1,
+                parts=alone * k * strips,
             ),
             Lines(2, fetched * written, Access.OVERLAPPED),
             Lines(2, written, Access.STORED),
@@ -141,18 +145,39 @@ class GemmStrips(Kernel):
             trips=trips,
         )
 
-    def _block(self, frame: Frame, rows: Ints, count: Ints) -> tuple[Phase, ...]:
+    def _block(
+        self, frame: Frame, rows: Ints, count: Ints, blocks: Ints
+    ) -> tuple[Phase, ...]:
         """``count`` blocks of rows; a prefetch takes the place of a load. That of the
         line in which a row ends takes one that no product needs."""
         _, _, k, n = frame.sizes
         width = self._width(rows)
         block = Frame(frame.key, (1, rows, k, n), frame.limits)
         prefetches: Ops = {"load": k * (width // _LINE)}
+
+        def arriving(columns: Ints) -> Lines:
+            lines = frame.key.tensors[1].lines((1, k, columns))
+            several = (blocks > 1) * 1
+            return Lines(
+                1,
+                several * ceil_div(lines, blocks),
+                Access.OVERLAPPED,
+                prefetched=True,
+                parts=several * ceil_div(k, blocks),
+                passes=blocks - 1,
+            )
+
+        tiles = zip(
+            tile_phases(block, width, self.isa), (width, n % width), strict=True
+        )
         return tuple(
             dataclasses.replace(
-                phase, ops=add(phase.ops, prefetches), times=count * phase.times
+                phase,
+                ops=add(phase.ops, prefetches),
+                lines=(arriving(columns),),
+                times=count * phase.times,
             )
-            for phase in tile_phases(block, width, self.isa)
+            for phase, columns in tiles
         )
 
     def _width(self, rows: Ints) -> Ints:
@@ -166,61 +191,104 @@ class GemmStrips(Kernel):
         return 2
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Loops over blocks of rows, and over strips in each."""
-        m = spec.sizes[1]
-        blocks = -(-m // self.most_rows)
-        small, large = divmod(m, blocks)
-        at = 0
-        for rows, count in ((small + 1, large), (small, blocks - large)):
-
-            def block(row: Value, _: Sequence[Value], rows: int = rows) -> list[Value]:
-                self._strips(emitter, spec, operands, row, rows)
-                return []
-
-            if count > 1:
-                emitter.loop(at, at + count * rows, rows, (), block)
-            elif count:
-                block(at, ())
-            at += count * rows
-
-    def _strips(
-        self,
-        emitter: Emitter,
-        spec: Spec,
-        operands: Sequence[Buffer],
-        row: Value,
-        rows: int,
-    ) -> None:
-        """All columns of some rows of out; those that are no strip prefetch nothing."""
-        _, _, k, n = spec.sizes
-        width = int(self._width(rows))
+        """A loop over strips, and the columns that are left, which prefetch nothing."""
+        n, width = spec.sizes[3], int(self._width(self._most(spec.sizes[1])))
         whole = n // width * width
-        each = trip(Dtype.F32, rows, width // self.isa.lanes(Dtype.F32))
-
-        short = k < 4 * self.ahead
-        rows_on, columns_on = (0, width) if short else (self.ahead, 0)
-
-        def write(column: Value, columns: int, prefetches: bool = True) -> None:
-            def ahead(at: Value) -> None:
-                for by in range(each):
-                    further = emitter.offset(at, rows_on + by)
-                    # Rows that begin within a line end in one more.
-                    end = columns_on + columns
-                    for start in (*range(columns_on, end, _LINE), end - 1):
-                        place = (0, further, emitter.offset(column, start))
-                        emitter.prefetch(operands[1], place, to_l1=True)
-
-            tile = dataclasses.replace(spec, sizes=(1, rows, k, columns))
-            extra = ahead if prefetches else None
-            write_tile(emitter, tile, operands, column, extra, row)
 
         def strip(column: Value, _: Sequence[Value]) -> list[Value]:
-            write(column, width)
+            self._strip(emitter, spec, operands, column, width)
             return []
 
         if whole > width:
             emitter.loop(0, whole, width, (), strip)
         elif whole:
-            write(0, width)
+            strip(0, ())
         if n > whole:
-            write(whole, n - whole, prefetches=False)
+            self._strip(emitter, spec, operands, whole, n - whole, prefetches=False)
+
+    def _strip(
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        column: Value,
+        columns: int,
+        prefetches: bool = True,
+    ) -> None:
+        """All rows of out, block by block."""
+        _, m, k, _ = spec.sizes
+        blocks, most = ceil_div(m, self.most_rows), self._most(m)
+        large = m % blocks
+        own, of_next = self._prefetches(emitter, spec, operands[1], column, columns)
+
+        def block(rows: int, row: Value, extra: _Extra) -> None:
+            tile = dataclasses.replace(spec, sizes=(1, rows, k, columns))
+            write_tile(
+                emitter, tile, operands, column, extra if prefetches else None, row
+            )
+
+        block(most, 0, own)
+        row, number = most, 1
+        for rows, count in (
+            (m // blocks + 1, large - (large > 0)),
+            (m // blocks, blocks - large - (large == 0)),
+        ):
+
+            def others(
+                at: Value,
+                _: Sequence[Value],
+                rows: int = rows,
+                row: int = row,
+                number: int = number,
+            ) -> list[Value]:
+                place = emitter.offset(emitter.linear([(at, rows)]), row)
+                block(rows, place, of_next(emitter.offset(at, number - 1)))
+                return []
+
+            if count > 1:
+                emitter.loop(0, count, 1, (), others)
+            elif count:
+                others(0, ())
+            row, number = row + rows * count, number + count
+
+    def _prefetches(
+        self, emitter: Emitter, spec: Spec, rhs: Buffer, column: Value, columns: int
+    ) -> tuple[_Extra, Callable[[Value], _Extra]]:
+        """What trips of the loop over k prefetch: those of the first block, and those
+        of any other, given how many of these come before it.
+
+        The first block brings lines of its strip to L1, some rows ahead. Each other one
+        brings a part of the next strip to L2, so that memory has the time of all of
+        them. Of a few rows of rhs the first brings the next strip.
+        """
+        _, m, k, _ = spec.sizes
+        lanes = emitter.isa.lanes(Dtype.F32)
+        each = trip(Dtype.F32, self._most(m), ceil_div(columns, lanes))
+        is_short = k < 4 * self.ahead
+        rows_on, columns_on = (0, columns) if is_short else (self.ahead, 0)
+        part = ceil_div(k, max(ceil_div(m, self.most_rows) - 1, 1))
+
+        def lines(row: Value, on: int, to_l1: bool) -> None:
+            # Rows that begin within a line end in one more.
+            end = on + columns
+            for by in range(each):
+                for start in (*range(on, end, _LINE), end - 1):
+                    at = (0, emitter.offset(row, by), emitter.offset(column, start))
+                    emitter.prefetch(rhs, at, to_l1=to_l1)
+
+        def own(at: Value) -> None:
+            lines(emitter.offset(at, rows_on), columns_on, to_l1=True)
+
+        def of_next(before: Value) -> _Extra:
+            def extra(at: Value) -> None:
+                within = emitter.at_most(at, part - 1)
+                row = emitter.linear([(before, part), (within, 1)])
+                lines(row, columns, to_l1=False)
+
+            return None if is_short else extra
+
+        return own, of_next
+
+    def _most(self, m: int) -> int:
+        """Rows of the largest block."""
+        return int(ceil_div(m, ceil_div(m, self.most_rows)))

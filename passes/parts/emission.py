@@ -428,6 +428,12 @@ class MlirEmitter(Emitter):
             total = scaled if total is None else arith.AddIOp(total, scaled).result
         return known if total is None else self.offset(total, known)
 
+    def at_most(self, index: Value, limit: int) -> Value:
+        """`Emitter.at_most`."""
+        if isinstance(index, int):
+            return min(index, limit)
+        return arith.MinSIOp(index, self._index(limit)).result
+
     def knows_strides(self, buffer: Buffer) -> bool:
         """`Emitter.knows_strides`, as the type of the memref says."""
         strides, _ = ir.MemRefType(buffer.value.type).get_strides_and_offset()
