@@ -31,7 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                     commit = commit_of(ROOT, revision)
                     root = stack.enter_context(worktree(ROOT, commit))
                 name = f"{role} {commit or commit_of(ROOT)}"
-                found[name] = command(options.threads, root, options.db, options.native)
+                # Each reads its own: formats, and costs of one version, may differ.
+                db = options.db if options.db == "none" else f"{options.db}.{role}"
+                found[name] = command(options.threads, root, db, options.native)
             if options.search:
                 return search(found, wanted)
             come_from = origin("benchmarks.commits", words, " and ".join(found))

@@ -41,7 +41,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_priority(parser)
     parser.add_argument(
-        "--db", default="none", help="database of searches, one for all (default: none)"
+        "--db",
+        default="none",
+        help="database of searches; of commits one each, DB.old and DB.new "
+        "(default: none)",
     )
     parser.add_argument(
         "--search",

@@ -104,6 +104,8 @@ def test_search_first_and_two_commits(tmp_path: Path, capsys: Capture) -> None:
     assert old == f"old {commit_of(ROOT, 'HEAD')}"
     assert new == f"new {commit_of(ROOT)}"
     assert data["ours"] == [new]
+    assert (tmp_path / "db.old").exists()
+    assert (tmp_path / "db.new").exists()
     assert [e["status"] for e in data["rows"][0]["entries"]] == ["ok", "ok"]
     assert f"## {new} against the best peer" in capsys.readouterr().out
 
