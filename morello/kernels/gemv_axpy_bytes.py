@@ -67,7 +67,11 @@ class GemvAxpyBytes(Kernel):
         return self.isa.lanes(Dtype.S8)
 
     def accepts(self, key: SpecKey) -> bool:
-        """Bytes; k innermost in lhs, n in rhs and out, none packed along them."""
+        """Bytes; k innermost in lhs, n in rhs and out, none packed along them.
+
+        rhs is not in L2: who reads it again and again from there, a line a row, which
+        nothing prefetches, waits longer than a packed copy takes.
+        """
         if not isinstance(key.kind, Matmul) or key.dtypes != BYTES:
             return False
         lhs, rhs, out = key.tensors
@@ -79,6 +83,7 @@ class GemvAxpyBytes(Kernel):
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (lhs, rhs, out))
             and not (rhs.layout.is_packed or out.layout.is_packed)
+            and rhs.level is not Level.L2
             and (rhs.level is Level.MEM or isinstance(self.prefetch, NextRows))
         )
 
@@ -165,7 +170,7 @@ class GemvAxpyBytes(Kernel):
         )
         lines = (
             Lines(1, strip * one, Access.DEMAND, prefetched=own),
-            Lines(1, strip * (1 - one), Access.OVERLAPPED),
+            Lines(1, strip * (1 - one), Access.STREAMED),
             Lines(2, fetched * written, Access.OVERLAPPED),
             Lines(2, passes * written, Access.STORED),
         )
