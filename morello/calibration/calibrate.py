@@ -8,15 +8,16 @@ best.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from morello.calibration.draw import Drawn, Known, Plan, in_turns
 from morello.calibration.fit import Fit, Measured, describe, explained
-from morello.calibration.probes import Bounds, bounds, probe
+from morello.calibration.probes import CHAINED, Bounds, bounds, probe
 from morello.calibration.timing import Stopwatch, one_core
 from morello.calibration.turns import turn
+from morello.learned.ledger import with_costs
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
@@ -97,6 +98,8 @@ def calibrate(
     with one_core(), turn(plan.lock):
         gigahertz = 1e-9 / watch.cycle()
     fitted = describe(sample.measured, target, trials[kept].target)
+    after = as_probed(fitted.after, probed, fitted.seen)
+    fitted = dataclasses.replace(fitted, after=after)
     measured = tuple(sample.measured)
     return Calibration(fitted, measured, trials, kept, probed, gigahertz)
 
@@ -113,6 +116,23 @@ def fit_in_steps(
     near = [m for m in found if all(t.level.is_cache for t in m.impl.spec.tensors)]
     first = explained(near, target, FIRST_RIDGE, within) if near else target
     return explained(found, first, bounds=within)
+
+
+def as_probed(
+    target: Target, probed: Mapping[str, float], seen: Iterable[str]
+) -> Target:
+    """The target with what single instructions cost where no program says more.
+
+    Args:
+        probed: millicycles of single instructions, by the name of the coefficient.
+        seen: the coefficients that some program pays for.
+    """
+    found = {
+        name: max(1, round(cost * (CHAINED if name.endswith("_latency") else 1)))
+        for name, cost in probed.items()
+        if name not in set(seen)
+    }
+    return with_costs(target, found)
 
 
 class _Sample:

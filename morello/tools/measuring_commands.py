@@ -119,8 +119,8 @@ CALIBRATE = """\
 Programs of Specs of every kind, with operands in every memory, are drawn from all over
 the space and timed on one core. The costs are those that explain the times best: least
 squares of the logarithms of predicted over measured time, none negative. What no
-program pays for stays as it is; so does the cost of threads, since all of this is on
-one core. Let the machine rest meanwhile.
+program pays for costs what single instructions take alone, or stays as it is, as does
+the cost of threads: all of this is on one core. Let the machine rest meanwhile.
 
 examples:
   morello calibrate -o here.target

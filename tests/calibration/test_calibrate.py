@@ -15,7 +15,7 @@ from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
 from morello.calibration.timing import Stopwatch, Time
-from morello.learned.ledger import FITTED
+from morello.learned.ledger import FITTED, with_costs
 from morello.machine import AVX2, TARGETS, find_target, print_target
 from morello.machine.isa import Isa
 from morello.search import Impl, Solver
@@ -103,6 +103,14 @@ def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(trial.regrets == (1, 1) for trial in found.trials)
     assert found.kept == 0  # nothing chose better than what was there
     assert any("max:20x17:f32" in line for line in told)
+
+
+def test_what_no_program_pays_for_costs_what_it_does_alone() -> None:
+    """A chain waits a little longer than alone for its port."""
+    probed = {"dot": 491.6, "dot_latency": 3950.0, "fma": 480.0}
+    found = module.as_probed(AVX2, probed, seen=("fma", "loop"))
+    changed = {"dot": 492, "dot_latency": 4345}
+    assert found == with_costs(AVX2, changed)
 
 
 def test_a_machine_that_slows_down_makes_no_choice_slow(
