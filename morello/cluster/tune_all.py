@@ -29,8 +29,8 @@ def tune_all(
 
     As `solve_all`; besides, each worker tunes what it has searched, as `morello tune`
     does. What was measured goes into ``db`` with the name of the worker's processor:
-    `morello.compile` uses it on such processors alone. Jobs on one machine disturb each
-    other's timing: give it one worker.
+    `morello.compile` uses it on such processors alone. Processes on one machine disturb
+    each other's timing: give it one. Threads of a process take turns.
 
     Args:
         specs: as for `solve_all`.

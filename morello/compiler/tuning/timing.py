@@ -6,6 +6,7 @@ import gc
 import math
 import os
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import repeat
@@ -118,6 +119,26 @@ def pinned(wanted: bool) -> Iterator[None]:
         if wanted:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(0, cores)
+
+
+_lock = threading.Lock()
+
+
+def _renew() -> None:
+    """Another lock in a forked child, which has not the thread that held this one."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """While it lasts, no other thread of this process times anything: they would share
+    the core of `pinned`. Whoever comes later waits."""
+    with _lock:
+        yield
 
 
 _PRIORITY = 50

@@ -21,7 +21,7 @@ from morello.compiler.tuning.contest import contest
 from morello.compiler.tuning.entry import Entry
 from morello.compiler.tuning.order import CANDIDATES, tried_order
 from morello.compiler.tuning.placing import Placements
-from morello.compiler.tuning.timing import before_all_else, no_collection, pinned
+from morello.compiler.tuning.timing import alone, before_all_else, no_collection, pinned
 from morello.compiler.tuning.trial import Trial
 from morello.machine import Target
 from morello.runtime import clock
@@ -63,7 +63,8 @@ class Plan:
     Args:
         seconds: for candidates, compilations and times of one goal, on the clock. It
             takes longer only where the model's choice and the definition alone do; and
-            up to two seconds, to have something to choose from.
+            up to two seconds, to have something to choose from. Waiting until another
+            thread has timed its programs does not count.
         candidates: how many, at most.
         priority: whether programs with one thread are timed before all else that runs,
             where the system allows it.
@@ -168,12 +169,12 @@ def _timed(
     kernels: Sequence[Checked], trial: Trial, seconds: float, priority: bool
 ) -> tuple[list[Entry], float, int]:
     """The kernels as they were timed, those that there was time for; seconds of a
-    cycle; and the winner."""
+    cycle; and the winner. The time begins when no other thread times anything."""
     placements = Placements(trial)
     entries = [Entry(placements.calls(one.kernel), one.seconds) for one in kernels]
     serial = all(one.kernel.threads == 1 for one in kernels)
     first = before_all_else(priority and serial)
-    with pinned(serial), first, no_collection():
+    with alone(), pinned(serial), first, no_collection():
         before = clock.cycle()
         winner = contest(entries, seconds)
         cycle = (before + clock.cycle()) / 2

@@ -2,13 +2,17 @@
 
 import dataclasses
 import itertools
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import morello
 from morello.compiler.kernel import Kernel
-from morello.compiler.tuning import Plan, Tuned, tune
+from morello.compiler.tuning import Plan, Tuned, tune, tuner
+from morello.compiler.tuning.entry import Entry
 from morello.compiler.tuning.order import by_novelty
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.verify import Verdict
@@ -122,6 +126,42 @@ def test_a_wrong_kernel_is_not_timed(
     wrong[0] = len(judged)  # the first
     with pytest.raises(MorelloError, match="wrong and was not timed"):
         _tuned(tmp_path / "other")
+
+
+def test_threads_of_a_process_time_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting = threading.Barrier(2)
+    met: list[bool] = []
+
+    def contest(entries: Sequence[Entry], seconds: float) -> int:
+        try:
+            meeting.wait(0.5)  # which the other thread has to come here
+            met.append(True)
+        except threading.BrokenBarrierError:
+            met.append(False)
+            meeting.reset()
+        for entry in entries:
+            entry.sample(0)
+        return 0
+
+    monkeypatch.setattr(tuner, "contest", contest)
+    plan = Plan(0.4, 2)
+    ready = threading.Barrier(2)
+
+    def show(text: str) -> None:
+        if text.startswith("timing"):
+            ready.wait(60)
+
+    def tuned(text: str) -> Tuned:
+        spec = parse_spec(text, AVX2.limits)
+        database = open_database(tmp_path / f"{spec.kind.name}.sqlite")
+        return tune(spec, AVX2, Solver(AVX2.at(spec), database), plan, show)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(tuned, ("max:3x16:f32", "fill:24:f32")))
+    assert met == [False, False]
+    assert all(one.measured.rows for one in found)
 
 
 def test_candidates_that_show_something_new_are_tried_first() -> None:
