@@ -100,7 +100,8 @@ def solve_all(
 
     Raises:
         MorelloError: an argument is refused; nothing was begun.
-        ClusterError: a worker has another Morello; what came before is stored.
+        ClusterError: a worker has another Morello, or the executor is closed or broken;
+            what came before is stored.
     """
     machine = chosen_target(target)
     count = thread_count(threads)
@@ -370,10 +371,15 @@ class _Hands:
         """Another pool for one that a dead process has broken.
 
         Raises:
-            BrokenExecutor: nobody said how to make one.
+            ClusterError: nobody said how to make one.
         """
         if self._make is None:
-            raise error
+            raise ClusterError(
+                f"the executor is broken: {error}",
+                "give a function that makes one, as "
+                "functools.partial(ProcessPoolExecutor, 8): it is called again; what "
+                "came is stored, and the same call goes on from there",
+            ) from error
         self._executor.shutdown(wait=False)
         self._executor = _made(self._make)
 

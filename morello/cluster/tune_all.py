@@ -44,7 +44,7 @@ def tune_all(
 
     Raises:
         MorelloError: an argument is refused; nothing was begun.
-        ClusterError: a worker has another Morello; what came before is stored.
+        ClusterError: as `solve_all`.
     """
     if not isinstance(seconds, Real) or not 0 < float(seconds) <= 86_400:
         raise MorelloError(

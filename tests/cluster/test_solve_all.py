@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -22,7 +22,7 @@ import pytest
 
 import morello
 from morello.cluster.job import Answer, Job, perform
-from morello.cluster.solve_all import TRIES, ClusterError
+from morello.cluster.solve_all import TRIES, ClusterError, Solved
 from morello.errors import MorelloError
 from morello.machine import AVX2
 from morello.tools.morello import main
@@ -159,6 +159,35 @@ def test_a_process_that_dies_loses_nothing(tmp_path: Path) -> None:
     assert len(pools) == 2
     assert set(found) == {"max:7x5:f32", "max:12x8:f32"}
     assert not any(solved.error for solved in found.values())
+
+
+def test_a_pool_that_cannot_be_made_again_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    spawn = multiprocessing.get_context("spawn")
+    came: list[str] = []
+
+    def take(found: Iterable[Solved]) -> None:
+        for solved in found:
+            if not came:
+                _kill_its_process(pool)
+            came.append(solved.error)
+
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        found = morello.solve_all(
+            ("max:12x8:f32", "max:7x5:f32", "fill:9:f32", "fill:8:f32"),
+            executor=pool,
+            db=path,
+            target="avx2",
+            threads=1,
+            workers=1,
+        )
+        with pytest.raises(ClusterError, match=r"broken: .*give a function that makes"):
+            take(found)
+    assert came[0] == ""
+    assert all("BrokenProcessPool" in error for error in came[1:])
+    with ThreadPoolExecutor(1) as threads:
+        again = solve(path, threads, "max:12x8:f32")
+    assert again["max:12x8:f32"].specs == 0  # what came is stored
 
 
 def _kill_its_process(pool: ProcessPoolExecutor) -> None:
