@@ -308,6 +308,22 @@ def test_gc_drops_the_largest_tables_beyond_a_limit(
     assert _beyond([(10**6, b"a"), (2 * 10**6, b"b"), (10, b"c")], 1_010_000) == [b"b"]
 
 
+@pytest.mark.parametrize("data", [b"a letter" * 99, None])
+def test_what_nothing_can_be_rescued_of_is_not_sent_to_export(
+    data: bytes | None,
+    path: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path.write_bytes(data or path.read_bytes()[:300])
+    for words in (["info"], ["export", str(tmp_path / "new.sqlite")]):
+        assert main(["db", *words, "--db", str(path)]) == 1
+        error = capsys.readouterr().err
+        assert "nothing of it can be read: move it away" in error
+        assert "export" not in error
+    assert not [file for file in tmp_path.iterdir() if "new" in file.name]
+
+
 def test_export_rescues_what_cannot_be_solved_again(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,10 @@ class DatabaseError(MorelloError):
     """A database that cannot be opened, read or written."""
 
 
+class DamageError(DatabaseError):
+    """A file that can be opened, but not read to its end: some of it may be whole."""
+
+
 DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 """What Python makes of values and messages that are damaged."""
 
@@ -234,8 +238,13 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
-def error_of(path: Path, error: Exception) -> DatabaseError:
-    """What a person should know of an error of SQLite or the system."""
+def error_of(path: Path, error: Exception, *, opens: bool) -> DatabaseError:
+    """What a person should know of an error of SQLite or the system.
+
+    Args:
+        opens: whether it came as the file was opened: nothing of it can be read then.
+    """
+    what = f"the database {path} cannot be used: {error}"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
     match code:
@@ -250,10 +259,16 @@ def error_of(path: Path, error: Exception) -> DatabaseError:
         case 0 if isinstance(error, OSError):
             remedy = "check that the file and its folder may be read and written"
         case _ if code in damaged or isinstance(error, DAMAGE):
+            if not opens:
+                return DamageError(
+                    what,
+                    "the file is damaged: move it away, or rescue what is whole with "
+                    "'morello db export'",
+                )
             remedy = (
-                "the file is damaged or another program's: move it away, or rescue "
-                "what is whole with 'morello db export'"
+                "the file is another program's, or so damaged that nothing of it can "
+                "be read: move it away"
             )
         case _:
             remedy = "check the disk, or give another path with --db or MORELLO_DB"
-    return DatabaseError(f"the database {path} cannot be used: {error}", remedy)
+    return DatabaseError(what, remedy)

@@ -122,7 +122,7 @@ class Database:
         self._readers = 0
         """How many iterations over rows go on."""
         self._connection: sqlite3.Connection | None = None
-        with self._reporting():
+        with self._reporting(opens=True):
             self._connected()
         _databases.add(self)
 
@@ -395,12 +395,12 @@ class Database:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def _reporting(self, *, opens: bool = False) -> Iterator[None]:
         with defer_sigint(), defer_forks(), self._lock:
             try:
                 yield
             except (sqlite3.Error, OSError, *DAMAGE) as error:
-                raise error_of(self.path, error) from error
+                raise error_of(self.path, error, opens=opens) from error
 
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()

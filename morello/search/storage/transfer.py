@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from morello.errors import MorelloError
+from morello.search.storage.connection import DamageError, DatabaseError
 from morello.search.storage.database import Database, Row
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import Cover, PinRow
@@ -53,7 +54,7 @@ def copy_rows(
         fault = fault or error
     if fault is not None:
         if not (new or pins or programs or has_more):
-            raise fault
+            raise _of_nothing_whole(fault)
         tell(f"{source.path}: not all can be read: {fault.what}")
     whole = tuple(pin for pin, is_whole in pins if is_whole)
     if whole:
@@ -63,6 +64,13 @@ def copy_rows(
     target.put_programs(tuple(row for row, is_whole in programs if is_whole))
     damaged += sum(not is_whole for _, is_whole in (*pins, *programs))
     return new, damaged
+
+
+def _of_nothing_whole(fault: MorelloError) -> MorelloError:
+    """The same fault, where nothing could be copied: export can rescue nothing."""
+    if isinstance(fault, DamageError):
+        return DatabaseError(fault.what, "nothing of it can be read: move it away")
+    return fault
 
 
 def _copy_tables(
