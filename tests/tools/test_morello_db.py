@@ -345,6 +345,28 @@ def test_export_rescues_what_cannot_be_solved_again(
         assert [row.key for row, _ in database.measured()] == [key]
 
 
+def test_merge_keeps_what_was_measured_unless_it_is_damaged(tmp_path: Path) -> None:
+    def row(cpu: str, seconds: float) -> MeasuredRow:
+        key = MeasuredKey("matmul:4x8x16:f32", "avx2", 1, cpu, "search-0")
+        return MeasuredRow(key, 0, "[]", "", seconds, 3e3, 1)
+
+    here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
+    with opened(here, is_writable=True) as database:
+        database.put_measured((row("kept", 1e-6), row("damaged", 1e-6)))
+        database._connected().execute(
+            "UPDATE measured SET seconds = 9.0 WHERE cpu = 'damaged'"
+        )
+    with opened(there, is_writable=True) as database:
+        cpus = ("kept", "damaged", "other")
+        database.put_measured(tuple(row(cpu, 2e-6) for cpu in cpus))
+    assert main(["db", "merge", str(there), "--db", str(here)]) == 0
+    with opened(here) as database:
+        found = database.measured()
+    assert all(is_whole for _, is_whole in found)
+    seconds = {one.key.cpu: one.seconds for one, _ in found}
+    assert seconds == {"kept": 1e-6, "damaged": 2e-6, "other": 2e-6}
+
+
 def test_a_target_that_fails_is_not_called_a_damaged_source(
     path: Path,
     tmp_path: Path,

@@ -121,12 +121,14 @@ def write_measured(
 
     Args:
         replace: whether they take the place of rows of the same goals; else goals that
-            have rows are left out.
+            have rows are left out, if all of these are whole.
     """
     connection.execute(MEASURED_SCHEMA)
     keys = {row.key for row in rows}
     if not replace:
-        keys -= {row.key for row, _ in read_measured(connection)}
+        there = read_measured(connection)
+        broken = {row.key for row, is_whole in there if not is_whole}
+        keys -= {row.key for row, _ in there} - broken
     delete_measured(connection, tuple(keys))
     marks = ", ".join("?" * 12)
     connection.executemany(
