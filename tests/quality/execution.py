@@ -121,6 +121,18 @@ def check_exact(program: Program, inputs: Sequence[Array]) -> None:
                 )
 
 
+def check_bound(program: Program) -> None:
+    """The one output of random inputs, within the bound of its reference, whatever lay
+    around and before."""
+    spec = program.spec
+    given = spec.random(np.random.default_rng(0))
+    exact = tuple(array.astype(np.float64) for array in given)
+    ((number, error),) = spec.kind.reference(spec.sizes, exact)
+    for side, byte in RUNS:
+        (found,) = run(program, given, side, byte)
+        assert np.all(np.abs(found - number) <= error)
+
+
 def _difference(found: Array, wanted: Array) -> str:
     """How many elements have other bits, and the first of them."""
     differ = bits(found).reshape(found.size, -1) != bits(wanted).reshape(found.size, -1)

@@ -1,6 +1,7 @@
 """MLIR text to a callable on raw arrays, for the tests of the back end."""
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -30,3 +31,25 @@ def raw(engine: Engine, name: str = "f") -> Callable[..., None]:
         kind(engine.address(name))(*(array.ctypes.data for array in arrays))
 
     return call
+
+
+def side_by_side(call: Callable[..., Any], count: int) -> list[int]:
+    """What calls find that run at the same time, each in a thread of its own.
+
+    Args:
+        call: takes a counter at 0 that all calls share, the number of calls, and what
+            is found as ``out``, each an array of one word.
+        count: how many calls.
+    """
+    here, wanted = np.zeros(1, np.int64), np.full(1, count)
+    found = np.zeros((count, 1), np.int64)
+
+    def work(number: int) -> None:
+        call(here, wanted, out=found[number])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return list(map(int, found[:, 0]))

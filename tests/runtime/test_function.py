@@ -14,7 +14,7 @@ from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.function import NativeFunction
 from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
-from tests.runtime.build import build
+from tests.runtime.build import build, side_by_side
 
 Call = Callable[..., Any]
 
@@ -204,18 +204,7 @@ WORDS = (
 
 def meet(call: Call, count: int) -> set[int]:
     """The workspaces of ``count`` calls that run at the same time."""
-    here, wanted = np.zeros(1, np.int64), np.full(1, count)
-    found = np.zeros((count, 1), np.int64)
-
-    def work(number: int) -> None:
-        call(here, wanted, out=found[number])
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return set(map(int, found[:, 0]))
+    return set(side_by_side(call, count))
 
 
 @pytest.mark.parametrize("nbytes", [100, 5 << 20])

@@ -16,6 +16,7 @@ from morello.runtime.function import NativeFunction
 from morello.runtime.openmp import openmp_library
 from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
+from tests.runtime.build import side_by_side
 
 # A parallel region of two threads. It says how many it got, when as many calls as
 # `wanted` are in such a region.
@@ -83,18 +84,7 @@ def ways(made: NativeFunction) -> dict[str, Call]:
 
 def together(call: Call, count: int) -> list[int]:
     """The sizes of the teams of so many calls that run at the same time, sorted."""
-    here, wanted = np.zeros(1, np.int64), np.full(1, count)
-    found = np.zeros((count, 1), np.int64)
-
-    def work(number: int) -> None:
-        call(here, wanted, out=found[number])
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(map(int, found[:, 0]))
+    return sorted(side_by_side(call, count))
 
 
 @pytest.mark.parametrize("way", ["checked", "bound", "slow"])
