@@ -1,7 +1,8 @@
 """What a `linalg.generic` computes of an element: its body as an expression.
 
-Numbers are computed while the body is read. Casts between floats are left out: a graph
-computes in f32 what the program computes in f32 or f64, and reads bf16 as it is.
+Numbers are computed while the body is read. A graph computes in f32 what the program
+computes in f32 or f64, and reads bf16 as it is. Casts to bf16 and f16 round; arithmetic
+in these is arithmetic in f32.
 """
 
 import math
@@ -9,9 +10,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from morello.frontends.refusals import OpError
 from morello.frontends.simplify import nice
 from morello.mlir import ir
+from morello.spec.array_elements import ArrayElements
 from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import NAN, Call, Constant, Expression
 
@@ -19,6 +23,9 @@ Number = float | int | bool
 
 _UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
     "math.absf": ("abs", abs),
+    "math.ceil": ("ceil", np.ceil),
+    "math.floor": ("floor", np.floor),
+    "math.roundeven": ("round", np.rint),
     "math.log": ("log", lambda x: math.log(x) if x > 0 else math.nan),
     "arith.negf": ("neg", operator.neg),
     "math.erf": ("erf", math.erf),
@@ -113,6 +120,7 @@ def body_elements(
     extracted: Callable[[ir.Operation], Element],
     known_before: Callable[[ir.Value], Element | None],
     wanted: Sequence[int],
+    rounds: bool = True,
 ) -> list[Element]:
     """What a body yields.
 
@@ -124,6 +132,7 @@ def body_elements(
         known_before: what a value is that no function of a graph computes, but that
             depends on no data; None where it does.
         wanted: which of the yielded values; what only others need is not read.
+        rounds: whether casts to bf16 and f16 do.
 
     Raises:
         OpError: an op that no function of a graph is.
@@ -148,7 +157,7 @@ def body_elements(
 
     def computed(op: ir.Operation, value: ir.Value) -> Element:
         try:
-            return computed_element(op, [element(v) for v in op.operands])
+            return computed_element(op, [element(v) for v in op.operands], rounds)
         except OpError:
             found = known_before(value)
             if found is None:
@@ -159,8 +168,13 @@ def body_elements(
     return [element(last.operands[place]) for place in wanted]
 
 
-def computed_element(op: ir.Operation, operands: list[Element]) -> Element:
+def computed_element(
+    op: ir.Operation, operands: list[Element], rounds: bool = True
+) -> Element:
     """What a scalar op computes.
+
+    Args:
+        rounds: whether casts to bf16 and f16 do.
 
     Raises:
         OpError: no function of a graph does so.
@@ -169,7 +183,8 @@ def computed_element(op: ir.Operation, operands: list[Element]) -> Element:
     if name == "arith.constant":
         return number_of(op.attributes["value"])
     if name in _CASTS:
-        return _cast(op, operands[0])
+        cast = _cast(op, operands[0])
+        return _narrowed(op, cast) if rounds and op.name == "arith.truncf" else cast
     if name in ("arith.cmpf", "arith.cmpi"):
         return _comparison(op, *operands)
     if name == "arith.select":
@@ -191,6 +206,8 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     match op.name:
         case "math.copysign":
             return _with_sign(given[0], given[1])
+        case "math.trunc" | "math.round":
+            return _rounded(op.name, given[0])
         case "math.fma":
             return Call("add", (Call("mul", (given[0], given[1])), given[2]))
         case "math.powf" | "math.fpowi":
@@ -207,6 +224,16 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
         case "arith.negi":
             return Call("neg", (given[0],))
     raise _refusal(op)
+
+
+def _rounded(name: str, x: Expression) -> Expression:
+    """The nearest integer towards 0; or of all, of two the one farther from 0."""
+    size = Call("abs", (x,))
+    lower = Call("floor", (size,))
+    if name == "math.trunc":
+        return _signed(lower, x)
+    is_up = Call("less_equal", (Constant(0.5), Call("sub", (size, lower))))
+    return _signed(Call("add", (lower, is_up)), x)
 
 
 def _exp_less_one(x: Expression) -> Expression:
@@ -324,6 +351,21 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
     return operand
 
 
+def _narrowed(op: ir.Operation, operand: Element) -> Element:
+    """What a cast to a float of fewer bits leaves."""
+    kind = op.results[0].type.maybe_downcast()
+    name = next((name for t, name in _NARROW.items() if isinstance(kind, t)), None)
+    if name is None:
+        return operand
+    if not is_number(operand):
+        return Call(name, (constant(operand),))
+    _count, function = FUNCTIONS[name]
+    return float(function(ArrayElements(()), np.asarray(operand, np.float32)))
+
+
+_NARROW: dict[Any, str] = {ir.BF16Type: "round_bf16", ir.F16Type: "round_f16"}
+
+
 def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
     is_float = op.name == "arith.cmpf"
@@ -374,9 +416,18 @@ def _with_sign(magnitude: Expression, x: Expression) -> Expression:
         ):
             side, size = x, magnitude
         case _:
-            inverse = Call("div", (Constant(1.0), x))
-            side = Call("where", (Call("equal", (x, Constant(0.0))), inverse, x))
-            size = Call("abs", (magnitude,))
+            return _signed(Call("abs", (magnitude,)), x)
+    return _negated_below(side, size)
+
+
+def _signed(size: Expression, x: Expression) -> Expression:
+    """A number from 0 on with the sign of x."""
+    inverse = Call("div", (Constant(1.0), x))
+    side = Call("where", (Call("equal", (x, Constant(0.0))), inverse, x))
+    return _negated_below(side, size)
+
+
+def _negated_below(side: Expression, size: Expression) -> Expression:
     below = Call("less", (side, Constant(0.0)))
     return Call("where", (below, Call("neg", (size,)), size))
 

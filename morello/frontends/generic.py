@@ -95,6 +95,7 @@ class GenericOp:
             self._extracted,
             self._known_before,
             wanted,
+            self.importer.rounds,
         )
         for i, element in zip(wanted, found, strict=True):
             self._result(i, element)
@@ -472,6 +473,8 @@ class GenericOp:
             else:
                 reads.append(Access(init.tensor, init.axes))
             merged = simplified(Call(_MERGE[reduction], (Reference(0), held)))
+        if dtype is Dtype.BF16 and reduction == "sum" and self.importer.rounds:
+            merged = Call("round_bf16", (merged,))
         node = Node(found.shape, own, MAP, merged, tuple(reads), dtype, self.place)
         return self._added(node)
 

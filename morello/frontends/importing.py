@@ -61,8 +61,7 @@ from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.operand import Axis, Window
 
-_FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}
-"""What `Fill` writes, and its name for it."""
+_FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}  # what `Fill` writes
 
 
 def imported(
@@ -70,6 +69,7 @@ def imported(
     source: str,
     names: Mapping[str, str] | None = None,
     fallback: bool = False,
+    rounds: bool = True,
 ) -> Tensors:
     """The tensors of a function.
 
@@ -78,11 +78,12 @@ def imported(
         source: the name of the file, for messages.
         names: what the program had at a place, by the place.
         fallback: leave what is no Spec to plain lowering.
+        rounds: whether casts to bf16 and f16 do.
 
     Raises:
         ModelError: ops that have no place in a graph, all of them.
     """
-    return Importer(function, source, names or {}, fallback).run()
+    return Importer(function, source, names or {}, fallback, rounds).run()
 
 
 class Importer:
@@ -94,7 +95,9 @@ class Importer:
         source: str,
         names: Mapping[str, str],
         fallback: bool,
+        rounds: bool = True,
     ) -> None:
+        self.rounds = rounds
         self.function = function
         self.source = source
         self.names = names
@@ -250,7 +253,7 @@ class Importer:
                         "compute it with tensors, or outside of the program",
                     )
                 operands.append(found.number)
-            element = bodies.computed_element(op, operands)
+            element = bodies.computed_element(op, operands, self.rounds)
             if is_number(element):
                 self.known[op.results[0]] = Same(element, ())  # type: ignore[arg-type]
                 return

@@ -267,6 +267,7 @@ def trusted_model(
     weights: Iterable[int] = (),
     fallback: bool = False,
     names: Mapping[str, str] | None = None,
+    rounds: bool = True,
 ) -> Model:
     """The same of a program that this process has made: it crashes no parser.
 
@@ -276,11 +277,13 @@ def trusted_model(
         fallback: as `from_mlir` takes it.
         names: what ops are called in messages, by their places; if it is left out,
             what the text has there.
+        rounds: whether casts to bf16 and f16 do; without, a value that is written
+            nowhere is not rounded.
     """
     with ir.Context(), ir.Location.unknown():
         module, own = read_program(text, source, fallback)
         function = chosen_function(module, name)
-        tensors = imported(function, source, names or own, fallback)
+        tensors = imported(function, source, names or own, fallback, rounds)
     tensors.weights = frozenset(weights)
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)

@@ -7,7 +7,13 @@ from morello.errors import SpecError
 from morello.frontends.group_dims import Dims, Placed, UnfitError, merge, row_major
 from morello.frontends.tensors import ONE, Access, Joined, Node, PlainCode, Tensors
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
-from morello.spec.graphs.expression import Expression, Reference, substituted
+from morello.spec.dtypes import Dtype
+from morello.spec.graphs.expression import (
+    Call,
+    Expression,
+    Reference,
+    substituted,
+)
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, print_graph
@@ -237,23 +243,54 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
     inputs: dict[_Input, int] = {}
     drafted: list[_Drafted] = []
     value: dict[int, int] = {}
+    inner = {
+        draft.tensors.root(a.tensor) for n in draft.nodes for a in draft.node(n).reads
+    }
     for tensor in draft.nodes:
         node = draft.node(tensor)
         leaves: list[Expression] = []
-        for access in node.reads:
+        narrow: set[int] = set()
+        for place, access in enumerate(node.reads):
             root = draft.tensors.root(access.tensor)
             if root in value:
                 leaves.append(Reference(-1 - value[root]))
             else:
                 found = draft.input(tensor, access)
                 leaves.append(Reference(inputs.setdefault(found, len(inputs))))
+                if draft.tensors.dtype(root) is Dtype.BF16:
+                    narrow.add(place)
         value[tensor] = len(drafted)
-        expression = substituted(node.expression, leaves.__getitem__)
+        expression = _as_stored(node.expression, narrow)
+        if node.dtype is Dtype.BF16 and tensor in outputs and tensor not in inner:
+            expression = _stored(expression)
+        expression = substituted(expression, leaves.__getitem__)
         placed, offset = draft.output(tensor)
         drafted.append(
             _Drafted(node.reduction, expression, placed, draft.reduced(tensor), offset)
         )
     return _finished(draft, list(inputs), drafted, value, outputs)
+
+
+def _as_stored(expression: Expression, narrow: set[int]) -> Expression:
+    """An expression that rounds nothing to bf16 that it reads from bf16.
+
+    Args:
+        narrow: the reads that are in bf16.
+    """
+    match expression:
+        case Call("round_bf16", (Reference(place) as read,)) if place in narrow:
+            return read
+        case Call(function, arguments):
+            return Call(function, tuple(_as_stored(a, narrow) for a in arguments))
+    return expression
+
+
+def _stored(expression: Expression) -> Expression:
+    """An expression whose value becomes bf16 where it is written."""
+    match expression:
+        case Call("round_bf16", (inner,)):
+            return _stored(inner)
+    return expression
 
 
 def _finished(

@@ -77,6 +77,10 @@ def _neutral(call: Call) -> Expression | None:
             return Constant(-number)
         case Call("copy", (Call() as inner,)):
             return inner
+        case Call("round_bf16", (Call("copy", (x,)),)):
+            return Call("round_bf16", (x,))
+        case Call("round_bf16", (Call("round_bf16") as inner,)):
+            return inner
     return None
 
 

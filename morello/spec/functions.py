@@ -189,8 +189,7 @@ def erf(e: Elements, x: Any) -> Any:
         reduced.less_one, power, e.subtract(power, e.constant(_F32, 1.0))
     )
     value = e.multiply(less_one, _minus_one(e))
-    bits = e.reinterpret(absolute(e, value), _S32)
-    return e.reinterpret(e.add(bits, _sign(e, x)), _F32)
+    return _with_sign(e, absolute(e, value), x)
 
 
 def _minus_one(e: Elements) -> Any:
@@ -280,6 +279,66 @@ def square(e: Elements, x: Any) -> Any:
     return e.multiply(x, x)
 
 
+_ALL_WHOLE = 2.0**23
+"""From here on every f32 is an integer, and below it adding this leaves none else."""
+
+
+def round_even(e: Elements, x: Any) -> Any:
+    """The nearest integer, of two the even one: -0.4 becomes -0; NaN stays NaN."""
+    size = absolute(e, x)
+    whole = e.constant(_F32, _ALL_WHOLE)
+    nearest = e.subtract(e.add(size, whole), whole)
+    return _with_sign(e, e.where_less(size, whole, nearest, size), x)
+
+
+def floor(e: Elements, x: Any) -> Any:
+    """The greatest integer up to x: -0 stays -0, NaN stays NaN."""
+    nearest = round_even(e, x)
+    lower = e.subtract(nearest, e.constant(_F32, 1.0))
+    return e.where_less(x, nearest, lower, nearest)
+
+
+def ceil(e: Elements, x: Any) -> Any:
+    """The least integer from x on: -0.4 becomes -0; NaN stays NaN."""
+    return neg(e, floor(e, neg(e, x)))
+
+
+def round_bf16(e: Elements, x: Any) -> Any:
+    """The nearest bf16 as an f32, of two the even one: what a cast and a cast back
+    give. Beyond the largest it is inf; NaN stays NaN."""
+    bits = e.reinterpret(x, _S32)
+    odd = e.shift_right(e.shift_left(bits, 15), 31)  # -1 where the last bit kept is set
+    up = e.subtract(e.add(bits, e.constant(_S32, 0x7FFF)), odd)
+    cut = e.shift_left(e.shift_right(up, 16), 16)
+    return e.where_equal(x, x, e.reinterpret(cut, _F32), x)
+
+
+_LEAST_F16, _ABOVE_F16 = 2.0**-14, 65536.0
+"""The least normal number of f16, and the least power of two beyond its range."""
+
+
+def round_f16(e: Elements, x: Any) -> Any:
+    """The nearest f16 as an f32, of two the even one: what a cast and a cast back give.
+    From 65520 on it is inf; NaN stays NaN."""
+    size = absolute(e, x)
+    bits = e.reinterpret(size, _S32)
+    odd = e.shift_right(e.shift_left(bits, 18), 31)
+    up = e.subtract(e.add(bits, e.constant(_S32, 0xFFF)), odd)
+    normal = e.reinterpret(e.shift_left(e.shift_right(up, 13), 13), _F32)
+    half = e.constant(_F32, 0.5)  # its last place is that of the denormal numbers
+    denormal = e.subtract(e.add(size, half), half)
+    found = e.where_less(size, e.constant(_F32, _LEAST_F16), denormal, normal)
+    below = e.where_less(
+        found, e.constant(_F32, _ABOVE_F16), found, e.constant(_F32, math.inf)
+    )
+    return e.where_equal(x, x, _with_sign(e, below, x), x)
+
+
+def _with_sign(e: Elements, size: Any, x: Any) -> Any:
+    """A number without a sign, with x's."""
+    return e.reinterpret(e.add(e.reinterpret(size, _S32), _sign(e, x)), _F32)
+
+
 def minimum(e: Elements, a: Any, b: Any) -> Any:
     """The lesser of two (IEEE 754 ``minimum``): a NaN gives NaN, -0 is less than +0."""
     return e.minimum(_F32, a, b)
@@ -350,9 +409,14 @@ BINARY: dict[str, Callable[[Elements, Any, Any], Any]] = {
 FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     **{name: (1, function) for name, function in UNARY.items()},
     **{name: (2, function) for name, function in BINARY.items()},
+    "ceil": (1, ceil),
     "equal": (2, equal),
+    "floor": (1, floor),
     "less": (2, less),
     "less_equal": (2, less_equal),
+    "round": (1, round_even),
+    "round_bf16": (1, round_bf16),
+    "round_f16": (1, round_f16),
     "where": (3, where),
 }
 """All that an expression of a graph may call: how many numbers each takes. Conditions

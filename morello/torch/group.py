@@ -85,7 +85,7 @@ class Group:
                 self._run = self.native.function
 
     def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
-        return trusted_model(linalg_bytecode(simple), weights=weights)
+        return trusted_model(linalg_bytecode(simple), weights=weights, rounds=False)
 
     def _searched(self, model: Model, simple: GraphModule) -> CompiledModel:
         """The program of a lowered graph."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -95,6 +96,43 @@ def test_special_values() -> None:
     assert all(np.isnan(unary(name, NAN)[0]) for name in UNARY)
     assert not np.signbit(unary("tanh", -0.0)[0])
     assert np.signbit(unary("relu", -0.0)[0])
+
+
+def _bf16(x: Floats) -> Floats:
+    return x.astype(ml_dtypes.bfloat16).astype(np.float32)
+
+
+def _f16(x: Floats) -> Floats:
+    return x.astype(np.float16).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("ceil", np.ceil),
+        ("floor", np.floor),
+        ("round", np.rint),
+        ("round_bf16", _bf16),
+        ("round_f16", _f16),
+    ],
+)
+def test_it_rounds_to_the_same_bits(
+    name: str, function: Callable[[Floats], Floats]
+) -> None:
+    ties = np.arange(-300, 300, dtype=np.float32) / 4
+    tiny = (np.arange(-99, 99) * 2.0**-26).astype(np.float32)
+    near = np.asarray([65519, 65519.996, 65520, 2.0**23 - 0.5, 3.4e38, INF, -INF, NAN])
+    halves = 1 + np.arange(64, dtype=np.float32) * 2.0**-12
+    wide = 1 + np.arange(64, dtype=np.float32) * 2.0**-9
+    given = np.concatenate(
+        [everywhere(), ties, tiny, near.astype(np.float32), halves, -wide, [-0.0]]
+    ).astype(np.float32)
+    with np.errstate(all="ignore"):
+        wanted = function(given)
+        found = FUNCTIONS[name][1](ArrayElements(()), given)
+    same = found.view(np.int32) == wanted.view(np.int32)
+    assert np.all(same | np.isnan(wanted))
+    assert np.all(np.isnan(found[np.isnan(wanted)]))
 
 
 def test_maximum_and_minimum_tell_zeros_and_pass_nan_on() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from morello.spec.array_elements import ArrayElements
+from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -356,15 +357,28 @@ def _bounded_mesh(
 
 _ERF = np.frompyfunc(math.erf, 1, 1)
 
+
+def _in_f32(name: str, x: Array) -> Array:
+    """A function of numbers of f32 that gives some of these."""
+    _count, function = FUNCTIONS[name]
+    found: Array = function(ArrayElements(()), np.asarray(x, np.float32))
+    return found.astype(np.float64)
+
+
 _IN_F64: dict[str, Callable[[Array], Array]] = {
     "abs": np.abs,
+    "ceil": np.ceil,
     "copy": np.positive,
     "erf": lambda x: np.asarray(_ERF(x), np.float64),
     "exp": np.exp,
+    "floor": np.floor,
     "gelu": lambda x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x**3))),
     "log": np.log,
     "neg": np.negative,
     "relu": lambda x: np.maximum(x, 0),
+    "round": np.rint,
+    "round_bf16": lambda x: _in_f32("round_bf16", x),
+    "round_f16": lambda x: _in_f32("round_f16", x),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "silu": lambda x: x / (1 + np.exp(-x)),
@@ -374,7 +388,12 @@ _IN_F64: dict[str, Callable[[Array], Array]] = {
 }
 """The functions themselves, which those of f32 come near."""
 
-_EXACT = {"abs", "copy", "neg", "relu"}
+_EXACT = frozenset(
+    {
+        "abs", "ceil", "copy", "floor", "neg", "relu", "round", "round_bf16",
+        "round_f16",
+    }
+)  # fmt: skip
 """Functions that round nothing."""
 
 _CANCELS = {"gelu": 2.0**-15, "tanh": 0.0, "silu": 2.0**-17}

@@ -1,0 +1,135 @@
+"""Casts to fewer bits round, bit for bit; so do the functions that give integers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import morello
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+
+COUNT = 96
+
+BODY = """
+#map = affine_map<(i) -> (i)>
+func.func @f(%x: tensor<96xf32>) -> tensor<96xf32> {{
+  %empty = tensor.empty() : tensor<96xf32>
+  %y = linalg.generic {{indexing_maps = [#map, #map], iterator_types = ["parallel"]}}
+      ins(%x : tensor<96xf32>) outs(%empty : tensor<96xf32>) {{
+  ^body(%a: f32, %out: f32):
+    {}
+    linalg.yield %r : f32
+  }} -> tensor<96xf32>
+  return %y : tensor<96xf32>
+}}
+"""
+
+
+def numbers() -> Floats:
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 1 << 32, COUNT - 32, np.uint32).view(np.float32)
+    ties = np.arange(-8, 8, dtype=np.float32) / 2
+    near = [0.0, -0.0, -0.3, 65519.9, 65520, 1e-6, -1e-8, 3.39e38, 2.0**23 - 0.5]
+    near += [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-11, np.inf, -np.inf, np.nan, 0.5]
+    given = np.concatenate([wide, ties, np.asarray(near, np.float32)])
+    return given.astype(np.float32)
+
+
+def same(found: Floats, wanted: Floats) -> bool:
+    bits = found.view(np.int32) == wanted.astype(np.float32).view(np.int32)
+    return bool(np.all(bits | (np.isnan(found) & np.isnan(wanted))))
+
+
+def _away_from_zero(x: Floats) -> Floats:
+    size = np.abs(x)
+    return np.copysign(np.floor(size) + (size - np.floor(size) >= 0.5), x)
+
+
+def _there_and_back(name: str) -> str:
+    return (
+        f"%n = arith.truncf %a : f32 to {name}\n    %r = arith.extf %n : {name} to f32"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "function"),
+    [
+        (_there_and_back("bf16"), lambda x: x.astype(ml_dtypes.bfloat16)),
+        (_there_and_back("f16"), lambda x: x.astype(np.float16)),
+        ("%r = math.floor %a : f32", np.floor),
+        ("%r = math.ceil %a : f32", np.ceil),
+        ("%r = math.roundeven %a : f32", np.rint),
+        ("%r = math.trunc %a : f32", np.trunc),
+        (
+            "%r = math.round %a : f32",
+            _away_from_zero,
+        ),
+    ],
+    ids=["bf16", "f16", "floor", "ceil", "roundeven", "trunc", "round"],
+)
+def test_a_body_rounds(line: str, function: Callable[[Floats], Floats]) -> None:
+    model = morello.from_mlir(BODY.format(line))
+    given = numbers()
+    with np.errstate(all="ignore"):
+        wanted = function(given).astype(np.float32)
+        assert same(model.evaluate(given), wanted)
+    assert same(model.compile(threads=1)(given), wanted)
+
+
+CAST = """
+func.func @f(%x: tensor<96xf32>) -> (tensor<96xf32>, tensor<96xbf16>) {
+  %n = stablehlo.convert %x : (tensor<96xf32>) -> tensor<96xbf16>
+  %w = stablehlo.convert %n : (tensor<96xbf16>) -> tensor<96xf32>
+  %y = stablehlo.subtract %x, %w : tensor<96xf32>
+  return %y, %n : tensor<96xf32>, tensor<96xbf16>
+}
+"""
+
+
+def test_a_tensor_that_is_cast_and_cast_back_is_rounded() -> None:
+    model = morello.from_mlir(CAST)
+    given = np.linspace(1, 2, COUNT, dtype=np.float32)
+    narrow = given.astype(ml_dtypes.bfloat16)
+    lost, found = model.compile(threads=1)(given)
+    assert lost.any()
+    assert np.array_equal(lost, given - narrow.astype(np.float32))
+    assert np.array_equal(found, narrow)
+
+
+PRODUCT = """
+func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>) -> tensor<8x8xf32> {
+  %a = stablehlo.convert %x : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+  %b = stablehlo.convert %w : (tensor<16x8xf32>) -> tensor<16x8xbf16>
+  %t = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
+  %y = stablehlo.convert %t : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+  %z = stablehlo.add %y, %y : tensor<8x8xf32>
+  return %z : tensor<8x8xf32>
+}
+"""
+
+
+def test_a_product_of_casts_is_one_of_rounded_operands_and_is_rounded() -> None:
+    rng = np.random.default_rng(0)
+    x, w = (
+        # Whole numbers of few bits: sums are exact.
+        (rng.integers(-300, 300, shape) / 8).astype(np.float32)
+        for shape in ((8, 16), (16, 8))
+    )
+    a, b = (v.astype(ml_dtypes.bfloat16).astype(np.float64) for v in (x, w))
+    wanted = (a @ b).astype(np.float32).astype(ml_dtypes.bfloat16).astype(np.float32)
+    assert np.any(x != a)
+    found = morello.from_mlir(PRODUCT).compile(threads=1, time_limit=1)(x, w)
+    assert np.array_equal(found, 2 * wanted)
+
+
+def test_numbers_of_a_program_are_rounded() -> None:
+    line = (
+        "%c = arith.constant 1.001 : f32\n    %n = arith.truncf %c : f32 to bf16\n    "
+        "%w = arith.extf %n : bf16 to f32\n    %r = arith.mulf %a, %w : f32"
+    )
+    given = np.linspace(1, 2, COUNT, dtype=np.float32)
+    assert np.array_equal(morello.from_mlir(BODY.format(line)).evaluate(given), given)
