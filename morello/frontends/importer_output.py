@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 
 from morello.frontends.refusals import ModelError, Refusal, place_of
+from morello.frontends.unrolling import LOOPS, why_not
 from morello.mlir import ir
 
 _LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
 """The dialects of what comes out; an op of another one has no counterpart in them."""
+
+_NO_LINALG = "it is no op of linalg on tensors", "compute it outside of the model"
 
 
 def check_linalg(
@@ -27,14 +30,8 @@ def check_linalg(
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.partition(".")[0] not in _LINALG:
             place = place_of(op.location, source)
-            found.append(
-                Refusal(
-                    (names or {}).get(place, op.name),
-                    place,
-                    "it is no op of linalg on tensors",
-                    "compute it outside of the model",
-                )
-            )
+            why = why_not(op) if op.name in LOOPS else _NO_LINALG
+            found.append(Refusal((names or {}).get(place, op.name), place, *why))
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 

@@ -46,6 +46,7 @@ from morello.frontends.types import (
     resources_of,
     shape_of,
 )
+from morello.frontends.unrolling import LOOPS, why_not
 from morello.frontends.values import (
     Foreign,
     Known,
@@ -590,8 +591,9 @@ _DATA_PLACES = "elements are read at places that are data", _ELSEWHERE
 
 def _why(op: ir.Operation) -> tuple[str, str]:
     """Why an op has no place in a graph."""
-    dialect = op.name.partition(".")[0]
-    if dialect in ("scf", "cf"):
+    if op.name in LOOPS:
+        return why_not(op)
+    if op.name.startswith(("scf.", "cf.")):
         return "control flow depends on data", "export the branch or the unrolled loop"
     if op.name in ("tensor.gather", "tensor.scatter"):
         return _DATA_PLACES

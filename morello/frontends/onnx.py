@@ -15,6 +15,7 @@ from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
 from morello.frontends.refusals import place_of
+from morello.frontends.unrolling import unroll
 from morello.mlir import BACKEND, PassManager, ir
 
 _TO_LINALG = (
@@ -248,6 +249,7 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
             graph = importer.NodeImporter.define_function(info.main_graph, module)
             graph.import_all()
             PassManager.parse(_TO_LINALG).run(module)
+            unroll(module)
         # An initializer with fewer elements than its shape is a ValueError.
         except (importer.OnnxImportError, ir.MLIRError, ValueError) as error:
             raise CompileError(

@@ -22,6 +22,7 @@ from morello.frontends.refusals import (
     refusal_of,
 )
 from morello.frontends.types import dynamic
+from morello.frontends.unrolling import LOOPS, unroll, why_not
 from morello.mlir import BACKEND, PassManager, ir
 
 Text = str | bytes
@@ -123,6 +124,8 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         newest = stablehlo.get_current_version()
         _run(_FROM_VHLO.replace("VERSION", newest), module, source)
         names = _dialects_of(module)
+    if names & {"scf", "stablehlo"}:
+        _unroll(module, source)
     if names & {*_DIALECTS}:
         _refuse_foreign(module, source, _LOWERED if fallback else frozenset())
         keep_dilation(module)
@@ -132,6 +135,25 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     else:
         _drop_asserts(module)
         _run(_FROM_LINALG, module, source)
+
+
+def _unroll(module: ir.Operation, source: str) -> None:
+    """Write out loops; their bodies may be functions of their own."""
+    if _has_loop(module):
+        _run("builtin.module(inline,symbol-dce)", module, source)
+        unroll(module)
+
+
+def _has_loop(module: ir.Operation) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = op.name in LOOPS
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
 
 
 _ATTRIBUTE = "attribute created with unregistered dialect"
@@ -320,7 +342,6 @@ _FOREIGN = {
     "stablehlo.if": _CONTROL,
     "stablehlo.scatter": _INDICES,
     "stablehlo.sort": ("sorting is neither a map nor a reduction", _OUTSIDE),
-    "stablehlo.while": _CONTROL,
     "chlo.top_k": ("sorting is neither a map nor a reduction", _OUTSIDE),
 }
 
@@ -356,6 +377,8 @@ def _foreign(op: ir.Operation, lowered: frozenset[str]) -> OpError | None:
         places = list(op.operands)[_FIRST_PLACE[op.name] :]
         if op.name not in lowered and not any(map(_is_data, places)):
             return None
+    if op.name in LOOPS:
+        return OpError(*why_not(op))
     if op.name in _FOREIGN and op.name not in lowered:
         return OpError(*_FOREIGN[op.name])
     values = [*op.operands, *op.results]

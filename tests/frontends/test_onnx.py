@@ -443,3 +443,35 @@ def test_a_shape_of_unknown_rank_is_given() -> None:
     np.testing.assert_array_equal(found, np.maximum(x, 0))
     with pytest.raises(ArgumentError, match="give the shape"):
         morello.from_onnx(data)
+
+
+@pytest.mark.parametrize("trips", [3, 60])
+def test_a_loop_of_few_trips_is_unrolled(trips: int) -> None:
+    body = helper.make_graph(
+        [
+            node("Mul", ["v", "c"], ["m"]),
+            node("Add", ["m", "x"], ["next"]),
+            node("Identity", ["on"], ["goes_on"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+            helper.make_tensor_value_info("on", onnx.TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, [4]),
+        ],
+        [
+            helper.make_tensor_value_info("goes_on", onnx.TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", onnx.TensorProto.FLOAT, [4]),
+        ],
+        [numpy_helper.from_array(np.float32(0.5), "c")],
+    )
+    loop = helper.make_node("Loop", ["count", "start", "x"], ["y"], body=body)
+    held = {"count": np.array(trips, np.int64), "start": np.array(True)}
+    proto = model([loop], {"x": (4,)}, {"y": (4,)}, held)
+    given = np.arange(4, dtype=np.float32)
+    if trips > 32:
+        with pytest.raises(morello.MorelloError, match="Loop: a loop of 60 trips is"):
+            morello.from_onnx(proto.SerializeToString())
+        return
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(given)
+    assert np.array_equal(found, given * 1.875)
