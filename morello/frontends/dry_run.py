@@ -12,11 +12,15 @@ import signal
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 from morello.errors import CompileError
 
 PATIENCE = 120.0
-"""Seconds that a child may read. Then its parent reads, without having tried."""
+"""Seconds that a child may wait. Then its parent reads, without having tried."""
+
+MOST_BUSY = 900.0
+"""Seconds that a child may compute. Then what it reads is refused."""
 
 
 def check_survival(
@@ -34,7 +38,7 @@ def check_survival(
         remedy: what to do about it.
 
     Raises:
-        CompileError: the child was ended by a signal.
+        CompileError: the child was ended by a signal, or does not end.
     """
     try:
         with warnings.catch_warnings():
@@ -47,7 +51,7 @@ def check_survival(
     if child == 0:
         _run(read)
     try:
-        status = _status(child)
+        status = _status(child, source, remedy)
     except BaseException:
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)
@@ -61,22 +65,48 @@ def check_survival(
         )
 
 
-def _status(child: int) -> int:
+def _status(child: int, source: str, remedy: str) -> int:
     """How the child has ended; 0 if it had to be given up.
 
     Another library's thread may have held a lock when the child was made, for which
-    that waits for ever.
+    that waits for ever: then it computes nothing. One that computes may yet end.
+
+    Raises:
+        CompileError: it computes, and does not end.
     """
-    end, pause = time.monotonic() + PATIENCE, 1e-4
-    while time.monotonic() < end:
+    start, pause, patience = time.monotonic(), 1e-4, PATIENCE
+    while (passed := time.monotonic() - start) < patience:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         time.sleep(pause)
         pause = min(2 * pause, 0.01)
+        if passed > PATIENCE / 2 and _busy(child) > passed / 4:
+            patience = max(PATIENCE, MOST_BUSY)
     os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _child, _status, usage = os.wait4(child, 0)
+    seconds = usage.ru_utime + usage.ru_stime
+    if seconds > MOST_BUSY / 4:
+        raise CompileError(
+            f"{source} takes MLIR more than {seconds:.0f} s to read, and was given up",
+            remedy,
+        )
     return 0
+
+
+def _busy(child: int) -> float:
+    """Seconds that a child has computed; 0 where that is not known."""
+    try:
+        text = Path(f"/proc/{child}/stat").read_text(encoding="utf-8")
+        fields = text.rpartition(")")[2].split()
+        ticks = sum(map(int, fields[_TIMES]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return 0.0
+
+
+_TIMES = slice(11, 13)
+"""The fields after the name in which Linux has the times of a process."""
 
 
 def _run(read: Callable[[], object]) -> None:

@@ -250,6 +250,7 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
             graph.import_all()
             PassManager.parse(_TO_LINALG).run(module)
             unroll(module)
+            _name_results(module, proto)
         # An initializer with fewer elements than its shape is a ValueError.
         except (importer.OnnxImportError, ir.MLIRError, ValueError) as error:
             raise CompileError(
@@ -262,6 +263,19 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
         written = io.BytesIO()
         module.write_bytecode(written)
     return written.getvalue()
+
+
+def _name_results(module: ir.Operation, proto: Any) -> None:
+    """Give the place of the results, which is not known, their names."""
+    names = ", ".join(value.name for value in proto.graph.output)
+    for function in module.regions[0].blocks[0].operations:
+        if function.operation.name != "func.func":
+            continue
+        operations = function.operation.regions[0].blocks[0].operations
+        last = operations[len(operations) - 1].operation
+        with ir.Location.name(names), ir.InsertionPoint(last):
+            ir.Operation.create(last.name, operands=list(last.operands))
+        last.erase()
 
 
 def _is_gelu_by_tanh(node: Any) -> bool:

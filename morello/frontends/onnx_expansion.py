@@ -7,12 +7,13 @@ does not know, and the op stays, to be refused by its name.
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from morello.errors import CompileError
+from morello.frontends import onnx_pooling
 
 
 def expanded(proto: Any) -> Any:
@@ -23,10 +24,14 @@ def expanded(proto: Any) -> Any:
     """
     if not any(node.op_type in _RULES for node in proto.graph.node):
         return proto
-    return _Expansion(proto).run()
+    return Expansion(proto).run()
 
 
-class _Expansion:
+_AXES_ARE_INPUTS = 18
+"""The version of the operators from which on those of a mean are an input."""
+
+
+class Expansion:
     """Writes the nodes of a graph again.
 
     Args:
@@ -57,6 +62,8 @@ class _Expansion:
             self._kinds[value.name] = value.type.tensor_type.elem_type
         self._nodes: list[Any] = []
         self._name = ""
+        versions = [own.version for own in proto.opset_import if not own.domain]
+        self._version: int = max(versions, default=1)
 
     def _inferred(self, proto: Any) -> Any:
         try:
@@ -65,6 +72,7 @@ class _Expansion:
             return proto.graph  # what is wrong is said when it is imported
 
     def run(self) -> Any:
+        """The model in smaller ops."""
         for node in self._made.graph.node:
             rule = _RULES.get(node.op_type) if not node.domain else None
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
@@ -124,7 +132,14 @@ class _Expansion:
         """New places or sizes."""
         return self.constant(np.array(values, np.int64))
 
+    def mean(self, value: str, axes: Sequence[int]) -> str:
+        """Along axes, which stay."""
+        if self._version < _AXES_ARE_INPUTS:
+            return self.op("ReduceMean", value, axes=list(axes), keepdims=1)
+        return self.op("ReduceMean", value, self.numbers(*axes))
+
     def reshape(self, value: str, *shape: int) -> str:
+        """A value in another shape."""
         return self.op("Reshape", value, self.numbers(*shape))
 
     def cut(
@@ -158,26 +173,32 @@ class Arguments:
         inputs = self._node.input
         return inputs[place] if place < len(inputs) else ""
 
+    def output(self, place: int) -> str:
+        """The name of an output."""
+        name: str = self._node.output[place]
+        return name
+
     def get(self, name: str, otherwise: Any) -> Any:
         """An attribute."""
         return self._attributes.get(name, otherwise)
 
 
-_Results = list[str] | None
+Results = list[str] | None
+"""What the outputs of a node are; None for arguments that a rule does not know."""
 
 
-def _softsign(to: _Expansion, own: Arguments) -> _Results:
+def _softsign(to: Expansion, own: Arguments) -> Results:
     x = own.input(0)
     return [to.op("Div", x, to.op("Add", to.op("Abs", x), to.number(1)))]
 
 
-def _swish(to: _Expansion, own: Arguments) -> _Results:
+def _swish(to: Expansion, own: Arguments) -> Results:
     x = own.input(0)
     scaled = to.op("Mul", x, to.number(own.get("alpha", 1.0)))
     return [to.op("Mul", x, to.op("Sigmoid", scaled))]
 
 
-def _rms_norm(to: _Expansion, own: Arguments) -> _Results:
+def _rms_norm(to: Expansion, own: Arguments) -> Results:
     """x over the root of the mean of its squares, times a weight."""
     x, weight = own.input(0), own.input(1)
     shape = to.shape(x)
@@ -189,7 +210,7 @@ def _rms_norm(to: _Expansion, own: Arguments) -> _Results:
     return [to.op("Mul", to.op("Div", x, root), weight)]
 
 
-def _even_response(to: _Expansion, own: Arguments) -> _Results:
+def _even_response(to: Expansion, own: Arguments) -> Results:
     """LRN over an even number of channels, of which torch-mlir takes the wrong ones."""
     x, size = own.input(0), own.get("size", 1)
     shape = to.shape(x)
@@ -210,7 +231,7 @@ def _even_response(to: _Expansion, own: Arguments) -> _Results:
 _MOST_CHANNELS = 16
 
 
-def _wrapped_pad(to: _Expansion, own: Arguments) -> _Results:
+def _wrapped_pad(to: Expansion, own: Arguments) -> Results:
     """Elements from the other end: rows that are picked, axis by axis.
 
     Raises:
@@ -236,7 +257,7 @@ def _wrapped_pad(to: _Expansion, own: Arguments) -> _Results:
     return [x]
 
 
-def _rotary(to: _Expansion, own: Arguments) -> _Results:
+def _rotary(to: Expansion, own: Arguments) -> Results:
     """Pairs of elements turned by the angles of their places."""
     x, places = own.input(0), own.input(3)
     shape = to.shape(x)
@@ -276,7 +297,7 @@ def _rotary(to: _Expansion, own: Arguments) -> _Results:
     return [to.reshape(found, *shape)]
 
 
-def _attention(to: _Expansion, own: Arguments) -> _Results:
+def _attention(to: Expansion, own: Arguments) -> Results:
     """Products, softmax and masks; what is past comes before the keys and values."""
     shape = to.shape(own.input(0))
     if shape is None or any(own.outputs[3:]) or own.input(6):
@@ -311,9 +332,7 @@ def _attention(to: _Expansion, own: Arguments) -> _Results:
     return [y, *present]
 
 
-def _heads(
-    to: _Expansion, value: str, count: int
-) -> tuple[str, tuple[int, ...]] | None:
+def _heads(to: Expansion, value: str, count: int) -> tuple[str, tuple[int, ...]] | None:
     """A value by batch, heads, places and elements, and this shape."""
     shape = to.shape(value)
     if shape is None or len(shape) not in (3, 4):
@@ -328,7 +347,7 @@ def _heads(
     return turned, (batch, count, places, width // count)
 
 
-def _repeated(to: _Expansion, value: str, shape: tuple[int, ...], heads: int) -> str:
+def _repeated(to: Expansion, value: str, shape: tuple[int, ...], heads: int) -> str:
     """Each head of keys or values as often as heads of queries share it."""
     batch, own, rows, columns = shape
     if own == heads:
@@ -339,7 +358,7 @@ def _repeated(to: _Expansion, value: str, shape: tuple[int, ...], heads: int) ->
 
 
 def _masked(
-    to: _Expansion, own: Arguments, scores: str, sizes: tuple[int, int, int]
+    to: Expansion, own: Arguments, scores: str, sizes: tuple[int, int, int]
 ) -> str | None:
     """Scores with their masks, and within the cap."""
     rows, columns, past = sizes
@@ -367,10 +386,16 @@ def _masked(
     return scores
 
 
-_RULES: dict[str, Callable[[_Expansion, Arguments], _Results]] = {
+_RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Attention": _attention,
+    "AveragePool": onnx_pooling.pool_with_ceiling,
+    "CumSum": onnx_pooling.sums_so_far,
+    "GatherElements": onnx_pooling.picked,
     "LRN": _even_response,
+    "MeanVarianceNormalization": onnx_pooling.normalised,
     "Pad": _wrapped_pad,
+    "ReduceProd": onnx_pooling.product_along,
+    "Resize": onnx_pooling.nearest,
     "RMSNormalization": _rms_norm,
     "RotaryEmbedding": _rotary,
     "Softsign": _softsign,

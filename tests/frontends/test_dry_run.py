@@ -43,3 +43,30 @@ def test_a_child_that_waits_for_ever_is_given_up(
     (child,) = children  # others of this process are not its concern
     with pytest.raises(ChildProcessError):
         os.waitpid(child, os.WNOHANG)
+
+
+def _compute() -> None:
+    end = time.monotonic() + 600
+    while time.monotonic() < end:
+        pass
+
+
+def test_a_child_that_computes_for_ever_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dry_run, "PATIENCE", 0.3)
+    monkeypatch.setattr(dry_run, "MOST_BUSY", 0.5)
+    with pytest.raises(CompileError, match=r"text takes MLIR more than .* given up"):
+        check_survival(_compute, "text")
+
+
+def test_a_child_that_computes_long_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> None:
+        end = time.process_time() + 0.5
+        while time.process_time() < end:
+            pass
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    monkeypatch.setattr(dry_run, "PATIENCE", 0.3)
+    with pytest.raises(CompileError, match="SIGSEGV"):
+        check_survival(read, "text")

@@ -1,0 +1,210 @@
+"""Ops of ONNX whose windows or places torch-mlir lacks, by rules of `onnx_expansion`.
+
+Each is written in ops that it has: pools with a ceiling are pools of a padded image,
+sums so far are convolutions with ones, known places are slices and repetitions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+
+_MOST_SUMMED = 1024
+"""Elements of a cumulative sum, which takes their square of additions."""
+
+_MOST_FACTORS = 16
+"""Of a product along an axis."""
+
+
+def pool_with_ceiling(to: Expansion, own: Arguments) -> Results:
+    """Averages of a padded image, each by the number of elements that it is of."""
+    x, kernel = own.input(0), own.get("kernel_shape", [])
+    shape, made = to.shape(x), to.shape(own.output(0))
+    if not own.get("ceil_mode", 0) or shape is None or made is None:
+        return None
+    rank = len(kernel)
+    if own.get("auto_pad", b"NOTSET") != b"NOTSET" or len(shape) != rank + 2:
+        return None
+    strides = own.get("strides", [1] * rank)
+    dilations = own.get("dilations", [1] * rank)
+    pads = own.get("pads", [0] * 2 * rank)
+    counts: Any = np.ones((1,) * len(shape), np.float32)
+    low, high = [0, 0, *pads[:rank]], [0, 0]
+    for i in range(rank):
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        size, before, after = shape[i + 2], pads[i], pads[i + rank]
+        last = (made[i + 2] - 1) * strides[i] + reach - before
+        high.append(max(after, last - size))
+        starts = np.arange(made[i + 2]) * strides[i] - before
+        places = starts[:, None] + np.arange(kernel[i]) * dilations[i]
+        if own.get("count_include_pad", 0):
+            seen = (places >= -before) & (places < size + after)
+        else:
+            seen = (places >= 0) & (places < size)
+        along = [1] * len(shape)
+        along[i + 2] = made[i + 2]
+        counts = counts * seen.sum(1).reshape(along)
+    padded = to.op("Pad", x, to.numbers(*low, *high), to.number(0.0))
+    whole = to.op(
+        "AveragePool",
+        padded,
+        kernel_shape=kernel,
+        strides=strides,
+        **({"dilations": dilations} if set(dilations) != {1} else {}),
+    )
+    for i in range(rank):  # more where the padding is longer than the last window
+        whole = to.cut(whole, 0, made[i + 2], axis=i + 2)
+    scale = (math.prod(kernel) / counts).astype(np.float32)
+    return [to.op("Mul", whole, to.constant(scale))]
+
+
+def sums_so_far(to: Expansion, own: Arguments) -> Results:
+    """Sums of what comes before: a convolution with ones, which adds nothing else."""
+    x, given = own.input(0), to.array(own.input(1))
+    shape = to.shape(x)
+    if shape is None or given is None:
+        return None
+    axis, rank = int(given.reshape(-1)[0]) % len(shape), len(shape)
+    count, rest = shape[axis], [i for i in range(len(shape)) if i != axis]
+    is_exclusive, is_reverse = own.get("exclusive", 0), own.get("reverse", 0)
+    taps = count - is_exclusive
+    if not taps > 0 or count > _MOST_SUMMED:
+        return None
+    order = [*rest, axis]
+    turned = x if order == list(range(rank)) else to.op("Transpose", x, perm=order)
+    rows = to.reshape(turned, math.prod(shape[i] for i in rest), 1, count)
+    if is_exclusive:
+        rows = to.cut(rows, 1, count) if is_reverse else to.cut(rows, 0, taps)
+    ones = to.constant(np.ones((1, 1, taps), np.float32))
+    around = count - 1
+    pads = [0, around] if is_reverse else [around, 0]
+    sums = to.op("Conv", rows, ones, pads=pads, kernel_shape=[taps])
+    found = to.reshape(sums, *(shape[i] for i in order))
+    if order == list(range(rank)):
+        return [found]
+    back = [order.index(i) for i in range(rank)]
+    return [to.op("Transpose", found, perm=back)]
+
+
+def picked(to: Expansion, own: Arguments) -> Results:
+    """Elements at constant places along an axis."""
+    x, places = own.input(0), to.array(own.input(1))
+    shape = to.shape(x)
+    if shape is None or places is None or len(shape) != places.ndim:
+        return None
+    axis = own.get("axis", 0) % len(shape)
+    wrapped: Any = np.where(places < 0, places + shape[axis], places)
+    if (wrapped < 0).any() or (wrapped >= shape[axis]).any():
+        return None
+    grid = np.indices(places.shape)
+    first = np.moveaxis(wrapped, axis, 0).reshape(places.shape[axis], -1)
+    others = [i for i in range(len(shape)) if i != axis]
+    if (first == first[:, :1]).all() and all(
+        shape[i] == places.shape[i] for i in others
+    ):
+        return [to.op("Gather", x, to.constant(first[:, 0].copy()), axis=axis)]
+    grid[axis] = wrapped
+    flat = np.ravel_multi_index(tuple(grid), shape).reshape(-1)
+    found = to.op("Gather", to.reshape(x, -1), to.constant(flat), axis=0)
+    return [to.reshape(found, *places.shape)]
+
+
+def nearest(to: Expansion, own: Arguments) -> Results:
+    """The nearest elements: of those that torch-mlir knows, or rows that are picked."""
+    x = own.input(0)
+    shape, made = to.shape(x), to.shape(own.output(0))
+    if own.get("mode", b"nearest") != b"nearest" or shape is None or made is None:
+        return None
+    if own.get("axes", None) is not None or len(shape) != len(made):
+        return None
+    scales = to.array(own.input(2)) if own.input(2) else None
+    if scales is None or len(scales) != len(shape):
+        if not own.input(3) or to.array(own.input(3)) is None:
+            return None
+        scales = np.array(made, np.float64) / np.array(shape)
+    now = list(shape)
+    for axis, (size, new, scale) in enumerate(zip(shape, made, scales, strict=True)):
+        places = _places(own, size, new, float(scale))
+        if places is None:
+            return None
+        if not np.array_equal(places, np.arange(size)):
+            x = _rows(to, x, places, axis, now)
+            now[axis] = new
+    return [x]
+
+
+def _places(own: Arguments, size: int, new: int, scale: float) -> Any:
+    """The nearest place of each new one; None for rules that are not known."""
+    i = np.arange(new, dtype=np.float64)
+    match own.get("coordinate_transformation_mode", b"half_pixel"):
+        case b"half_pixel":
+            place = (i + 0.5) / scale - 0.5
+        case b"pytorch_half_pixel":
+            place = (i + 0.5) / scale - 0.5 if new > 1 else 0 * i
+        case b"asymmetric":
+            place = i / scale
+        case b"align_corners":
+            place = i * (size - 1) / (new - 1) if new > 1 else 0 * i
+        case _:
+            return None
+    match own.get("nearest_mode", b"round_prefer_floor"):
+        case b"round_prefer_floor":
+            found = np.ceil(place - 0.5)
+        case b"round_prefer_ceil":
+            found = np.floor(place + 0.5)
+        case b"floor":
+            found = np.floor(place)
+        case b"ceil":
+            found = np.ceil(place)
+        case _:
+            return None
+    return np.clip(found, 0, size - 1).astype(np.int64)
+
+
+def _rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
+    """Rows that are picked along an axis: each several times, every so many, or any."""
+    size = now[axis]
+    times = len(places) // size
+    if np.array_equal(places, np.repeat(np.arange(size), times)):
+        before, after = now[: axis + 1], now[axis + 1 :]
+        wide = to.op("Unsqueeze", x, to.numbers(axis + 1))
+        wide = to.op("Expand", wide, to.numbers(*before, times, *after))
+        return to.reshape(wide, *now[:axis], size * times, *after)
+    step = int(places[1] - places[0]) if len(places) > 1 else 1
+    first, last = int(places[0]), int(places[-1])
+    if step > 0 and np.array_equal(places, np.arange(first, last + 1, step)):
+        return to.cut(x, first, last + 1, step, axis)
+    return to.op("Gather", x, to.constant(places), axis=axis)
+
+
+def normalised(to: Expansion, own: Arguments) -> Results:
+    """Less its mean, over its deviation."""
+    x, axes = own.input(0), own.get("axes", [0, 2, 3])
+    centred = to.op("Sub", x, to.mean(x, axes))
+    deviation = to.op("Sqrt", to.mean(to.op("Mul", centred, centred), axes))
+    return [to.op("Div", centred, to.op("Add", deviation, to.number(1e-9)))]
+
+
+def product_along(to: Expansion, own: Arguments) -> Results:
+    """A product of few elements, one after the other."""
+    x = own.input(0)
+    shape, made = to.shape(x), to.shape(own.output(0))
+    axes = to.array(own.input(1)) if own.input(1) else own.get("axes", None)
+    if axes is None and (own.input(1) or own.get("noop_with_empty_axes", 0)):
+        return None
+    if shape is None or (made is None and axes is None):
+        return None
+    every = range(len(shape)) if axes is None else [int(a) % len(shape) for a in axes]
+    if math.prod(shape[a] for a in every) > _MOST_FACTORS or made is None:
+        return None
+    for axis in every:
+        parts = [to.cut(x, i, i + 1, axis=axis) for i in range(shape[axis])]
+        x = parts[0]
+        for part in parts[1:]:
+            x = to.op("Mul", x, part)
+    return [to.reshape(x, *made)]

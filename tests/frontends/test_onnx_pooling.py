@@ -1,0 +1,113 @@
+"""Ops of ONNX that are windows, places and products along axes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import morello
+from tests.frontends.test_onnx import model
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+node = helper.make_node
+IMAGE = (1, 2, 4, 4)
+
+
+def scales(*factors: float) -> dict[str, Any]:
+    return {"s": np.array([1, 1, *factors], np.float32)}
+
+
+def pool(**options: Any) -> Any:
+    return node(
+        "AveragePool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], **options
+    )
+
+
+def axis(number: int) -> dict[str, Any]:
+    return {"a": np.array(number, np.int64)}
+
+
+APART = {"i": np.array([[0, 1], [1, 2], [3, 0], [-2, 2]], np.int64)}
+ALIKE = {"i": np.array([[3, -3]] * 4, np.int64)}
+CEILING = {"ceil_mode": 1, "pads": [1, 1, 1, 1]}
+
+CASES = [
+    (node("Resize", ["x", "", "s"], ["y"]), IMAGE, (1, 2, 12, 8), scales(3, 2)),
+    (node("Resize", ["x", "", "s"], ["y"]), IMAGE, (1, 2, 6, 6), scales(1.5, 1.5)),
+    (node("Resize", ["x", "", "s"], ["y"]), IMAGE, (1, 2, 2, 2), scales(0.5, 0.5)),
+    (
+        node("Resize", ["x", "", "", "s"], ["y"], nearest_mode="ceil"),
+        IMAGE,
+        (1, 2, 8, 4),
+        {"s": np.array([1, 2, 8, 4], np.int64)},
+    ),
+    (node("GatherElements", ["x", "i"], ["y"], axis=1), (4, 4), (4, 2), APART),
+    (node("GatherElements", ["x", "i"], ["y"], axis=1), (4, 4), (4, 2), ALIKE),
+    (node("CumSum", ["x", "a"], ["y"]), (4, 5), (4, 5), axis(1)),
+    (node("CumSum", ["x", "a"], ["y"], reverse=1), (4, 5), (4, 5), axis(-1)),
+    (node("CumSum", ["x", "a"], ["y"], exclusive=1), (3, 5, 2), (3, 5, 2), axis(1)),
+    (
+        node("CumSum", ["x", "a"], ["y"], exclusive=1, reverse=1),
+        (4, 5),
+        (4, 5),
+        axis(0),
+    ),
+    (pool(ceil_mode=1), IMAGE, (1, 2, 2, 2), {}),
+    (pool(**CEILING), IMAGE, (1, 2, 3, 3), {}),
+    (pool(count_include_pad=1, **CEILING), IMAGE, (1, 2, 3, 3), {}),
+    (node("MeanVarianceNormalization", ["x"], ["y"]), IMAGE, IMAGE, {}),
+    (node("MeanVarianceNormalization", ["x"], ["y"], axes=[1]), IMAGE, IMAGE, {}),
+    (
+        node("ReduceProd", ["x", "a"], ["y"], keepdims=0),
+        (4, 5),
+        (4,),
+        {"a": np.array([1], np.int64)},
+    ),
+    (node("Floor", ["x"], ["y"]), (4, 5), (4, 5), {}),
+    (node("Round", ["x"], ["y"]), (4, 5), (4, 5), {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "result", "constants"),
+    CASES,
+    ids=lambda value: value.op_type if hasattr(value, "op_type") else "",
+)
+def test_it_computes_what_the_reference_does(
+    layer: Any,
+    given: tuple[int, ...],
+    result: tuple[int, ...],
+    constants: dict[str, Any],
+) -> None:
+    proto = model([layer], {"x": given}, {"y": result}, constants)
+    x = np.random.default_rng(0).standard_normal(given).astype(np.float32)
+    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_sum_so_far_is_not_touched_by_what_comes_after() -> None:
+    proto = model(
+        [node("CumSum", ["x", "a"], ["y"])], {"x": (1, 4)}, {"y": (1, 4)}, axis(1)
+    )
+    x = np.array([[1, 2, np.inf, np.nan]], np.float32)
+    found = morello.from_onnx(proto.SerializeToString()).compile(threads=1)(x)
+    np.testing.assert_array_equal(found, [[1, 3, np.inf, np.nan]])
+
+
+def test_a_result_that_is_refused_is_named() -> None:
+    proto = model([node("Shape", ["x"], ["sizes"])], {"x": (4, 4)}, {"sizes": (2,)})
+    proto.graph.output[0].type.tensor_type.elem_type = 7
+    with pytest.raises(morello.MorelloError, match=r"sizes: func\.return: result 0 is"):
+        morello.from_onnx(proto.SerializeToString())
