@@ -414,10 +414,10 @@ def _with_sign(magnitude: Expression, x: Expression) -> Expression:
         case Call("sub", (Constant(1.0), Call("equal", (other, Constant(0.0))))) if (
             other == x  # the magnitude of a sign, 0 where x is
         ):
-            side, size = x, magnitude
+            sign = _negated_below(x, Constant(1.0))
+            return Call("where", (Call("equal", (x, Constant(0.0))), x, sign))
         case _:
             return _signed(Call("abs", (magnitude,)), x)
-    return _negated_below(side, size)
 
 
 def _signed(size: Expression, x: Expression) -> Expression:

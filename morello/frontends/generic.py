@@ -45,6 +45,9 @@ _NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
 _NEUTRAL_TRUTH = {"sum": 0, "max": 0, "min": 1}
 _MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}
 
+_NUMBERS_ONLY = frozenset({"arith.maxnumf", "arith.minnumf"})
+"""Of a number and NaN they give the number."""
+
 _OUT = -1
 """The reference to what the first output holds so far; others count down from it."""
 
@@ -430,6 +433,12 @@ class GenericOp:
         count = math.prod(n for d, n in enumerate(self.extents) if d not in axes)
         return number * count + float(start)
 
+    def _is_nothing(self, start: Number | None) -> bool:
+        """Whether a reduction begins with NaN, which its function leaves out."""
+        block = self.op.regions[0].blocks[0]
+        leaves_out = any(op.operation.name in _NUMBERS_ONLY for op in block.operations)
+        return leaves_out and start is not None and math.isnan(start)
+
     def _with_init(
         self, expression: Expression, out_value: ir.Value, number: int
     ) -> Expression:
@@ -456,6 +465,9 @@ class GenericOp:
         dtype, shape = dtype_of(result), tuple(result.shape)
         reduction, term = _split(expression, _OUT - number)
         start = init.number if isinstance(init, Same) else None
+        if self._is_nothing(start):
+            init = Same(_NEUTRAL[reduction], shape)
+            start = init.number
         neutral = _NEUTRAL_TRUTH if _is_truth(result) else _NEUTRAL
         is_neutral = start == neutral[reduction]
         if isinstance(term, Constant) and start is not None:

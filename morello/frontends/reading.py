@@ -14,6 +14,7 @@ from morello.errors import CompileError
 from morello.frontends.concatenation import keep_concatenation
 from morello.frontends.dilation import keep_dilation
 from morello.frontends.error_function import keep_error_functions
+from morello.frontends.larger_ops import made_smaller
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -126,6 +127,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         names = _dialects_of(module)
     if names & {"scf", "stablehlo"}:
         _unroll(module, source)
+    made_smaller(module)
     if names & {*_DIALECTS}:
         _refuse_foreign(module, source, _LOWERED if fallback else frozenset())
         keep_dilation(module)

@@ -133,3 +133,37 @@ def test_numbers_of_a_program_are_rounded() -> None:
     )
     given = np.linspace(1, 2, COUNT, dtype=np.float32)
     assert np.array_equal(morello.from_mlir(BODY.format(line)).evaluate(given), given)
+
+
+def test_a_reduced_precision_is_that_of_bf16() -> None:
+    text = CAST.replace("(tensor<96xf32>, tensor<96xbf16>) {", "tensor<96xf32> {")
+    lines = text.strip().splitlines()
+    made = "%y = stablehlo.reduce_precision %x, format = e8m7 : tensor<96xf32>"
+    text = "\n".join([lines[0], made, "return %y : tensor<96xf32>", "}"])
+    given = numbers()
+    wanted = given.astype(ml_dtypes.bfloat16).astype(np.float32)
+    assert same(morello.from_mlir(text).evaluate(given), wanted)
+
+
+def test_signs_of_zeros_and_infinities() -> None:
+    text = "func.func @f(%x: tensor<6xf32>) -> tensor<6xf32> {\n"
+    text += "  %y = stablehlo.sign %x : tensor<6xf32>\n  return %y : tensor<6xf32>\n}"
+    given = np.array([np.inf, -np.inf, 0.0, -0.0, np.nan, -3], np.float32)
+    wanted = np.array([1, -1, 0.0, -0.0, np.nan, -1], np.float32)
+    model = morello.from_mlir(text)
+    assert same(model.evaluate(given), wanted)
+    assert same(model.compile(threads=1)(given), wanted)
+
+
+def test_softmax_of_linalg_is_one_part() -> None:
+    model = morello.from_mlir(
+        "func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {\n"
+        "  %e = tensor.empty() : tensor<4x8xf32>\n"
+        "  %y = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>)\n"
+        "      outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>\n"
+        "  return %y : tensor<4x8xf32>\n}"
+    )
+    x = np.random.default_rng(0).standard_normal((4, 8), np.float32)
+    wanted = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+    assert len(model.parts) == 1
+    np.testing.assert_allclose(model.evaluate(x), wanted, rtol=1e-5)
