@@ -11,6 +11,7 @@ import dataclasses
 from morello.frontends.convolution import Convolution
 from morello.frontends.group_dims import UnfitError
 from morello.frontends.parts import Part, PlainPart, Step, fill_part, part_of_nodes
+from morello.frontends.refusals import ModelError, Refusal
 from morello.frontends.tensors import Joined, Node, Plain, Tensors
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
@@ -60,6 +61,12 @@ def _dims(node: Node, read: int) -> frozenset[int]:
     for axis in node.reads[read].axes:
         found |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
     return frozenset(found)
+
+
+_TOO_LARGE = (
+    "it has more operands or dimensions than a Spec",
+    "write it as several ops",
+)
 
 
 class _Grouping:
@@ -144,8 +151,15 @@ class _Grouping:
                     joined = self.tensors.all[into.tensor]
                     if isinstance(joined, Joined) and joined.fill:
                         found.append(fill_part(self.tensors, into.tensor))
-            found.append(self._part(frozenset(nodes)))
+            found.append(self._final(frozenset(nodes)))
         return tuple(found)
+
+    def _final(self, nodes: frozenset[int]) -> Part:
+        try:
+            return self._part(nodes)
+        except UnfitError as error:  # groups are made of what fits: it is one node
+            place = self.nodes[min(nodes)].place
+            raise ModelError((Refusal("map", place, *_TOO_LARGE),)) from error
 
     def _plain_part(self, nodes: set[int]) -> PlainPart:
         results = {self.plain[i].number: i for i in nodes}

@@ -390,6 +390,7 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Attention": _attention,
     "AveragePool": onnx_pooling.pool_with_ceiling,
     "CumSum": onnx_pooling.sums_so_far,
+    "DepthToSpace": onnx_pooling.depth_to_space,
     "GatherElements": onnx_pooling.picked,
     "LRN": _even_response,
     "MeanVarianceNormalization": onnx_pooling.normalised,

@@ -208,3 +208,20 @@ def product_along(to: Expansion, own: Arguments) -> Results:
         for part in parts[1:]:
             x = to.op("Mul", x, part)
     return [to.reshape(x, *made)]
+
+
+def depth_to_space(to: Expansion, own: Arguments) -> Results:
+    """Channels as pixels: the order CRD is that of a pixel shuffle, which torch-mlir
+    takes for the other one."""
+    x, block = own.input(0), own.get("blocksize", 0)
+    shape = to.shape(x)
+    if shape is None or len(shape) != 4 or not block or shape[1] % block**2:
+        return None
+    batch, channels, height, width = shape
+    left = channels // block**2
+    if own.get("mode", b"DCR") == b"CRD":
+        sizes, order = (batch, left, block, block, height, width), [0, 1, 4, 2, 5, 3]
+    else:
+        sizes, order = (batch, block, block, left, height, width), [0, 3, 4, 1, 5, 2]
+    turned = to.op("Transpose", to.reshape(x, *sizes), perm=order)
+    return [to.reshape(turned, batch, left, height * block, width * block)]

@@ -179,10 +179,11 @@ class _Sharing(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Add the maps, then the node."""
-        if node.reduction == MAP and node.into is None:
-            node = self._folded(node)
-            node = self._small(node)
-            node = self._shared(node)
+        if node.reduction == MAP:
+            if node.into is None:
+                node = self._folded(node)
+                node = self._small(node)
+                node = self._shared(node)
             node = self._narrowed(node)
         return self.add(_without_unread(node))
 

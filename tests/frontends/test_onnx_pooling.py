@@ -74,6 +74,14 @@ CASES = [
         (4,),
         {"a": np.array([1], np.int64)},
     ),
+    (
+        node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CRD"),
+        (1, 8, 2, 3),
+        (1, 2, 4, 6),
+        {},
+    ),
+    (node("DepthToSpace", ["x"], ["y"], blocksize=2), (1, 8, 2, 3), (1, 2, 4, 6), {}),
+    (node("SpaceToDepth", ["x"], ["y"], blocksize=2), (1, 2, 4, 6), (1, 8, 2, 3), {}),
     (node("Floor", ["x"], ["y"]), (4, 5), (4, 5), {}),
     (node("Round", ["x"], ["y"]), (4, 5), (4, 5), {}),
 ]
@@ -111,3 +119,13 @@ def test_a_result_that_is_refused_is_named() -> None:
     proto.graph.output[0].type.tensor_type.elem_type = 7
     with pytest.raises(morello.MorelloError, match=r"sizes: func\.return: result 0 is"):
         morello.from_onnx(proto.SerializeToString())
+
+
+def test_recurrences_are_unrolled() -> None:
+    shapes = {"w": (1, 24, 4), "r": (1, 24, 6), "b": (1, 48)}
+    lstm = node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=6)
+    proto = model([lstm], {"x": (5, 2, 4)}, {"y": (5, 1, 2, 6)}, shapes)
+    x = np.random.default_rng(0).standard_normal((5, 2, 4)).astype(np.float32)
+    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
