@@ -23,7 +23,7 @@ from morello.frontends.refusals import (
     refusal_of,
 )
 from morello.frontends.types import dynamic
-from morello.frontends.unrolling import LOOPS, unroll, why_not
+from morello.frontends.unrolling import LOOPS, WRITTEN_OUT, unroll, why_not
 from morello.mlir import BACKEND, PassManager, ir
 
 Text = str | bytes
@@ -140,7 +140,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
 
 
 def _unroll(module: ir.Operation, source: str) -> None:
-    """Write out loops; their bodies may be functions of their own."""
+    """Write out loops and choices; their bodies may be functions of their own."""
     if _has_loop(module):
         _run("builtin.module(inline,symbol-dce)", module, source)
         unroll(module)
@@ -151,7 +151,7 @@ def _has_loop(module: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = op.name in LOOPS
+        found = op.name in WRITTEN_OUT
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
     module.walk(visit)

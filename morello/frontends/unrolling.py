@@ -1,4 +1,4 @@
-"""Loops of a known number of trips, written out: `unroll`.
+"""Loops of a known number of trips and known choices, written out: `unroll`.
 
 How often a loop runs is found by running its counters: integers that depend on no data.
 A counter is a constant in each copy of the body, so that what is sliced or updated at a
@@ -21,6 +21,11 @@ _MOST_COUNTED = 1000
 """Trips after which nobody counts on."""
 
 LOOPS = frozenset({"scf.for", "stablehlo.while"})
+
+_CHOICES = frozenset({"scf.if", "stablehlo.case", "stablehlo.if"})
+
+WRITTEN_OUT = LOOPS | _CHOICES
+"""What is taken where it is known which way it goes."""
 
 _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
@@ -58,9 +63,14 @@ _Known = dict[ir.Value, int | None]
 
 
 def unroll(module: ir.Operation) -> None:
-    """Write out the loops of a module whose trips are known and few, in place."""
+    """Write out the loops of a module whose trips are known and few, and the choices
+    that are known, in place."""
     kept: set[ir.Operation] = set()
     while (loop := _next(module, kept)) is not None:
+        if loop.name in _CHOICES:
+            if not _choose(loop):
+                kept.add(loop)
+            continue
         trips = _trips(loop)
         if trips is None or _is_long(loop, len(trips)):
             kept.add(loop)
@@ -84,11 +94,11 @@ def why_not(loop: ir.Operation) -> tuple[str, str]:
 
 
 def _next(module: ir.Operation, kept: set[ir.Operation]) -> ir.Operation | None:
-    """The first loop that is not kept, nor in one that is."""
+    """The first loop or choice that is not kept, nor in one that is."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in LOOPS:
+        if op.name not in WRITTEN_OUT:
             return ir.WalkResult.ADVANCE
         if op in kept:
             return ir.WalkResult.SKIP
@@ -222,6 +232,25 @@ def _number(attribute: ir.Attribute) -> int | None:
     if isinstance(attribute, ir.IntegerAttr | ir.BoolAttr):
         return int(attribute.value)
     return None
+
+
+def _choose(op: ir.Operation) -> bool:
+    """Put what is chosen in the place of a choice; False where that is not known."""
+    number = _counted(op.operands[0], {})
+    if number is None:
+        return False
+    last = len(op.regions) - 1
+    if op.name == "stablehlo.case":
+        place = number if 0 <= number <= last else last
+    else:
+        place = 0 if number else 1
+    blocks = list(op.regions[place].blocks)
+    with ir.InsertionPoint(op), op.location:
+        made = _copied(blocks[0], {}) if blocks else []
+    for result, value in zip(op.results, made, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
+    return True
 
 
 def _write_out(loop: ir.Operation, trips: list[list[int | None]]) -> None:

@@ -105,3 +105,47 @@ def test_a_bound_that_many_ops_compute_is_known() -> None:
     text = text.replace("%low =", "\n".join(lines) + "\n%low =")
     given = np.arange(4, dtype=np.float32)
     assert np.array_equal(morello.from_mlir(text).evaluate(given), given)
+
+
+CHOICE = """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %low = arith.constant 0 : index
+  %high = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<4xf32>
+  cond {{
+    %end = stablehlo.constant dense<3> : tensor<i32>
+    %on = stablehlo.compare LT, %i, %end, SIGNED
+        : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %on : tensor<i1>
+  }} do {{
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    {}
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %y : tensor<i32>, tensor<4xf32>
+  }}
+  return %r#1 : tensor<4xf32>
+}}
+"""
+
+BRANCHES = """
+      %s = stablehlo.add %a, %x : tensor<4xf32>
+      stablehlo.return %s : tensor<4xf32>
+    }, {
+      %p = stablehlo.multiply %a, %x : tensor<4xf32>
+      stablehlo.return %p : tensor<4xf32>
+    }) """
+
+CASE = f"""%y = "stablehlo.case"(%i) ({{{BRANCHES} : (tensor<i32>) -> tensor<4xf32>"""
+IF = f"""%is = stablehlo.compare EQ, %i, %one, SIGNED
+        : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %y = "stablehlo.if"(%is) ({{{BRANCHES} : (tensor<i1>) -> tensor<4xf32>"""
+
+
+def test_what_is_chosen_in_each_trip_is_known() -> None:
+    x = np.arange(4, dtype=np.float32)
+    by_case = morello.from_mlir(CHOICE.format(CASE)).evaluate(x)
+    assert np.array_equal(by_case, (x + x) * x * x)
+    by_if = morello.from_mlir(CHOICE.format(IF)).evaluate(x)
+    assert np.array_equal(by_if, (x * x + x) * x)
