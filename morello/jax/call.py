@@ -56,17 +56,33 @@ def compile(function: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
     computes for the function itself.
 
     Args:
-        function: of arrays; it returns an array or a tuple of them.
+        function: of arrays, or of trees of them, such as a dictionary of weights; it
+            returns one, too.
         arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes.
         options: of `morello.frontends.model.Model.compile`: ``threads``, ``target``,
             ``db``, ``time_limit``, ``progress``.
 
     Raises:
         MorelloError: ops that have no Spec, all of them; or no program is found.
+        ArgumentError: of the result: arguments are another tree.
     """
-    text = jax.jit(function).lower(*arrays).as_text()
+    # What is not read is an argument all the same.
+    lowered = jax.jit(function, keep_unused=True).lower(*arrays)
     name = getattr(function, "__name__", "function")
-    run = call(trusted_model(text, None, name).compile(**options))
+    flat = call(trusted_model(lowered.as_text(), None, name).compile(**options))
+    tree = jax.tree.structure(arrays)
+
+    def run(*given: Any) -> Any:
+        leaves, own = jax.tree.flatten(given)
+        if own != tree and len(leaves) == tree.num_leaves:
+            raise ArgumentError(
+                f"{name} was compiled for arguments {tree}, and {own} was given",
+                "give the same tree of arrays, or compile it again",
+            )
+        results = flat(*leaves)
+        results = results if isinstance(results, tuple) else (results,)
+        return jax.tree.unflatten(lowered.out_tree, results)
+
     found = jax.custom_vjp(run)
     found.defvjp(
         lambda *given: (run(*given), given),

@@ -314,3 +314,21 @@ def test_a_compiled_function_has_the_gradient_of_jax() -> None:
 def test_a_function_that_has_no_spec_is_refused() -> None:
     with pytest.raises(morello.MorelloError, match=r"stablehlo\.sort: sorting is"):
         morello.jax.compile(lambda x: jnp.sort(x), jnp.ones((3, 4)))
+
+
+def test_a_function_of_trees_is_compiled() -> None:
+    def layer(weights: dict[str, Any], x: Any, unread: Any) -> dict[str, Any]:
+        del unread
+        return {"y": jnp.tanh(x @ weights["w"]), "twice": [x * 2]}
+
+    rng = np.random.default_rng(0)
+    weights = {"w": jnp.asarray(rng.standard_normal((8, 4), np.float32))}
+    x = jnp.asarray(rng.standard_normal((3, 8), np.float32))
+    run = morello.jax.compile(layer, weights, x, x, threads=1, time_limit=0.5)
+    found, wanted = run(weights, x, x), layer(weights, x, x)
+    np.testing.assert_allclose(found["y"], wanted["y"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(found["twice"][0], wanted["twice"][0])
+    gradient = jax.grad(lambda w: run(w, x, x)["y"].sum())(weights)
+    assert gradient["w"].shape == (8, 4)
+    with pytest.raises(ArgumentError, match="layer was compiled for arguments"):
+        run({"v": weights["w"]}, x, x)
