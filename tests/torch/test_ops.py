@@ -90,6 +90,10 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         (torch.randn(1, 4, 3, 4), *torch.randn(2, 1, 2, 3, 4)),
     ),
     "average pooling": (nn.AvgPool2d(2), (torch.randn(1, 3, 6, 6),)),
+    "integers that are near": (
+        Of(lambda x: torch.floor(x * 3) + torch.ceil(x) * torch.round(x)),
+        (torch.randn(3, 8),),
+    ),
     "convolution in groups": (
         nn.Conv2d(8, 8, 3, padding=1, groups=2),
         (torch.randn(2, 8, 4, 4),),
