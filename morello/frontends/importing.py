@@ -17,6 +17,7 @@ from morello.frontends.bodies import Element, is_number
 from morello.frontends.fallback import Fallback
 from morello.frontends.generic import GenericOp
 from morello.frontends.read_axes import along, is_plain, next_of, regrouped, unread
+from morello.frontends.reasons import DATA_PLACES, ELSEWHERE, why_no_graph
 from morello.frontends.refusals import (
     ModelError,
     OpError,
@@ -46,7 +47,6 @@ from morello.frontends.types import (
     resources_of,
     shape_of,
 )
-from morello.frontends.unrolling import LOOPS, why_not
 from morello.frontends.values import (
     Foreign,
     Known,
@@ -215,7 +215,7 @@ class Importer:
         if found is None:
             raise MissingError
         if isinstance(found, Foreign):
-            raise OpError(f"it reads {found.what}, which no graph does", _ELSEWHERE)
+            raise OpError(f"it reads {found.what}, which no graph does", ELSEWHERE)
         return found
 
     def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
@@ -258,7 +258,7 @@ class Importer:
             if is_number(element):
                 self.known[op.results[0]] = Same(element, ())  # type: ignore[arg-type]
                 return
-        raise OpError(*_why(op))
+        raise OpError(*why_no_graph(op))
 
     def _constant(self, op: ir.Operation) -> None:
         value = constant_value(op)
@@ -443,7 +443,7 @@ class Importer:
                 if number == dynamic:
                     known = self.get(rest.pop(0))
                     if not isinstance(known, Same):
-                        raise OpError(*_DATA_PLACES)
+                        raise OpError(*DATA_PLACES)
                     number = int(known.number)
                 numbers.append(number)
             found.append(tuple(numbers))
@@ -546,7 +546,7 @@ class Importer:
         elif all(extent == 1 for extent in source.shape):
             self.known[op.results[0]] = Read(source.tensor, source.axes, ())
         else:
-            raise OpError(*_DATA_PLACES)
+            raise OpError(*DATA_PLACES)
 
     def _from_elements(self, op: ir.Operation) -> None:
         result = op.results[0]
@@ -583,20 +583,3 @@ class Importer:
                 )
                 tensor = self.tensors.add(node)
             self.tensors.results.append(tensor)
-
-
-_ELSEWHERE = "compute it outside of the program"
-_DATA_PLACES = "elements are read at places that are data", _ELSEWHERE
-
-
-def _why(op: ir.Operation) -> tuple[str, str]:
-    """Why an op has no place in a graph."""
-    if op.name in LOOPS:
-        return why_not(op)
-    if op.name.startswith(("scf.", "cf.")):
-        return "control flow depends on data", "export the branch or the unrolled loop"
-    if op.name in ("tensor.gather", "tensor.scatter"):
-        return _DATA_PLACES
-    if op.name == "func.call":
-        return "the function that it calls is not in the module", "inline it"
-    return "no graph of reductions and maps computes it", _ELSEWHERE
