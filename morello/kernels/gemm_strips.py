@@ -9,6 +9,7 @@ next strip reads, a part each.
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class GemmStrips(Kernel):
     """The same of rows with gaps between them, beyond L2."""
     ahead: int
     """Rows of rhs from what is read to what is prefetched of the same strip. Of less
-    than four times as many rows the next strip is prefetched alone."""
+    than four times as many rows each block prefetches the next strip."""
 
     def accepts(self, key: SpecKey) -> bool:
         """f32, all row-major; rhs beyond L1."""
@@ -113,7 +114,7 @@ class GemmStrips(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Blocks of both sizes; lhs and out. Lines of rhs, prefetched, arrive while all
-        blocks of a strip are computed; those of a single block it waits for."""
+        blocks of a strip are computed; else the first block waits for them."""
         _, m, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
         blocks = ceil_div(m, self.most_rows)
@@ -125,7 +126,7 @@ class GemmStrips(Kernel):
             phases += self._block(frame, rows, count, blocks)
             trips = trips + count * (n // self._width(rows))
         written, fetched = out.lines((1, m, n)), frame.key.kind.accumulates * 1
-        alone = (blocks == 1) * 1
+        alone = 1 - self._is_joined(m, k) * 1
         lines = (
             Lines(0, lhs.lines((1, m, k)), Access.OVERLAPPED),
             Lines(
@@ -134,6 +135,7 @@ class GemmStrips(Kernel):
                 Access.OVERLAPPED,
                 prefetched=True,
                 parts=alone * k * strips,
+                passes=blocks - 1,
             ),
             Lines(2, fetched * written, Access.OVERLAPPED),
             Lines(2, written, Access.STORED),
@@ -157,13 +159,13 @@ class GemmStrips(Kernel):
 
         def arriving(columns: Ints) -> Lines:
             lines = frame.key.tensors[1].lines((1, k, columns))
-            several = (blocks > 1) * 1
+            joined = self._is_joined(frame.sizes[1], k) * 1
             return Lines(
                 1,
-                several * ceil_div(lines, blocks),
+                joined * ceil_div(lines, blocks),
                 Access.OVERLAPPED,
                 prefetched=True,
-                parts=several * ceil_div(k, blocks),
+                parts=joined * ceil_div(k, blocks),
                 passes=blocks - 1,
             )
 
@@ -191,12 +193,36 @@ class GemmStrips(Kernel):
         return 2
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over strips, and the columns that are left, which prefetch nothing."""
+        """A loop over strips. Of a few rows of rhs, out is most of what is written: it
+        is written along its rows, block by block."""
+        m = spec.sizes[1]
+        if not self._is_joined(*spec.sizes[1:3]):
+            for rows, first, count in self._blocks(m):
+
+                def block(
+                    row: Value, _: Sequence[Value], rows: int = rows
+                ) -> list[Value]:
+                    part = dataclasses.replace(spec, sizes=(1, rows, *spec.sizes[2:]))
+                    self._strips(emitter, part, operands, row)
+                    return []
+
+                if count > 1:
+                    emitter.loop(first, first + count * rows, rows, (), block)
+                elif count:
+                    block(first, ())
+        else:
+            self._strips(emitter, spec, operands, 0)
+
+    def _strips(
+        self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer], row: Value
+    ) -> None:
+        """All strips of the rows from ``row`` on, and the columns that are left, which
+        prefetch nothing."""
         n, width = spec.sizes[3], int(self._width(self._most(spec.sizes[1])))
         whole = n // width * width
 
         def strip(column: Value, _: Sequence[Value]) -> list[Value]:
-            self._strip(emitter, spec, operands, column, width)
+            self._strip(emitter, spec, operands, row, column, width)
             return []
 
         if whole > width:
@@ -204,52 +230,50 @@ class GemmStrips(Kernel):
         elif whole:
             strip(0, ())
         if n > whole:
-            self._strip(emitter, spec, operands, whole, n - whole, prefetches=False)
+            columns = n - whole
+            self._strip(emitter, spec, operands, row, whole, columns, prefetches=False)
 
     def _strip(
         self,
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
+        row: Value,
         column: Value,
         columns: int,
         prefetches: bool = True,
     ) -> None:
-        """All rows of out, block by block."""
+        """All rows from ``row`` on, block by block; the first prefetches otherwise."""
         _, m, k, _ = spec.sizes
-        blocks, most = ceil_div(m, self.most_rows), self._most(m)
-        large = m % blocks
         own, of_next = self._prefetches(emitter, spec, operands[1], column, columns)
 
-        def block(rows: int, row: Value, extra: _Extra) -> None:
+        def block(rows: int, further: Value, extra: _Extra) -> None:
             tile = dataclasses.replace(spec, sizes=(1, rows, k, columns))
+            place = emitter.linear([(row, 1), (further, 1)])
             write_tile(
-                emitter, tile, operands, column, extra if prefetches else None, row
+                emitter, tile, operands, column, extra if prefetches else None, place
             )
 
-        block(most, 0, own)
-        row, number = most, 1
-        for rows, count in (
-            (m // blocks + 1, large - (large > 0)),
-            (m // blocks, blocks - large - (large == 0)),
-        ):
+        block(self._most(m), 0, own)
+        number = 0
+        for rows, first, count in self._blocks(m, without_first=True):
 
             def others(
                 at: Value,
                 _: Sequence[Value],
                 rows: int = rows,
-                row: int = row,
+                first: int = first,
                 number: int = number,
             ) -> list[Value]:
-                place = emitter.offset(emitter.linear([(at, rows)]), row)
-                block(rows, place, of_next(emitter.offset(at, number - 1)))
+                further = emitter.offset(emitter.linear([(at, rows)]), first)
+                block(rows, further, of_next(emitter.offset(at, number)))
                 return []
 
             if count > 1:
                 emitter.loop(0, count, 1, (), others)
             elif count:
                 others(0, ())
-            row, number = row + rows * count, number + count
+            number += count
 
     def _prefetches(
         self, emitter: Emitter, spec: Spec, rhs: Buffer, column: Value, columns: int
@@ -259,7 +283,7 @@ class GemmStrips(Kernel):
 
         The first block brings lines of its strip to L1, some rows ahead. Each other one
         brings a part of the next strip to L2, so that memory has the time of all of
-        them. Of a few rows of rhs the first brings the next strip.
+        them. Of a few rows of rhs each block brings the next strip.
         """
         _, m, k, _ = spec.sizes
         lanes = emitter.isa.lanes(Dtype.F32)
@@ -285,9 +309,23 @@ class GemmStrips(Kernel):
                 row = emitter.linear([(before, part), (within, 1)])
                 lines(row, columns, to_l1=False)
 
-            return None if is_short else extra
+            return extra
 
         return own, of_next
+
+    def _is_joined(self, m: Ints, k: Ints) -> Any:
+        """Whether all blocks of rows are multiplied by a strip before the next."""
+        return (m > self.most_rows) & (k >= 4 * self.ahead)
+
+    def _blocks(
+        self, m: int, without_first: bool = False
+    ) -> tuple[tuple[int, int, int], ...]:
+        """Rows of a block, where the first begins, and how many there are."""
+        blocks, most = ceil_div(m, self.most_rows), self._most(m)
+        large = m % blocks or blocks
+        at = most * without_first
+        count = large - without_first
+        return (most, at, count), (most - 1, most * large, blocks - large)
 
     def _most(self, m: int) -> int:
         """Rows of the largest block."""
