@@ -19,6 +19,9 @@ from morello.errors import CompileError
 PATIENCE = 120.0
 """Seconds that a child may wait. Then its parent reads, without having tried."""
 
+MOST_IDLE = 10.0
+"""Seconds that a child may sleep without computing: it waits for a lock, then."""
+
 MOST_BUSY = 900.0
 """Seconds that a child may compute. Then what it reads is refused."""
 
@@ -75,11 +78,17 @@ def _status(child: int, source: str, remedy: str) -> int:
         CompileError: it computes, and does not end.
     """
     start, pause, patience = time.monotonic(), 1e-4, PATIENCE
+    moved, known = start, 0.0
     while (passed := time.monotonic() - start) < patience:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         time.sleep(pause)
+        spent = _busy(child)
+        if spent > known or not _sleeps(child):
+            moved, known = time.monotonic(), spent
+        if time.monotonic() - moved > MOST_IDLE:
+            break
         pause = min(2 * pause, 0.01)
         if passed > PATIENCE / 2 and _busy(child) > passed / 4:
             patience = max(PATIENCE, MOST_BUSY)
@@ -97,12 +106,24 @@ def _status(child: int, source: str, remedy: str) -> int:
 def _busy(child: int) -> float:
     """Seconds that a child has computed; 0 where that is not known."""
     try:
-        text = Path(f"/proc/{child}/stat").read_text(encoding="utf-8")
-        fields = text.rpartition(")")[2].split()
-        ticks = sum(map(int, fields[_TIMES]))
+        ticks = sum(map(int, _fields(child)[_TIMES]))
         return ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
         return 0.0
+
+
+def _sleeps(child: int) -> bool:
+    """Whether a child waits for something, and not for a processor."""
+    try:
+        return _fields(child)[:1] == ["S"]
+    except (OSError, ValueError):
+        return False
+
+
+def _fields(child: int) -> list[str]:
+    """What Linux says of a process, after its name: its state comes first."""
+    text = Path(f"/proc/{child}/stat").read_text(encoding="utf-8")
+    return text.rpartition(")")[2].split()
 
 
 _TIMES = slice(11, 13)

@@ -27,8 +27,9 @@ def test_what_is_raised_is_left_to_the_parent(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("limit", ["PATIENCE", "MOST_IDLE"])
 def test_a_child_that_waits_for_ever_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
+    limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children: list[int] = []
     fork = os.fork
@@ -37,7 +38,7 @@ def test_a_child_that_waits_for_ever_is_given_up(
         children.append(fork())
         return children[-1]
 
-    monkeypatch.setattr(dry_run, "PATIENCE", 0.2)
+    monkeypatch.setattr(dry_run, limit, 0.2)
     monkeypatch.setattr(os, "fork", recorded)
     check_survival(lambda: time.sleep(600), "text")
     (child,) = children  # others of this process are not its concern
