@@ -213,6 +213,9 @@ class AffineCostModel(CostModel):
         for lines in phase.lines:
             cost = self._lines(frame, lines)
             exposed = exposed + self._crossed(frame, lines)
+            if self._crosses(frame, lines.operand):
+                again = lines.crossing * self._ops.load
+                units["load"] = units.get("load", 0) + again
             if lines.access is Access.STREAMED:
                 waited = dataclasses.replace(lines, access=Access.DEMAND)
                 exposed = exposed + cost
@@ -231,6 +234,8 @@ class AffineCostModel(CostModel):
         level = frame.key.tensors[lines.operand].level
         if level not in (Level.MEM, Level.L2):
             return 0
+        if lines.copied:
+            return lines.count * self._prices.line_l2
         conflicts = CacheConflicts(self.target)
         each = conflicts.of_rows(frame, lines.operand, lines.rows)
         again = self._prices.line_l2 + conflicts.of_pass(frame, lines.operand)

@@ -67,6 +67,11 @@ class Lines:
     parts: Ints = 0
     """Parts of rows, of all rows together, each of which is read for itself, as those
     of strips are: where rows do not begin on lines, each ends in a line more."""
+    copied: bool = False
+    """Whether the lines are those of a copy in L2 that the kernel has made."""
+    crossing: Ints = 0
+    """Vectors that end in another line where rows do not begin on lines: each is loaded
+    twice."""
     passes: Ints = 0
     """Further passes over all of them, which find them in L2 as far as its sets hold
     the rows of the operand."""

@@ -115,6 +115,10 @@ class Emitter(ABC):
         """Ask for the line of an element to be brought to L2, or L1, and go on."""
 
     @abstractmethod
+    def scratch(self, tensor: TensorSpec, sizes: tuple[int, ...]) -> Buffer:
+        """Memory for the kernel's own use, which begins on a line; of unknown bytes."""
+
+    @abstractmethod
     def as_column_major(self, buffer: Buffer) -> Buffer:
         """The same memory of a contiguous row-major operand whose last size is 1."""
 

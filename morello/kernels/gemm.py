@@ -211,6 +211,15 @@ def part(frame: Frame, columns: Ints) -> Frame:
     return Frame(frame.key, (*frame.sizes[:3], columns), frame.limits)
 
 
+@dataclasses.dataclass(frozen=True)
+class ColumnsCopy:
+    """A copy of the columns of rhs that a block reads, without gaps between rows."""
+
+    buffer: Buffer
+    is_filled: bool
+    """Whether the block reads it, or fills it while it reads rhs."""
+
+
 def write_tile(
     emitter: Emitter,
     spec: Spec,
@@ -218,6 +227,7 @@ def write_tile(
     column: Value = 0,
     extra: Callable[[Value], None] | None = None,
     row: Value = 0,
+    copy: ColumnsCopy | None = None,
 ) -> None:
     """Prefetches, the loop, then out row by row.
 
@@ -227,6 +237,7 @@ def write_tile(
         column: where it begins in rhs and out.
         extra: what each trip of the loop does besides, given its first step.
         row: where it begins in lhs and out.
+        copy: of the columns of rhs.
     """
     lhs, rhs, out = operands
     _, m, _, n = spec.sizes
@@ -238,6 +249,10 @@ def write_tile(
                 place = emitter.offset(column, start)
                 emitter.prefetch(out, (0, emitter.offset(row, i), place), to_l1=True)
     loop = GemmLoop(emitter, spec, lhs, rhs, column, extra, row)
+    if copy and copy.is_filled:
+        loop = dataclasses.replace(loop, rhs=copy.buffer, column=0)
+    elif copy:
+        loop = dataclasses.replace(loop, copy=copy.buffer)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
     sums = loop.run_to_stores([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):

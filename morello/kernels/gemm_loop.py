@@ -118,6 +118,8 @@ class GemmLoop:
     """What each trip does besides, given its first step."""
     row: Value = 0
     """Where its rows begin in lhs."""
+    copy: Buffer | None = None
+    """Where what is read of rhs is also written, from the first column on."""
 
     @property
     def places(self) -> list[tuple[int, tuple[int, int]]]:
@@ -143,7 +145,8 @@ class GemmLoop:
             and n % self.emitter.isa.lanes(Dtype.F32) == 0
         )
         short = 2 * _LAST <= k <= _SHORT
-        if not (plain and short and self._holds_columns) or m <= _ROWS:
+        may_read_again = self._holds_columns and self.copy is None
+        if not (plain and short and may_read_again) or m <= _ROWS:
             return self.run(sums)
         found = list(self._steps(k - _LAST, sums))
         each = len(sums) // m
@@ -208,6 +211,8 @@ class GemmLoop:
         loaded = self.emitter.load(
             self.rhs, place, self.emitter.isa.lanes(dtype), count
         )
+        if self.copy is not None:
+            self.emitter.store(loaded, self.copy, (0, at, start), count)
         return self.emitter.convert(loaded, rhs, dtype)
 
     def _factor(self, i: int, at: Value) -> Value:

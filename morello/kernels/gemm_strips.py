@@ -2,24 +2,25 @@
 
 A copy of rhs in panels pays where many rows use it. Of fewer, rhs is read from beyond
 L2 where it lies, once: all rows are multiplied by a strip before the next. A strip
-takes a line or two of each row of rhs, which no hardware prefetcher follows far enough,
-so that the kernel prefetches: the first rows what they read next, the others what the
-next strip reads, a part each.
+takes a few vectors of each row of rhs, which no hardware prefetcher follows far enough,
+so that each block of rows prefetches a part of the next strip. The first of several
+blocks copies the strip while it reads it: rows a power of two apart would push each
+other out of L1 before the others read them.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.gemm import tile_phases, write_tile
+from morello.kernels.gemm import ColumnsCopy, tile_phases, write_tile
 from morello.kernels.predicates import size_is_one
 from morello.kernels.template import Kernel
-from morello.kernels.unroll import trip
-from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
+from morello.kernels.unroll import UNROLL, trip
+from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
 
@@ -35,8 +36,8 @@ its rows, which hardware follows, and is the faster."""
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""
 
-_Extra = Callable[[Value], None] | None
-"""What each trip of a loop over k does besides, given its first step."""
+_TRIP = 4
+"""Rows that a trip prefetches of the first strip."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,24 +47,25 @@ class GemmStrips(Kernel):
     most_rows: int
     """Rows of lhs that are multiplied by a strip at a time; all are divided into blocks
     that differ by one row at most."""
+    most_vectors: int
+    """Of columns of a strip."""
     most_k: int
     """Rows of rhs: each may be a page of its own, which the second level of the TLB has
     to reach in every strip, beside those of other operands. What that takes longer than
     the first level is hidden."""
-    most_far_k: int
-    """The same of rows with gaps between them, beyond L2."""
-    ahead: int
-    """Rows of rhs from what is read to what is prefetched of the same strip. Of less
-    than four times as many rows each block prefetches the next strip."""
+    least_k: int
+    """Rows of rhs of which a strip is copied; of fewer, out is most of what is written:
+    it is written along its rows, block by block."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """f32, all row-major; rhs beyond L1."""
+        """f32, all row-major; rhs beyond L1; lhs near, which each strip goes over."""
         if not isinstance(key.kind, Matmul) or set(key.dtypes) != {Dtype.F32}:
             return False
         lhs, rhs, out = key.tensors
         return (
             rhs.level in (Level.L2, Level.MEM)
-            and Level.VRF not in (lhs.level, out.level)
+            and lhs.level in (Level.L1, Level.L2)
+            and out.level is not Level.VRF
             and all(tensor.layout == _ROW_MAJOR for tensor in key.tensors)
         )
 
@@ -78,10 +80,7 @@ class GemmStrips(Kernel):
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Room for rhs in L2, rows enough of it to prefetch, registers."""
-        _, _, k, n = frame.sizes
-        rhs = frame.key.tensors[1]
-        far = rhs.level is Level.MEM and not rhs.contiguous
-        most = self.most_far_k if far else self.most_k
+        k, rhs = frame.sizes[2], frame.key.tensors[1]
         return (
             size_is_one(frame, 0),
             Condition(
@@ -94,8 +93,8 @@ class GemmStrips(Kernel):
                 f"takes at least {_LEAST} rows of rhs: do not split k",
             ),
             Condition(
-                k <= most,
-                f"takes at most {most} rows of rhs: split k",
+                k <= self.most_k,
+                f"takes at most {self.most_k} rows of rhs: split k",
             ),
             Condition(
                 frame.limits.vrf >= self.isa.registers, "needs all registers: take none"
@@ -103,8 +102,9 @@ class GemmStrips(Kernel):
             *(
                 [
                     Condition(
-                        rhs.lines((1, k, n)) <= frame.limits.l2,
-                        "needs room in L2 for rhs: tile n smaller, or split k",
+                        self._kept(frame) <= frame.limits.l2,
+                        "needs room in L2 for what is read again of rhs: tile n "
+                        "smaller, or split k",
                     )
                 ]
                 if rhs.level is Level.MEM
@@ -112,30 +112,39 @@ class GemmStrips(Kernel):
             ),
         )
 
-    def op_counts(self, frame: Frame) -> OpCounts:
-        """Blocks of both sizes; lhs and out. Lines of rhs, prefetched, arrive while all
-        blocks of a strip are computed; else the first block waits for them."""
+    def _kept(self, frame: Frame) -> Ints:
+        """Lines of rhs that stay in L2: a strip and the next, or all where each block
+        of rows reads them."""
         _, m, k, n = frame.sizes
-        lhs, rhs, out = frame.key.tensors
+        most = self._most(m)
+        strips = 2 * k * ceil_div(self._width(most), _LINE)
+        lines = frame.key.tensors[1].lines((1, k, n))
+        return np.where(self._is_short(m, k), lines, np.minimum(strips, lines))
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """Blocks of both sizes; lhs and out. Lines of rhs, prefetched, arrive while the
+        strip before is computed; not those of the first one, nor of a few rows."""
+        _, m, k, n = frame.sizes
+        _, rhs, out = frame.key.tensors
         blocks = ceil_div(m, self.most_rows)
-        large = m % blocks
-        phases: tuple[Phase, ...] = ()
-        trips: Ints = 0
-        strips = ceil_div(n, self._width(ceil_div(m, blocks)))
-        for rows, count in ((m // blocks, blocks - large), (m // blocks + 1, large)):
-            phases += self._block(frame, rows, count, blocks)
-            trips = trips + count * (n // self._width(rows))
+        most = self._most(m)
+        fewer = most * blocks - m
+        phases = (
+            *self._block(frame, most, 1, is_first=True),
+            *self._block(frame, most, blocks - fewer - 1),
+            *self._block(frame, np.maximum(most - 1, 1), fewer),
+        )
+        width, short = self._width(most), self._is_short(m, k)
+        columns = np.where(short, n, np.minimum(n, width))
         written, fetched = out.lines((1, m, n)), frame.key.kind.accumulates * 1
-        alone = 1 - self._is_joined(m, k) * 1
         lines = (
-            Lines(0, lhs.lines((1, m, k)), Access.OVERLAPPED),
             Lines(
                 1,
-                alone * rhs.lines((1, k, n)),
+                rhs.lines((1, k, columns)),
                 Access.OVERLAPPED,
                 prefetched=True,
-                parts=alone * k * strips,
-                passes=blocks - 1,
+                parts=k * ceil_div(columns, width),
+                passes=short * (blocks - 1),
             ),
             Lines(2, fetched * written, Access.OVERLAPPED),
             Lines(2, written, Access.STORED),
@@ -144,118 +153,149 @@ class GemmStrips(Kernel):
             (*phases, *(Phase(lines=(one,)) for one in lines)),
             kernels=1,
             loops=blocks,
-            trips=trips,
+            trips=blocks * (n // width),
         )
 
     def _block(
-        self, frame: Frame, rows: Ints, count: Ints, blocks: Ints
+        self, frame: Frame, rows: Ints, count: Ints, is_first: bool = False
     ) -> tuple[Phase, ...]:
         """``count`` blocks of rows; a prefetch takes the place of a load. That of the
         line in which a row ends takes one that no product needs."""
-        _, _, k, n = frame.sizes
-        width = self._width(rows)
+        _, m, k, n = frame.sizes
+        lhs, rhs, _out = frame.key.tensors
+        lanes = self.isa.lanes(Dtype.F32)
+        short = self._is_short(m, k)
+        width: Ints = np.where(short, self._width(rows), self._width(self._most(m)))
+        blocks = ceil_div(m, self.most_rows)
+        copies = (blocks > 1) * (1 - short)
+        share = ceil_div(UNROLL, np.where(short, 1, blocks))
+        copy = k * width // _LINE
+        reads = 1 if is_first else 1 - copies
+        is_read = copies * (is_first | (2 * copy > frame.limits.l1))
+
+        def phase(one: Phase, columns: Ints) -> Phase:
+            ops: Ops = {
+                "load": ceil_div(k, UNROLL) * share * (ceil_div(width, _LINE) + 1),
+                "store": copies * is_first * k * ceil_div(columns, lanes),
+            }
+            lines = (
+                Lines(
+                    1,
+                    (1 - short) * ceil_div(rhs.lines((1, k, columns)), blocks),
+                    Access.STREAMED,
+                    prefetched=True,
+                    parts=(1 - short) * ceil_div(k, blocks),
+                    crossing=reads * k * ceil_div(width, _LINE),
+                ),
+                Lines(1, is_read * copy, Access.OVERLAPPED, copied=True),
+                # Each strip goes over all of lhs.
+                Lines(0, lhs.lines((1, rows, k)), Access.OVERLAPPED),
+            )
+            return dataclasses.replace(
+                one, ops=add(one.ops, ops), lines=lines, times=count * one.times
+            )
+
         block = Frame(frame.key, (1, rows, k, n), frame.limits)
-        prefetches: Ops = {"load": k * (width // _LINE)}
-
-        def arriving(columns: Ints) -> Lines:
-            lines = frame.key.tensors[1].lines((1, k, columns))
-            joined = self._is_joined(frame.sizes[1], k) * 1
-            return Lines(
-                1,
-                joined * ceil_div(lines, blocks),
-                Access.OVERLAPPED,
-                prefetched=True,
-                parts=joined * ceil_div(k, blocks),
-                passes=blocks - 1,
-            )
-
-        tiles = zip(
-            tile_phases(block, width, self.isa), (width, n % width), strict=True
-        )
-        return tuple(
-            dataclasses.replace(
-                phase,
-                ops=add(phase.ops, prefetches),
-                lines=(arriving(columns),),
-                times=count * phase.times,
-            )
-            for phase, columns in tiles
-        )
+        whole, rest = tile_phases(block, width, self.isa)
+        return phase(whole, width), phase(rest, n % width)
 
     def _width(self, rows: Ints) -> Ints:
         """Columns of a strip: of whole lines, beside a row of rhs and a factor."""
         vectors = (self.isa.registers - 1) // (rows + 1)
         lanes = self.isa.lanes(Dtype.F32)
-        return np.minimum(vectors, self._most_vectors) * lanes
-
-    @property
-    def _most_vectors(self) -> int:
-        return 2
+        return np.minimum(vectors, self.most_vectors) * lanes
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over strips. Of a few rows of rhs, out is most of what is written: it
         is written along its rows, block by block."""
         m = spec.sizes[1]
-        if not self._is_joined(*spec.sizes[1:3]):
-            for rows, first, count in self._blocks(m):
-
-                def block(
-                    row: Value, _: Sequence[Value], rows: int = rows
-                ) -> list[Value]:
-                    part = dataclasses.replace(spec, sizes=(1, rows, *spec.sizes[2:]))
-                    self._strips(emitter, part, operands, row)
-                    return []
-
-                if count > 1:
-                    emitter.loop(first, first + count * rows, rows, (), block)
-                elif count:
-                    block(first, ())
-        else:
+        if not self._is_short(*spec.sizes[1:3]):
             self._strips(emitter, spec, operands, 0)
+            return
+        for rows, first, count in self._blocks(m):
+
+            def block(row: Value, _: Sequence[Value], rows: int = rows) -> list[Value]:
+                part = dataclasses.replace(spec, sizes=(1, rows, *spec.sizes[2:]))
+                self._strips(emitter, part, operands, row)
+                return []
+
+            if count > 1:
+                emitter.loop(first, first + count * rows, rows, (), block)
+            elif count:
+                block(first, ())
 
     def _strips(
         self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer], row: Value
     ) -> None:
         """All strips of the rows from ``row`` on, and the columns that are left, which
         prefetch nothing."""
-        n, width = spec.sizes[3], int(self._width(self._most(spec.sizes[1])))
+        _, m, k, n = spec.sizes
+        width = int(self._width(self._most(m)))
         whole = n // width * width
+        copy = None
+        if m > self.most_rows:
+            form = TensorSpec(Dtype.F32, Level.L1, _ROW_MAJOR, contiguous=True)
+            copy = emitter.scratch(form, (1, k, min(n, width)))
 
-        def strip(column: Value, _: Sequence[Value]) -> list[Value]:
-            self._strip(emitter, spec, operands, row, column, width)
+        def first_strip(at: Value, _: Sequence[Value]) -> list[Value]:
+            self._prefetch(emitter, operands[1], at, _TRIP, 0, min(n, width))
             return []
 
+        def strip(column: Value, _: Sequence[Value]) -> list[Value]:
+            self._strip(emitter, spec, operands, copy, row, column, width)
+            return []
+
+        emitter.loop(0, k, _TRIP, (), first_strip)
         if whole > width:
             emitter.loop(0, whole, width, (), strip)
         elif whole:
             strip(0, ())
         if n > whole:
             columns = n - whole
-            self._strip(emitter, spec, operands, row, whole, columns, prefetches=False)
+            self._strip(
+                emitter, spec, operands, copy, row, whole, columns, prefetches=False
+            )
 
     def _strip(
         self,
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
+        copy: Buffer | None,
         row: Value,
         column: Value,
         columns: int,
         prefetches: bool = True,
     ) -> None:
-        """All rows from ``row`` on, block by block; the first prefetches otherwise."""
-        _, m, k, _ = spec.sizes
-        own, of_next = self._prefetches(emitter, spec, operands[1], column, columns)
+        """All rows from ``row`` on, block by block; the first copies the strip for the
+        others. Each prefetches a part of the next strip: memory has the time of all."""
+        _, m, k, _n = spec.sizes
+        vectors = ceil_div(columns, emitter.isa.lanes(Dtype.F32))
+        each = trip(Dtype.F32, self._most(m), vectors)
+        share = ceil_div(each, ceil_div(m, self.most_rows))
 
-        def block(rows: int, further: Value, extra: _Extra) -> None:
-            tile = dataclasses.replace(spec, sizes=(1, rows, k, columns))
-            place = emitter.linear([(row, 1), (further, 1)])
+        def block(rows: int, number: Value, further: Value, is_first: bool) -> None:
+            def prefetch(at: Value) -> None:
+                # Of more blocks than a trip has steps, the last ask for the same again.
+                within = emitter.at_most(number, each // share - 1)
+                there = emitter.linear([(at, 1), (within, share)])
+                begin = emitter.offset(column, columns)
+                self._prefetch(
+                    emitter, operands[1], there, share, begin, columns, to_l1=not copy
+                )
+
             write_tile(
-                emitter, tile, operands, column, extra if prefetches else None, place
+                emitter,
+                dataclasses.replace(spec, sizes=(1, rows, k, columns)),
+                operands,
+                column,
+                prefetch if prefetches else None,
+                emitter.linear([(row, 1), (further, 1)]),
+                ColumnsCopy(copy, is_filled=not is_first) if copy else None,
             )
 
-        block(self._most(m), 0, own)
-        number = 0
+        block(self._most(m), 0, 0, is_first=True)
+        before = 1
         for rows, first, count in self._blocks(m, without_first=True):
 
             def others(
@@ -263,70 +303,49 @@ class GemmStrips(Kernel):
                 _: Sequence[Value],
                 rows: int = rows,
                 first: int = first,
-                number: int = number,
+                before: int = before,
             ) -> list[Value]:
                 further = emitter.offset(emitter.linear([(at, rows)]), first)
-                block(rows, further, of_next(emitter.offset(at, number)))
+                block(rows, emitter.offset(at, before), further, is_first=False)
                 return []
 
             if count > 1:
                 emitter.loop(0, count, 1, (), others)
             elif count:
                 others(0, ())
-            number += count
+            before += count
 
-    def _prefetches(
-        self, emitter: Emitter, spec: Spec, rhs: Buffer, column: Value, columns: int
-    ) -> tuple[_Extra, Callable[[Value], _Extra]]:
-        """What trips of the loop over k prefetch: those of the first block, and those
-        of any other, given how many of these come before it.
+    def _prefetch(
+        self,
+        emitter: Emitter,
+        rhs: Buffer,
+        row: Value,
+        rows: int,
+        column: Value,
+        columns: int,
+        to_l1: bool = False,
+    ) -> None:
+        """Lines of a few rows of a strip. A row that begins within a line ends in one
+        more."""
+        for by in range(rows):
+            for start in (*range(0, columns, _LINE), columns - 1):
+                at = (0, emitter.offset(row, by), emitter.offset(column, start))
+                emitter.prefetch(rhs, at, to_l1=to_l1)
 
-        The first block brings lines of its strip to L1, some rows ahead. Each other one
-        brings a part of the next strip to L2, so that memory has the time of all of
-        them. Of a few rows of rhs each block brings the next strip.
-        """
-        _, m, k, _ = spec.sizes
-        lanes = emitter.isa.lanes(Dtype.F32)
-        each = trip(Dtype.F32, self._most(m), ceil_div(columns, lanes))
-        is_short = k < 4 * self.ahead
-        rows_on, columns_on = (0, columns) if is_short else (self.ahead, 0)
-        part = ceil_div(k, max(ceil_div(m, self.most_rows) - 1, 1))
-
-        def lines(row: Value, on: int, to_l1: bool) -> None:
-            # Rows that begin within a line end in one more.
-            end = on + columns
-            for by in range(each):
-                for start in (*range(on, end, _LINE), end - 1):
-                    at = (0, emitter.offset(row, by), emitter.offset(column, start))
-                    emitter.prefetch(rhs, at, to_l1=to_l1)
-
-        def own(at: Value) -> None:
-            lines(emitter.offset(at, rows_on), columns_on, to_l1=True)
-
-        def of_next(before: Value) -> _Extra:
-            def extra(at: Value) -> None:
-                within = emitter.at_most(at, part - 1)
-                row = emitter.linear([(before, part), (within, 1)])
-                lines(row, columns, to_l1=False)
-
-            return extra
-
-        return own, of_next
-
-    def _is_joined(self, m: Ints, k: Ints) -> Any:
-        """Whether all blocks of rows are multiplied by a strip before the next."""
-        return (m > self.most_rows) & (k >= 4 * self.ahead)
+    def _is_short(self, m: Ints, k: Ints) -> Any:
+        """Whether each block goes through all strips before the next begins."""
+        return (m > self.most_rows) * 1 & (k < self.least_k) * 1
 
     def _blocks(
         self, m: int, without_first: bool = False
     ) -> tuple[tuple[int, int, int], ...]:
         """Rows of a block, where the first begins, and how many there are."""
-        blocks, most = ceil_div(m, self.most_rows), self._most(m)
+        blocks, most = ceil_div(m, self.most_rows), int(self._most(m))
         large = m % blocks or blocks
         at = most * without_first
         count = large - without_first
         return (most, at, count), (most - 1, most * large, blocks - large)
 
-    def _most(self, m: int) -> int:
+    def _most(self, m: Any) -> Any:
         """Rows of the largest block."""
-        return int(ceil_div(m, ceil_div(m, self.most_rows)))
+        return ceil_div(m, ceil_div(m, self.most_rows))

@@ -74,6 +74,17 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             alias_bytes=4096,
             ways=8,
         ),
+        GemmStrips(
+            "gemm_strips",
+            isa,
+            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in rows "
+            "beyond L1, strip by strip.",
+            # As many sums as registers hold beside a row of rhs and a factor.
+            most_rows=12 if isa.mask_registers else 6,
+            most_vectors=4,
+            most_k=512,
+            least_k=32,
+        ),
         GemmPanels(
             "gemm_panels",
             isa,
@@ -511,16 +522,6 @@ def rows_of_lines(isa: Isa) -> tuple[Kernel, ...]:
             streams=8,
             # Rows of few bytes for each product: twice as many lines as f32 has.
             prefetch=OwnRows(lines=256, to_l1=True),
-        ),
-        GemmStrips(
-            "gemm_strips",
-            isa,
-            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in rows "
-            "beyond L1, strip by strip.",
-            most_rows=12,
-            most_k=512,
-            most_far_k=128,
-            ahead=8,
         ),
     )
 

@@ -17,6 +17,7 @@ AVX2 = Target(
         "gemm_registers",
         "gemm_tile",
         "gemm_rows",
+        "gemm_strips",
         "gemv_axpy",
         "gemv_axpy_4",
         "gemv_axpy_bf16",

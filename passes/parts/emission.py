@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from morello.dialect.memrefs import whole_type
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
 from morello.kernels.range_check import write_range_check
 from morello.kernels.template import Kernel
@@ -212,6 +213,11 @@ class MlirEmitter(Emitter):
         where = self._physical(buffer, index)
         near = _TO_L1 if to_l1 else _TO_L2
         memref.PrefetchOp(buffer.value, where, False, near, True)
+
+    def scratch(self, tensor: TensorSpec, sizes: tuple[int, ...]) -> Buffer:
+        """`Emitter.scratch`: a buffer that the workspace will have a place for."""
+        kind = whole_type(tensor, sizes)
+        return Buffer(memref.AllocOp(kind, [], []).result, tensor, sizes)
 
     def as_column_major(self, buffer: Buffer) -> Buffer:
         """`Emitter.as_column_major`: the last two dimensions change places."""

@@ -30,6 +30,7 @@ from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import Dtype, Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
+from morello.spec.layout import LINE_BYTES
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)
@@ -160,7 +161,27 @@ def build(cases: Sequence[Case]) -> ir.Module:
         with ir.InsertionPoint(entry):
             end = dialect("func").ReturnOp([])
         write(case, list(entry.arguments), end.operation)
+        take_from_stack(function.operation, entry)
     return module
+
+
+def take_from_stack(function: ir.Operation, entry: ir.Block) -> None:
+    """The buffers of a kernel's own, which a program has in its workspace."""
+    memref = dialect("memref")
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "memref.alloc":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    line = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), LINE_BYTES)
+    for op in found:
+        with ir.InsertionPoint.at_block_begin(entry):
+            slot = memref.AllocaOp(op.results[0].type, [], [], alignment=line)
+        op.results[0].replace_all_uses_with(slot.result)
+        op.erase()
 
 
 def write(case: Case, arguments: list[ir.Value], end: ir.Operation) -> None:

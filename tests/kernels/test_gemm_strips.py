@@ -1,0 +1,112 @@
+"""gemm_strips: exact for one block of rows and several; where it applies; its cost."""
+
+import dataclasses
+
+import pytest
+
+from morello.cost.counts import OpCounts
+from morello.kernels import KERNELS
+from morello.machine.avx2_zen5 import AVX2_ZEN5
+from morello.spec import Level, Limits, Matmul, Spec
+from morello.spec.frame import Frame
+from tests.kernels.harness import (
+    check_random,
+    legal,
+    legal_cases,
+    limits_of,
+    price,
+    spec,
+)
+
+NAME = "gemm_strips"
+
+
+def strips(
+    accum: bool, sizes: tuple[int, ...], rhs: str = "f32@L2[0,1,2]", lhs: str = "L1"
+) -> Spec:
+    return spec(Matmul(accum), sizes, f"f32@{lhs}[0,1,2]", rhs, "f32@L2[0,1,2]")
+
+
+@pytest.mark.parametrize("name", [NAME, f"{NAME}_512"])
+@pytest.mark.parametrize("accum", [True, False])
+def test_every_count_of_rows_is_exact(name: str, accum: bool) -> None:
+    sizes = [(1, m, 37, 50) for m in (*range(5, 15), 25, 38)]
+    sizes += [(1, m, k, n) for m in (6, 13) for k, n in EDGES]
+    limits = limits_of(name)
+    given = (dataclasses.replace(strips(accum, s), limits=limits) for s in sizes)
+    cases = legal_cases(name, tuple(given))
+    assert len(cases) == len(sizes)
+    check_random(cases)
+
+
+EDGES = ((8, 33), (31, 70), (32, 15), (40, 16), (34, 97))
+"""Rows of rhs that are copied strip by strip, and fewer; columns beside whole strips,
+and fewer than a strip."""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "vrf", "l2", "reason"),
+    [
+        ((2, 8, 64, 32), 16, 16384, "needs b = 1"),
+        ((1, 4, 64, 32), 16, 16384, "takes more than 4 rows of lhs"),
+        ((1, 8, 7, 32), 16, 16384, "takes at least 8 rows of rhs"),
+        ((1, 8, 513, 32), 16, 16384, "takes at most 512 rows of rhs"),
+        ((1, 8, 64, 32), 15, 16384, "needs all registers"),
+        ((1, 8, 512, 512), 16, 1024, "needs room in L2"),
+        ((1, 8, 16, 4096), 16, 1024, "needs room in L2"),
+    ],
+)
+def test_what_does_not_fit_says_why(
+    sizes: tuple[int, ...], vrf: int, l2: int, reason: str
+) -> None:
+    given = strips(True, sizes, "f32@MEM[0,1,2]")
+    given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, l2))
+    conditions = KERNELS[NAME].conditions(Frame.of(given))
+    assert any(reason in c.text for c in conditions if not c.holds)
+
+
+def test_a_strip_needs_room_not_all_of_rhs() -> None:
+    wide = strips(True, (1, 12, 512, 1 << 20), "f32@MEM[0,1,2]")
+    assert legal(NAME, wide)
+
+
+@pytest.mark.parametrize("level", ["MEM", "L1"])
+def test_rhs_is_beyond_l1_and_lhs_is_near(level: str) -> None:
+    far = level == "MEM"
+    given = strips(True, (1, 12, 64, 64), lhs="MEM" if far else "L2")
+    assert legal(NAME, given) is not far
+    assert legal(NAME, strips(True, (1, 12, 64, 64), f"f32@{level}[0,1,2]")) is far
+
+
+def test_lines_from_memory_arrive_while_many_rows_are_multiplied() -> None:
+    """Of eight rows the lines take a part of the time, of sixty next to none."""
+
+    def beyond_products(m: int) -> float:
+        far, near = (
+            price(NAME, Frame.of(strips(True, (1, m, 512, 1600), rhs)), AVX2_ZEN5)
+            for rhs in ("f32@MEM[0,1,2]", "f32@L2[0,1,2]")
+        )
+        return far / near - 1
+
+    assert beyond_products(60) < 0.03
+    assert beyond_products(8) > 2 * beyond_products(60)
+
+
+def test_rows_that_begin_within_lines_cost_a_load_more() -> None:
+    goal = spec(Matmul(True), (1, 8, 64, 1008), *3 * ["f32@MEM[0,1,2]!"])
+    odd = spec(Matmul(True), (1, 8, 64, 1009), *3 * ["f32@MEM[0,1,2]!"])
+    given = strips(True, (1, 8, 64, 960))
+    aligned, crossing = (
+        int(AVX2_ZEN5.at(one).model.kernel(Frame.of(given), counts(given)))
+        for one in (goal, odd)
+    )
+    assert crossing > aligned
+
+
+def counts(given: Spec) -> OpCounts:
+    return KERNELS[NAME].op_counts(Frame.of(given))
+
+
+def test_levels() -> None:
+    key = strips(True, (1, 12, 64, 64), "f32@MEM[0,1,2]").key
+    assert KERNELS[NAME].levels_needed(key) == {Level.L2}
