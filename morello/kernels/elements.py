@@ -8,7 +8,7 @@ from morello.cost.counts import Op as Counted
 from morello.cost.counts import Ops, add
 from morello.kernels.casts import cast_ops
 from morello.kernels.emitter import Emitter, Value
-from morello.machine.isa import Op
+from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Kind
 
 
@@ -88,11 +88,14 @@ class EmittedElements:
         """`Elements.shift_right`."""
         return self.emitter.shift_right(value, count)
 
-    def scale(self, value: Value, count: Value) -> Value | None:
-        """`Elements.scale`: of whole vectors, where the instruction set has it."""
+    @property
+    def has_scale(self) -> bool:
+        """`Elements.has_scale`: of whole vectors, where the instruction set has it."""
         isa = self.emitter.isa
-        if not isa.has(Op.SCALE) or self.width != isa.lanes(Dtype.F32):
-            return None
+        return isa.has(Op.SCALE) and self.width == isa.lanes(Dtype.F32)
+
+    def scale(self, value: Value, count: Value) -> Value:
+        """`Elements.scale`."""
         return self.emitter.scale(value, count)
 
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
@@ -111,6 +114,8 @@ class CountedElements:
     dtype: Dtype
     """The dtype of what is computed."""
     steps: int = 1
+    isa: Isa | None = None
+    """What vectors are computed in; None of scalars."""
     reads: int = 0
     constants: int = 0
     operations: int = 0
@@ -122,10 +127,14 @@ class CountedElements:
 
     @classmethod
     def of(
-        cls, kind: Kind, dtypes: tuple[Dtype, ...], steps: int = 1
+        cls,
+        kind: Kind,
+        dtypes: tuple[Dtype, ...],
+        steps: int = 1,
+        isa: Isa | None = None,
     ) -> "CountedElements":
         """The operations of `Kind.element`."""
-        counted = cls(dtypes[-1], steps)
+        counted = cls(dtypes[-1], steps, isa)
         kind.element(counted, dtypes)
         return counted
 
@@ -189,8 +198,15 @@ class CountedElements:
         """`Elements.shift_right`."""
         self._operation({"vector_op": 1}, {"vector_op": 1})
 
-    def scale(self, value: Any, count: Any) -> None:
-        """`Elements.scale`: what takes its place is counted on every machine."""
+    @property
+    def has_scale(self) -> bool:
+        """`Elements.has_scale`."""
+        return self.isa is not None and self.isa.has(Op.SCALE)
+
+    def scale(self, value: Any, count: Any) -> Any:
+        """`Elements.scale`: a comparison, and what a port takes as long for as for two
+        simple operations."""
+        self._operation({"vector_op": 3}, {"vector_op": 3})
 
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """`Elements.multiply_add`."""

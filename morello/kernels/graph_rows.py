@@ -33,6 +33,7 @@ from morello.kernels.predicates import (
 from morello.kernels.running import Running
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import piece_count, tail_of, vectors_of
+from morello.machine.isa import Isa
 from morello.spec import (
     Compose,
     Dtype,
@@ -116,7 +117,7 @@ class GraphRows(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """What a vector takes, a row, and the ends of reductions."""
-        counts = _Counts.of(frame, self.isa.lanes(_F32), self.unroll, self.taps)
+        counts = _Counts.of(frame, self.isa, self.unroll, self.taps)
         return counts.total()
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -184,7 +185,7 @@ class _Counts:
     chain: int
 
     @classmethod
-    def of(cls, frame: Frame, lanes: int, unroll: int, taps: int) -> "_Counts":
+    def of(cls, frame: Frame, isa: Isa, unroll: int, taps: int) -> "_Counts":
         kind = frame.key.kind
         assert isinstance(kind, Compose)
         graph, plan, inner = kind.value, one_pass(kind.value), _inner(frame.key)
@@ -195,7 +196,7 @@ class _Counts:
         scalar = late_scalar = 0
         for value in graph.node_values:
             node = graph.node(value)
-            counted = _counted(graph, value, inner)
+            counted = _counted(graph, value, inner, isa)
             wide = inner in graph.dims_of(value) or inner in node.reduced
             if value not in plan.late or node.reduced:
                 if wide or node.reduced:
@@ -226,7 +227,7 @@ class _Counts:
         )
         return cls(
             frame,
-            lanes,
+            isa.lanes(_F32),
             unroll,
             taps,
             {**vector, "vector_op": both},
@@ -362,10 +363,10 @@ class _Counts:
         return [Phase(ends, chain, times=rows)]
 
 
-def _counted(graph: Graph, value: int, inner: int) -> CountedElements:
+def _counted(graph: Graph, value: int, inner: int, isa: Isa) -> CountedElements:
     """The operations of a node: where it has vectors, without those on values that a
     row has one of, which are carried out once a row."""
-    counted = CountedElements(_F32)
+    counted = CountedElements(_F32, isa=isa)
     node = graph.node(value)
     every = inner not in graph.dims_of(value) | {*node.reduced}
 

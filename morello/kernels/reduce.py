@@ -63,7 +63,7 @@ class ReduceRows(Kernel):
         vectors = vectors_of(n, lanes)
         masked = tail_of(n, lanes) * ((n < lanes) | (not self.kind.idempotent))
         chains = np.minimum(vectors, self.accumulators // np.minimum(m, self.rows))
-        element = CountedElements.of(self.kind, frame.key.dtypes)
+        element = CountedElements.of(self.kind, frame.key.dtypes, isa=self.isa)
         body = Phase(
             {
                 "load": m * (vectors - masked),
@@ -173,7 +173,7 @@ class ReduceColumns(Kernel):
         """Loads and operations, or the chains' latency, for each column."""
         m, n = frame.sizes
         runs = overlapping_count(m, self.isa.lanes(frame.key.dtypes[0]))
-        element = CountedElements.of(self.kind, frame.key.dtypes)
+        element = CountedElements.of(self.kind, frame.key.dtypes, isa=self.isa)
         column = Phase(
             {"load": runs, **times(element.ops, runs)},
             element.chain,

@@ -107,7 +107,7 @@ class VectorMap(Kernel):
         """Loads, the kind's instructions and stores of each vector."""
         key, inner = frame.key, _inner(frame.key)
         lanes, count = self._lanes(key.dtypes), frame.sizes[inner]
-        element = CountedElements.of(key.kind, key.dtypes)
+        element = CountedElements.of(key.kind, key.dtypes, isa=self.isa)
         vectors = vectors_of(count, lanes)
         if not self._in_registers:
             vectors = overlapping_count(count, lanes)

@@ -108,8 +108,15 @@ class ArrayElements:
         """`Elements.shift_right`."""
         return np.asarray(value >> np.asarray(count, value.dtype))
 
-    def scale(self, value: Array, count: Array) -> None:
-        """`Elements.scale`: none."""
+    @property
+    def has_scale(self) -> bool:
+        """`Elements.has_scale`: no."""
+        return False
+
+    def scale(self, value: Array, count: Array) -> Array:
+        """`Elements.scale`."""
+        scaled = np.ldexp(value, np.nan_to_num(count).astype(np.int32))
+        return np.where(count < -151, np.float32(0), scaled).astype(np.float32)
 
 
 def _silent(function: Any, *given: Array) -> Array:

@@ -70,13 +70,14 @@ class Elements(Protocol):
     def shift_right(self, value: Any, count: int) -> Any:
         """A signed integer divided by 2^count, rounded down."""
 
-    def scale(self, value: Any, count: Any) -> Any | None:
-        """``value`` · 2^count of f32, rounded once, where one instruction does that.
+    @property
+    def has_scale(self) -> bool:
+        """Whether one instruction does what `scale` says."""
+
+    def scale(self, value: Any, count: Any) -> Any:
+        """``value`` · 2^count of f32, rounded once; 0 where the count is below -151.
 
         Args:
-            value: from 0.5 to below 2, or NaN.
-            count: a whole f32, or NaN where the value is.
-
-        Returns:
-            None where there is no such instruction.
+            value: from 0.5 to below 2, or NaN; anything where the count is below -151.
+            count: a whole f32, -inf, or NaN where the value is.
         """

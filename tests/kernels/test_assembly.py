@@ -320,3 +320,15 @@ def test_squares_are_summed_by_multiply_adds() -> None:
     fused = sum(count for op, count in found.items() if op.startswith("vfmadd"))
     assert fused == found["vsubps"] > 0
     assert not found["vmulps"] + found["vaddps"]
+
+
+def test_exp_is_nine_multiply_adds_and_a_power_of_two() -> None:
+    """With no lower bound on AVX-512: where the power is 0, a mask says so."""
+    kind = parse_spec("compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])", AVX2.limits).kind
+    given = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0,1]")
+    inner = max(loops(assembly("graph_rows_512", given)), key=len)
+    found = opcodes(inner)
+    fused = sum(count for op, count in found.items() if op.startswith("vfm"))
+    assert fused == 9 * found["vscalefps"] > 0
+    assert found["vminps"] == found["vscalefps"]
+    assert not found["vmaxps"] + found["vmulps"]
