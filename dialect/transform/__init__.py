@@ -13,6 +13,7 @@ from morello.dialect.transform.action_op import ActionOp
 from morello.dialect.transform.border import BORDER
 from morello.dialect.transform.collapse import COLLAPSE
 from morello.dialect.transform.cut import CUT
+from morello.dialect.transform.cut_in_place import CUT_IN_PLACE
 from morello.dialect.transform.definition import MorelloTransform
 from morello.dialect.transform.drop import DROP
 from morello.dialect.transform.fields import read_action, write_fields
@@ -47,6 +48,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         SPECIALIZE_RANGE,
         TO_ACCUM,
         CUT,
+        CUT_IN_PLACE,
         ONLINE,
         SQUEEZE,
         MERGE,

@@ -9,6 +9,7 @@ from morello.actions.border import Border
 from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.collapse import Collapse
 from morello.actions.cut import Cut
+from morello.actions.cut_in_place import CutInPlace
 from morello.actions.drop import Drop
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.merge import Merge
@@ -33,6 +34,7 @@ __all__ = [
     "Child",
     "Collapse",
     "Cut",
+    "CutInPlace",
     "Drop",
     "Expansion",
     "GridParallel",

@@ -8,6 +8,7 @@ from morello.actions.base import Action
 from morello.actions.border import Border
 from morello.actions.collapse import Collapse
 from morello.actions.cut import Cut
+from morello.actions.cut_in_place import CutInPlace
 from morello.actions.drop import Drop
 from morello.actions.grid_parallel import GridParallel
 from morello.actions.merge import Merge
@@ -40,6 +41,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Move,
     SpecializeRange,
     ToAccum,
+    CutInPlace,
     Cut,
     Online,
     Squeeze,

@@ -140,11 +140,11 @@ def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
 def _leading(graph: Graph, halves: Halves) -> int | None:
     """The temporary of the most dimensions, the first of several; None where all of
     them are but rows beside an operand."""
-    lead = (v for v in halves.temporaries if not _is_row(graph, halves, v))
+    lead = (v for v in halves.temporaries if not is_row(graph, halves, v))
     return next(lead, None)
 
 
-def _is_row(graph: Graph, halves: Halves, value: int) -> bool:
+def is_row(graph: Graph, halves: Halves, value: int) -> bool:
     """Whether a temporary lacks a dimension that another one, or an operand, has beside
     all of its own."""
     others = (*range(len(graph.inputs)), *graph.modes, *halves.temporaries)
@@ -156,11 +156,11 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     graph = key.kind.as_graph
     if graph is None:
         return f"{key.kind.label} is no graph that could be cut"
-    halves = _named(graph, action)
+    halves = named(graph, action.nodes, action.again)
     if isinstance(halves, str):
         return halves
     lead = _leading(graph, halves)
-    reason = _refusal(action, key, graph, halves, lead) or _rounds(key, graph, halves)
+    reason = _refusal(action, key, graph, halves, lead) or rounds(key, graph, halves)
     if reason:
         return reason
     forms = tuple(
@@ -178,25 +178,30 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
         return f"no kind takes a temporary in {action.level} with the layout " + str(
             action.layout
         )
-    rows = frozenset(v for v in halves.temporaries if _is_row(graph, halves, v))
+    rows = frozenset(v for v in halves.temporaries if is_row(graph, halves, v))
     return Cutting(halves.temporaries, forms, rows, producers, consumers)
 
 
-def _named(graph: Graph, action: Cut) -> Halves | str:
-    """The halves that an action names; or why there are none."""
+def named(graph: Graph, nodes: str, again: str) -> Halves | str:
+    """The halves that an action names; or why there are none.
+
+    Args:
+        graph: to be cut.
+        nodes: the names of those that are computed first.
+        again: of them those that are computed again.
+    """
     known = {value_name(graph, v): v for v in graph.node_values}
     values: list[tuple[int, ...]] = []
-    for text in (action.nodes, action.again):
+    for text in (nodes, again):
         names = [name for name in text.split(",") if name]
         wrong = next((name for name in names if name not in known), None)
         if wrong is not None:
             return f"it has no node '{wrong}'; those are: {', '.join(known)}"
         values.append(tuple(sorted({known[name] for name in names})))
-    first, again = values
-    found = cut(graph, first, again)
+    found = cut(graph, *values)
     if found is None:
         return (
-            f"after {action.nodes or 'no node'} it cannot be cut: nodes need what they "
+            f"after {nodes or 'no node'} it cannot be cut: nodes need what they "
             "read, both halves have an output, and what a product reads is cut off "
             "before it"
         )
@@ -237,7 +242,7 @@ def _rounded(key: SpecKey) -> frozenset[int]:
     return frozenset(v for v in _graph(key).modes if forms[v].dtype is not Dtype.F32)
 
 
-def _rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
+def rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
     """Why what is left between the halves is not what nodes read; empty if it is."""
     rest = {*graph.node_values} - {*halves.first} | {*halves.again}
     left = (_rounded(key) & {*halves.first}) - {*halves.again}
@@ -256,16 +261,22 @@ def _form(
 ) -> TensorSpec:
     graph = _graph(key)
     whole = any(tensor.contiguous for tensor in key.tensors)
-    row_major = Layout.row_major(len(graph.axes(value)))
     lead = _leading(graph, halves)
+    if value != lead and is_row(graph, halves, value):
+        return form_of_row(graph, value)
     if value != lead:
-        is_row = _is_row(graph, halves, value)
-        level = Level.L1 if is_row else max(action.level, Level.L1)
+        level = max(action.level, Level.L1)
+        row_major = Layout.row_major(len(graph.axes(value)))
         return TensorSpec(Dtype.F32, level, row_major, whole and level > Level.L1)
     if action.level is Level.VRF:
         return TensorSpec(Dtype.F32, Level.VRF, action.layout, False, lanes)
     whole = whole and action.level > Level.L1
     return TensorSpec(Dtype.F32, action.level, action.layout, whole)
+
+
+def form_of_row(graph: Graph, value: int) -> TensorSpec:
+    """The form of a temporary that is but a row beside another one: it is in L1."""
+    return TensorSpec(Dtype.F32, Level.L1, Layout.row_major(len(graph.axes(value))))
 
 
 def _graph(key: SpecKey) -> Graph:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from morello.actions.cut import Cut
+from morello.actions.cut_in_place import CutInPlace
 from morello.actions.graph_parts import part_key
 from morello.errors import SearchError
 from morello.explain.fold import fold
@@ -41,6 +42,8 @@ class Temporary:
     """Of the tile."""
     runs: int
     """How often a call makes one."""
+    place: str = ""
+    """The output in whose memory it lies; empty for memory of its own."""
 
     @property
     def traffic(self) -> int:
@@ -66,7 +69,7 @@ def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:
     def visit(node: Node) -> None:
         folded = fold(node, False)
         inner = folded.node
-        if isinstance(inner.impl.action, Cut):
+        if isinstance(inner.impl.action, Cut | CutInPlace):
             cut = inner.impl.action, inner.number, inner.runs
             found.extend(_of(*cut, inner.impl.spec, folded.numbers, explanation.target))
         for child in inner.children:
@@ -77,9 +80,11 @@ def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:
 
 
 def bytes_held(explanation: Explanation) -> int:
-    """The most bytes of temporaries that there are at once."""
+    """The most bytes of temporaries that there are at once, in memory of their own."""
     own: dict[int, int] = {}
     for one in temporaries(explanation):
+        if one.place:
+            continue
         own[one.node] = own.get(one.node, 0) + one.bytes
 
     def most(node: Node) -> int:
@@ -108,16 +113,27 @@ def _bytes(graph: Graph, value: int, spec: Spec) -> int:
 
 
 def _of(
-    action: Cut, number: int, runs: int, spec: Spec, nodes: str, target: Target
+    action: Cut | CutInPlace,
+    number: int,
+    runs: int,
+    spec: Spec,
+    nodes: str,
+    target: Target,
 ) -> Iterator[Temporary]:
-    cutting = action.cutting(spec.key, target)
     graph = spec.kind.as_graph
     assert graph is not None
+    place = ""
+    if isinstance(action, CutInPlace):
+        cutting = action.cutting(spec.key)
+        place = value_name(graph, action.output(spec.key))
+    else:
+        cutting = action.cutting(spec.key, target)
     assert not isinstance(cutting, str)  # it was applied
     for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
         shape, count = _shape(graph, value, spec), _bytes(graph, value, spec)
         name = value_name(graph, value)
-        yield Temporary(number, nodes, name, shape, form.level, count, runs)
+        own = "" if value in cutting.rows else place
+        yield Temporary(number, nodes, name, shape, form.level, count, runs, own)
 
 
 def graph_parts(spec: Spec) -> tuple[Spec, ...]:
@@ -202,7 +218,7 @@ def _table(found: tuple[Temporary, ...]) -> Iterator[str]:
             one.nodes,
             one.name,
             sizes(one.shape) or "1",
-            str(one.level),
+            f"{one.level}{one.place and ' as '}{one.place}",
             byte_count(one.bytes),
             f"{one.runs:,}",
         )

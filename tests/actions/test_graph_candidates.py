@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from morello.actions import Cut, Drop, Move, Tile, candidates
+import morello
+from morello.actions import Cut, CutInPlace, Drop, Move, Tile, candidates
 from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2
 from morello.search import Solver
@@ -41,6 +43,33 @@ def test_a_temporary_lies_no_farther_than_the_nearest_operand() -> None:
     assert {Level.MEM, Level.L2, Level.L1} <= _cut_levels(spec)
     assert _cut_levels(_serial(EPILOGUE, **{out: Level.L2})) == {Level.L2, Level.L1}
     assert Level.L2 not in _cut_levels(_serial(EPILOGUE, **{out: Level.L1}))
+
+
+def _in_place(spec: Spec) -> list[str]:
+    tried = candidates(spec.key, goal_axes(spec, 1), AVX2)
+    return [action.nodes for action in tried if isinstance(action, CutInPlace)]
+
+
+def test_a_temporary_may_lie_where_an_output_in_memory_will() -> None:
+    softmax = _serial("softmax:3x40:f32")
+    out = softmax.kind.operands[-1].name
+    assert _in_place(softmax) == ["v0,v1,v2,v3"]
+    assert _in_place(_serial("softmax:3x40:f32", **{out: Level.L2})) == ["v0,v1,v2,v3"]
+    assert not _in_place(_serial("softmax:3x40:f32", **{out: Level.L1}))
+    assert _in_place(_serial(EPILOGUE)) == ["v0"]
+    turned = "compose:8x8x64:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[n,m]=gelu(t)"
+    assert not _in_place(_serial(turned))
+
+
+def test_a_softmax_in_place_needs_no_memory_for_a_row() -> None:
+    kernel = morello.compile("softmax:2x60001:f32", target="avx2", threads=1)
+    assert "cut_in_place" in kernel.schedule
+    x = np.random.default_rng(0).standard_normal((2, 60001), np.float32)
+    exact = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    exact /= exact.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(kernel(x), exact, rtol=1e-5, atol=1e-12)
+    assert "memref<60001xf32>" not in kernel.mlir
+    assert "memref<1x60001xf32>" not in kernel.mlir
 
 
 def test_registers_are_not_filled_by_a_cut_while_both_factors_are_far() -> None:

@@ -9,6 +9,7 @@ from morello.actions import (
     Action,
     Collapse,
     Cut,
+    CutInPlace,
     Hole,
     Move,
     Online,
@@ -106,7 +107,7 @@ def recomputed(
             look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
             looked = int(model.kernel(Frame.of(spec), look))
             return lines_brought(spec, spec_of(left[1][0])) + looked
-        case ToAccum() | Cut() | Online() | Collapse():
+        case ToAccum() | Cut() | CutInPlace() | Online() | Collapse():
             return 0
         case Select():
             name, found = kernel_of(left[0][0])
@@ -186,5 +187,6 @@ def test_every_action_is_tried() -> None:
         SpecializeRange,
         ToAccum,
         Cut,
+        CutInPlace,
         Select,
     }

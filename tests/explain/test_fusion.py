@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from morello.actions.cut import Cut
+from morello.actions import Cut, CutInPlace
 from morello.explain import as_data, as_page, as_text, explain
-from morello.explain.fusion import graph_parts, temporaries, unfused
+from morello.explain.fusion import bytes_held, graph_parts, temporaries, unfused
 from morello.explain.words import Clock
 from morello.machine import AVX2
 from morello.search import Solver
@@ -21,11 +21,13 @@ def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     solver = Solver(AVX2)
     explanation = explain(spec, solver)
     found = temporaries(explanation)
-    cuts = {n.number: n for n in explanation.root.walk() if n.impl.action.name == "cut"}
+    cuts = {
+        node.number: node
+        for node in explanation.root.walk()
+        if isinstance(node.impl.action, Cut | CutInPlace)
+    }
     assert {one.node for one in found} == {*cuts}
     for one in found:
-        action = cuts[one.node].impl.action
-        assert isinstance(action, Cut)
         assert one.runs == cuts[one.node].runs
         assert one.bytes == 4 * math.prod(one.shape)
         assert one.traffic == 2 * one.bytes * one.runs * (one.level is not Level.MEM)
@@ -44,6 +46,17 @@ def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     assert 0 < data["temporary_bytes"] <= sum(one.bytes for one in found)
     assert data["temporary_bytes"] <= data["bytes_between_nodes"]
     assert [t["value"] for t in data["temporaries"]] == [one.name for one in found]
+
+
+def test_a_temporary_in_place_is_named_with_the_output() -> None:
+    """Of a row that fills L2 half, exponentials lie where the result will."""
+    explanation = explain(parse_spec("softmax:1x60000:f32", AVX2.limits), Solver(AVX2))
+    placed = [one for one in temporaries(explanation) if one.place]
+    assert [(one.name, one.place) for one in placed] == [("v1", "v4")]
+    shown = as_text(explanation, CLOCK, 3)
+    assert "L2 as v4" in shown
+    assert "v1" not in shown[shown.index("at most") :].splitlines()[0]
+    assert bytes_held(explanation) < placed[0].bytes
 
 
 def test_parts_are_the_nodes() -> None:

@@ -1,0 +1,151 @@
+"""Cut in place: a temporary lies where an output will, which maps then make of it.
+
+Before::
+
+    y = exp(x) / sum(exp(x))
+
+After ``CutInPlace("v0,v1")``, where v0 is exp(x) and v1 its sum::
+
+    y = exp(x);  l = sum(y)    # producers
+    y = y / l                  # consumers
+
+The buffer of `Cut` takes memory, and of what it holds lines have to come for the output
+as well, while nothing is computed. Here they come while the producers compute.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from morello.actions.base import Action, Expansion
+from morello.actions.cut import Cutting, form_of_row, is_row, named, rounds
+from morello.actions.graph_parts import given_forms, part_key
+from morello.machine import Target
+from morello.spec import Dtype, Level, SpecKey, TensorSpec
+from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.cuts import Halves, cuts
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.text import value_name
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class CutInPlace(Action):
+    """``nodes`` are computed first, the largest into the output; then what is left."""
+
+    name: ClassVar[str] = "cut_in_place"
+    nodes: str
+    """The names of the nodes that are computed first, joined by commas."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``producers`` and ``consumers``; no cost of its own, and no memory but
+        that of rows."""
+        found = self.cutting(frame.key)
+        if isinstance(found, str):
+            return Expansion((Condition(False, found),), 0)
+        children = (
+            found.producers.child("producers", frame, frame.limits),
+            found.consumers.child("consumers", frame, frame.limits),
+        )
+        return Expansion((), 0, children)
+
+    def feature(self, key: SpecKey) -> str:
+        """That a temporary is in the place of an output."""
+        return "temporary in place"
+
+    def cutting(self, key: SpecKey) -> Cutting | str:
+        """The halves; or why there are none."""
+        return _cutting(self.nodes, key)
+
+    def output(self, key: SpecKey) -> int:
+        """The value in whose place the temporary lies.
+
+        Args:
+            key: one that can be cut so.
+        """
+        graph = key.kind.as_graph
+        assert graph is not None
+        halves = named(graph, self.nodes, "")
+        assert not isinstance(halves, str)
+        return _output(graph, halves)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["CutInPlace"]:
+        """Every such cut. With the output in L1 no line has to come for it, and a
+        buffer there is as good."""
+        if key.kind.as_graph is not None:
+            yield from _candidates(key)
+
+
+@lru_cache(maxsize=65536)
+def _candidates(key: SpecKey) -> tuple[CutInPlace, ...]:
+    graph = key.kind.as_graph
+    assert graph is not None
+    found = []
+    for halves in cuts(graph):
+        if halves.again:
+            continue
+        action = CutInPlace(",".join(value_name(graph, v) for v in halves.first))
+        if isinstance(_cutting(action.nodes, key), str):
+            continue
+        if given_forms(key)[_output(graph, halves)].level > Level.L1:
+            found.append(action)
+    return tuple(found)
+
+
+def _output(graph: Graph, halves: Halves) -> int:
+    """The one output that the consumers write."""
+    return next(out.value for out in graph.outputs if out.value not in halves.first)
+
+
+@lru_cache(maxsize=65536)
+def _cutting(nodes: str, key: SpecKey) -> Cutting | str:
+    graph = key.kind.as_graph
+    if graph is None:
+        return f"{key.kind.label} is no graph that could be cut"
+    halves = named(graph, nodes, "")
+    if isinstance(halves, str):
+        return halves
+    refusal = _refusal(key, graph, halves) or rounds(key, graph, halves)
+    if refusal:
+        return refusal
+    tensors = given_forms(key)
+    place = tensors[_output(graph, halves)]
+    forms: tuple[TensorSpec, ...] = tuple(
+        form_of_row(graph, value) if is_row(graph, halves, value) else place
+        for value in halves.temporaries
+    )
+    tensors |= dict(zip(halves.temporaries, forms, strict=True))
+    serial = key.serial or place.level is not Level.MEM
+    parts = [
+        part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
+    ]
+    producers, consumers = parts
+    if producers is None or consumers is None:
+        return f"no kind takes a temporary in the form {place}"
+    rows = frozenset(v for v in halves.temporaries if is_row(graph, halves, v))
+    return Cutting(halves.temporaries, forms, rows, producers, consumers)
+
+
+def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
+    """Why no temporary can be where an output will be; empty if one can."""
+    large = [v for v in halves.temporaries if not is_row(graph, halves, v)]
+    if len(large) != 1:
+        return f"{len(large)} temporaries are more than rows: one is to be in place"
+    left = halves.consumers.graph
+    if any(node.reduced for node in left.nodes):
+        return "what is left reduces something: other elements may be read later"
+    if len(left.outputs) != 1 or left.outputs[0].accumulates:
+        return "what is left has not one output, which it overwrites"
+    output = _output(graph, halves)
+    name, made = (value_name(graph, v) for v in (output, large[0]))
+    if graph.axes(output) != graph.axes(large[0]):
+        return f"'{name}' has not the dimensions of '{made}', in their order"
+    form = given_forms(key)[output]
+    if form.dtype is not Dtype.F32:
+        return f"'{name}' is {form.dtype}: it cannot hold '{made}'"
+    if form.level is Level.VRF or form.layout.is_packed:
+        return f"'{name}' is packed, or in registers: '{made}' cannot be in its place"
+    return ""
