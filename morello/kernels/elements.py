@@ -215,8 +215,10 @@ class CountedElements:
 
     def maximum(self, dtype: Dtype, a: Any, b: Any) -> Any:
         """`Elements.maximum`: of floats it takes five instructions, three of them one
-        after the other, two of which are bitwise."""
+        after the other, two of which are bitwise; or three (`Op.RANGE`)."""
         count, chain = (5, 2) if dtype.is_float else (1, 1)
+        if dtype.is_float and self.isa is not None and self.isa.has(Op.RANGE):
+            count = 3
         self._operation({"vector_op": count}, {"vector_op": chain})
 
     def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:

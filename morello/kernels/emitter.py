@@ -213,6 +213,18 @@ class Emitter(ABC):
         is below -151 become zero."""
 
     @abstractmethod
+    def greater_number(self, a: Value, b: Value) -> Value:
+        """The greater of two floats (`Op.RANGE`): a NaN may be lost."""
+
+    @abstractmethod
+    def lesser_number(self, a: Value, b: Value) -> Value:
+        """The lesser of two floats (`Op.RANGE`): a NaN may be lost."""
+
+    @abstractmethod
+    def nan_where_one_is(self, a: Value, b: Value, rest: Value) -> Value:
+        """NaN where a float of one of two vectors is NaN, else that of ``rest``."""
+
+    @abstractmethod
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """Neighbouring lanes multiplied and added, as `Op.DOT2` and its like say.
 

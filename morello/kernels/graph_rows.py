@@ -204,7 +204,9 @@ class _Counts:
                 else:
                     scalar += counted.operations + counted.reads
                 if node.reduced and not factors_of(graph, value):
-                    vector = add(vector, Running.ops(node.reduction))
+                    along = inner in plan.reduced
+                    own = Running.counted(node.reduction, isa, along)
+                    vector = add(vector, own.ops)
             elif inner in graph.dims_of(value):
                 late = add(late, counted.ops)
             else:
@@ -239,7 +241,11 @@ class _Counts:
             len(reductions),
             max(
                 (
-                    sum(Running.counted(graph.node(v).reduction).chain.values())
+                    sum(
+                        Running.counted(
+                            graph.node(v).reduction, isa, inner in plan.reduced
+                        ).chain.values()
+                    )
                     for v in reductions
                 ),
                 default=0,

@@ -12,6 +12,7 @@ from morello.kernels.elements import EmittedElements
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
+from morello.kernels.side_by_side import Side, SideBySide
 from morello.kernels.vectors import parts
 from morello.spec import Compose, Dtype, Level, Spec, Window
 from morello.spec.graphs.expression import Call, Expression, computed
@@ -23,8 +24,14 @@ _F32 = Dtype.F32
 MOST_STEP = 2
 """Windows move along vectors in steps of so many elements, at most."""
 
+_FOR_NUMBERS, _FOR_WORK = 8, 2
+"""Registers for constants, and for each vector beside what is read and written."""
+
 Env = dict[int, Value]
-"""Values that are computed already."""
+"""Values that are computed already: of vectors side by side a `Side`."""
+
+Columns = list[tuple[Any, int]]
+"""Where vectors begin along the row, and how many elements each has."""
 
 
 class GraphWriter:
@@ -49,6 +56,8 @@ class GraphWriter:
         self.lanes = emitter.isa.lanes(_F32)
         self.taps = taps_of(plan.reduced - {inner}, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""
+        self.side = self._most_side_by_side()
+        """Vectors whose instructions are written in turn."""
         self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
         self.reductions = [
             v for v in self.graph.node_values if self.graph.node(v).reduced
@@ -116,15 +125,23 @@ class GraphWriter:
         elif self.plan.reduced:
             self._reduce_across([(at, env)])
         else:
-            self._columns((), lambda c, n, held: self._mapped(at, env, c, n))
+            self._columns((), lambda columns, held: self._mapped(at, env, columns))
         return ()
 
     def _mapped(
-        self, at: dict[int, Any], env: Env, column: Any, count: int
+        self, at: dict[int, Any], env: Env, columns: Columns
     ) -> Sequence[Value]:
-        """A vector of maps alone."""
-        self._vector(at, env, column, count)
+        """Vectors of maps alone."""
+        for first in range(0, len(columns), self.side):
+            self._vectors(at, env, columns[first : first + self.side])
         return ()
+
+    def _most_side_by_side(self) -> int:
+        """As many vectors as there are registers for: what each reads and writes, and
+        what is computed meanwhile."""
+        wide = sum(v in self._wide for v in self.buffers)
+        free = self.emitter.isa.registers - _FOR_NUMBERS
+        return max(1, min(self.unroll, free // (wide + _FOR_WORK)))
 
     def _scalars(self, at: dict[int, Any], env: Env | None = None) -> Env:
         """The values of which there is one at a place, before any reduction; outputs
@@ -169,7 +186,7 @@ class GraphWriter:
         return self._computed_of(self.graph.node(value).expression, env, width)
 
     def _computed_of(self, expression: Expression, env: Env, width: int) -> Value:
-        elements = EmittedElements(self.emitter, width=width)
+        elements: Any = SideBySide(EmittedElements(self.emitter, width=width))
         spread: Env = {}
 
         def read(argument: int) -> Value:
@@ -192,53 +209,53 @@ class GraphWriter:
     def _columns(
         self,
         carried: Sequence[Value],
-        body: Callable[[Any, int, Sequence[Value]], Sequence[Value]],
+        body: Callable[[Columns, Sequence[Value]], Sequence[Value]],
     ) -> Sequence[Value]:
-        """Run ``body`` on every vector of a row; ``carried`` has a part for each of
-        those that are computed side by side."""
+        """Run ``body`` on the vectors of a row, as many at a time as are unrolled: from
+        what is carried to what is carried on."""
         lanes, count = self.lanes, self.spec.sizes[self.inner]
         if self.registers:
-            for start, length in parts(count, lanes):
-                body(start, length, ())
+            for place in parts(count, lanes):
+                body([place], ())
             return carried
-        width = len(carried) // self.unroll
         group = lanes * self.unroll
         whole = count // group * group
 
-        def step(at: Value, held: Sequence[Value]) -> list[Value]:
-            found: list[Value] = []
-            for place in range(self.unroll):
-                own = held[place * width : (place + 1) * width]
-                column = self.emitter.offset(at, place * lanes)
-                found += body(column, lanes, own)
-            return found
+        def step(at: Value, held: Sequence[Value]) -> Sequence[Value]:
+            starts = (self.emitter.offset(at, i * lanes) for i in range(self.unroll))
+            return body([(start, lanes) for start in starts], held)
 
         if whole > group:
             carried = self.emitter.loop(0, whole, group, carried, step)
         elif whole:
             carried = step(0, carried)
-        rest = list(carried)
-        for place, (start, length) in enumerate(parts(count - whole, lanes)):
-            own = slice(place * width, (place + 1) * width)
-            rest[own] = body(whole + start, length, rest[own])
-        return rest
+        rest = [(whole + at, length) for at, length in parts(count - whole, lanes)]
+        return body(rest, carried) if rest else carried
 
     def _vector(self, at: dict[int, Any], env: Env, column: Any, count: int) -> Env:
         """Everything that has vectors, at one place; outputs are stored."""
-        here = {**at, self.inner: column}
+        found = self._vectors(at, env, [(column, count)])
+        return {v: _of(value, 0) for v, value in found.items()}
+
+    def _vectors(self, at: dict[int, Any], env: Env, columns: Columns) -> Env:
+        """Everything that has vectors, at several places; outputs are stored."""
+        places = [({**at, self.inner: column}, count) for column, count in columns]
         found = dict(env)
         stored: list[int] = []
         for value in range(self.graph.count):
             if value in found or value in self.plan.late:
                 continue
-            if not self.graph.is_node(value):
-                found[value] = self._load(value, here, count)
-            else:
+            if self.graph.is_node(value):
                 found[value] = self._computed(value, found, self.lanes)
                 if value in self.graph.modes:
                     stored.append(value)
+            elif self.inner in self.graph.dims_of(value):
+                found[value] = Side(self._load(value, *place) for place in places)
+            else:
+                found[value] = self._element(value, at)
         for value in stored:
-            self._store(value, here, found[value], count)
+            for i, (here, count) in enumerate(places):
+                self._store(value, here, _of(found[value], i), count)
         return found
 
     def _load(self, value: int, at: Mapping[int, Any], count: int) -> Value:
@@ -289,22 +306,31 @@ class GraphWriter:
     def _reduce_along(self, at: dict[int, Any], env: Env) -> None:
         """Reductions of a row: their vectors are carried, and their lanes reduced."""
         running = self._running()
-        start = [r.start(self.lanes) for r in running] * self.unroll
+        start = [
+            own.start(self.lanes) for own in running for _ in range(self._kept(own))
+        ]
         outer = sorted(self.plan.reduced - {self.inner})
 
-        def column(
-            place: dict[int, Any], at_column: Any, count: int, held: Sequence[Value]
+        def columns(
+            place: dict[int, Any], columns: Columns, held: Sequence[Value]
         ) -> Sequence[Value]:
             scalars = self._scalars(place, env) if outer else env
-            values = self._vector(place, scalars, at_column, count)
-            return self._taken(running, values, held, count)
+            found = list(held)
+            for first in range(0, len(columns), self.side):
+                some = columns[first : first + self.side]
+                values = self._vectors(place, scalars, some)
+                counts = [count for _, count in some]
+                self._take_along(running, values, found, first, counts)
+            return found
 
         def pass_over(place: dict[int, Any], held: Sequence[Value]) -> Sequence[Value]:
-            return self._columns(held, lambda c, n, own: column(place, c, n, own))
+            return self._columns(held, lambda c, own: columns(place, c, own))
 
-        carried = self._nest(outer, at, start, pass_over)
-        for i, own in enumerate(running):
-            vector = own.joined(list(carried[i :: len(running)]))
+        carried = list(self._nest(outer, at, start, pass_over))
+        for own in running:
+            kept = self._kept(own)
+            vector = own.joined(carried[:kept])
+            del carried[:kept]
             scalar = reduce_lanes(self.emitter, own.pair, vector, self.lanes)
             if self.graph.modes.get(own.value):
                 scalar = own.pair(self._element(own.value, at), scalar)
@@ -314,6 +340,54 @@ class GraphWriter:
             if value in self.plan.late and value not in env:
                 env[value] = self._computed(value, env, 0)
                 self._store_scalar(value, at, env[value])
+
+    def _kept(self, own: Running) -> int:
+        """The vectors of a reduction that are carried along a row: one for each that is
+        unrolled, and where NaN are kept apart one for the NaN of two of them."""
+        return self.unroll + (-(-self.unroll // 2) if own.has_numbers else 0)
+
+    def _take_along(
+        self,
+        running: list[Running],
+        values: Env,
+        held: list[Value],
+        first: int,
+        counts: list[int],
+    ) -> None:
+        """Let each reduction take its elements of vectors side by side.
+
+        Args:
+            running: the reductions.
+            values: of the vectors.
+            held: all that is carried; it is changed.
+            first: which of the vectors that are unrolled comes first.
+            counts: how many elements each vector has.
+        """
+        at = 0
+        for own in running:
+            if own.has_numbers:
+                elements = self._elements(own, values, counts)
+                for i, element in enumerate(elements):
+                    place = at + first + i
+                    held[place] = own.take_number(held[place], element)
+                for i in range(0, len(elements), 2):
+                    place = at + self.unroll + (first + i) // 2
+                    pair = elements[i], elements[min(i + 1, len(elements) - 1)]
+                    held[place] = self.emitter.nan_where_one_is(*pair, held[place])
+            else:
+                for i, count in enumerate(counts):
+                    mine = {v: _of(value, i) for v, value in values.items()}
+                    place = at + first + i
+                    held[place] = self._take(own, held[place], mine, count)
+            at += self._kept(own)
+
+    def _elements(self, own: Running, values: Env, counts: list[int]) -> list[Value]:
+        """What a reduction takes of each vector."""
+        found = self._computed(own.value, values, self.lanes)
+        return [
+            own.filled(_of(found, i), count, self.lanes)
+            for i, count in enumerate(counts)
+        ]
 
     def _running(self) -> list[Running]:
         return [
@@ -425,6 +499,11 @@ class GraphWriter:
                 values[value] = self._computed(value, values, self.lanes)
             if value in self.graph.modes:
                 self._store(value, at, values[value], count)
+
+
+def _of(value: Value, place: int) -> Value:
+    """What a vector of several has of a value."""
+    return value[place] if isinstance(value, Side) else value
 
 
 def taps_of(

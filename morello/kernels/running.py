@@ -6,6 +6,7 @@ from typing import Any
 from morello.cost.counts import Ops
 from morello.kernels.elements import CountedElements
 from morello.kernels.emitter import Emitter, Value
+from morello.machine.isa import Isa, Op
 from morello.spec import Dtype
 
 _F32 = Dtype.F32
@@ -24,16 +25,31 @@ class Running:
     reduction: str
 
     @staticmethod
-    def counted(reduction: str) -> CountedElements:
-        """Instructions an element, and those of them that wait for one another."""
-        counted = CountedElements(_F32)
+    def counted(reduction: str, isa: Isa, along: bool) -> CountedElements:
+        """Instructions an element, and those of them that wait for one another.
+
+        Args:
+            reduction: its name.
+            isa: what vectors are computed in.
+            along: whether it goes along vectors, several of them side by side.
+        """
+        counted = CountedElements(_F32, isa=isa)
+        if along and _has_numbers(reduction, isa):
+            both: Ops = {"vector_op": 2}  # a choice, and half of a check of two for NaN
+            return dataclasses.replace(counted, ops=both, chain={"vector_op": 1})
         _pair(counted, reduction, None, None)
         return counted
 
-    @staticmethod
-    def ops(reduction: str) -> Ops:
-        """Instructions an element."""
-        return Running.counted(reduction).ops
+    @property
+    def has_numbers(self) -> bool:
+        """Whether `take_number` is there, so that NaN are kept apart."""
+        return _has_numbers(self.reduction, self.emitter.isa)
+
+    def take_number(self, held: Value, element: Value) -> Value:
+        """One vector more, but for NaN."""
+        if self.reduction == "max":
+            return self.emitter.greater_number(held, element)
+        return self.emitter.lesser_number(held, element)
 
     def start(self, lanes: int) -> Value:
         """Before the first element: the neutral element."""
@@ -41,10 +57,14 @@ class Running:
 
     def take(self, held: Value, element: Value, count: int, lanes: int) -> Value:
         """One vector more, of which the first ``count`` lanes are elements."""
-        if count < lanes:
-            order = [*range(count), *range(lanes + count, 2 * lanes)]
-            element = self.emitter.shuffle(element, self.start(lanes), order)
-        return self.pair(held, element)
+        return self.pair(held, self.filled(element, count, lanes))
+
+    def filled(self, element: Value, count: int, lanes: int) -> Value:
+        """A vector of which the lanes after the first ``count`` change nothing."""
+        if count == lanes:
+            return element
+        order = [*range(count), *range(lanes + count, 2 * lanes)]
+        return self.emitter.shuffle(element, self.start(lanes), order)
 
     def joined(self, vectors: list[Value]) -> Value:
         """One vector of several."""
@@ -59,6 +79,10 @@ class Running:
     def pair(self, a: Any, b: Any) -> Any:
         """Two of them as one: scalars or vectors."""
         return _pair(self.emitter, self.reduction, a, b)
+
+
+def _has_numbers(reduction: str, isa: Isa) -> bool:
+    return reduction != "sum" and isa.has(Op.RANGE)
 
 
 def _pair(elements: Any, reduction: str, a: Any, b: Any) -> Any:

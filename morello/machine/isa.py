@@ -30,6 +30,9 @@ class Op(enum.Enum):
     SCALE = "scale"
     """Floats times 2 to the power of whole floats, rounded once; lanes that a mask
     leaves out are zero and take no time, whatever they would become."""
+    RANGE = "range"
+    """The greater or the lesser of floats: +0 is greater than -0, a number beside a NaN
+    is taken."""
     MASK_LOAD = "mask_load"
     """The first elements of a vector are loaded, no byte after them is touched."""
     MASK_STORE = "mask_store"
@@ -144,6 +147,7 @@ AVX512 = Isa(
         Op.DOT2: "llvm.x86.avx512.pmaddw.d.512",
         Op.DOT2_SATURATING: "llvm.x86.avx512.pmaddubs.w.512",
         Op.SCALE: "llvm.x86.avx512.mask.scalef.ps.512",
+        Op.RANGE: "llvm.x86.avx512.mask.range.ps.512",
         Op.MASK_LOAD: "llvm.masked.load",
         Op.MASK_STORE: "llvm.masked.store",
     },

@@ -47,6 +47,9 @@ _LEAST_COUNT = -151.0
 _ROUND_AS_SET = 4
 """What an AVX-512 instruction is told where MXCSR says how to round."""
 
+_LESSER, _GREATER = 4, 5
+"""What VRANGEPS is told to choose, with the sign that it has."""
+
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
 
@@ -368,6 +371,37 @@ class MlirEmitter(Emitter):
         name = self.isa.instructions[Op.SCALE]
         return call(name, values.type, values, counts, zero, mask, as_set)
 
+    def greater_number(self, a: Value, b: Value) -> Value:
+        """`Emitter.greater_number`: one instruction."""
+        return self._range(a, b, _GREATER)
+
+    def lesser_number(self, a: Value, b: Value) -> Value:
+        """`Emitter.lesser_number`: one instruction."""
+        return self._range(a, b, _LESSER)
+
+    def _has_range(self, value: Value) -> bool:
+        """Whether one instruction compares all of a vector: shorter ones are rare."""
+        lanes = self.isa.lanes(Dtype.F32)
+        kind = value.type
+        is_whole = isinstance(kind, ir.VectorType) and kind.shape[0] == lanes
+        return is_whole and self.isa.has(Op.RANGE)
+
+    def _range(self, a: Value, b: Value, choice: int) -> Value:
+        lanes = a.type.shape[0]
+        chosen, as_set = (
+            splat(ir.IntegerType.get_signless(32), n) for n in (choice, _ROUND_AS_SET)
+        )
+        zero = self.constant(Dtype.F32, 0.0, lanes)
+        every = splat(ir.IntegerType.get_signless(lanes), -1)
+        name = self.isa.instructions[Op.RANGE]
+        return call(name, a.type, a, b, chosen, zero, every, as_set)
+
+    def nan_where_one_is(self, a: Value, b: Value, rest: Value) -> Value:
+        """`Emitter.nan_where_one_is`: a comparison and a choice."""
+        unordered = arith.CmpFOp(arith.CmpFPredicate.UNO, a, b).result
+        nan = self.constant(Dtype.F32, float("nan"), a.type.shape[0])
+        return arith.SelectOp(unordered, nan, rest).result
+
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """`Emitter.dot`: one instruction."""
         dtype = _DOTS[op]
@@ -387,6 +421,8 @@ class MlirEmitter(Emitter):
 
     def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.minimum`."""
+        if dtype.is_float and self._has_range(a):
+            return self.nan_where_one_is(a, b, self.lesser_number(a, b))
         if dtype.is_float:
             return ieee_minimum(a, b)
         return (arith.MinSIOp if dtype.is_signed else arith.MinUIOp)(a, b).result
@@ -406,6 +442,8 @@ class MlirEmitter(Emitter):
 
     def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
         """`Emitter.maximum`."""
+        if dtype.is_float and self._has_range(a):
+            return self.nan_where_one_is(a, b, self.greater_number(a, b))
         if dtype.is_float:
             return ieee_maximum(a, b)
         return (arith.MaxSIOp if dtype.is_signed else arith.MaxUIOp)(a, b).result

@@ -332,3 +332,25 @@ def test_exp_is_nine_multiply_adds_and_a_power_of_two() -> None:
     assert fused == 9 * found["vscalefps"] > 0
     assert found["vminps"] == found["vscalefps"]
     assert not found["vmaxps"] + found["vmulps"]
+
+
+def test_the_maximum_of_a_row_is_one_choice_a_vector_and_a_check_of_two() -> None:
+    kind = parse_spec("compose:1x4096:f32:graph=y[r]=max(x[r,n])", AVX2.limits).kind
+    given = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0]")
+    inner = max(loops(assembly("graph_rows_512", given)), key=len)
+    found = opcodes(inner)
+    assert found["vrangeps"] == 2 * found["vcmpunordps"] > 0
+    assert not found["vmaxps"] + found["vandps"]
+
+
+def test_vectors_side_by_side_are_computed_in_turn() -> None:
+    """So that between two multiply-adds of a chain there are those of the others."""
+    kind = parse_spec("compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])", AVX2.limits).kind
+    given = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0,1]")
+    inner = max(loops(assembly("graph_rows_512", given)), key=len)
+    fused = [line.split()[-1] for line in inner if "vfmadd" in line]
+    last = dict.fromkeys(fused, -4)
+    for place, register in enumerate(fused):
+        assert place - last[register] >= 3
+        last[register] = place
+    assert not touches_stack(inner)

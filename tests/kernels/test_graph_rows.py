@@ -85,3 +85,32 @@ def test_exp_has_the_bits_of_its_definition(kernel: str) -> None:
     number = ~np.isnan(given)
     assert np.isnan(found[~number]).all()
     assert found[number].tobytes() == wanted[number].tobytes()
+
+
+@pytest.mark.parametrize("reduction", ["max", "min"])
+@pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
+def test_a_nan_anywhere_in_a_row_is_found(kernel: str, reduction: str) -> None:
+    """Where NaN are kept apart from the numbers, each of two vectors is looked at; and
+    of zeros +0 is the greater one, in whichever order they come."""
+    size = 4 * 64 + 3 * 16 + 7
+    text = f"compose:{size}x{size}:f32:graph=y[m]={reduction}(x[m,n])"
+    whole = parse_spec(text, limits_of(kernel))
+    forms = (dataclasses.replace(t, level=Level.L1) for t in whole.tensors)
+    spec = dataclasses.replace(whole, tensors=tuple(forms), serial=True)
+    cases = legal_cases(kernel, (spec,))
+    skip_where_it_cannot_run(isa_of(cases))
+    engine = compiled(cases)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
+        engine.address("f0")
+    )
+    given = np.random.default_rng(0).standard_normal((size, size), np.float32)
+    found = np.empty(size, np.float32)
+    call(given.ctypes.data, found.ctypes.data)
+    assert np.array_equal(found, getattr(given, reduction)(axis=1))
+    np.fill_diagonal(given, np.nan)
+    call(given.ctypes.data, found.ctypes.data)
+    assert np.isnan(found).all()
+    zeros = np.full((size, size), -0.0 if reduction == "max" else 0.0, np.float32)
+    np.fill_diagonal(zeros, -zeros[0, 0])
+    call(zeros.ctypes.data, found.ctypes.data)
+    assert (np.signbit(found) == (reduction == "min")).all()
