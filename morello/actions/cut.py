@@ -24,7 +24,7 @@ from morello.actions.graph_parts import PartKey, given_forms, part_key
 from morello.actions.move import may_enter_registers
 from morello.machine import Target
 from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.text import value_name
@@ -61,18 +61,23 @@ class Cut(Action):
     """The layout of the temporary of the most dimensions."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
-        """Holes ``producers`` and ``consumers``; no cost of its own."""
+        """Holes ``producers`` and ``consumers``; stores of what is left between."""
         found = self.cutting(frame.key, target)
         if isinstance(found, str):
             return Expansion((Condition(False, found),), 0)
         conditions = []
         limits = frame.limits
+        cost: Ints = 0
         for value, form in zip(found.temporaries, found.forms, strict=True):
-            if form.level is Level.MEM or value in found.rows:
+            if value in found.rows:
                 continue
-            sizes = _operand(_graph(frame.key), value).sizes(frame.sizes)
+            sizes = operand_of(_graph(frame.key), value).sizes(frame.sizes)
             in_registers = form.level is Level.VRF
             amount = form.registers(sizes) if in_registers else form.lines(sizes)
+            if not in_registers:
+                cost = cost + target.model.temporary(amount)
+            if form.level is Level.MEM:
+                continue
             reason = f"a temporary takes more than is free of {form.level}"
             conditions.append(Condition(amount <= limits[form.level], reason))
             limits = target.take(limits, form.level, amount)
@@ -80,7 +85,7 @@ class Cut(Action):
             found.producers.child("producers", frame, limits),
             found.consumers.child("consumers", frame, limits),
         )
-        return Expansion(tuple(conditions), 0, children)
+        return Expansion(tuple(conditions), cost, children)
 
     def feature(self, key: SpecKey) -> str:
         """Where the temporaries are, and whether something is computed again."""
@@ -286,7 +291,7 @@ def _graph(key: SpecKey) -> Graph:
 
 
 @lru_cache(maxsize=65536)
-def _operand(graph: Graph, value: int) -> Operand:
+def operand_of(graph: Graph, value: int) -> Operand:
     """A value as if it were an operand."""
     name = value_name(graph, value)
     return Operand(name, graph.axes(value), is_read=True, is_written=True)

@@ -38,8 +38,7 @@ class CutInPlace(Action):
     """The names of the nodes that are computed first, joined by commas."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
-        """Holes ``producers`` and ``consumers``; no cost of its own, and no memory but
-        that of rows."""
+        """Holes ``producers`` and ``consumers``; no memory but that of rows."""
         found = self.cutting(frame.key)
         if isinstance(found, str):
             return Expansion((Condition(False, found),), 0)
@@ -47,7 +46,14 @@ class CutInPlace(Action):
             found.producers.child("producers", frame, frame.limits),
             found.consumers.child("consumers", frame, frame.limits),
         )
-        return Expansion((), 0, children)
+        index = frame.key.kind.values.index(self.output(frame.key))
+        form = frame.key.tensors[index]
+        lines = form.lines(frame.operand_sizes(index))
+        # In L1 it lies beside what goes by while the producers read.
+        fits = (form.level is not Level.L1) | (2 * lines <= target.l1_lines)
+        reason = f"the output takes more than half of the {target.l1_lines} lines of L1"
+        cost = target.model.temporary(lines)
+        return Expansion((Condition(fits, reason),), cost, children)
 
     def feature(self, key: SpecKey) -> str:
         """That a temporary is in the place of an output."""
@@ -73,8 +79,7 @@ class CutInPlace(Action):
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["CutInPlace"]:
-        """Every such cut. With the output in L1 no line has to come for it, and a
-        buffer there is as good."""
+        """Every such cut."""
         if key.kind.as_graph is not None:
             yield from _candidates(key)
 
@@ -88,9 +93,7 @@ def _candidates(key: SpecKey) -> tuple[CutInPlace, ...]:
         if halves.again:
             continue
         action = CutInPlace(",".join(value_name(graph, v) for v in halves.first))
-        if isinstance(_cutting(action.nodes, key), str):
-            continue
-        if given_forms(key)[_output(graph, halves)].level > Level.L1:
+        if not isinstance(_cutting(action.nodes, key), str):
             found.append(action)
     return tuple(found)
 

@@ -109,6 +109,10 @@ class AffineCostModel(CostModel):
         again = self._passes(frame, operand, dest)
         return self._prices.loop + self._rows(frame, operand) + first + again
 
+    def temporary(self, lines: Ints) -> Ints:
+        """A store of each line: where little is computed, nothing hides it."""
+        return lines * self._ops.store
+
     def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
         """Setups, trips, and the phases one after another."""
         entered = counts.kernels + counts.loops + counts.trips

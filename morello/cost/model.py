@@ -31,5 +31,9 @@ class CostModel(ABC):
         """An operand's tile gets a buffer of its own: all but the copies themselves."""
 
     @abstractmethod
+    def temporary(self, lines: Ints) -> Ints:
+        """A value of so many lines is left in memory for what comes after it."""
+
+    @abstractmethod
     def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
         """One run of a kernel."""

@@ -21,6 +21,7 @@ from morello.actions import (
     Tile,
     ToAccum,
 )
+from morello.actions.cut import Cutting, operand_of
 from morello.actions.move import copies
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
@@ -30,7 +31,7 @@ from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import Encoding, Spec, parse_spec
+from morello.spec import Encoding, Level, Spec, parse_spec
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -107,13 +108,29 @@ def recomputed(
             look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
             looked = int(model.kernel(Frame.of(spec), look))
             return lines_brought(spec, spec_of(left[1][0])) + looked
-        case ToAccum() | Cut() | CutInPlace() | Online() | Collapse():
+        case ToAccum() | Online() | Collapse():
             return 0
+        case Cut():
+            return left_between(spec, action.cutting(spec.key, target))
+        case CutInPlace():
+            return left_between(spec, action.cutting(spec.key))
         case Select():
             name, found = kernel_of(left[0][0])
             frame = Frame.of(found)
             return int(model.kernel(frame, KERNELS[name].op_counts(frame)))
     raise NotImplementedError(action)
+
+
+def left_between(spec: Spec, cutting: Cutting | str) -> int:
+    """The cost of the stores of temporaries in memory, but for rows."""
+    graph = spec.kind.as_graph
+    assert isinstance(cutting, Cutting)
+    assert graph is not None
+    lines = 0
+    for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
+        if value not in cutting.rows and form.level is not Level.VRF:
+            lines += int(form.lines(operand_of(graph, value).sizes(spec.sizes)))
+    return lines * AVX2.at(spec).ops.store
 
 
 def lines_brought(before: Spec, after: Spec) -> int:
