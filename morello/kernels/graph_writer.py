@@ -12,7 +12,7 @@ from morello.kernels.elements import EmittedElements
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
-from morello.kernels.side_by_side import Side, SideBySide
+from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.vectors import parts
 from morello.spec import Compose, Dtype, Level, Spec, Window
 from morello.spec.graphs.expression import Call, Expression, computed
@@ -235,7 +235,7 @@ class GraphWriter:
     def _vector(self, at: dict[int, Any], env: Env, column: Any, count: int) -> Env:
         """Everything that has vectors, at one place; outputs are stored."""
         found = self._vectors(at, env, [(column, count)])
-        return {v: _of(value, 0) for v, value in found.items()}
+        return {v: of_vector(value, 0) for v, value in found.items()}
 
     def _vectors(self, at: dict[int, Any], env: Env, columns: Columns) -> Env:
         """Everything that has vectors, at several places; outputs are stored."""
@@ -255,7 +255,7 @@ class GraphWriter:
                 found[value] = self._element(value, at)
         for value in stored:
             for i, (here, count) in enumerate(places):
-                self._store(value, here, _of(found[value], i), count)
+                self._store(value, here, of_vector(found[value], i), count)
         return found
 
     def _load(self, value: int, at: Mapping[int, Any], count: int) -> Value:
@@ -376,7 +376,7 @@ class GraphWriter:
                     held[place] = self.emitter.nan_where_one_is(*pair, held[place])
             else:
                 for i, count in enumerate(counts):
-                    mine = {v: _of(value, i) for v, value in values.items()}
+                    mine = {v: of_vector(value, i) for v, value in values.items()}
                     place = at + first + i
                     held[place] = self._take(own, held[place], mine, count)
             at += self._kept(own)
@@ -385,7 +385,7 @@ class GraphWriter:
         """What a reduction takes of each vector."""
         found = self._computed(own.value, values, self.lanes)
         return [
-            own.filled(_of(found, i), count, self.lanes)
+            own.filled(of_vector(found, i), count, self.lanes)
             for i, count in enumerate(counts)
         ]
 
@@ -499,11 +499,6 @@ class GraphWriter:
                 values[value] = self._computed(value, values, self.lanes)
             if value in self.graph.modes:
                 self._store(value, at, values[value], count)
-
-
-def _of(value: Value, place: int) -> Value:
-    """What a vector of several has of a value."""
-    return value[place] if isinstance(value, Side) else value
 
 
 def taps_of(

@@ -12,6 +12,7 @@ from morello.cost.counts import OpCounts, Phase, times
 from morello.kernels.elements import CountedElements, EmittedElements
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import in_l1, is_interleaved, within_pack
+from morello.kernels.running import Running
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     overlapping,
@@ -19,7 +20,8 @@ from morello.kernels.vectors import (
     tail_of,
     vectors_of,
 )
-from morello.spec import Fill, Kind, Layout, Spec, SpecKey
+from morello.machine.isa import Op
+from morello.spec import Dtype, Fill, Kind, Layout, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -64,13 +66,16 @@ class ReduceRows(Kernel):
         masked = tail_of(n, lanes) * ((n < lanes) | (not self.kind.idempotent))
         chains = np.minimum(vectors, self.accumulators // np.minimum(m, self.rows))
         element = CountedElements.of(self.kind, frame.key.dtypes, isa=self.isa)
+        each = element
+        if self._has_numbers(frame.key.dtypes[0]):
+            each = Running.counted(self.kind.name, self.isa, along=True)
         body = Phase(
             {
                 "load": m * (vectors - masked),
                 "masked_load": m * masked,
-                **times(element.ops, m * vectors),
+                **times(each.ops, m * vectors),
             },
-            times(element.chain, -(-vectors // chains)),
+            times(each.chain, -(-vectors // chains)),
         )
         steps = lanes.bit_length() - 1  # halves against halves
         ends = (
@@ -103,11 +108,17 @@ class ReduceRows(Kernel):
             column = emitter.offset(at, chain * lanes)
             return [emitter.load(src, (i, column), lanes) for i in range(m)]
 
-        def step(at: Value, carried: Sequence[Value]) -> list[Value]:
-            loaded = [v for chain in range(chains) for v in load(at, chain)]
-            return [pair(a, b) for a, b in zip(carried, loaded, strict=True)]
+        def load_all(at: Value) -> list[Value]:
+            return [v for chain in range(chains) for v in load(at, chain)]
 
-        found: Sequence[Value] = [v for chain in range(chains) for v in load(0, chain)]
+        rule: _Plain | _Numbers = _Plain(pair)
+        if self._has_numbers(dtype):
+            rule = _Numbers(Running(emitter, 0, self.kind.name), m, chains)
+
+        def step(at: Value, carried: Sequence[Value]) -> list[Value]:
+            return rule.take(carried, load_all(at))
+
+        found: Sequence[Value] = rule.begin(load_all(0))
         whole = n // group * group
         if whole > 2 * group:
             found = emitter.loop(group, whole, group, found, step)
@@ -118,6 +129,11 @@ class ReduceRows(Kernel):
             for i, row in enumerate(rows):
                 row.append(self._load(emitter, src, i, start, n))
         return [pair.tree(row) for row in rows]
+
+    def _has_numbers(self, dtype: Dtype) -> bool:
+        """Whether NaN are kept apart (`Running.take_number`)."""
+        kept = self.kind.idempotent and dtype is Dtype.F32
+        return kept and self.isa.has(Op.RANGE)
 
     def _load(
         self, emitter: Emitter, src: Buffer, row: int, start: int, end: int
@@ -199,6 +215,55 @@ class ReduceColumns(Kernel):
         found = emitter.loop(0, n, 1, held, step)
         for vector, (start, _) in zip(found, runs, strict=True):
             emitter.store(vector, out, (start,))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plain:
+    """Reductions of rows side by side: a vector is carried for each."""
+
+    pair: "_Combine"
+
+    def begin(self, first: Sequence[Value]) -> Sequence[Value]:
+        """What is carried after the first vectors."""
+        return first
+
+    def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
+        """What is carried after some more."""
+        return [self.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Numbers:
+    """Maxima or minima of rows side by side, and apart from them the NaN of each row.
+
+    What is carried is a vector for each row of each chain, and after these one for the
+    NaN of each row of two chains.
+    """
+
+    running: Running
+    rows: int
+    chains: int
+
+    def begin(self, first: Sequence[Value]) -> list[Value]:
+        """What is carried after the first vectors."""
+        lanes = self.running.emitter.isa.lanes(Dtype.F32)
+        none = [self.running.start(lanes)] * (self.rows * -(-self.chains // 2))
+        return [*first, *self._nan(none, first)]
+
+    def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
+        """What is carried after some more."""
+        count = len(loaded)
+        held = map(self.running.take_number, carried[:count], loaded)
+        return [*held, *self._nan(carried[count:], loaded)]
+
+    def _nan(self, held: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
+        found = []
+        for place, before in enumerate(held):
+            chain, row = 2 * (place // self.rows), place % self.rows
+            other = min(chain + 1, self.chains - 1)
+            a, b = (loaded[c * self.rows + row] for c in (chain, other))
+            found.append(self.running.emitter.nan_where_one_is(a, b, before))
+        return found
 
 
 @dataclasses.dataclass(frozen=True)

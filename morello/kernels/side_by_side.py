@@ -23,6 +23,13 @@ class SideBySide:
     """`Elements` whose values are a `Side`, or one value that all of them share."""
 
     elements: EmittedElements
+    reads: Callable[[int, int], Side] | None = None
+    """As in `EmittedElements`, of every vector."""
+
+    def read(self, operand: int, step: int = 0) -> Side:
+        """`Elements.read`."""
+        assert self.reads is not None
+        return self.reads(operand, step)
 
     @property
     def steps(self) -> int:
@@ -42,6 +49,11 @@ class SideBySide:
             return each(operation, *given)
 
         return every
+
+
+def of_vector(value: Any, place: int) -> Any:
+    """What a vector of several has of a value."""
+    return value[place] if isinstance(value, Side) else value
 
 
 def each(operation: Callable[..., Any], *given: Any) -> Any:

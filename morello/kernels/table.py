@@ -261,6 +261,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "out = f(src) in L1, along the innermost dimension.",
             kind=Unary,
             levels=(Level.L1, Level.L1),
+            vectors=8,
         ),
         VectorMap(
             "binary_rows",

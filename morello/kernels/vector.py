@@ -6,7 +6,9 @@ constant. `reduce.py` has the vector kernels of reductions.
 
 import dataclasses
 from collections.abc import Sequence
+from itertools import groupby
 from itertools import product as every
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from morello.kernels.predicates import (
     within_block,
     within_pack,
 )
+from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import (
     overlapping,
@@ -49,6 +52,8 @@ class VectorMap(Kernel):
     """The kind of map."""
     levels: tuple[Level, ...]
     """Where each operand is: L1 or VRF."""
+    vectors: int = 0
+    """The most vectors of its straight-line code; 0 for as many as registers."""
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtypes, if those in registers are the widest; one innermost dimension.
@@ -100,7 +105,7 @@ class VectorMap(Kernel):
         return (
             *one,
             *(condition for pack in packs for condition in pack),
-            within_block(others(frame.sizes, inner) * vectors, self.isa),
+            self._within_block(others(frame.sizes, inner) * vectors),
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
@@ -126,21 +131,39 @@ class VectorMap(Kernel):
         return OpCounts.of(times(row, others(frame.sizes, inner)))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Row by row, vector by vector."""
+        """Row by row, vector by vector; of long functions a few vectors in turn."""
         inner, lanes = _inner(spec.key), self._lanes(spec.dtypes)
         runs = (parts if self._in_registers else overlapping)(spec.sizes[inner], lanes)
         extents = [range(size) for size in spec.sizes]
         extents[inner] = range(1)
-        for row in every(*extents):
-            for place, (column, count) in enumerate(runs):
-                vector = _Vector(
-                    emitter,
-                    (*row[:inner], column, *row[inner + 1 :]),
-                    (*row[:inner], place, *row[inner + 1 :]),
-                    count,
-                    lanes if self._in_registers else count,
-                )
-                vector.write(spec, operands)
+        vectors = [
+            _Vector(
+                emitter,
+                (*row[:inner], column, *row[inner + 1 :]),
+                (*row[:inner], place, *row[inner + 1 :]),
+                count,
+                lanes if self._in_registers else count,
+            )
+            for row in every(*extents)
+            for place, (column, count) in enumerate(runs)
+        ]
+        side = self._side_by_side(spec.key)
+        for _, alike in groupby(vectors, lambda vector: vector.width):
+            group = list(alike)
+            for first in range(0, len(group), side):
+                _write(group[first : first + side], spec, operands)
+
+    def _side_by_side(self, key: SpecKey) -> int:
+        """Vectors whose instructions are written in turn."""
+        element = CountedElements.of(key.kind, key.dtypes, isa=self.isa)
+        is_long = element.operations >= _LONG and not self._in_registers
+        return self.isa.registers // _REGISTERS if is_long else 1
+
+    def _within_block(self, vectors: Ints) -> Condition:
+        if not self.vectors:
+            return within_block(vectors, self.isa)
+        reason = f"takes at most {self.vectors} vectors: tile it smaller"
+        return Condition(vectors <= self.vectors, reason)
 
     @property
     def _in_registers(self) -> bool:
@@ -164,24 +187,39 @@ class _Vector:
     width: int
     """Lanes of the vector."""
 
-    def write(self, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Compute the last operand from the others."""
-        *inputs, out = operands
-
-        def read(operand: int, step: int) -> Value:
-            return self._load(inputs[operand])
-
-        elements = EmittedElements(self.emitter, read, self.width)
-        result = spec.kind.element(elements, spec.dtypes)
+    def store(self, result: Value, out: Buffer) -> None:
+        """Write what was computed."""
         if out.tensor.level is Level.VRF:
             self.emitter.store_register(result, out, self.register)
         else:
             self.emitter.store(result, out, self.at, self.count)
 
-    def _load(self, source: Buffer) -> Value:
+    def load(self, source: Buffer) -> Value:
+        """Read an input."""
         if source.tensor.level is Level.VRF:
             return self.emitter.load_register(source, self.register)
         return self.emitter.load(source, self.at, self.width, self.count)
+
+
+_LONG = 8
+"""Operations of a function from which on vectors are computed in turn."""
+
+_REGISTERS = 8
+"""Registers for each of these vectors."""
+
+
+def _write(vectors: Sequence[_Vector], spec: Spec, operands: Sequence[Buffer]) -> None:
+    """Compute the last operand from the others, in vectors of one width."""
+    *inputs, out = operands
+    emitter, width = vectors[0].emitter, vectors[0].width
+
+    def read(operand: int, step: int) -> Side:
+        return Side(vector.load(inputs[operand]) for vector in vectors)
+
+    elements: Any = SideBySide(EmittedElements(emitter, width=width), read)
+    result = spec.kind.element(elements, spec.dtypes)
+    for i, vector in enumerate(vectors):
+        vector.store(of_vector(result, i), out)
 
 
 def _inner(key: SpecKey) -> int:

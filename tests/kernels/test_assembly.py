@@ -354,3 +354,17 @@ def test_vectors_side_by_side_are_computed_in_turn() -> None:
         assert place - last[register] >= 3
         last[register] = place
     assert not touches_stack(inner)
+
+
+def test_the_maximum_of_rows_on_their_own_is_one_choice_a_vector() -> None:
+    given = spec(Max(True), (4, 999), "f32@L1[0,1]", "f32@L1[0]")
+    found = opcodes(loop(assembly("max_rows_512", given)))
+    assert found["vrangeps"] == 2 * found["vcmpunordps"] == 8
+
+
+def test_functions_have_short_code() -> None:
+    """A load of each of many vectors is a stream of its own to a prefetcher."""
+    kind = parse_spec("exp:1x512:f32", AVX2.limits).kind
+    tensors = "f32@L1[0,1]", "f32@L1[0,1]"
+    assert legal("unary_rows_512", spec(kind, (1, 8 * 16), *tensors))
+    assert not legal("unary_rows_512", spec(kind, (1, 8 * 16 + 1), *tensors))

@@ -14,7 +14,9 @@ from tests.kernels.harness import (
     check,
     check_random,
     compiled,
+    isa_of,
     legal_cases,
+    skip_where_it_cannot_run,
     spec,
 )
 
@@ -65,12 +67,37 @@ def special(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return rng.choice(chosen, shape)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", ["max_rows", "max_rows_512"])
+def test_a_nan_anywhere_in_a_row_is_found(name: str, rows: int) -> None:
+    """And in no other row: NaN of several vectors of a row are kept together."""
+    case = Case(name, maximum((rows, 300), "f32", "[0,1]"))
+    skip_where_it_cannot_run(isa_of([case]))
+    engine = compiled([case])
+    rng = np.random.default_rng(2)
+
+    def everything() -> None:
+        for column in range(0, 300, 7):
+            src = rng.standard_normal((rows, 300)).astype(np.float32)
+            src[column % rows, column] = np.nan
+            check(case, engine.address("f0"), (src, np.zeros(rows, np.float32)))
+
+    check_in_child(everything)
+
+
 @pytest.mark.parametrize(
-    ("name", "layout"), [("max_rows", "[0,1]"), ("max_columns", "[1,0]")]
+    ("name", "layout"),
+    [
+        ("max_rows", "[0,1]"),
+        ("max_rows_512", "[0,1]"),
+        ("max_columns", "[1,0]"),
+        ("max_columns_512", "[1,0]"),
+    ],
 )
 def test_special_values(name: str, layout: str) -> None:
-    sizes = [(1, 1), (3, 5), (4, 8), (2, 13), (1, 100), (3, 70)]
+    sizes = [(1, 1), (3, 5), (4, 8), (2, 13), (1, 100), (3, 70), (1, 600), (4, 115)]
     cases = [Case(name, maximum(s, "f32", layout)) for s in sizes]
+    skip_where_it_cannot_run(isa_of(cases))
     engine = compiled(cases)
 
     def everything() -> None:
