@@ -213,7 +213,7 @@ def is_fused(impl: Impl) -> bool | None:
     if graph is None or not cuts(graph):
         return None
     for node in impl.walk():
-        if node.action.name in ("cut", "online"):
+        if node.action.name in ("cut", "cut_in_place", "online"):
             # Without loops around it: what drops or merges dimensions has all elements.
             return math.prod(node.spec.sizes) < math.prod(impl.spec.sizes)
     return True

@@ -31,7 +31,7 @@ SEARCHED = {
     "conv:2x4x5x7x4x3x3:f32:stride=2:groups=2:l2=0": ("unfold",),
     "conv:1x3x6x9x8x2x2:f32:dilation=2:l2=0": ("squeeze",),
     f"compose:1x9x3x6x2x3x3:f32:l2=0:graph={FUSED}": (
-        *("pad", "cut", "unfold", "squeeze"),
+        *("pad", "cut_in_place", "unfold", "squeeze"),
     ),
 }
 """Specs, and actions that their programs have. Most do without L2, of which most tables

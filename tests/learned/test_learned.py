@@ -16,6 +16,7 @@ from morello.learned.features import features_of, is_fused, matrix
 from morello.learned.model import LearnedModel, find_model, shipped_models
 from morello.learned.trees import Trees
 from morello.machine import AVX2, find_target
+from morello.search import Solver
 from morello.spec import parse_spec
 from morello.training.collect import both_ways
 from tests.learned.made_up import model_file, stump
@@ -60,6 +61,13 @@ def test_whether_parts_take_turns(db: Path) -> None:
     assert is_fused(product.impl) is None
     (rows,) = morello.candidates("sum:4x9:f32", 1, target=AVX2)
     assert is_fused(rows.impl) is None
+
+
+def test_a_row_in_place_is_fused() -> None:
+    spec = parse_spec("softmax:4x60000:f32", AVX2.limits)
+    impl = Solver(AVX2).solve(spec).impl
+    assert "cut_in_place" in {node.action.name for node in impl.walk()}
+    assert is_fused(impl)
 
 
 def test_the_best_of_each_way_is_found() -> None:
