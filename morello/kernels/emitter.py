@@ -290,6 +290,15 @@ class Emitter(ABC):
 
     @abstractmethod
     def loop(
-        self, start: int, end: int, step: int, carried: Sequence[Value], body: Body
+        self,
+        start: int,
+        end: int,
+        step: int,
+        carried: Sequence[Value],
+        body: Body,
+        rolled: bool = False,
     ) -> tuple[Value, ...]:
-        """Run ``body`` from start, by step, to below end; the last values carried."""
+        """Run ``body`` from start, by step, to below end; the last values carried.
+
+        Where it is to stay ``rolled``, LLVM is not told how many trips it has.
+        """

@@ -24,6 +24,9 @@ _F32 = Dtype.F32
 MOST_STEP = 2
 """Windows move along vectors in steps of so many elements, at most."""
 
+_LONG_ROW = 2048
+"""Elements of a row from which on prefetchers count more than loops: two pages."""
+
 _FOR_NUMBERS, _FOR_WORK = 8, 2
 """Registers for constants, and for each vector beside what is read and written."""
 
@@ -109,12 +112,16 @@ class GraphWriter:
             for place in range(size):
                 carried = self._nest(rest, {**at, dim: place}, carried, body)
             return carried
+        # Of few long rows LLVM would write each out: a stream of its own each time to a
+        # prefetcher that goes by the address of the load.
+        is_long = self.spec.sizes[self.inner] >= _LONG_ROW
         return self.emitter.loop(
             0,
             size,
             1,
             carried,
             lambda place, held: self._nest(rest, {**at, dim: place}, held, body),
+            rolled=is_long,
         )
 
     def _row(self, at: dict[int, Any]) -> Sequence[Value]:

@@ -491,11 +491,19 @@ class MlirEmitter(Emitter):
         return arith.IndexCastOp(ir.IndexType.get(), passed).result
 
     def loop(
-        self, start: int, end: int, step: int, carried: Sequence[Value], body: Body
+        self,
+        start: int,
+        end: int,
+        step: int,
+        carried: Sequence[Value],
+        body: Body,
+        rolled: bool = False,
     ) -> tuple[Value, ...]:
         """`Emitter.loop`: an ``scf.for`` with the carried values as its own."""
-        bounds = [self._index(i) for i in (start, end, step)]
-        loop = scf.ForOp(*bounds, list(carried))
+        low, high, by = (self._index(i) for i in (start, end, step))
+        if rolled:
+            high = self.again(high)
+        loop = scf.ForOp(low, high, by, list(carried))
         with ir.InsertionPoint(loop.body):
             following = body(loop.induction_variable, tuple(loop.inner_iter_args))
             scf.YieldOp(list(following))

@@ -368,3 +368,11 @@ def test_functions_have_short_code() -> None:
     tensors = "f32@L1[0,1]", "f32@L1[0,1]"
     assert legal("unary_rows_512", spec(kind, (1, 8 * 16), *tensors))
     assert not legal("unary_rows_512", spec(kind, (1, 8 * 16 + 1), *tensors))
+
+
+def test_long_rows_are_not_written_out_one_by_one() -> None:
+    """A loop of two long rows stays one, with one load for each vector of a step."""
+    kind = parse_spec("compose:2x4096:f32:graph=y[r]=sum(x[r,n])", AVX2.limits).kind
+    given = spec(kind, (2, 4096), "f32@L1[0,1]", "f32@L1[0]")
+    lines = assembly("graph_rows_512", given)
+    assert len([body for body in loops(lines) if len(body) < 20]) == 1
