@@ -52,11 +52,12 @@ func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
 // CHECK: scf.for %[[ROW:.*]] =
 // CHECK: memref.load %[[M]][%[[ROW]]]
 // CHECK: vector.load %[[X]][%[[ROW]], %{{.*}}]
-// CHECK: vector.broadcast
-// CHECK: arith.subf
-// CHECK: math.fma
 // CHECK: vector.constant_mask [5]
 // CHECK: vector.maskedload %[[X]]
+// CHECK: vector.broadcast
+// CHECK: arith.subf
+// CHECK: arith.subf
+// CHECK: math.fma
 // CHECK: arith.mulf
 // CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 1, 2, 3, 4, 13, 14, 15]
 // CHECK: vector.extract
