@@ -7,11 +7,9 @@ of matrices becomes a ``morello.matmul``.
 """
 
 from morello.actions.cut import Cut, Cutting
-from morello.dialect.build import build_spec_op
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import buffer_of, part_operands
-from morello.spec.operand import Operand
+from morello.dialect.transform.graph_parts import apply_cutting
 
 
 def apply_cut(site: Site, action: Cut) -> Left:
@@ -22,15 +20,7 @@ def apply_cut(site: Site, action: Cut) -> Left:
     assert isinstance(found, Cutting)
     assert graph is not None
     memrefs = dict(zip(kind.values, site.operands, strict=True))
-    for value, form in zip(found.temporaries, found.forms, strict=True):
-        axes = graph.axes(value)
-        sizes = Operand("", axes, is_read=True, is_written=True).sizes(site.spec.sizes)
-        memrefs[value] = buffer_of(form, sizes)
-    parts = {"producers": found.producers, "consumers": found.consumers}
-    return {
-        hole.role: build_spec_op(hole.spec, part_operands(parts[hole.role], memrefs))
-        for hole in site.rewrite.holes
-    }
+    return apply_cutting(site, graph, found, memrefs)
 
 
 CUT = ActionOp.define(Cut, ("producers", "consumers"), apply_cut)

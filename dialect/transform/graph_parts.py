@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from morello.actions.cut import Cutting, operand_of
 from morello.actions.graph_parts import PartKey
+from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
+from morello.dialect.transform.action_op import Left, Site
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Level, Operand, TensorSpec, Window
 from morello.spec.embedding import Embedding
+from morello.spec.graphs.graph import Graph
 
 
 def buffer_of(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Value:
@@ -15,6 +19,29 @@ def buffer_of(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Value:
     alloc = memref.AllocaOp if tensor.level is Level.VRF else memref.AllocOp
     value: ir.Value = alloc(whole_type(tensor, sizes), [], []).result
     return value
+
+
+def apply_cutting(
+    site: Site, graph: Graph, cutting: Cutting, memrefs: Mapping[int, ir.Value]
+) -> Left:
+    """The ops of both halves of a cut.
+
+    Args:
+        site: the op that is cut.
+        graph: what it computes.
+        cutting: the halves.
+        memrefs: those of values that have one. Other temporaries get a buffer.
+    """
+    known = dict(memrefs)
+    for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
+        if value not in known:
+            sizes = operand_of(graph, value).sizes(site.spec.sizes)
+            known[value] = buffer_of(form, sizes)
+    parts = {"producers": cutting.producers, "consumers": cutting.consumers}
+    return {
+        hole.role: build_spec_op(hole.spec, part_operands(parts[hole.role], known))
+        for hole in site.rewrite.holes
+    }
 
 
 def part_operands(part: PartKey, memrefs: Mapping[int, ir.Value]) -> list[ir.Value]:
