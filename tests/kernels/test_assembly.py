@@ -309,14 +309,19 @@ def test_the_maximum_of_floats_has_no_branch_and_no_blend() -> None:
     assert not any("blend" in opcode for opcode in body)
 
 
+def of_graph(
+    kernel: str, text: str, sizes: tuple[int, ...], *layouts: str
+) -> Counter[str]:
+    """The instructions of the longest loop of a graph whose operands are in L1."""
+    kind = parse_spec(text, AVX2.limits).kind
+    given = spec(kind, sizes, *(f"f32@L1{layout}" for layout in layouts))
+    return opcodes(max(loops(assembly(kernel, given)), key=len))
+
+
 def test_squares_are_summed_by_multiply_adds() -> None:
     """As products are: of the elements' distance from a mean, a row at a time."""
-    kind = parse_spec(
-        "compose:4x768:f32:graph=y[r]=sum(square(x[r,n]-u[r]))", AVX2.limits
-    ).kind
-    given = spec(kind, (4, 768), "f32@L1[0,1]", "f32@L1[0]", "f32@L1[0]")
-    inner = max(loops(assembly("graph_rows", given)), key=len)
-    found = opcodes(inner)
+    text = "compose:4x768:f32:graph=y[r]=sum(square(x[r,n]-u[r]))"
+    found = of_graph("graph_rows", text, (4, 768), "[0,1]", "[0]", "[0]")
     fused = sum(count for op, count in found.items() if op.startswith("vfmadd"))
     assert fused == found["vsubps"] > 0
     assert not found["vmulps"] + found["vaddps"]
@@ -324,10 +329,8 @@ def test_squares_are_summed_by_multiply_adds() -> None:
 
 def test_exp_is_nine_multiply_adds_and_a_power_of_two() -> None:
     """With no lower bound on AVX-512: where the power is 0, a mask says so."""
-    kind = parse_spec("compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])", AVX2.limits).kind
-    given = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0,1]")
-    inner = max(loops(assembly("graph_rows_512", given)), key=len)
-    found = opcodes(inner)
+    text = "compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])"
+    found = of_graph("graph_rows_512", text, (1, 4096), "[0,1]", "[0,1]")
     fused = sum(count for op, count in found.items() if op.startswith("vfm"))
     assert fused == 9 * found["vscalefps"] > 0
     assert found["vminps"] == found["vscalefps"]
@@ -335,10 +338,8 @@ def test_exp_is_nine_multiply_adds_and_a_power_of_two() -> None:
 
 
 def test_the_maximum_of_a_row_is_one_choice_a_vector_and_a_check_of_two() -> None:
-    kind = parse_spec("compose:1x4096:f32:graph=y[r]=max(x[r,n])", AVX2.limits).kind
-    given = spec(kind, (1, 4096), "f32@L1[0,1]", "f32@L1[0]")
-    inner = max(loops(assembly("graph_rows_512", given)), key=len)
-    found = opcodes(inner)
+    text = "compose:1x4096:f32:graph=y[r]=max(x[r,n])"
+    found = of_graph("graph_rows_512", text, (1, 4096), "[0,1]", "[0]")
     assert found["vrangeps"] == 2 * found["vcmpunordps"] > 0
     assert not found["vmaxps"] + found["vandps"]
 
