@@ -97,9 +97,10 @@ class LowerKernels(Pass):
 
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
     registers; ``morello.range_check`` ops. After: vector, arith, math, memref and scf
-    ops in their places; a guard of MXCSR in functions and parallel loops whose kernels
-    compute with floats. Refuses: a kernel that is not known, or that does not take the
-    Spec it is given; a Spec op, which no schedule has made into kernels.
+    ops in their places, with a ``memref.alloc`` where a kernel has memory of its own; a
+    guard of MXCSR in functions and parallel loops whose kernels compute with floats.
+    Refuses: a kernel that is not known, or that does not take the Spec it is given; a
+    Spec op, which no schedule has made into kernels.
     """
 
     name: ClassVar[str] = "morello-lower-kernels"

@@ -70,6 +70,21 @@ func.func @rows(%x: memref<3x13xf32>, %m: memref<3xf32>, %l: memref<3xf32>) {
   return
 }
 
+// Seven rows in two blocks: the first copies a strip of rhs, which the second reads.
+// CHECK-LABEL: func.func @strips
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<1x7x32xf32>, %[[B:[a-z0-9]+]]: memref<1x32x16xf32>
+// CHECK: %[[COPY:.*]] = memref.alloc() : memref<1x32x16xf32>
+// CHECK: memref.prefetch %[[B]]
+// CHECK: vector.load %[[B]]
+// CHECK: vector.store %{{.*}}, %[[COPY]]
+// CHECK: vector.load %[[COPY]]
+// CHECK-NOT: vector.load %[[B]]
+// CHECK-NOT: morello.kernel
+func.func @strips(%a: memref<1x7x32xf32>, %b: memref<1x32x16xf32>, %o: memref<1x7x16xf32>) {
+  "morello.kernel"(%a, %b, %o) {kernel = "gemm_strips", kind = "matmul", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 7, 32, 16>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, true, 0 : i64>, #morello.tensor<"f32", "L2", #morello.layout<"[0,1,2]">, true, 0 : i64>]} : (memref<1x7x32xf32>, memref<1x32x16xf32>, memref<1x7x16xf32>) -> ()
+  return
+}
+
 // -----
 
 func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {

@@ -125,7 +125,7 @@ class GemmStrips(Kernel):
         """Blocks of both sizes; lhs and out. Lines of rhs, prefetched, arrive while the
         strip before is computed; not those of the first one, nor of a few rows."""
         _, m, k, n = frame.sizes
-        _, rhs, out = frame.key.tensors
+        rhs, out = frame.key.tensors[1:]
         blocks = ceil_div(m, self.most_rows)
         most = self._most(m)
         fewer = most * blocks - m
@@ -162,7 +162,7 @@ class GemmStrips(Kernel):
         """``count`` blocks of rows; a prefetch takes the place of a load. That of the
         line in which a row ends takes one that no product needs."""
         _, m, k, n = frame.sizes
-        lhs, rhs, _out = frame.key.tensors
+        lhs, rhs = frame.key.tensors[:2]
         lanes = self.isa.lanes(Dtype.F32)
         short = self._is_short(m, k)
         width: Ints = np.where(short, self._width(rows), self._width(self._most(m)))
@@ -200,7 +200,7 @@ class GemmStrips(Kernel):
         return phase(whole, width), phase(rest, n % width)
 
     def _width(self, rows: Ints) -> Ints:
-        """Columns of a strip: of whole lines, beside a row of rhs and a factor."""
+        """Columns of a strip: registers hold sums, a row of rhs and a factor."""
         vectors = (self.isa.registers - 1) // (rows + 1)
         lanes = self.isa.lanes(Dtype.F32)
         return np.minimum(vectors, self.most_vectors) * lanes
@@ -269,7 +269,7 @@ class GemmStrips(Kernel):
     ) -> None:
         """All rows from ``row`` on, block by block; the first copies the strip for the
         others. Each prefetches a part of the next strip: memory has the time of all."""
-        _, m, k, _n = spec.sizes
+        m, k = spec.sizes[1:3]
         vectors = ceil_div(columns, emitter.isa.lanes(Dtype.F32))
         each = trip(Dtype.F32, self._most(m), vectors)
         share = ceil_div(each, ceil_div(m, self.most_rows))
@@ -333,8 +333,8 @@ class GemmStrips(Kernel):
                 emitter.prefetch(rhs, at, to_l1=to_l1)
 
     def _is_short(self, m: Ints, k: Ints) -> Any:
-        """Whether each block goes through all strips before the next begins."""
-        return (m > self.most_rows) * 1 & (k < self.least_k) * 1
+        """1 where each block goes through all strips before the next begins, else 0."""
+        return (m > self.most_rows) * (k < self.least_k) * 1
 
     def _blocks(
         self, m: int, without_first: bool = False

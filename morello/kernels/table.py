@@ -79,8 +79,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in rows "
             "beyond L1, strip by strip.",
-            # As many sums as registers hold beside a row of rhs and a factor.
-            most_rows=12 if isa.mask_registers else 6,
+            most_rows=many,
             most_vectors=4,
             most_k=512,
             least_k=32,
