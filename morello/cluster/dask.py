@@ -5,6 +5,7 @@ worker that dies is the scheduler's concern: it runs the jobs again that were th
 """
 
 import contextlib
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -15,6 +16,9 @@ from morello.errors import shortened
 
 CONNECT_SECONDS = 30
 """How long the scheduler and a first worker are waited for."""
+
+SEND_SECONDS = 2
+"""How long a worker is waited for that takes no data, as one does that is closing."""
 
 
 class DaskExecutor(Executor):
@@ -81,19 +85,32 @@ class DaskExecutor(Executor):
     def _sent(self, data: bytes) -> Any:
         """Bytes on every worker, so that none is lost with the one that has them.
 
-        Where a worker dies while it gets them, they go with the job.
+        A worker that dies while it gets them is left out: where none has them, they go
+        with the job. To each by itself, as a broadcast of Dask tries for ever to reach
+        one that died meanwhile.
         """
         if not data:
             return data
         kept = self._shipped.get(id(data))
         if kept is None or kept[1].status != "finished":
-            try:
-                sent = self._client.scatter(data, broadcast=True, hash=False)
-            except Exception:  # noqa: BLE001 (of the scheduler: a KeyError, too)
+            sent = self._on_workers(data)
+            if sent is None:
                 return data
             kept = (data, sent)
             self._shipped = {id(data): kept}  # Dask keeps it for jobs that need it
         return kept[1]
+
+    def _on_workers(self, data: bytes) -> Any:
+        """What stands for bytes that are on the workers; None if they are on none."""
+        name, sent = f"morello-{uuid.uuid4().hex}", None
+        with contextlib.suppress(OSError):  # the scheduler is gone, as the job will see
+            for worker in self._client.nthreads():
+                # Of one that is gone there are errors of many kinds, a KeyError too.
+                with contextlib.suppress(Exception):
+                    sent = self._client.scatter(
+                        {name: data}, workers=[worker], timeout=SEND_SECONDS
+                    )[name]
+        return sent
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the scheduler; its workers go on."""
