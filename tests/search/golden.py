@@ -1,4 +1,4 @@
-"""Golden costs (C7): what the best programs of 200 Specs cost.
+"""Golden costs (C7): what the best programs of 248 Specs cost.
 
     python -m tests.search.golden            # search all and compare: two minutes
     python -m tests.search.golden --write    # after a change that is meant
@@ -35,6 +35,7 @@ CHANGED = (
 )
 
 ONE, TWO = "avx2", "avx2{threads=2}"
+WIDE, DOTS = "avx512", "avx512-vnni-bf16"
 
 NEAR = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
 
@@ -48,14 +49,16 @@ class Goal:
 
     @property
     def is_quick(self) -> bool:
-        """Whether its search takes some hundredths of a second."""
+        """Whether its search takes some tenths of a second at most."""
         return "matmul" not in self.spec
 
 
 def goals() -> tuple[Goal, ...]:
-    """The 200 Specs; the same on every call."""
-    found = [Goal(ONE, spec) for spec in (*_simple(), *_products())]
+    """The Specs; the same on every call."""
+    found = [Goal(ONE, spec) for spec in (*_simple(), *_products(), *_graphs())]
     found += [Goal(TWO, f"{spec}:serial=false") for spec in _shared()]
+    found += [Goal(WIDE, spec) for spec in (*_graphs(), *_wide())]
+    found += [Goal(DOTS, spec) for spec in _dots()]
     return tuple(sorted(set(found)))
 
 
@@ -115,6 +118,34 @@ def _shared() -> Iterator[str]:
     yield "max:2x100000:f32"
     yield "matmul:64x64x64:f32"
     yield "matmul:256x256x256:f32"
+
+
+def _graphs() -> Iterator[str]:
+    """Graphs of several passes, with and without products: 16 of them."""
+    yield from ("softmax:16x64:f32", "softmax:7x1000:f32", "log_softmax:5x33:f32")
+    yield from ("layer_norm:16x128:f32", "rms_norm:4x3000:f32")
+    yield from ("sum:7x1000:f32", "sum_accum:5x64:f32", "mean:7x9:f32")
+    yield "compose:33x70:f32:graph=s[n]=sum(x[m,n]);y[m,n]=x-s[n]*0.01"
+    yield "compose:9x100:f32:graph=y[m,n]=tanh(x[m,n])+exp(x)"
+    yield from ("conv:1x2x6x6x8x3x3:f32", "conv:1x8x8x8x8x1x1:f32:l2=0")
+    yield from ("attention:2x8x8x4x4:f32:l2=0", "chain:8x8x8x8:f32:l2=0")
+    yield from ("gelu_matmul:8x16x16:f32:l2=0", "residual_matmul:6x8x16:f32:l2=0")
+
+
+def _wide() -> Iterator[str]:
+    """For vectors of 64 bytes: 10 of them."""
+    for sizes in ("6x16x16", "5x7x9", "64x64x64", "100x37x53", "512x512x512"):
+        yield f"matmul:{sizes}:f32"
+    yield from ("matmul:77x512x1024:f32", "matmul:1x512x512:f32")
+    yield from ("max:7x1000:f32", "move:100x100:f32:dst=[1,0]")
+    yield "move:2x33x48:f32:dst=[0,2,1,2p32]"
+
+
+def _dots() -> Iterator[str]:
+    """For dot products of narrow numbers: 6 of them."""
+    for sizes in ("5x7x9", "12x64x64", "1x512x512"):
+        yield f"matmul:{sizes}:u8,s8,s32"
+        yield f"matmul:{sizes}:bf16,bf16,f32"
 
 
 def search(some: Iterable[Goal]) -> Iterator[tuple[Goal, int]]:
