@@ -172,11 +172,17 @@ class GemmStrips(Kernel):
         copy = k * width // _LINE
         reads = 1 if is_first else 1 - copies
         is_read = copies * (is_first | (2 * copy > frame.limits.l1))
+        # Where rhs is in L2 no wait for memory hides what else goes through L1: lines
+        # from L2, and stores of whole lines.
+        near = rhs.level is Level.L2
+        alone = near * (1 - copies) * (1 - short)
 
-        def phase(one: Phase, columns: Ints) -> Phase:
+        def phases(one: Phase, columns: Ints) -> tuple[Phase, ...]:
+            stores = copies * is_first * k * ceil_div(columns, lanes)
+            seen = stores * (near and lanes == _LINE)
             ops: Ops = {
                 "load": ceil_div(k, UNROLL) * share * (ceil_div(width, _LINE) + 1),
-                "store": copies * is_first * k * ceil_div(columns, lanes),
+                "store": stores - seen,
             }
             lines = (
                 Lines(
@@ -188,16 +194,21 @@ class GemmStrips(Kernel):
                     crossing=reads * k * ceil_div(width, _LINE),
                 ),
                 Lines(1, is_read * copy, Access.OVERLAPPED, copied=True),
+                Lines(1, alone * copy, Access.OVERLAPPED, hidden=False),
                 # Each strip goes over all of lhs.
-                Lines(0, lhs.lines((1, rows, k)), Access.OVERLAPPED),
+                Lines(0, lhs.lines((1, rows, k)), Access.OVERLAPPED, hidden=not near),
             )
-            return dataclasses.replace(
-                one, ops=add(one.ops, ops), lines=lines, times=count * one.times
+            often = count * one.times
+            return (
+                dataclasses.replace(
+                    one, ops=add(one.ops, ops), lines=lines, times=often
+                ),
+                Phase({"store": seen}, times=often),
             )
 
         block = Frame(frame.key, (1, rows, k, n), frame.limits)
         whole, rest = tile_phases(block, width, self.isa)
-        return phase(whole, width), phase(rest, n % width)
+        return (*phases(whole, width), *phases(rest, n % width))
 
     def _width(self, rows: Ints) -> Ints:
         """Columns of a strip: registers hold sums, a row of rhs and a factor."""

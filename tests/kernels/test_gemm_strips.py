@@ -5,7 +5,9 @@ import dataclasses
 import pytest
 
 from morello.kernels import KERNELS
+from morello.machine import Target
 from morello.machine.avx2_zen5 import AVX2_ZEN5
+from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.spec import Level, Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import (
@@ -96,6 +98,26 @@ def test_rows_that_begin_within_lines_cost_a_load_more() -> None:
         for n in (1008, 1009)
     )
     assert crossing > aligned
+
+
+def test_whole_lines_that_are_copied_cost_their_stores_where_nothing_waits() -> None:
+    """A second block of rows adds the copy. Memory hides it, and so do products where a
+    store is half a line."""
+
+    def second_block(name: str, target: Target, rows: int, rhs: str) -> float:
+        one, two = (
+            price(name, Frame.of(strips(True, (1, m, 192, 480), rhs)), target)
+            for m in (rows, 2 * rows)
+        )
+        return two / one
+
+    for name, target, rows, is_seen in (
+        (NAME, AVX2_ZEN5, 6, False),
+        (f"{NAME}_512", AVX512_ZEN5, 12, True),
+    ):
+        near = second_block(name, target, rows, "f32@L2[0,1,2]")
+        far = second_block(name, target, rows, "f32@MEM[0,1,2]")
+        assert (near > 1.1 * far) == is_seen
 
 
 def test_it_needs_what_is_left_of_l2() -> None:
