@@ -155,6 +155,22 @@ def test_a_given_model_chooses_and_orders(
     assert plain.solution.impl == found[0].impl
 
 
+def test_fusion_is_left_to_the_cost_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
+    feature = "temporary@VRF"
+    path = model_file(tmp_path / "model.json", "avx2", feature)
+    monkeypatch.setenv("MORELLO_LEARNED", str(path))
+    db = tmp_path / "searched.sqlite"
+    impls = [one.impl for one in morello.candidates(text, 12, target=AVX2, db=db)]
+    slow = [feature in one for one in features_of(impls, AVX2)]
+    assert slow == [is_fused(impl) for impl in impls]
+    assert slow[0]
+    kernel = morello.compile(text, target=AVX2, threads=1, tune="learned", db=db)
+    assert kernel.solution.impl == impls[0]
+
+
 def test_where_there_is_no_model_nothing_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
