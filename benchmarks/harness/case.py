@@ -27,6 +27,8 @@ _RHS = {"row": "", "column": ":rhs=[0,2,1]", "open": ":rhs=any"}
 
 _SUMS = {"wrapping": "", "saturating": ":saturating=true"}
 
+_PRODUCTS = {"exact": "", "flushing": ":flushing=true"}
+
 _INPUTS = {"small": "", "any": ":inputs=any"}
 
 _BOUND = 4
@@ -51,6 +53,8 @@ class Case:
             likes, brought there before the time is taken.
         sums: of narrow integers, ``wrapping`` or ``saturating``; the inputs of `Data`
             are too small for that to matter, but the instructions are others.
+        products: of bf16 into f32, ``exact``, or ``flushing`` by what dot products of
+            bf16 do: denormals count as zero, and pairs are rounded on the way.
         inputs: ``small`` integers, or, of bytes into s32, ``any``: pairs of products
             that leave 16 bits, which not every contender computes exactly.
     """
@@ -59,6 +63,7 @@ class Case:
     dtypes: tuple[str, str, str] = ("f32", "f32", "f32")
     rhs: str = "row"
     sums: str = "wrapping"
+    products: str = "exact"
     inputs: str = "small"
 
     def __post_init__(self) -> None:
@@ -67,6 +72,12 @@ class Case:
             raise CaseError(f"dtypes {self.dtypes}: use three of {', '.join(_NUMPY)}")
         if self.rhs not in _RHS or self.sums not in _SUMS:
             raise CaseError(f"no such form: rhs={self.rhs}, sums={self.sums}")
+        of_bf16 = self.dtypes == ("bf16", "bf16", "f32")
+        if self.products not in _PRODUCTS or (self.products != "exact" and not of_bf16):
+            raise CaseError(
+                f"products={self.products} of {','.join(self.dtypes)}: use exact; of "
+                "bf16 into f32 exact or flushing"
+            )
         bytes_to_s32 = set(self.dtypes[:2]) <= set(_ANY) and self.dtypes[2] == "s32"
         if self.inputs not in _INPUTS or (self.inputs == "any" and not bytes_to_s32):
             raise CaseError(
@@ -86,7 +97,8 @@ class Case:
         sizes = "x".join(map(str, (m, k, n) if b == 1 else self.sizes))
         one = len(set(self.dtypes)) == 1
         dtypes = self.dtypes[0] if one else ",".join(self.dtypes)
-        return f"matmul:{sizes}:{dtypes}{_RHS[self.rhs]}{_SUMS[self.sums]}"
+        head = f"matmul:{sizes}:{dtypes}{_RHS[self.rhs]}"
+        return f"{head}{_SUMS[self.sums]}{_PRODUCTS[self.products]}"
 
     @property
     def flops(self) -> int:
@@ -115,8 +127,13 @@ class Case:
         b, m, k, n = (1, *sizes) if len(sizes) == 3 else sizes
         names = (found[2] or "f32").split(",")
         lhs, rhs, out = names * 3 if len(names) == 1 else (*names, "", "", "")[:3]
-        forms = {"rhs": _RHS, "saturating": _SUMS, "inputs": _INPUTS}
-        given = {"rhs": "row", "saturating": "wrapping", "inputs": "small"}
+        forms = {
+            "rhs": _RHS,
+            "saturating": _SUMS,
+            "flushing": _PRODUCTS,
+            "inputs": _INPUTS,
+        }
+        given = {key: next(iter(words)) for key, words in forms.items()}
         for option in options:
             key = option.partition("=")[0]
             known = {form: word for word, form in forms.get(key, {}).items()}
@@ -128,6 +145,7 @@ class Case:
             (lhs, rhs, out),
             given["rhs"],
             given["saturating"],
+            given["flushing"],
             given["inputs"],
         )
 

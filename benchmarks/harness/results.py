@@ -5,6 +5,7 @@ import statistics
 from typing import Any
 
 from benchmarks.harness.case import Case
+from benchmarks.harness.roof_loops import DOT_BF16
 
 TOLERANCE = 1.02
 """How far above a roof a rate may be: the clock is not the same at every moment."""
@@ -22,6 +23,8 @@ def arithmetic_roof(case: Case) -> str:
     """The loop that bounds a case; narrow floats are widened and multiplied as f32."""
     if case.dtypes[0] == "u8":
         return "vpmaddubsw s32" if case.dtypes[2] == "s32" else _SATURATING
+    if case.products == "flushing":
+        return DOT_BF16
     return _ARITHMETIC[case.dtypes[0]]
 
 

@@ -49,13 +49,20 @@ _BYTES = _multiply("vpmaddubsw", "%m{i}", "%x", "%y")
 _WORDS = "  %out{i} = add <8 x i32> %m{i}, %acc{i}"
 _SATURATE = "call <16 x i16> @llvm.sadd.sat.v16i16(<16 x i16> %u{i}, <16 x i16> %w{i})"
 
+_FMA = Arithmetic(
+    "<8 x float>",
+    "%out{i} = call <8 x float> @llvm.fma.v8f32"
+    "(<8 x float> %x, <8 x float> %y, <8 x float> %acc{i})",
+    16,
+)
+
+DOT_BF16 = "vdpbf16ps f32"
+"""The loop of products of bf16 that may flush. AVX2 has no such instruction: its loop
+multiplies f32."""
+
 ARITHMETIC = {
-    "fma f32": Arithmetic(
-        "<8 x float>",
-        "%out{i} = call <8 x float> @llvm.fma.v8f32"
-        "(<8 x float> %x, <8 x float> %y, <8 x float> %acc{i})",
-        16,
-    ),
+    "fma f32": _FMA,
+    DOT_BF16: _FMA,
     "vpmulld s32": Arithmetic(
         _INTEGERS, f"{_multiply('vpmulld', '%m{i}', '%x', '%y')}\n{_WORDS}", 16
     ),
@@ -94,6 +101,12 @@ WIDE = {
         "(<16 x float> %x, <16 x float> %y, <16 x float> %acc{i})",
         32,
     ),
+    DOT_BF16: Arithmetic(
+        "<16 x float>",
+        "%out{i} = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512"
+        "(<16 x float> %acc{i}, <32 x bfloat> %p, <32 x bfloat> %q)",
+        64,
+    ),
     "vpmulld s32": Arithmetic(
         "<16 x i32>",
         _multiply("vpmulld", "%m{i}", "%x", "%y")
@@ -111,7 +124,13 @@ WIDE = {
 does."""
 
 WIDE_CPU = ("x86-64-v4", "+avx512vnni")
-"""The CPU and the features of `WIDE`."""
+"""The CPU and the features of `WIDE`, but for `DOT_BF16`."""
+
+
+def wide_cpu(name: str) -> tuple[str, str]:
+    """The CPU and the features of a loop of `WIDE`."""
+    cpu, features = WIDE_CPU
+    return cpu, f"{features},+avx512bf16" if name == DOT_BF16 else features
 
 
 def arithmetic_text(name: str, wide: bool = False) -> str:
@@ -133,8 +152,13 @@ def arithmetic_text(name: str, wide: bool = False) -> str:
     ]
     newline = "\n"
     casts = "".join(
-        f"  %{to} = bitcast {vector} %{of} to <64 x i8>\n"
-        for to, of in (("a", "x"), ("b", "y"))
+        f"  %{to} = bitcast {vector} %{of} to {narrow}\n"
+        for to, of, narrow in (
+            ("a", "x", "<64 x i8>"),
+            ("b", "y", "<64 x i8>"),
+            ("p", "x", "<32 x bfloat>"),
+            ("q", "y", "<32 x bfloat>"),
+        )
         if wide
     )
     return f"""
@@ -142,6 +166,8 @@ declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x i16> @llvm.sadd.sat.v16i16(<16 x i16>, <16 x i16>)
 declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8>)
+declare <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float>, <32 x bfloat>,
+                                                       <32 x bfloat>)
 define void @loop(i64 %trips, ptr %in, ptr %to) {{
 entry:
   %x = load {vector}, ptr %in, align 1

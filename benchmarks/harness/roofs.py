@@ -32,6 +32,7 @@ from benchmarks.harness.roof_loops import (
     Reading,
     arithmetic_text,
     operations,
+    wide_cpu,
 )
 from benchmarks.harness.worker import answers_pipe, serve, settling_calls
 from morello.machine.host import missing_features
@@ -82,6 +83,8 @@ class Roofs:
 
     def arithmetic(self, name: str, seconds: float) -> "Rate":
         """10^9 operations a second of all threads together."""
+        if self._wide and missing_features(*wide_cpu(name)):
+            name = "fma f32"
         loop = _arithmetic(name, self._wide)
         element = np.float32 if name.endswith("f32") else np.int32
         values, out = np.ones(32, element), np.zeros(16 * self._threads, np.int32)
@@ -185,7 +188,7 @@ def _elapsed(call: Callable[[int], None]) -> float:
 @functools.cache
 def _arithmetic(name: str, wide: bool) -> Callable[..., None]:
     lb.initialize_native_asmparser()  # the loops name their instructions
-    cpu, features = WIDE_CPU if wide else (_CPU, "")
+    cpu, features = wide_cpu(name) if wide else (_CPU, "")
     text = arithmetic_text(name, wide)
     return _function(compile_llvm(text, cpu=cpu, features=features), 0)
 

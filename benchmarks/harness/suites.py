@@ -25,6 +25,9 @@ SUITES: dict[str, tuple[str, ...]] = {
         f"matmul:1x2048x16384:{_BF16}:rhs=any",
     ),
     "bf16-squares": tuple(f"matmul:{n}x{n}x{n}:{_BF16}" for n in (256, 1024)),
+    "bf16-dot": tuple(
+        f"matmul:{n}x{n}x{n}:{_BF16}:flushing=true" for n in (128, 512, 1024, 2048)
+    ),
     "u8s8s32": tuple(
         f"matmul:{n}x{n}x{n}:u8,s8,s32{inputs}"
         for inputs in ("", ":inputs=any")

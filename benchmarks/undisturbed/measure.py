@@ -14,7 +14,7 @@ import morello
 from benchmarks.cost_model.statistics import ratios
 from benchmarks.harness.case import Case
 from benchmarks.harness.results import arithmetic_roof
-from benchmarks.harness.roof_loops import WIDE_CPU, arithmetic_text, operations
+from benchmarks.harness.roof_loops import arithmetic_text, operations, wide_cpu
 from morello.calibration.timing import Program, Stopwatch, Time
 from morello.calibration.turns import one_round
 from morello.errors import SearchError
@@ -49,7 +49,7 @@ class RoofLoop:
 
     def __init__(self, name: str, wide: bool = False) -> None:
         lb.initialize_native_asmparser()  # the loops name their instructions
-        cpu, features = WIDE_CPU if wide else (_CPU, "")
+        cpu, features = wide_cpu(name) if wide else (_CPU, "")
         text = arithmetic_text(name, wide) + _CALL
         self._engine = compile_llvm(text, cpu=cpu, features=features)
         self.address = self._engine.address("roof")

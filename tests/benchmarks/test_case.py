@@ -51,6 +51,7 @@ def test_short_forms() -> None:
         "matmul:3x4x5:f32:inputs=any",
         "matmul:3x4x5:u8,s8,s16:inputs=any",
         "matmul:3x4x5:u8,s8,s32:inputs=large",
+        "matmul:3x4x5:f32:flushing=true",
     ],
 )
 def test_what_is_no_case_is_refused(text: str) -> None:

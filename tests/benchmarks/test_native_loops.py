@@ -17,12 +17,13 @@ from benchmarks.harness.loops import (
 )
 from benchmarks.harness.roof_loops import (
     ARITHMETIC,
+    DOT_BF16,
     READINGS,
     WIDE,
-    WIDE_CPU,
     Reading,
     arithmetic_text,
     operations,
+    wide_cpu,
 )
 from benchmarks.harness.roofs import Roofs
 from morello.runtime.engine import compile_llvm, compile_object
@@ -59,7 +60,9 @@ def test_a_loop_calls_with_all_arguments_and_steps_through_a_batch() -> None:
 def test_a_peak_loop_does_nothing_else(name: str) -> None:
     lb.initialize_native_asmparser()
     asm = compile_llvm(arithmetic_text(name), cpu="haswell").asm
-    multiply = {"fma": "vfmadd"}.get(name.split()[0], name.split("+")[0].split()[0])
+    multiply = {"fma f32": "vfmadd", DOT_BF16: "vfmadd"}.get(
+        name, name.split("+")[0].split()[0]
+    )
     loops = [block for block in asm.split(".LBB") if block.count(multiply) >= 12]
     assert loops
     body = loops[0].split("\tj")[0]
@@ -67,7 +70,7 @@ def test_a_peak_loop_does_nothing_else(name: str) -> None:
     assert body.count(multiply) == 12 * trips
     # Nothing is read from memory, and there is little beside the arithmetic.
     assert "(%r" not in body
-    per_trip = {"fma f32": 12, "vpmaddubsw s32": 36}.get(name, 24)
+    per_trip = {"fma f32": 12, DOT_BF16: 12, "vpmaddubsw s32": 36}.get(name, 24)
     lines = [line for line in body.splitlines()[1:] if "#" not in line]
     assert len(lines) - per_trip * trips <= 4
 
@@ -75,10 +78,10 @@ def test_a_peak_loop_does_nothing_else(name: str) -> None:
 @pytest.mark.parametrize("name", WIDE)
 def test_a_wide_loop_does_as_many_operations_as_it_says(name: str) -> None:
     lb.initialize_native_asmparser()
-    cpu, features = WIDE_CPU
+    cpu, features = wide_cpu(name)
     text = arithmetic_text(name, wide=True)
     asm = compile_object(text, cpu=cpu, features=features).assembly()
-    found = {"fma f32": "vfmadd", "vpmulld s32": "vpmulld"}
+    found = {"fma f32": "vfmadd", "vpmulld s32": "vpmulld", DOT_BF16: "vdpbf16ps"}
     lines = [line for line in asm.splitlines() if found.get(name, "vpdpbusd") in line]
     assert len(lines) % 12 == 0
     assert lines
@@ -87,7 +90,8 @@ def test_a_wide_loop_does_as_many_operations_as_it_says(name: str) -> None:
 
 def test_operations_of_a_trip() -> None:
     assert operations("vpmaddubsw s32", wide=True) == 12 * 64 * 2
-    assert operations("fma f32") == 12 * 8 * 2
+    assert operations(DOT_BF16, wide=True) == 12 * 32 * 2
+    assert operations("fma f32") == operations(DOT_BF16) == 12 * 8 * 2
     assert operations("vpmaddwd s32") == 12 * 16 * 2
     assert operations("vpmaddubsw s16") == 12 * 32 * 2
 

@@ -15,6 +15,7 @@ from benchmarks.harness.results import (
     mark_above_roof,
     row_of,
 )
+from benchmarks.harness.roof_loops import DOT_BF16
 from benchmarks.harness.rounds import interleave
 from benchmarks.harness.worker import settling_calls
 
@@ -162,6 +163,11 @@ def test_the_loop_that_bounds_a_dtype(
     case = Case((1, 8, 8, 8), dtypes)
     assert arithmetic_roof(case) == arithmetic
     assert limit_roof(case) == limit
+
+
+def test_products_that_may_flush_are_bounded_by_dot_products() -> None:
+    case = Case.parse("matmul:8x8x8:bf16,bf16,f32:flushing=true")
+    assert arithmetic_roof(case) == limit_roof(case) == DOT_BF16
 
 
 def test_a_row_is_read_back() -> None:
