@@ -1,12 +1,13 @@
 """The loops that roofs are measured with, as LLVM IR for AVX2, or for AVX-512.
 
-Each holds 12 vectors in registers that depend on themselves only: more than latency
-times throughput of the instructions needs on today's cores.
+Each holds 12 vectors in registers that depend on themselves only, of AVX-512 24: more
+than latency times throughput of the instructions needs on today's cores.
 """
 
 import dataclasses
 
-_CHAINS = 12
+_CHAINS = {False: 12, True: 24}
+"""Vectors, of 32 bytes or 64."""
 _LINE = 64
 _UNROLL = 8
 """Lines that a stream advances in one trip."""
@@ -136,7 +137,7 @@ def wide_cpu(name: str) -> tuple[str, str]:
 def arithmetic_text(name: str, wide: bool = False) -> str:
     """``void loop(i64 trips, ptr in, ptr out)``: ``in`` has two vectors."""
     loop = (WIDE if wide else ARITHMETIC)[name]
-    vector, chains = loop.type, range(_CHAINS)
+    vector, chains = loop.type, range(_CHAINS[wide])
     add = "fadd" if "float" in vector else "add"
     starts = [f"  %s0 = {add} {vector} %x, %y"]
     starts += [f"  %s{i} = {add} {vector} %s{i - 1}, %y" for i in chains[1:]]
@@ -184,7 +185,7 @@ loop:
   br i1 %done, label %exit, label %loop
 exit:
 {newline.join(sums)}
-  store {vector} %sum{_CHAINS - 1}, ptr %to, align 1
+  store {vector} %sum{_CHAINS[wide] - 1}, ptr %to, align 1
   ret void
 }}
 """
@@ -192,7 +193,7 @@ exit:
 
 def operations(name: str, wide: bool = False) -> int:
     """Of one trip of `arithmetic_text`."""
-    return _CHAINS * (WIDE if wide else ARITHMETIC)[name].operations
+    return _CHAINS[wide] * (WIDE if wide else ARITHMETIC)[name].operations
 
 
 @dataclasses.dataclass(frozen=True)
