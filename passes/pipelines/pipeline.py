@@ -6,6 +6,7 @@ rewrites the whole module, so it stands directly in ``builtin.module(…)`` or
 outside its anchor).
 """
 
+import dataclasses
 import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -132,10 +133,12 @@ class Pipeline:
                 of them; holds the diagnostics.
         """
         with module.context:
-            manager = self.build()
-            manager.enable_verifier(False)
             module.verify()
-            manager.run(module)
+            # Other threads have a turn after each pass: while one runs they have none.
+            for element in self.elements:
+                manager = dataclasses.replace(self, elements=(element,)).build()
+                manager.enable_verifier(False)
+                manager.run(module)
             module.verify()
 
 

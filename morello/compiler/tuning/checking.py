@@ -16,6 +16,7 @@ from typing import NamedTuple
 from morello.compiler.candidates import Candidate
 from morello.compiler.kernel import Kernel, Times, native_function
 from morello.compiler.stages import Stages, build_stages
+from morello.compiler.tuning.contest import likely_seconds
 from morello.compiler.tuning.trial import Trial
 from morello.errors import CompileError, MorelloError, ScheduleError
 from morello.runtime.engine import compile_llvm
@@ -49,6 +50,18 @@ class Deadlines:
     """The second one: there is something to choose from."""
     all: float = math.inf
     """All others."""
+    end: float = -math.inf
+    """When those that are right should be timed, too: a contest of a few programs is
+    short, and leaves its time for more."""
+
+    def of_all(self, programs: int, call: float) -> float:
+        """When all others should be checked.
+
+        Args:
+            programs: how many there will be.
+            call: seconds of a call.
+        """
+        return max(self.all, self.end - likely_seconds(programs, call))
 
 
 def checked_kernels(
@@ -73,10 +86,11 @@ def checked_kernels(
     with ThreadPoolExecutor(1, "morello-tune") as pool:
         checks = _Checks(trial, pool)
         for candidate in candidates:
-            if not checks.fits(candidate, deadlines.all):
+            all_of_them = deadlines.of_all(tried + 1, checks.call)
+            if not checks.fits(candidate, all_of_them):
                 checks.finish()
                 is_enough = len(checks.right) >= LEAST or tried >= _MOST_ALIKE
-                end = deadlines.all if is_enough else deadlines.few
+                end = all_of_them if is_enough else deadlines.few
                 if not checks.fits(candidate, end):
                     continue
             tried += 1
@@ -125,6 +139,11 @@ class _Checks:
         self._waiting: tuple[Candidate, Future[Kernel]] | None = None
         self._expected: list[Array] | None = None
         self._codes: set[bytes] = set()
+
+    @property
+    def call(self) -> float:
+        """Seconds of a call of the first candidate; 0 before that."""
+        return self._pace.call
 
     def fits(self, candidate: Candidate, end: float) -> bool:
         """Whether another candidate is likely to be checked by then. The first fits."""

@@ -34,6 +34,26 @@ _LAST = 0.4
 """The part of the time that is left for the duels, at most."""
 
 
+_TO_BEGIN = 0.3
+"""Seconds of a contest of programs however few they are: duels of short calls."""
+
+_OF_EACH = 0.07
+"""Seconds that each program adds: rounds until it is out."""
+
+_CALLS = 4 * MOST_ROUNDS
+"""Calls of a program that is long enough for a sample: those of two duels."""
+
+
+def likely_seconds(programs: int, call: float) -> float:
+    """How long a contest goes on that nobody ends before, at most.
+
+    Args:
+        programs: how many.
+        call: seconds of a call.
+    """
+    return _TO_BEGIN + _OF_EACH * programs + _CALLS * call
+
+
 def contest(entries: Sequence[Entry], seconds: float) -> int:
     """The number of the winner: 0 unless another is clearly faster than the first.
 

@@ -38,7 +38,7 @@ _FINDING = 0.25
 as much where there are but a few."""
 
 _TIMING = 0.3
-"""The part of the time in which candidates are timed. Before it they are found,
+"""The part of the time in which many candidates are timed. Before it they are found,
 compiled and checked; those for which there is no time are left out."""
 
 _COMPILING = 0.2
@@ -134,6 +134,7 @@ def tune(
     deadlines = Deadlines(
         few=max(begin + (1 - _SHORTEST) * left, start + _CHOICE),
         all=max(begin + (1 - _TIMING) * left, now + _COMPILING * left),
+        end=begin + left,
     )
     kernels, tried = checked_kernels(found, trial, deadlines, show)
     show(f"timing {len(kernels)} programs")

@@ -13,6 +13,7 @@ from morello.compiler.candidates import Candidate
 from morello.compiler.kernel import Kernel
 from morello.compiler.tuning import checking
 from morello.compiler.tuning.checking import Deadlines, checked_kernels
+from morello.compiler.tuning.contest import likely_seconds
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.verify import judge
 from morello.spec import parse_spec
@@ -51,6 +52,7 @@ def _tried(
     candidates: tuple[Candidate, ...],
     llvm: float,
     call: float = 0.0,
+    deadlines: Deadlines = Deadlines(4.5, 3.5),  # noqa: B008 -- it is frozen
 ) -> tuple[int, float]:
     """How many were tried of five seconds, where passes take 0.1 s, and LLVM and a call
     as long as is said; and when it was over."""
@@ -69,7 +71,7 @@ def _tried(
     monkeypatch.setattr(checking, "compile_llvm", slow(checking.compile_llvm, llvm))
     monkeypatch.setattr(Kernel, "__call__", slow(Kernel.__call__, call))
     trial = Trial.make(candidates[0].spec, 0, {})
-    right, tried = checked_kernels(candidates, trial, Deadlines(4.5, 3.5))
+    right, tried = checked_kernels(candidates, trial, deadlines)
     assert right[0].candidate is candidates[0]
     return tried, clock.now
 
@@ -86,6 +88,20 @@ def test_none_but_the_first_is_begun_that_would_be_late(
     number, end = _tried(monkeypatch, found, llvm)
     assert number == tried
     assert end <= max(4.5, llvm + 0.1 + 1e-9)
+
+
+@pytest.mark.parametrize(("call", "tried"), [(0.0, 4), (0.01, 3)])
+def test_few_programs_leave_time_that_timing_them_does_not_take(
+    monkeypatch: pytest.MonkeyPatch,
+    found: tuple[Candidate, ...],
+    call: float,
+    tried: int,
+) -> None:
+    """Four of 1.1 s fit before a contest of 0.6 s; three, if a call is a long one."""
+    deadlines = Deadlines(4.5, 3.5, end=5.1)
+    number, end = _tried(monkeypatch, found, 1.0, call, deadlines)
+    assert number == tried
+    assert end <= max(3.5, 5.1 - likely_seconds(tried, call))
 
 
 def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
