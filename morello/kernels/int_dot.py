@@ -8,8 +8,8 @@ each group.
 import dataclasses
 from collections.abc import Sequence
 
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
 from morello.cost.counts import Op as CostOp
-from morello.cost.counts import OpCounts, Ops, Phase, add
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
     GROUPS,
@@ -24,9 +24,18 @@ from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
-from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
+from morello.spec import (
+    Dtype,
+    Form,
+    Layout,
+    Level,
+    Matmul,
+    PhysicalDim,
+    Spec,
+    SpecKey,
+)
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.layout import LINE_BYTES, ceil_div
 
 _WORD = 4
 
@@ -59,6 +68,9 @@ class IntDot(Kernel):
     """Whether the sum of a group is saturated to the dtype of out."""
     flushing: bool = False
     """Whether it takes denormals for zero."""
+    far: bool = False
+    """Whether rhs may be in L2, too: its lines arrive while products are computed, and
+    k need not be cut for L1."""
     alone: bool = False
     """Whether it takes no panels of rhs but those that it asks for."""
 
@@ -74,7 +86,8 @@ class IntDot(Kernel):
             return False
         lhs, rhs, out = key.tensors
         return (
-            in_l1(lhs, rhs)
+            in_l1(lhs)
+            and (in_l1(rhs) or (self.far and rhs.level is Level.L2))
             and in_registers(out, self.isa)
             and _takes_lhs(lhs.layout, self.group)
             and grouped(rhs.layout, self.group) == (1, 2)
@@ -120,8 +133,9 @@ class IntDot(Kernel):
     def op_counts(self, frame: Frame) -> OpCounts:
         """For each group products, sums and loads.
 
-        Sums that instructions of their own add are not in the multiplier's chain.
-        Groups narrower than a word are spread by a shuffle each.
+        Lines of rhs from L2 arrive meanwhile. Sums that instructions of their own add
+        are not in the multiplier's chain. Groups narrower than a word are spread by a
+        shuffle each.
         """
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self._lanes)
@@ -133,7 +147,12 @@ class IntDot(Kernel):
         if self._adds:
             cost = _ADDING[self.instructions[0]]
             own, chain = {cost: products}, {cost: 1}
-        step = Phase(add(loads, own), chain, times=ceil_div(k, self.group))
+        row = Lines(
+            1,
+            ceil_div(vectors * self.isa.vector_bytes, LINE_BYTES),
+            Access.OVERLAPPED,
+        )
+        step = Phase(add(loads, own), chain, (row,), times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:

@@ -454,13 +454,14 @@ def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
     flushing = IntDot(
         "dot2_bf16",
         isa,
-        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of bf16 into f32, "
-        "flushing.",
+        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1 or L2, of bf16 into "
+        "f32, flushing.",
         dtypes=(Dtype.BF16, Dtype.BF16, Dtype.F32),
         group=2,
         instructions=(Op.DOT2_BF16,),
         columns=(2,),
         flushing=True,
+        far=True,
     )
     dots = tuple(k for k in (exact, flushing) if isa.has(k.instructions[0]))
     return (*dots, *rows_of_quads(isa))

@@ -16,6 +16,7 @@ from tests.kernels.harness import (
     check,
     check_random,
     compiled,
+    legal,
     legal_cases,
     spec,
 )
@@ -115,6 +116,25 @@ def test_halves_at_every_edge_size() -> None:
     assert {c.spec.sizes[2] for c in cases} == set(EDGE) - {1}
     assert {c.spec.sizes[1] for c in cases} == {1, 2, 3, 4}
     check_random(cases)
+
+
+def test_dots_of_bf16_read_panels_in_l2_too() -> None:
+    kind, out = Matmul(accum=True, flushing=True), "f32@VRF[0,1,2]v16"
+    taken = [
+        level
+        for level in ("L1", "L2", "MEM")
+        if legal(
+            "dot2_bf16_512",
+            spec(
+                kind,
+                (1, 12, 512, 32),
+                "bf16@L1[0,1,2]",
+                f"bf16@{level}[0,2,1,2p32,1p2]",
+                out,
+            ),
+        )
+    ]
+    assert taken == ["L1", "L2"]
 
 
 EVERY = np.arange(256)
