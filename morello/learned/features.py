@@ -17,15 +17,8 @@ import numpy as np
 
 from morello.actions.select import Select
 from morello.cost.operand_context import row_bytes
-from morello.learned.ledger import (
-    FITTED,
-    Counts,
-    Decisions,
-    Group,
-    Vector,
-    cost_of,
-)
-from morello.machine import Target
+from morello.learned.ledger import FITTED, Decisions, Group, Vector
+from morello.learned.priced import Priced
 from morello.search import Impl
 from morello.search.queries.program_class import ProgramClass, class_of
 from morello.spec import Spec
@@ -41,47 +34,29 @@ _PAGE = 4096
 _OPERANDS = 4
 """Operands of a goal that are told apart."""
 
+_LANES = 8
+"""Elements of a vector: what of a size does not fill one is a remainder."""
+
 _HEAVIEST = ("kernel", "second kernel")
 
 
-def features_of(impls: Sequence[Impl], target: Target) -> list[Features]:
-    """The features of programs of one goal.
-
-    Args:
-        impls: the programs, the model's choice first.
-        target: as it is chosen, not as the goal sees it.
-    """
-    goal = impls[0].spec
-    seen = target.at(goal)
-    paid = Decisions(impls, target)
-    own = paid.own_costs(seen)
-    costs = np.maximum(paid.runs @ own, 1.0)
-    counts = paid.runs @ _counts(paid, seen)
-    prices = np.array([cost_of(target, name) for name in FITTED], np.float64)
-    spent = counts * prices
+def features_of(priced: Priced) -> list[Features]:
+    """The features of programs of one goal."""
+    paid, own, costs = priced.paid, priced.own, priced.costs
+    spent = paid.runs @ priced.spent
     serial = np.maximum(spent.sum(axis=1), 1.0)
-    common = dict(_goal_features(goal))
+    common = dict(_goal_features(priced.goal))
     found = []
-    for place, impl in enumerate(impls):
+    for place, impl in enumerate(priced.impls):
         one: Features = dict(common)
         one["cost"] = math.log2(costs[place])
         one["excess"] = math.log2(costs[place] / costs[0])
         one["overlap"] = costs[place] / serial[place]
         for name, part in zip(FITTED, spent[place] / serial[place], strict=True):
             one[f"part {name}"] = float(part)
-        one.update(_node_features(impl, paid, paid.runs[place], own, costs[place]))
-        one.update(_class_features(class_of(impl, seen)))
+        one.update(_parts(impl, paid, paid.runs[place], own, costs[place]))
+        one.update(_class_features(class_of(impl, priced.target)))
         found.append(one)
-    return found
-
-
-def _counts(paid: Decisions, target: Target) -> Vector:
-    """Decisions x `FITTED`: how many of each a run of a decision counts."""
-    counts = Counts(target)
-    found = np.zeros((paid.runs.shape[1], len(FITTED)))
-    for group in paid.groups:
-        for index, count in counts.of(group):
-            found[group.places, index] = count
     return found
 
 
@@ -109,7 +84,7 @@ def _shared_sets(row: int) -> float:
     return math.log2(math.gcd(row, _PAGE) / LINE_BYTES) if row >= LINE_BYTES else 0.0
 
 
-def _node_features(
+def _parts(
     impl: Impl, paid: Decisions, runs: Vector, own: Vector, cost: float
 ) -> Iterator[tuple[str, float]]:
     """The parts of kernels and actions, and the two kernels that most time goes to."""
@@ -137,29 +112,28 @@ def _node_features(
         times = float(runs[group.places[place]])
         yield f"{name} runs", math.log2(max(1.0, times))
         yield f"{name} cost", math.log2(max(1.0, float(own[group.places[place]])))
-        for feature, value in _kernel_features(impl.spec, group, place):
+        for feature, value in node_features(impl.spec, group, place):
             yield f"{name} {feature}", value
 
 
-def _kernel_features(
-    goal: Spec, group: Group, place: int
-) -> Iterator[tuple[str, float]]:
-    """How large a run of a kernel is, and how its operands lie.
+def node_features(goal: Spec, group: Group, place: int) -> Iterator[tuple[str, float]]:
+    """How large a run of a decision is, and how its operands lie.
 
     What no count shows: rows that meet in few sets of L1 and drive each other out,
     pages that a run touches, and vectors that cross lines.
     """
     key = group.frame.key
     sizes = tuple(int(size[place]) for size in group.frame.sizes)
-    for dim, extent in enumerate(sizes[:4]):
+    for dim, extent in enumerate(sizes[:5]):
         yield f"size {dim}", math.log2(max(1, extent))
+        yield f"rest {dim}", float(extent % _LANES)
     rows_of = {
         operand.name: row_bytes(goal, index)
         for index, operand in enumerate(goal.kind.operands)
     }
     # A product within a graph has names of its own: then the worst is thought of.
     unnamed = max(rows_of.values(), key=_shared_sets)
-    for index, tensor in enumerate(key.tensors[:3]):
+    for index, tensor in enumerate(key.tensors[:_OPERANDS]):
         operand = key.kind.operands[index]
         shape = operand.sizes(sizes)
         yield f"level {index}", float(tensor.level)

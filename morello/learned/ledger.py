@@ -78,6 +78,8 @@ class Decisions:
             found.append(paid)
             for decision in paid:
                 places.setdefault(decision, len(places))
+        self.decisions = tuple(decision for _, decision in places)
+        """All of them, in the order of the columns of `runs`."""
         self.runs = np.zeros((len(impls), len(places)))
         """How often each program runs each decision."""
         for row, paid in zip(self.runs, found, strict=True):

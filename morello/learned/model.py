@@ -16,6 +16,9 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.learned.features import features_of, matrix
+from morello.learned.network import Networks
+from morello.learned.nodes import nodes_of
+from morello.learned.priced import Priced
 from morello.learned.trees import Trees, Vector
 from morello.machine import Target
 from morello.search import Impl
@@ -26,7 +29,10 @@ FOLDER = Path(__file__).parent / "shipped"
 VARIABLE = "MORELLO_LEARNED"
 """Names the file of a model that is used instead of the shipped ones."""
 
-_FORMAT = 1
+_FORMAT = 2
+_READ = (1, _FORMAT)
+"""The first has no networks."""
+
 _DIGITS = 4
 
 
@@ -39,12 +45,15 @@ class LearnedModel:
         about: what it was trained on, for people.
         names: of the features, in the order of the columns.
         trees: predict the logarithm of measured over predicted cost.
+        networks: predict the same from the nodes of a program; both are averaged.
+            None where only trees were trained.
     """
 
     target: str
     about: str
     names: tuple[str, ...]
     trees: Trees
+    networks: Networks | None = None
 
     def predict(self, impls: Sequence[Impl], target: Target) -> Vector:
         """Millicycles of a call of programs of one goal.
@@ -53,9 +62,12 @@ class LearnedModel:
             impls: the cost model's choice first.
             target: as it is chosen, not as the goal sees it.
         """
-        rows = matrix(features_of(impls, target), self.names)
+        priced = Priced(impls, target)
+        found = self.trees.predict(matrix(features_of(priced), self.names))
+        if self.networks is not None:
+            found = (found + self.networks.predict(nodes_of(priced))) / 2
         costs = np.array([impl.cost for impl in impls], np.float64)
-        return np.asarray(costs * np.exp(self.trees.predict(rows)), np.float64)
+        return np.asarray(costs * np.exp(found), np.float64)
 
     def save(self, path: Path) -> None:
         """Write it as JSON."""
@@ -66,6 +78,8 @@ class LearnedModel:
             "names": list(self.names),
             "trees": _shortened(self.trees.data()),
         }
+        if self.networks is not None:
+            data["networks"] = _shortened(self.networks.data())
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, (json.dumps(data, separators=(",", ":")) + "\n").encode())
 
@@ -78,13 +92,14 @@ class LearnedModel:
         """
         try:
             data = json.loads(path.read_text())
-            if data["format"] != _FORMAT:
+            if data["format"] not in _READ:
                 raise ValueError("another version of Morello wrote it")
             names = tuple(map(str, data["names"]))
             trees = Trees.of(data["trees"])
             if trees.feature.size and trees.feature.max() >= len(names):
                 raise ValueError("a tree looks at a feature without a name")
-            return cls(str(data["target"]), str(data["about"]), names, trees)
+            networks = Networks.of(data["networks"]) if "networks" in data else None
+            return cls(str(data["target"]), str(data["about"]), names, trees, networks)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise MorelloError(
                 f"{path} is no learned model: {error}",
@@ -92,14 +107,13 @@ class LearnedModel:
             ) from error
 
 
-def _shortened(data: dict[str, Any]) -> dict[str, Any]:
+def _shortened(data: Any) -> Any:
     """The same with as many digits as matter."""
-
-    def short(value: float) -> float:
-        return float(f"{value:.{_DIGITS}g}")
-
-    rounded = {name: list(map(short, data[name])) for name in ("threshold", "value")}
-    return {**data, **rounded}
+    if isinstance(data, float):
+        return float(f"{data:.{_DIGITS}g}")
+    if isinstance(data, dict):
+        return {name: _shortened(one) for name, one in data.items()}
+    return [_shortened(one) for one in data] if isinstance(data, list) else data
 
 
 def find_model(target: Target) -> LearnedModel | None:

@@ -54,10 +54,11 @@ def _collect(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     target = chosen_target(options.target)
     samples = _samples(options.file, target, older=options.older)
-    names, trees = train(samples, Settings(seed=options.seed))
+    found = train(samples, Settings(seed=options.seed))
     count = sum(len(sample.times) for sample in samples)
     about = f"{count} programs of {len(samples)} Specs, {machine()}"
-    LearnedModel(target.name, about, tuple(names), trees).save(options.output)
+    model = LearnedModel(target.name, about, found.names, found.trees, found.networks)
+    model.save(options.output)
     _tell(f"{options.output}: {about}")
 
 

@@ -1,8 +1,8 @@
 """Programs of Specs, compiled, checked and timed, into a data set: `collect`.
 
 Of each Spec there are the cheapest programs of different classes, as tuning tries them,
-and programs that differ from the best in a few decisions: other tiles, other orders of
-loops. All are timed in turns, on several placements of the operands, equally often.
+and programs from all over the space: other tiles, other orders of loops, good ones and
+bad ones. All are timed in turns, on several placements of the operands, equally often.
 """
 
 import dataclasses
@@ -12,9 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from morello.calibration.sample import Sampler, code_of
+from morello.calibration.sample import Sampler, code_of, spread
 from morello.calibration.turns import shared, turn
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.kernel import Kernel
@@ -34,10 +32,13 @@ from morello.search.queries.program_class import class_of
 from morello.spec import Spec
 from morello.training.data_set import Entry, Timed, append, entries
 
-_FAR = 3.0
+_FAR = 4.0
 """How many times the cost of the best a program may have that is drawn."""
 
-_SLOW = 4.0
+_POOL = 8
+"""How many times as many programs are found as are drawn, at most."""
+
+_SLOW = _FAR
 """What takes so many times as long as the best is not sampled any more."""
 
 _PLACEMENTS = 3
@@ -62,7 +63,7 @@ class Plan:
     """
 
     classes: int = 16
-    drawn: int = 8
+    drawn: int = 16
     seconds: float = 0.1
     mebibytes: float = 64.0
     seed: int = 0
@@ -133,7 +134,8 @@ def _others(
 ) -> Iterator[Candidate]:
     """Programs that become other code than those that are known: of a graph both the
     best that is cut in parts at once, and the best that is tiled first; and drawn ones,
-    at even steps of the logarithm of their cost."""
+    some of them nearly optimal, the others at even steps of the logarithm of their
+    cost."""
     rng = random.Random(f"{plan.seed} {spec}")
     sampler = Sampler(spec, target, rng, solver)
     codes = {code_of(one.impl) for one in known}
@@ -150,12 +152,10 @@ def _others(
     if plan.drawn:
         pool = [
             impl
-            for impl in sampler.programs(4 * plan.drawn)
+            for impl in sampler.programs(_POOL * plan.drawn)
             if impl.cost <= _FAR * known[0].cost and is_new(impl)
         ]
-        pool.sort(key=lambda impl: impl.cost)
-        steps = np.linspace(0, len(pool) - 1, min(plan.drawn, len(pool)))
-        found += [pool[place] for place in np.unique(steps.astype(int))]
+        found += spread(pool, [impl.cost for impl in pool], plan.drawn)
     for impl in found:
         features = sorted(class_of(impl, target.at(spec)))
         yield Candidate(spec, target, impl, tuple(features))

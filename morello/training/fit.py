@@ -1,4 +1,7 @@
-"""Training: randomised trees on programs and their times, with scikit-learn.
+"""Training: a model from programs and their times.
+
+Half of it are randomised trees, with scikit-learn, that look at a program as a whole;
+the other half are `networks`, which look at its nodes.
 
 The trees predict the logarithm of what a program takes over what the cost model says.
 So they begin where that is right, and they need not learn how time grows with sizes.
@@ -16,9 +19,17 @@ import numpy.typing as npt
 
 from morello.errors import MorelloError
 from morello.learned.features import Features, features_of, is_fused, matrix
+from morello.learned.network import Networks
+from morello.learned.nodes import Nodes, nodes_of
+from morello.learned.priced import Priced
 from morello.learned.trees import Trees, Vector
 from morello.machine import Target
 from morello.training.data_set import Entry, programs
+from morello.training.networks import (
+    NetworkSettings,
+    imported_torch,
+    train_networks,
+)
 
 _FEWER = 4
 """How many times as few trees predict the mean of a Spec."""
@@ -31,6 +42,7 @@ class Sample:
     Args:
         spec: its text.
         features: of each program.
+        nodes: of all of them.
         costs: millicycles by the cost model.
         times: millicycles as measured.
         fused: whether the parts of a graph take turns (`is_fused`).
@@ -38,6 +50,7 @@ class Sample:
 
     spec: str
     features: tuple[Features, ...]
+    nodes: Nodes
     costs: Vector
     times: Vector
     fused: tuple[bool | None, ...]
@@ -55,6 +68,28 @@ class Settings:
     level_leaf: int = 2
     """Specs in a leaf of a tree that predicts their mean, at least."""
     seed: int = 0
+    networks: NetworkSettings = dataclasses.field(default_factory=NetworkSettings)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """What training gives.
+
+    Args:
+        names: of the features that the trees look at.
+        trees: see `morello.learned.model.LearnedModel`.
+        networks: likewise.
+    """
+
+    names: tuple[str, ...]
+    trees: Trees
+    networks: Networks
+
+    def predict(self, sample: Sample) -> Vector:
+        """Millicycles of each program of a Spec."""
+        found = self.trees.predict(matrix(sample.features, self.names))
+        found = (found + self.networks.predict(sample.nodes)) / 2
+        return np.asarray(sample.costs * np.exp(found), np.float64)
 
 
 def sample_of(entry: Entry, target: Target) -> Sample | None:
@@ -69,28 +104,46 @@ def sample_of(entry: Entry, target: Target) -> Sample | None:
     found.sort(key=lambda one: one[0].cost)  # costs may have changed since
     impls = [impl for impl, _ in found]
     times = [1e3 * timed.seconds / entry.cycle for _, timed in found]
+    priced = Priced(impls, target)
     return Sample(
         entry.spec,
-        tuple(features_of(impls, target)),
+        tuple(features_of(priced)),
+        nodes_of(priced),
         np.array([impl.cost for impl in impls], np.float64),
         np.array(times, np.float64),
         tuple(is_fused(impl) for impl in impls),
     )
 
 
-def train(samples: Sequence[Sample], settings: Settings) -> tuple[list[str], Trees]:
-    """The names of the features, and the trees.
+def train(samples: Sequence[Sample], settings: Settings) -> Trained:
+    """A model for the target of the programs.
 
     Raises:
-        MorelloError: scikit-learn is not installed; or there are no programs.
+        MorelloError: scikit-learn or PyTorch is not installed; or there are no
+            programs.
     """
-    ensemble = _ensemble()
     if not samples:
         raise MorelloError(
             "there are no programs to learn from",
             "make a data set with 'python -m morello.training collect'",
         )
-    names = sorted({name for s in samples for one in s.features for name in one})
+    ensemble, _ = _ensemble(), imported_torch()  # before anything takes its time
+    names, trees = _train_trees(ensemble, samples, settings)
+    networks = train_networks(
+        [one.nodes for one in samples],
+        [one.costs for one in samples],
+        [one.times for one in samples],
+        settings.networks,
+        settings.seed,
+    )
+    return Trained(names, trees, networks)
+
+
+def _train_trees(
+    ensemble: Any, samples: Sequence[Sample], settings: Settings
+) -> tuple[tuple[str, ...], Trees]:
+    """The names of the features, and the trees."""
+    names = tuple(sorted({n for s in samples for one in s.features for n in one}))
     matrices = [matrix(s.features, names) for s in samples]
     wanted = [np.log(s.times / s.costs) for s in samples]
     means = np.array([one.mean() for one in wanted])

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.learned.features import matrix
 from morello.learned.trees import Vector
 from morello.training.fit import Sample, Settings, train
 
@@ -68,7 +67,7 @@ class Fusion:
 def cross_validated(
     samples: Sequence[Sample], settings: Settings, parts: int = PARTS
 ) -> list[Vector]:
-    """The times that are predicted for the programs of each Spec, by trees that have
+    """The times that are predicted for the programs of each Spec, by a model that has
     seen no program of it.
 
     Raises:
@@ -82,10 +81,9 @@ def cross_validated(
         rest = [samples[i] for i in order if i not in held_out]
         if not held_out:
             continue
-        names, trees = train(rest, settings)
+        trained = train(rest, settings)
         for i in held_out:
-            rows = matrix(samples[i].features, names)
-            found[i] = samples[i].costs * np.exp(trees.predict(rows))
+            found[i] = trained.predict(samples[i])
     return found
 
 

@@ -14,6 +14,7 @@ from morello.compiler.tuning.order import tried_order
 from morello.errors import CompileError, MorelloError
 from morello.learned.features import features_of, is_fused, matrix
 from morello.learned.model import LearnedModel, find_model, shipped_models
+from morello.learned.priced import Priced
 from morello.learned.trees import Trees
 from morello.machine import AVX2, find_target
 from morello.search import Solver
@@ -34,7 +35,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_counts_are_those_of_the_program(db: Path) -> None:
     impls = [one.impl for one in morello.candidates(TEXT, 6, target=AVX2, db=db)]
-    found = features_of(impls, AVX2)
+    found = features_of(Priced(impls, AVX2))
     for one, impl in zip(found, impls, strict=True):
         parts = {name: v for name, v in one.items() if name.startswith("part ")}
         kinds = {n: v for n, v in one.items() if n.startswith("part of ")}
@@ -140,7 +141,8 @@ def test_a_given_model_chooses_and_orders(
     feature = f"has {next(f for f in found[0].features if '@' not in f)}"
     path = model_file(tmp_path / "model.json", "avx2", feature)
     monkeypatch.setenv("MORELLO_LEARNED", str(path))
-    slow = [feature in one for one in features_of([one.impl for one in found], AVX2)]
+    impls = [one.impl for one in found]
+    slow = [feature in one for one in features_of(Priced(impls, AVX2))]
     assert slow[0]
     assert not all(slow)
     order = tried_order(found, AVX2)
@@ -164,7 +166,7 @@ def test_fusion_is_left_to_the_cost_model(
     monkeypatch.setenv("MORELLO_LEARNED", str(path))
     db = tmp_path / "searched.sqlite"
     impls = [one.impl for one in morello.candidates(text, 12, target=AVX2, db=db)]
-    slow = [feature in one for one in features_of(impls, AVX2)]
+    slow = [feature in one for one in features_of(Priced(impls, AVX2))]
     assert slow == [is_fused(impl) for impl in impls]
     assert slow[0]
     kernel = morello.compile(text, target=AVX2, threads=1, tune="learned", db=db)

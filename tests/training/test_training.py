@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import morello
 from morello.compiler.tuning.contest import Entry as Turn
 from morello.errors import MorelloError
 from morello.learned.model import LearnedModel
+from morello.learned.nodes import Nodes
 from morello.machine import AVX2
 from morello.search.queries.partial_program import Partial
 from morello.training.__main__ import main
@@ -97,7 +99,8 @@ def _sample(text: str = "softmax:2x2") -> Sample:
     """Four programs: two fused ones take 1 and 3, others 2 and 4."""
     times = np.array([2.0, 1.0, 4.0, 3.0])
     fused = (False, True, False, True)
-    return Sample(text, ({},) * 4, times, times, fused)
+    nodes = Nodes((), np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64), 4)
+    return Sample(text, ({},) * 4, nodes, times, times, fused)
 
 
 def test_verdicts() -> None:
@@ -159,7 +162,8 @@ def test_the_specs_are_of_every_sort() -> None:
 
 
 def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("sklearn", reason="the extra test-learned is not installed")
+    pytest.importorskip("sklearn", reason="the extra learned is not installed")
+    pytest.importorskip("torch", reason="the extra learned is not installed")
     path, model = tmp_path / "data.jsonl", tmp_path / "model.json"
     for text in ("matmul:6x16x32:f32", "matmul:6x8x32:f32", "matmul:12x8x32:f32"):
         found = morello.candidates(text, 12, target=AVX2)
@@ -193,12 +197,28 @@ def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "has no programs for" in capsys.readouterr().err
 
 
-def test_without_scikit_learn_there_is_a_sentence(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("module", "name"), [("sklearn.ensemble", "scikit-learn"), ("torch", "PyTorch")]
+)
+def test_without_the_extra_there_is_a_sentence(
+    module: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with pytest.raises(MorelloError, match="scikit-learn cannot be imported"):
+    there = types.SimpleNamespace(ensemble=None)
+    for given in ("sklearn", "sklearn.ensemble"):
+        monkeypatch.setitem(sys.modules, given, there)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MorelloError, match=f"{name} cannot be imported"):
         train([_sample()], Settings())
+
+
+def test_programs_are_drawn_from_all_over_the_space(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    few = ["--classes", "2", "--drawn", "6", "--seconds", "1e-3", "--target", "avx2"]
+    assert main(["collect", *few, str(path), "matmul:24x32x48:f32"]) == 0
+    (entry,) = entries(path)
+    costs = np.array([impl.cost for impl, _ in programs(entry, AVX2)])
+    assert len(costs) > 6
+    assert 1.5 < costs.max() / costs.min() <= 4
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,138 @@
+"""Programs as the nodes of their trees, for the networks: `nodes_of`.
+
+After Kaufman et al. (arXiv 2008.01040): a node has features of its own, and of where it
+stands. Equal decisions of a program are one node, with how often it runs.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from morello.actions.select import Select
+from morello.learned.features import Features, matrix, node_features
+from morello.learned.ledger import FITTED, Decision, Group, Vector
+from morello.learned.priced import Priced
+from morello.search import Impl
+
+_LEAST = 1e-4
+"""The part of a program's cost that a node has, at least."""
+
+_OPERANDS = 4
+"""Operands of a node that are told apart."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Nodes:
+    """The nodes of programs of one goal that cost something.
+
+    Args:
+        names: of the features.
+        rows: nodes x features.
+        shares: of the cost of its program that each node has.
+        program: that each node belongs to.
+        programs: how many there are.
+    """
+
+    names: tuple[str, ...]
+    rows: Vector
+    shares: Vector
+    program: npt.NDArray[np.int64]
+    programs: int
+
+    def columns(self, names: Sequence[str]) -> Vector:
+        """Nodes x some features; 0 for those that no node has."""
+        place = {name: index for index, name in enumerate(self.names)}
+        found = np.zeros((len(self.rows), len(names)))
+        for column, name in enumerate(names):
+            if name in place:
+                found[:, column] = self.rows[:, place[name]]
+        return found
+
+
+def nodes_of(priced: Priced) -> Nodes:
+    """The nodes of programs of one goal."""
+    where = priced.places()
+    context = priced.target.operand_context
+    common = {"far": float(context.far), "near": float(context.near)}
+    known: dict[int, Features] = {}
+    features, shares, program = [], [], []
+    for place, impl in enumerate(priced.impls):
+        runs = priced.paid.runs[place]
+        parts = runs * priced.own / priced.costs[place]
+        around = _surroundings(impl)
+        for node in np.flatnonzero(parts >= _LEAST).tolist():
+            if node not in known:
+                known[node] = dict(_own(priced, node, *where[node]))
+            above = around[priced.paid.decisions[node]]
+            features.append({**common, **known[node], **above})
+            features[-1]["runs"] = math.log2(max(1.0, float(runs[node])))
+            features[-1]["share"] = float(parts[node])
+            shares.append(float(parts[node]))
+            program.append(place)
+    names = tuple(sorted({name for one in features for name in one}))
+    return Nodes(
+        names,
+        matrix(features, names),
+        np.array(shares, np.float64),
+        np.array(program, np.int64),
+        len(priced.impls),
+    )
+
+
+def _own(
+    priced: Priced, node: int, group: Group, row: int
+) -> Iterator[tuple[str, float]]:
+    """What a node is by itself: its action, counts, sizes and operands."""
+    cost = max(1.0, float(priced.own[node]))
+    action = group.action
+    yield f"is {action.kernel if isinstance(action, Select) else action.name}", 1.0
+    yield "own cost", math.log2(cost)
+    for name, spent in zip(FITTED, priced.spent[node].tolist(), strict=True):
+        if spent:
+            yield f"part {name}", min(spent / cost, 4.0)
+    yield from node_features(priced.goal, group, row)
+
+
+def _surroundings(impl: Impl) -> dict[Decision, Features]:
+    """Where each decision first stands in a program: how deep, below which action, and
+    how often it runs, one run after the other, while an operand stays the same."""
+    found: dict[Decision, Features] = {}
+
+    def visit(
+        node: Impl, loops: tuple[tuple[int | None, int], ...], depth: int, above: str
+    ) -> None:
+        key = node.spec, node.action
+        if key not in found:
+            found[key] = {
+                "depth": float(depth),
+                f"below {above}": 1.0,
+                "inner loop": math.log2(loops[-1][1]) if loops else 0.0,
+                **dict(_reuse(node, loops)),
+            }
+        dim = node.action.loop_dim(node.spec.key)
+        for branch in node.branches:
+            inner = loops
+            if branch.impl.spec.kind.dims != node.spec.kind.dims:
+                inner = ()  # its dimensions are others
+            elif branch.times > 1:
+                inner = (*loops, (dim, branch.times))
+            visit(branch.impl, inner, depth + 1, node.action.name)
+
+    visit(impl, (), 0, "nothing")
+    return found
+
+
+def _reuse(
+    node: Impl, loops: tuple[tuple[int | None, int], ...]
+) -> Iterator[tuple[str, float]]:
+    """How many runs in a row find each operand where it was, as a logarithm."""
+    for index, operand in enumerate(node.spec.kind.operands[:_OPERANDS]):
+        runs = 1
+        for dim, times in reversed(loops):
+            if dim is None or dim in operand.dims:
+                break
+            runs *= times
+        yield f"reuse {index}", math.log2(runs)

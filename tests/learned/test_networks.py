@@ -1,0 +1,141 @@
+"""What is read of the nodes of programs, and networks as numbers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import MorelloError
+from morello.learned.model import LearnedModel
+from morello.learned.network import Network, Networks
+from morello.learned.nodes import Nodes, nodes_of
+from morello.learned.priced import Priced
+from morello.machine import AVX2
+from tests.learned.made_up import model_file, stump
+
+pytestmark = pytest.mark.quick
+
+
+@pytest.fixture(scope="module")
+def priced() -> Priced:
+    """Programs of a product; the first tiles rows, and others columns, too."""
+    found = morello.candidates("matmul:12x8x64:f32", 6, target=AVX2)
+    return Priced([one.impl for one in found], AVX2)
+
+
+def _column(nodes: Nodes, name: str) -> np.ndarray:
+    return nodes.columns((name,))[:, 0]
+
+
+def test_the_nodes_of_a_program_are_its_cost(priced: Priced) -> None:
+    nodes = nodes_of(priced)
+    assert nodes.programs == len(priced.impls)
+    shares = np.bincount(nodes.program, nodes.shares, nodes.programs)
+    assert shares == pytest.approx(np.ones(nodes.programs), abs=0.01)
+    took = nodes.shares * priced.costs[nodes.program]
+    runs, own = _column(nodes, "runs"), _column(nodes, "own cost")
+    assert 2 ** (runs + own) == pytest.approx(took)
+    assert _column(nodes, "share") == pytest.approx(nodes.shares)
+    kinds = [name for name in nodes.names if name.startswith("is ")]
+    assert nodes.columns(kinds).sum(axis=1).tolist() == [1.0] * len(nodes.rows)
+    assert (_column(nodes, "no such") == 0).all()
+
+
+def test_an_operand_stays_the_same_while_others_change(priced: Priced) -> None:
+    nodes = nodes_of(priced)
+    reuse = {index: _column(nodes, f"reuse {index}") for index in range(3)}
+    for place, impl in enumerate(priced.impls):
+        loops = [n for n in impl.walk() if n.action.name in ("tile", "split")]
+        most = sum(np.log2(b.times) for n in loops for b in n.branches if b.times > 1)
+        here = nodes.program == place
+        # A loop over an output changes it, so that no two operands stay in all loops.
+        assert all(reuse[index][here].max() <= most for index in reuse)
+    assert max(one.max() for one in reuse.values()) > 0
+    kernels = _column(nodes, "below tile") > 0
+    assert (_column(nodes, "depth")[kernels] > 0).all()
+
+
+def _nodes(rows: list[list[float]], shares: list[float], program: list[int]) -> Nodes:
+    return Nodes(
+        ("a", "b"),
+        np.array(rows),
+        np.array(shares),
+        np.array(program),
+        max(program) + 1,
+    )
+
+
+def _network(*last: float) -> Network:
+    """The inputs, where above 0, times weights: logarithms of factors."""
+    return Network(
+        (np.eye(2), np.array(last).reshape(2, 1)), (np.zeros(2), np.zeros(1))
+    )
+
+
+def test_a_program_takes_the_sum_of_its_nodes() -> None:
+    nodes = _nodes([[1, 5], [-9, 5], [0, 0]], [0.25, 0.75, 1.0], [0, 0, 1])
+    one = Networks(("a",), (Network((np.ones((1, 1)),), (np.zeros(1),)),))
+    log = np.log(0.25 * np.e + 0.75 * np.exp(-3))  # factors are bounded
+    assert one.predict(nodes) == pytest.approx([log, 0.0], abs=1e-5)
+    both = Networks(("a", "b"), (_network(1.0, 0.0), _network(0.0, 0.1)))
+    log = (np.log(0.25 * np.e + 0.75) + 0.5) / 2
+    assert both.predict(nodes) == pytest.approx([log, 0.0], abs=1e-5)
+    again = Networks.of(json.loads(json.dumps(both.data())))
+    assert again.predict(nodes).tolist() == both.predict(nodes).tolist()
+
+
+def test_a_model_with_networks_is_the_mean_of_both_halves(
+    priced: Priced, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.json"
+    share = np.array([[1.0]])
+    networks = Networks(("share",), (Network((share,), (np.zeros(1),)),))
+    model = LearnedModel("avx2", "both", ("nodes",), stump(0.5, 0.5), networks)
+    model.save(path)
+    impls, costs = priced.impls, np.array([impl.cost for impl in priced.impls])
+    found = LearnedModel.load(path).predict(impls, AVX2)
+    half = networks.predict(nodes_of(priced))
+    assert found == pytest.approx(costs * np.exp((half + 0.5) / 2))
+    trees = LearnedModel("avx2", "trees", ("nodes",), stump(0.5, 0.5))
+    assert trees.predict(impls, AVX2) == pytest.approx(costs * np.exp(0.5))
+
+
+@pytest.mark.parametrize(
+    ("networks", "message"),
+    [
+        ({"names": ["a"], "members": []}, "there is no network"),
+        (
+            {"names": ["a"], "members": [{"weights": [[[1.0]]], "biases": []}]},
+            "not as many weights as biases",
+        ),
+        (
+            {"names": [], "members": [{"weights": [[[1.0]]], "biases": [[0.0]]}]},
+            "does not fit the one before it",
+        ),
+        (
+            {
+                "names": ["a"],
+                "members": [{"weights": [[[1.0, 2.0]]], "biases": [[0.0, 0.0]]}],
+            },
+            "not one output",
+        ),
+        (
+            {
+                "names": ["a"],
+                "members": [{"weights": [[[float("nan")]]], "biases": [[0.0]]}],
+            },
+            "a weight that is no number",
+        ),
+        ({"names": ["a"]}, "'members'"),
+    ],
+)
+def test_networks_that_do_not_fit_together_are_refused(
+    networks: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = model_file(tmp_path / "model.json", "avx2", "nodes")
+    data = {**json.loads(path.read_text()), "networks": networks}
+    path.write_text(json.dumps(data))
+    with pytest.raises(MorelloError, match=f"is no learned model: .*{message}"):
+        LearnedModel.load(path)
