@@ -16,12 +16,19 @@ from morello.learned.features import Features, matrix, node_features
 from morello.learned.ledger import FITTED, Decision, Group, Vector
 from morello.learned.priced import Priced
 from morello.search import Impl
+from morello.spec.layout import LINE_BYTES
 
 _LEAST = 1e-4
 """The part of a program's cost that a node has, at least."""
 
 _OPERANDS = 4
 """Operands of a node that are told apart."""
+
+_LOOPS = 3
+"""Loops around a node whose operands are added up."""
+
+Loops = tuple[tuple[int | None, int], ...]
+"""The dimension of each loop around a node, if it has one, and its trips."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,19 +105,17 @@ def _own(
 
 def _surroundings(impl: Impl) -> dict[Decision, Features]:
     """Where each decision first stands in a program: how deep, below which action, and
-    how often it runs, one run after the other, while an operand stays the same."""
+    in which loops."""
     found: dict[Decision, Features] = {}
 
-    def visit(
-        node: Impl, loops: tuple[tuple[int | None, int], ...], depth: int, above: str
-    ) -> None:
+    def visit(node: Impl, loops: Loops, depth: int, above: str) -> None:
         key = node.spec, node.action
         if key not in found:
             found[key] = {
                 "depth": float(depth),
                 f"below {above}": 1.0,
                 "inner loop": math.log2(loops[-1][1]) if loops else 0.0,
-                **dict(_reuse(node, loops)),
+                **dict(_loops_and_operands(node, loops)),
             }
         dim = node.action.loop_dim(node.spec.key)
         for branch in node.branches:
@@ -125,14 +130,30 @@ def _surroundings(impl: Impl) -> dict[Decision, Features]:
     return found
 
 
-def _reuse(
-    node: Impl, loops: tuple[tuple[int | None, int], ...]
-) -> Iterator[tuple[str, float]]:
-    """How many runs in a row find each operand where it was, as a logarithm."""
-    for index, operand in enumerate(node.spec.kind.operands[:_OPERANDS]):
+def _loops_and_operands(node: Impl, loops: Loops) -> Iterator[tuple[str, float]]:
+    """What the loops around a node do to its operands, the innermost first.
+
+    How many runs in a row find an operand where it was, as a logarithm; along or across
+    which rows the innermost loop walks; and the bytes that one, two or three loops go
+    over, which a cache holds for the next loop, or does not.
+    """
+    spec = node.spec
+    operands = tuple(zip(spec.kind.operands, spec.tensors, strict=True))[:_OPERANDS]
+    lines = [float(t.lines(o.sizes(spec.sizes))) for o, t in operands]
+    for index, (operand, tensor) in enumerate(operands):
         runs = 1
         for dim, times in reversed(loops):
             if dim is None or dim in operand.dims:
                 break
             runs *= times
         yield f"reuse {index}", math.log2(runs)
+        dim = loops[-1][0] if loops else None
+        if dim is not None and dim in operand.dims:
+            is_along = operand.axis(dim) == tensor.layout.innermost
+            yield f"{'along' if is_along else 'across'} {index}", 1.0
+    for depth in range(1, _LOOPS + 1):
+        total = 0.0
+        for line, (operand, _) in zip(lines, operands, strict=True):
+            inner = (times for dim, times in loops[-depth:] if dim in operand.dims)
+            total += line * math.prod(inner)
+        yield f"bytes in {depth} loops", math.log2(max(1.0, LINE_BYTES * total))

@@ -56,7 +56,8 @@ def _train(options: argparse.Namespace) -> None:
     samples = _samples(options.file, target, older=options.older)
     found = train(samples, Settings(seed=options.seed))
     count = sum(len(sample.times) for sample in samples)
-    about = f"{count} programs of {len(samples)} Specs, {machine()}"
+    different = len({sample.spec for sample in samples})
+    about = f"{count} programs of {different} Specs, {machine()}"
     model = LearnedModel(target.name, about, found.names, found.trees, found.networks)
     model.save(options.output)
     _tell(f"{options.output}: {about}")
@@ -78,9 +79,10 @@ def _verdicts(options: argparse.Namespace) -> dict[str, list[Verdict]]:
     """
     target = chosen_target(options.target)
     samples = _samples(options.file, target, older=options.older)
-    if len(samples) < options.parts:
+    count = len({sample.spec for sample in samples})
+    if count < options.parts:
         raise MorelloError(
-            f"the data set has {len(samples)} Specs for {target.name}, and there are "
+            f"the data set has {count} Specs for {target.name}, and there are "
             f"{options.parts} parts",
             "collect more of them, or give fewer --parts",
         )

@@ -31,6 +31,7 @@ from morello.search.queries.partial_program import Partial
 from morello.search.queries.program_class import class_of
 from morello.spec import Spec
 from morello.training.data_set import Entry, Timed, append, entries
+from morello.training.distinct import Distinct
 
 _FAR = 4.0
 """How many times the cost of the best a program may have that is drawn."""
@@ -132,20 +133,23 @@ def _others(
     plan: Plan,
     known: Sequence[Candidate],
 ) -> Iterator[Candidate]:
-    """Programs that become other code than those that are known: of a graph both the
-    best that is cut in parts at once, and the best that is tiled first; and drawn ones,
-    some of them nearly optimal, the others at even steps of the logarithm of their
-    cost."""
+    """Programs that are others than those that are known (`Distinct`): of a graph both
+    the best that is cut in parts at once, and the best that is tiled first; and drawn
+    ones, some of them nearly optimal, the others at even steps of the logarithm of
+    their cost."""
     rng = random.Random(f"{plan.seed} {spec}")
     sampler = Sampler(spec, target, rng, solver)
     codes = {code_of(one.impl) for one in known}
+    distinct = Distinct()
+    for one in known:
+        distinct.is_new(one.impl, one.features)
 
     def is_new(impl: Impl) -> bool:
         code = code_of(impl)
         if code in codes:
             return False
         codes.add(code)
-        return True
+        return distinct.is_new(impl, tuple(class_of(impl, target.at(spec))))
 
     found = []
     found += [impl for impl in both_ways(sampler) if is_new(impl)]

@@ -25,6 +25,7 @@ from morello.learned.priced import Priced
 from morello.learned.trees import Trees, Vector
 from morello.machine import Target
 from morello.training.data_set import Entry, programs
+from morello.training.distinct import Distinct
 from morello.training.networks import (
     NetworkSettings,
     imported_torch,
@@ -93,15 +94,18 @@ class Trained:
 
 
 def sample_of(entry: Entry, target: Target) -> Sample | None:
-    """The features of what was timed of a Spec; None if fewer than two programs fit.
+    """The features of the `Distinct` programs that were timed of a Spec; None if fewer
+    than two fit.
 
     Raises:
         SpecError: the Spec is refused.
     """
     found = programs(entry, target)
+    found.sort(key=lambda one: one[0].cost)  # costs may have changed since
+    distinct = Distinct()
+    found = [one for one in found if distinct.is_new(one[0], one[1].features)]
     if len(found) < 2:
         return None
-    found.sort(key=lambda one: one[0].cost)  # costs may have changed since
     impls = [impl for impl, _ in found]
     times = [1e3 * timed.seconds / entry.cycle for _, timed in found]
     priced = Priced(impls, target)

@@ -73,12 +73,13 @@ def cross_validated(
     Raises:
         MorelloError: scikit-learn is not installed, or there are too few Specs.
     """
-    order = list(range(len(samples)))
+    order = sorted({sample.spec for sample in samples})
     random.Random(settings.seed).shuffle(order)
     found: list[Vector] = [np.zeros(0)] * len(samples)
     for part in range(parts):
-        held_out = order[part::parts]
-        rest = [samples[i] for i in order if i not in held_out]
+        specs = set(order[part::parts])
+        held_out = [i for i, sample in enumerate(samples) if sample.spec in specs]
+        rest = [sample for sample in samples if sample.spec not in specs]
         if not held_out:
             continue
         trained = train(rest, settings)

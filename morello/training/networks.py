@@ -26,13 +26,13 @@ _RARE = 20
 class NetworkSettings:
     """How is trained. What scales a loss is a difference of logarithms of times."""
 
-    members: int = 3
+    members: int = 4
     """Networks, from other random weights, whose predictions are averaged."""
     width: int = 48
     """Of the two hidden layers."""
     dropout: float = 0.1
-    epochs: int = 60
-    batch: int = 16
+    epochs: int = 40
+    batch: int = 8
     """Specs in a step."""
     rate: float = 3e-3
     """Of learning, at most."""

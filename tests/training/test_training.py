@@ -18,8 +18,9 @@ from morello.search.queries.partial_program import Partial
 from morello.training.__main__ import main
 from morello.training.collect import in_turns
 from morello.training.data_set import Entry, Timed, append, entries, programs
+from morello.training.distinct import Distinct
 from morello.training.fit import Sample, Settings, train
-from morello.training.judge import Fusion, judge
+from morello.training.judge import Fusion, cross_validated, judge
 from morello.training.report import fusions, sort_of, table
 from morello.training.specs import TEXTS, specs
 
@@ -209,6 +210,41 @@ def test_without_the_extra_there_is_a_sentence(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MorelloError, match=f"{name} cannot be imported"):
         train([_sample()], Settings())
+
+
+def test_programs_of_one_class_and_cost_are_one() -> None:
+    found = morello.candidates("matmul:6x8x32:f32", 4, target=AVX2)
+    distinct = Distinct()
+    assert all(distinct.is_new(one.impl, one.features) for one in found)
+    assert not any(distinct.is_new(one.impl, one.features) for one in found)
+    first = found[0]
+    for factor, is_new in ((1.004, False), (1.02, True), (0.98, True)):
+        other = dataclasses.replace(first.impl, cost=int(factor * first.impl.cost))
+        assert distinct.is_new(other, first.features) is is_new
+    assert distinct.is_new(first.impl, (*first.features, "another"))
+
+
+def test_programs_of_the_specs_that_are_predicted_are_not_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    samples = [_sample(text) for text in ("a", "b", "a", "c")]
+    seen: list[set[str]] = []
+
+    class Nothing:
+        def predict(self, sample: Sample) -> object:
+            assert sample.spec not in seen[-1]
+            return sample.times
+
+    def trained(some: list[Sample], _: Settings) -> Nothing:
+        seen.append({one.spec for one in some})
+        return Nothing()
+
+    monkeypatch.setattr("morello.training.judge.train", trained)
+    found = cross_validated(samples, Settings(), 3)
+    assert all(
+        (one == sample.times).all() for one, sample in zip(found, samples, strict=True)
+    )
+    assert sorted(map(len, seen)) == [2, 2, 2]
 
 
 def test_programs_are_drawn_from_all_over_the_space(tmp_path: Path) -> None:
