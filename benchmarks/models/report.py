@@ -67,29 +67,36 @@ def _by_model(found: list[Place], ours: list[str]) -> str:
     head = ["model", "layers", "compared"]
     for name in ours:
         head += [f"{name}: mean", "least", "of a forward pass"]
-    models = [*dict.fromkeys(model for model, *_ in found), ""]
-    return table(head, (_model_row(model, found, ours) for model in models))
+    rows = [
+        _row(model, [place for place in found if place[0] == model], ours, passes=True)
+        for model in dict.fromkeys(model for model, *_ in found)
+    ]
+    once = list({layer.spec: (m, layer, s) for m, layer, s in found}.values())
+    sorts = {
+        "all products": [place for place in once if place[1].is_product],
+        "all graphs": [place for place in once if not place[1].is_product],
+        "all shapes": once,
+    }
+    rows += [_row(name, mine, ours, passes=False) for name, mine in sorts.items()]
+    return table(head, rows)
 
 
-def _model_row(model: str, found: list[Place], ours: list[str]) -> list[str]:
-    """A row of a model; of all shapes, each once, if it has no name."""
-    mine = [place for place in found if place[0] == model]
-    if not model:
-        mine = list({layer.spec: (m, layer, s) for m, layer, s in found}.values())
-    cells = [model or "all shapes", str(len(mine))]
+def _row(name: str, mine: list[Place], ours: list[str], *, passes: bool) -> list[str]:
+    """Some layers, and with ``passes`` what a forward pass takes with them."""
+    cells = [name, str(len(mine))]
     cells.append(
         str(sum(s.ratio(ours[0]) is not None for *_, s in mine) if ours else 0)
     )
-    for name in ours:
-        compared = [(la, s) for _, la, s in mine if s.ratio(name) is not None]
-        ratios = [ratio for _, s in compared if (ratio := s.ratio(name)) is not None]
+    for our in ours:
+        compared = [(la, s) for _, la, s in mine if s.ratio(our) is not None]
+        ratios = [ratio for _, s in compared if (ratio := s.ratio(our)) is not None]
         if not ratios:
             cells += ["-"] * 3
             continue
         cells += [f"{geometric_mean(ratios):.3f}", f"{min(ratios):.3f}"]
-        own = sum(layer.times * s.best(name) for layer, s in compared)
+        own = sum(layer.times * s.best(our) for layer, s in compared)
         theirs = sum(layer.times * s.best(s.peer) for layer, s in compared)
-        cells.append(f"{theirs / own:.3f}" if model else "-")
+        cells.append(f"{theirs / own:.3f}" if passes else "-")
     return cells
 
 

@@ -47,6 +47,8 @@ class LearnedModel:
         trees: predict the logarithm of measured over predicted cost.
         networks: predict the same from the nodes of a program; both are averaged.
             None where only trees were trained.
+        decides_fusion: whether a choice without a stopwatch is left to it also where
+            the cost model would have the parts of a graph take turns, or not.
     """
 
     target: str
@@ -54,6 +56,7 @@ class LearnedModel:
     names: tuple[str, ...]
     trees: Trees
     networks: Networks | None = None
+    decides_fusion: bool = False
 
     def predict(self, impls: Sequence[Impl], target: Target) -> Vector:
         """Millicycles of a call of programs of one goal.
@@ -77,6 +80,7 @@ class LearnedModel:
             "about": self.about,
             "names": list(self.names),
             "trees": _shortened(self.trees.data()),
+            "decides_fusion": self.decides_fusion,
         }
         if self.networks is not None:
             data["networks"] = _shortened(self.networks.data())
@@ -99,7 +103,14 @@ class LearnedModel:
             if trees.feature.size and trees.feature.max() >= len(names):
                 raise ValueError("a tree looks at a feature without a name")
             networks = Networks.of(data["networks"]) if "networks" in data else None
-            return cls(str(data["target"]), str(data["about"]), names, trees, networks)
+            return cls(
+                str(data["target"]),
+                str(data["about"]),
+                names,
+                trees,
+                networks,
+                bool(data.get("decides_fusion", False)),
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise MorelloError(
                 f"{path} is no learned model: {error}",

@@ -58,7 +58,14 @@ def _train(options: argparse.Namespace) -> None:
     count = sum(len(sample.times) for sample in samples)
     different = len({sample.spec for sample in samples})
     about = f"{count} programs of {different} Specs, {machine()}"
-    model = LearnedModel(target.name, about, found.names, found.trees, found.networks)
+    model = LearnedModel(
+        target.name,
+        about,
+        found.names,
+        found.trees,
+        found.networks,
+        options.decides_fusion,
+    )
     model.save(options.output)
     _tell(f"{options.output}: {about}")
 
@@ -168,6 +175,12 @@ def _parser() -> argparse.ArgumentParser:
     training.set_defaults(run=_train)
     training.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help="of the model"
+    )
+    training.add_argument(
+        "--decides-fusion",
+        action="store_true",
+        help="let tune='learned' ask it, too, whether the parts of a graph take turns: "
+        "where 'fusion' says that it is right more often than the cost model",
     )
     judging = commands.add_parser(
         "judge",

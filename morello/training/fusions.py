@@ -38,6 +38,7 @@ FUSIONS = (
     *_named("gelu_matmul", "1000x16x300", "400x24x1500", "1x500x700"),
     *_named("residual_matmul", "16x32x48", "64x128x128", "300x300x300", "512x64x1024"),
     *_named("residual_matmul", "32x1500x128", "1x600x900"),
+    *_named("residual_matmul", "4x800x400", "1x300x1200", "10x400x900"),
     *_named("residual_matmul", "1000x16x600", "256x40x2000", "1x1200x600"),
     *_graphs(_BIAS, "32x64x64", "400x400x32", "128x128x800", "700x700x16"),
     *_graphs(_BIAS, "1000x1000x8", "300x2000x16", "2000x64x8"),
@@ -52,7 +53,7 @@ FUSIONS = (
     *_graphs(_NORM, "16x128x256", "128x512x384"),
     *_graphs(_THEN_NORM, "16x96x64", "200x512x128"),
     *_graphs(_COLUMNS, "64x64", "500x500", "30x20000", "100x3000", "2000x40"),
-    *_graphs(_COLUMNS, "200x1000", "1000x200"),
+    *_graphs(_COLUMNS, "200x1000", "1000x200", "40x8000", "4000x24", "300x64"),
     *_named("chain", "16x16x16x16", "48x48x48x48", "128x64x128x32", "256x256x64x64"),
     *_named("chain", "400x32x400x32", "32x512x32x256", "600x16x600x16", "600x8x900x8"),
     *_named("chain", "1200x200x1200x100", "2000x128x1500x64", "2500x110x1500x48"),
@@ -67,6 +68,7 @@ FUSIONS = (
     *_graphs(_CONV, "1x8x112x112x48x3x3", "1x4x100x100x64x3x3", "1x32x56x56x64x3x3"),
     *_graphs(_CONV, "1x1x224x224x32x3x3", "1x2x112x112x64x3x3", "1x3x160x160x32x3x3"),
     *_graphs(_CONV, "1x6x80x80x24x3x3", "1x16x24x24x64x3x3", "1x2x64x64x32x3x3"),
+    *_graphs(_CONV, "1x12x20x20x24x3x3", "1x8x30x30x8x3x3", "1x32x10x10x32x3x3"),
     *_graphs(_CONV, "1x48x28x28x24x3x3", "1x64x14x14x64x3x3", "1x128x7x7x128x3x3"),
 )
 """The graphs, as text."""

@@ -100,6 +100,11 @@ PRODUCTS = (
     "matmul:100x100x1000:u8,s8,s32",
     "matmul:700x30x200:u8,s8,s32",
     "matmul:64x300x500:u8,s8,s16",
+    "matmul:32x512x512:u8,s8,s32",
+    "matmul:12x300x800:u8,s8,s32",
+    "matmul:1x600x2000:u8,s8,s32",
+    "matmul:200x500x100:u8,s8,s32",
+    "matmul:400x128x64:u8,s8,s16",
 )
 MAPS = (
     "move:512x512:f32",
@@ -143,6 +148,17 @@ MAPS = (
     "tanh:500x500:f32",
     "gelu:30x9000:f32",
     "sigmoid:2000x20:f32",
+    "move:256x256:f32:dst=[1,0]",
+    "move:2000x50:f32:dst=[1,0]",
+    "move:900x900:f32",
+    "move:50x70x90:f32:dst=[2,1,0]",
+    "sum:2000x30:f32",
+    "sum:64x2048:f32:src=[1,0]",
+    "mean:200x20x100:f32:axis=1",
+    "mean:8x100x300:f32:axis=0,2",
+    "max:30x5000:f32",
+    "mean:500x500:f32",
+    "mean:16x16x900:f32:axis=0,1",
 )
 GRAPHS = (
     "softmax:16x200:f32",
@@ -215,6 +231,20 @@ GRAPHS = (
     "conv:1x128x14x14x64x3x3:f32:pad=1:stride=2",
     "conv:1x40x18x18x40x3x3:f32:pad=1:layout=nhwc",
     "conv:1x3x100x100x24x3x3:f32:pad=1:stride=2",
+    "layer_norm:64x512:f32",
+    "layer_norm:200x768:f32",
+    "layer_norm:12x3000:f32",
+    "layer_norm:600x120:f32",
+    "layer_norm:6x16000:f32",
+    "layer_norm:2500x32:f32",
+    "rms_norm:64x400:f32",
+    "rms_norm:30x1500:f32",
+    "rms_norm:16x5000:f32",
+    "rms_norm:6x16000:f32",
+    "rms_norm:1000x48:f32",
+    "rms_norm:300x700:f32",
+    "softmax:100x100:f32",
+    "log_softmax:600x200:f32",
 )
 TEXTS = (*PRODUCTS, *MAPS, *GRAPHS, *FUSIONS)
 

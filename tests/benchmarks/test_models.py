@@ -51,6 +51,8 @@ def test_models_beside_a_peer(
     assert set(rows["samples"]) == {"morello", "tuned"}, rows["failed"]
     assert rows["failed"] == {"torch": "missing: it is not wanted"}
     assert "| one | 2 | 1 |" in page
+    assert "| all products | 1 | 1 |" in page
+    assert "| all graphs | 1 | 0 |" in page
     assert "| all shapes | 2 | 1 |" in page
     assert page.count("`matmul:2x3x4:f32`") == 4  # twice in all layers, once as worst
     picture = (tmp_path / "run.svg").read_text()

@@ -21,8 +21,13 @@ def stump(low: float, high: float, threshold: float = 0.5) -> Trees:
     )
 
 
-def model_file(path: Path, target: str, feature: str) -> Path:
+def model_file(
+    path: Path, target: str, feature: str, *, decides_fusion: bool = False
+) -> Path:
     """A model for which programs with a feature take ten times as long."""
     trees = stump(0.0, float(np.log(10)))
-    LearnedModel(target, "made up", (feature,), trees).save(path)
+    model = LearnedModel(
+        target, "made up", (feature,), trees, decides_fusion=decides_fusion
+    )
+    model.save(path)
     return path

@@ -157,7 +157,7 @@ def test_a_given_model_chooses_and_orders(
     assert plain.solution.impl == found[0].impl
 
 
-def test_fusion_is_left_to_the_cost_model(
+def test_fusion_is_left_to_the_cost_model_unless_a_model_decides_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
@@ -171,6 +171,10 @@ def test_fusion_is_left_to_the_cost_model(
     assert slow[0]
     kernel = morello.compile(text, target=AVX2, threads=1, tune="learned", db=db)
     assert kernel.solution.impl == impls[0]
+    path = model_file(tmp_path / "other.json", "avx2", feature, decides_fusion=True)
+    monkeypatch.setenv("MORELLO_LEARNED", str(path))
+    kernel = morello.compile(text, target=AVX2, threads=1, tune="learned", db=db)
+    assert kernel.solution.impl == impls[slow.index(False)]
 
 
 def test_where_there_is_no_model_nothing_is_chosen(

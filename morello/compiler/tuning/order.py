@@ -44,8 +44,8 @@ def by_novelty(candidates: Sequence[Candidate]) -> list[Candidate]:
 def learned_solution(goal: Spec, target: Target, solver: Solver) -> Solution:
     """The program that the learned model predicts to be the fastest of different
     classes; the choice of the cost model unless another one is clearly faster. Whether
-    the parts of a graph take turns stays as it is there: the cost model is right more
-    often.
+    the parts of a graph take turns stays as it is there, unless the learned model
+    decides it (`LearnedModel.decides_fusion`).
 
     Args:
         goal: what is searched for.
@@ -68,8 +68,10 @@ def learned_solution(goal: Spec, target: Target, solver: Solver) -> Solution:
     found = find_candidates(goal, target, solver, CANDIDATES)
     times = model.predict([one.impl for one in found], target)
     fusion = [is_fused(one.impl) for one in found]
-    alike = [place for place, one in enumerate(fusion) if one == fusion[0]]
-    best = min(alike, key=lambda place: times[place])
+    best = min(
+        (i for i, one in enumerate(fusion) if model.decides_fusion or one == fusion[0]),
+        key=lambda place: times[place],
+    )
     if times[best] * _MARGIN > times[0]:
         return solution
     return Solution(found[best].impl, solution.statistics)
