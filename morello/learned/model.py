@@ -6,8 +6,10 @@ predicts how much longer or shorter a program takes than the cost model says.
 
 import dataclasses
 import functools
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,14 @@ FOLDER = Path(__file__).parent / "shipped"
 
 VARIABLE = "MORELLO_LEARNED"
 """Names the file of a model that is used instead of the shipped ones."""
+
+_SUFFIX = ".json.gz"
+
+_GZIP = b"\x1f\x8b"
+"""What a compressed file begins with."""
+
+_BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error)
+"""What reading a file raises that is no model."""
 
 _FORMAT = 2
 _READ = (1, _FORMAT)
@@ -73,7 +83,7 @@ class LearnedModel:
         return np.asarray(costs * np.exp(found), np.float64)
 
     def save(self, path: Path) -> None:
-        """Write it as JSON."""
+        """Write it as JSON, compressed where the name ends in ``.gz``."""
         data = {
             "format": _FORMAT,
             "target": self.target,
@@ -85,7 +95,10 @@ class LearnedModel:
         if self.networks is not None:
             data["networks"] = _shortened(self.networks.data())
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(data, separators=(",", ":")) + "\n").encode())
+        text = (json.dumps(data, separators=(",", ":")) + "\n").encode()
+        write_whole(
+            path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
+        )
 
     @classmethod
     def load(cls, path: Path) -> "LearnedModel":
@@ -95,7 +108,8 @@ class LearnedModel:
             MorelloError: the file cannot be read, or is no model.
         """
         try:
-            data = json.loads(path.read_text())
+            text = path.read_bytes()
+            data = json.loads(gzip.decompress(text) if text[:2] == _GZIP else text)
             if data["format"] not in _READ:
                 raise ValueError("another version of Morello wrote it")
             names = tuple(map(str, data["names"]))
@@ -111,7 +125,7 @@ class LearnedModel:
                 networks,
                 bool(data.get("decides_fusion", False)),
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except _BROKEN as error:
             raise MorelloError(
                 f"{path} is no learned model: {error}",
                 "write one with 'python -m morello.training train'",
@@ -136,7 +150,7 @@ def find_model(target: Target) -> LearnedModel | None:
     if target.threads > 1:
         return None
     given = os.environ.get(VARIABLE)
-    path = Path(given) if given else FOLDER / f"{target.name}.json"
+    path = Path(given) if given else FOLDER / f"{target.name}{_SUFFIX}"
     if not given and not path.exists():
         return None
     found = _loaded(path)
@@ -150,4 +164,5 @@ def _loaded(path: Path) -> LearnedModel:
 
 def shipped_models() -> tuple[str, ...]:
     """The targets that a model is shipped for."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    found = (path.name for path in FOLDER.glob(f"*{_SUFFIX}"))
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found))

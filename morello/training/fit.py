@@ -61,10 +61,10 @@ class Sample:
 class Settings:
     """How is trained."""
 
-    trees: int = 40
+    trees: int = 60
     part: float = 0.6
     """Of the features, that each question is chosen from."""
-    leaf: int = 6
+    leaf: int = 4
     """Programs in a leaf, at least."""
     level_leaf: int = 2
     """Specs in a leaf of a tree that predicts their mean, at least."""
@@ -137,6 +137,7 @@ def train(samples: Sequence[Sample], settings: Settings) -> Trained:
         [one.nodes for one in samples],
         [one.costs for one in samples],
         [one.times for one in samples],
+        [one.fused for one in samples],
         settings.networks,
         settings.seed,
     )

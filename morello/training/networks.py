@@ -26,7 +26,7 @@ _RARE = 20
 class NetworkSettings:
     """How is trained. What scales a loss is a difference of logarithms of times."""
 
-    members: int = 4
+    members: int = 6
     """Networks, from other random weights, whose predictions are averaged."""
     width: int = 48
     """Of the two hidden layers."""
@@ -41,14 +41,16 @@ class NetworkSettings:
     error: float = 10.0
     """What the errors of programs weigh, from `outlier` on linearly."""
     outlier: float = 0.1
-    level: float = 1.0
+    level: float = 0.3
     """What the error of the mean of a Spec weighs."""
-    order: float = 3.0
+    order: float = 5.0
     """What the order of pairs weighs."""
     same: float = 0.01
     """From which difference on a pair counts in full."""
     sharp: float = 0.02
     """By how much predictions must differ to be safe."""
+    fusion: float = 1.5
+    """What the order of the best fused and the best other program of a graph weighs."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,12 +64,15 @@ class _Task:
     """Logarithms."""
     wanted: Any
     """The logarithms of measured over predicted costs."""
+    fusion: tuple[int, int] | None
+    """The faster of the best fused and the best other program, and the slower one."""
 
 
 def train_networks(
     nodes: Sequence[Nodes],
     costs: Sequence[Vector],
     times: Sequence[Vector],
+    fused: Sequence[tuple[bool | None, ...]],
     settings: NetworkSettings,
     seed: int,
 ) -> Networks:
@@ -77,6 +82,7 @@ def train_networks(
         nodes: of the programs of each Spec.
         costs: millicycles by the cost model.
         times: millicycles as measured.
+        fused: whether the parts of a graph take turns (`is_fused`).
 
     Raises:
         MorelloError: PyTorch is not installed.
@@ -90,14 +96,28 @@ def train_networks(
             torch.tensor(one.program),
             torch.tensor(np.log(cost), dtype=torch.float32),
             torch.tensor(np.log(time / cost), dtype=torch.float32),
+            _best_of_both(time, ways),
         )
-        for one, cost, time in zip(nodes, costs, times, strict=True)
+        for one, cost, time, ways in zip(nodes, costs, times, fused, strict=True)
     ]
     members = (
         _numbers(_trained(torch, tasks, len(names), settings, seed + i), scales)
         for i in range(settings.members)
     )
     return Networks(names, tuple(members))
+
+
+def _best_of_both(
+    times: Vector, fused: Sequence[bool | None]
+) -> tuple[int, int] | None:
+    """The best fused and the best other program, the faster one first."""
+    ways = [[i for i, one in enumerate(fused) if one is way] for way in (True, False)]
+    if not all(ways):
+        return None
+    first, second = sorted(
+        (min(way, key=lambda i: times[i]) for way in ways), key=lambda i: times[i]
+    )
+    return first, second
 
 
 def imported_torch() -> Any:
@@ -207,6 +227,10 @@ def _loss(
         weights = (apart / settings.same).clamp(0.0, 1.0)
         ranks = weights * functional.softplus(-ahead)
         total = total + settings.order * ranks.mean()
+        if task.fusion is not None:
+            fast, slow = task.fusion
+            weight = settings.fusion * weights[slow, fast]
+            total = total + weight * functional.softplus(-ahead[slow, fast])
     return total / len(tasks)
 
 

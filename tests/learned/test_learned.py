@@ -120,6 +120,19 @@ def test_what_is_no_model_is_refused(
         LearnedModel.load(path)
 
 
+def test_a_compressed_model_is_read_and_one_cut_short_is_refused(
+    tmp_path: Path,
+) -> None:
+    plain = model_file(tmp_path / "model.json", "avx2", "nodes")
+    path = model_file(tmp_path / "model.json.gz", "avx2", "nodes")
+    whole = path.read_bytes()
+    assert LearnedModel.load(path).trees.data() == LearnedModel.load(plain).trees.data()
+    for broken in (whole[:-9], whole[:20], whole[:2], b""):
+        path.write_bytes(broken)
+        with pytest.raises(MorelloError, match="is no learned model: "):
+            LearnedModel.load(path)
+
+
 @pytest.mark.parametrize(
     ("name", "nodes", "message"),
     [("left", [1, 1, 7], "not there"), ("right", [-1, 1, 2], "a negative node")],
