@@ -1,9 +1,10 @@
 """Training: networks that look at the nodes of programs, with PyTorch.
 
-The loss has three parts: the error of the logarithm of measured over predicted cost,
+The loss has four parts: the error of the logarithm of measured over predicted cost,
 beside the mean of the programs of a Spec; the error of this mean, which weighs little;
-and for each pair of programs of a Spec how far their predictions are from the right
-order (a ranking loss). Every Spec weighs the same.
+for each pair of programs of a Spec how far their predictions are from the right order
+(a ranking loss); and the same once more for the best fused and the best other program
+of a graph. Every Spec weighs the same.
 """
 
 import dataclasses
