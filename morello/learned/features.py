@@ -31,8 +31,8 @@ Features = dict[str, float]
 _PAGE = 4096
 """Bytes: rows that are a multiple of so much apart fall into one set of L1."""
 
-_OPERANDS = 4
-"""Operands of a goal that are told apart."""
+OPERANDS = 4
+"""Operands of a goal, or of a decision, that are told apart."""
 
 _LANES = 8
 """Elements of a vector: what of a size does not fill one is a remainder."""
@@ -71,7 +71,7 @@ def _goal_features(goal: Spec) -> Iterator[tuple[str, float]]:
     yield "goal reuse", math.log2(max(1, goal.flops) / max(1, sum(sizes)))
     for place, size in enumerate(sorted(goal.sizes, reverse=True)[:4]):
         yield f"goal size {place}", math.log2(max(1, size))
-    for place, size in enumerate(sizes[:_OPERANDS]):
+    for place, size in enumerate(sizes[:OPERANDS]):
         yield f"goal bytes {place}", math.log2(max(1, size))
         row = row_bytes(goal, place)
         yield f"goal aliased {place}", _shared_sets(row)
@@ -133,7 +133,7 @@ def node_features(goal: Spec, group: Group, place: int) -> Iterator[tuple[str, f
     }
     # A product within a graph has names of its own: then the worst is thought of.
     unnamed = max(rows_of.values(), key=_shared_sets)
-    for index, tensor in enumerate(key.tensors[:_OPERANDS]):
+    for index, tensor in enumerate(key.tensors[:OPERANDS]):
         operand = key.kind.operands[index]
         shape = operand.sizes(sizes)
         yield f"level {index}", float(tensor.level)

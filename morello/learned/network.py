@@ -16,7 +16,7 @@ from morello.learned.nodes import Nodes
 MOST = 3.0
 """The logarithm of a factor, at most."""
 
-_LITTLE = 1e-6
+LITTLE = 1e-6
 """What a program without nodes takes, as a part of its cost."""
 
 
@@ -60,7 +60,7 @@ class Networks:
         for member in self.members:
             times = nodes.shares * member.factors(rows)
             total = np.bincount(nodes.program, times, nodes.programs)
-            found += np.log(total + _LITTLE) / len(self.members)
+            found += np.log(total + LITTLE) / len(self.members)
         return found
 
     def data(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from morello.actions.select import Select
-from morello.learned.features import Features, matrix, node_features
+from morello.learned.features import OPERANDS, Features, matrix, node_features
 from morello.learned.ledger import FITTED, Decision, Group, Vector
 from morello.learned.priced import Priced
 from morello.search import Impl
@@ -20,9 +20,6 @@ from morello.spec.layout import LINE_BYTES
 
 _LEAST = 1e-4
 """The part of a program's cost that a node has, at least."""
-
-_OPERANDS = 4
-"""Operands of a node that are told apart."""
 
 _LOOPS = 3
 """Loops around a node whose operands are added up."""
@@ -138,7 +135,7 @@ def _loops_and_operands(node: Impl, loops: Loops) -> Iterator[tuple[str, float]]
     over, which a cache holds for the next loop, or does not.
     """
     spec = node.spec
-    operands = tuple(zip(spec.kind.operands, spec.tensors, strict=True))[:_OPERANDS]
+    operands = tuple(zip(spec.kind.operands, spec.tensors, strict=True))[:OPERANDS]
     lines = [float(t.lines(o.sizes(spec.sizes))) for o, t in operands]
     for index, (operand, tensor) in enumerate(operands):
         runs = 1

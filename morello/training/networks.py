@@ -16,7 +16,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.learned.ledger import Vector
-from morello.learned.network import MOST, Network, Networks
+from morello.learned.network import LITTLE, MOST, Network, Networks
 from morello.learned.nodes import Nodes
 
 _RARE = 20
@@ -215,7 +215,7 @@ def _loss(
             0, task.program, task.shares * factors[start:end]
         )
         start = end
-        found = torch.log(sums + 1e-6)
+        found = torch.log(sums + LITTLE)
         mean, aim = found.mean(), task.wanted.mean()
         errors = functional.huber_loss(
             found - mean, task.wanted - aim, delta=settings.outlier

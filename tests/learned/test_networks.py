@@ -13,6 +13,8 @@ from morello.learned.network import Network, Networks
 from morello.learned.nodes import Nodes, nodes_of
 from morello.learned.priced import Priced
 from morello.machine import AVX2
+from morello.search import Impl
+from morello.training.data_set import Entry, Timed, programs
 from tests.learned.made_up import model_file, stump
 
 pytestmark = pytest.mark.quick
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.quick
 
 @pytest.fixture(scope="module")
 def priced() -> Priced:
-    """Programs of a product; the first tiles rows, and others columns, too."""
+    """Programs of a product, each of another class."""
     found = morello.candidates("matmul:12x8x64:f32", 6, target=AVX2)
     return Priced([one.impl for one in found], AVX2)
 
@@ -43,18 +45,62 @@ def test_the_nodes_of_a_program_are_its_cost(priced: Priced) -> None:
     assert (_column(nodes, "no such") == 0).all()
 
 
-def test_an_operand_stays_the_same_while_others_change(priced: Priced) -> None:
-    nodes = nodes_of(priced)
-    reuse = {index: _column(nodes, f"reuse {index}") for index in range(3)}
-    for place, impl in enumerate(priced.impls):
-        loops = [n for n in impl.walk() if n.action.name in ("tile", "split")]
-        most = sum(np.log2(b.times) for n in loops for b in n.branches if b.times > 1)
-        here = nodes.program == place
-        # A loop over an output changes it, so that no two operands stay in all loops.
-        assert all(reuse[index][here].max() <= most for index in reuse)
-    assert max(one.max() for one in reuse.values()) > 0
-    kernels = _column(nodes, "below tile") > 0
-    assert (_column(nodes, "depth")[kernels] > 0).all()
+def _tiled(*dims: tuple[str, int]) -> Impl:
+    """12x8x64, tiled by some dimensions, the outermost first; out begins as 0."""
+    program: object = ["select", ["gemm_tile"], []]
+    for name in ("out", "rhs", "lhs"):
+        program = ["move", [name, "L1", "[0,1,2]", ""], [program]]
+    for dim, size in reversed(dims):
+        program = ["tile", [dim, size], [program]]
+    for name in ("out", "rhs", "lhs"):
+        program = ["move", [name, "L2", "[0,1,2]", ""], [program]]
+    timed = Timed(json.dumps(program), (), 1.0)
+    ((impl, _),) = programs(
+        Entry("matmul:12x8x64:f32", "avx2", "here", 1.0, (timed,)), AVX2
+    )
+    return impl
+
+
+@pytest.mark.parametrize(
+    ("dims", "reuse", "walked", "lines"),
+    [
+        # Tiles are 6x8 of lhs (6 lines), 8x16 of rhs (8) and 6x16 of out (6).
+        (
+            (("m", 6), ("n", 16)),
+            (2.0, 0.0, 0.0),
+            {"along 1", "along 2"},
+            (6 + 4 * (8 + 6), 2 * 6 + 4 * 8 + 8 * 6),
+        ),
+        (
+            (("n", 16), ("m", 6)),
+            (0.0, 1.0, 0.0),
+            {"across 0", "across 2"},
+            (2 * 6 + 8 + 2 * 6, 2 * 6 + 4 * 8 + 8 * 6),
+        ),
+    ],
+)
+def test_loops_around_a_kernel_and_its_operands(
+    dims: tuple[tuple[str, int], ...],
+    reuse: tuple[float, ...],
+    walked: set[str],
+    lines: tuple[int, int],
+) -> None:
+    nodes = nodes_of(Priced([_tiled(*dims)], AVX2))
+    kernel = _column(nodes, "is gemm_tile") > 0
+    assert kernel.sum() == 1
+
+    def found(name: str) -> float:
+        return float(_column(nodes, name)[kernel][0])
+
+    assert tuple(found(f"reuse {index}") for index in range(3)) == reuse
+    ways = {f"{way} {i}" for way in ("along", "across") for i in range(3)}
+    assert {way for way in ways if found(way)} == walked
+    assert 2 ** found("bytes in 1 loops") == pytest.approx(64 * lines[0])
+    for depth in (2, 3):  # there are two
+        assert 2 ** found(f"bytes in {depth} loops") == pytest.approx(64 * lines[1])
+    assert found("below move") == 1
+    assert found("depth") == 8
+    assert found("runs") == 3
 
 
 def _nodes(rows: list[list[float]], shares: list[float], program: list[int]) -> Nodes:
