@@ -189,12 +189,16 @@ def stored_array(
 _HEADER = 4
 """Bytes of a resource before its elements: their alignment."""
 
-_RESOURCE = re.compile(r'([\w.$-]+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
+_RESOURCE = re.compile(r'(?<![\w.$-])([\w.$-]++|"[^"]*+"): "0x([0-9A-Fa-f]*+)"')
+"""Each run of letters is tried from its beginning alone, or long ones would take time
+that is quadratic in their length."""
 
 
 def resources_of(text: str) -> dict[str, str]:
     """The bytes of `dense_resource` constants of a module as text, in hexadecimal."""
-    _, _, section = text.rpartition("{-#")
+    _, begins, section = text.rpartition("{-#")
+    if not begins:
+        return {}
     return {name.strip('"'): data for name, data in _RESOURCE.findall(section)}
 
 
