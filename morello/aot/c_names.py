@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+from collections.abc import Sequence
 
 from morello.errors import CompileError
 
@@ -73,6 +74,38 @@ def check_c_name(name: str) -> None:
             f"a name of {len(name)} characters is too long",
             f"give at most {_MAX_LENGTH}",
         )
+
+
+_LOCALS = frozenset({"memory", "past", "status", "workspace"})
+"""Variables of the functions in headers."""
+
+
+def c_identifiers(names: Sequence[str]) -> list[str]:
+    """Identifiers of C for the names of arguments, as like these as may be.
+
+    No two are equal, not even without regard to case, since macros are named by them.
+    """
+    found: list[str] = []
+    taken = set(_LOCALS)
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[: _MAX_LENGTH // 2]
+        if not plain[:1].isalpha():
+            plain = f"value_{plain}".rstrip("_")
+        own, number = plain, 1
+        while own.lower() in taken or not _is_c_name(own):
+            number += 1
+            own = f"{plain}_{number}"
+        found.append(own)
+        taken.add(own.lower())
+    return found
+
+
+def _is_c_name(name: str) -> bool:
+    try:
+        check_c_name(name)
+    except CompileError:
+        return False
+    return True
 
 
 def _is_in_c_library(name: str) -> bool:

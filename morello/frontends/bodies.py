@@ -93,6 +93,8 @@ _INTEGER_PREDICATES = {
     0: "eq", 1: "ne", 2: "lt", 3: "le", 4: "gt", 5: "ge", 6: "lt", 7: "le", 8: "gt",
     9: "ge",
 }  # fmt: skip
+_FIRST_UNSIGNED = 6
+"""From this number on predicates of integers take them without a sign."""
 
 
 Element = Number | Expression
@@ -311,11 +313,13 @@ def _integer(op: ir.Operation, operands: list[Element]) -> Element:
     Raises:
         OpError: other integers.
     """
+    width = width_of(op.results[0].type)
     if all(map(is_number, operands)):
-        found: Number = _INTEGERS[op.name](*operands)
-        return found
+        return _wrapped(_INTEGERS[op.name](*operands), width)
     a, b = map(constant, operands)
-    is_truth = _is_truth(op)
+    is_truth = width == 1
+    if 1 < width < _PLACES:  # which may wrap
+        raise _refusal(op)
     match op.name:
         case "arith.andi" | "arith.muli" if is_truth:
             return Call("minimum", (a, b))
@@ -330,25 +334,66 @@ def _integer(op: ir.Operation, operands: list[Element]) -> Element:
     raise _refusal(op)
 
 
-def _is_truth(op: ir.Operation) -> bool:
-    found = op.results[0].type.maybe_downcast()
-    return isinstance(found, ir.IntegerType) and found.width == 1
+_PLACES = 32
+"""The least width of integers that are taken for places, which do not wrap."""
+
+
+def width_of(found: ir.Type) -> int:
+    """The bits of an integer, or of the elements of a tensor; 64 of an index."""
+    found = found.maybe_downcast()
+    if isinstance(found, ir.RankedTensorType):
+        found = found.element_type.maybe_downcast()
+    return found.width if isinstance(found, ir.IntegerType) else 64
+
+
+def _wrapped(number: Number, width: int) -> Number:
+    """A whole number as a signed integer of so many bits; a truth value of 1."""
+    if width == 1:
+        return bool(int(number) & 1)
+    half = 1 << (width - 1)
+    return (int(number) + half) % (2 * half) - half
+
+
+def _unsigned(element: Element, width: int) -> Element:
+    """The number that the bits of a signed integer are without a sign.
+
+    Returns:
+        An expression only for widths of which f32 has all numbers.
+    """
+    if is_number(element):
+        return int(element) % (1 << width)  # type: ignore[arg-type]
+    if width == 1:
+        return element
+    number = constant(element)
+    is_negative = Call("less", (number, Constant(0.0)))
+    above = Call("add", (number, Constant(float(1 << width))))
+    return Call("where", (is_negative, above, number))
 
 
 def _cast(op: ir.Operation, operand: Element) -> Element:
-    if not is_number(operand):
-        if op.name in ("arith.bitcast", "arith.fptosi", "arith.fptoui"):
+    width = width_of(op.operands[0].type)
+    known = is_number(operand)
+    match op.name:
+        case "arith.bitcast":
             raise _refusal(op)
-        return operand
-    if op.name in ("arith.sitofp", "arith.uitofp"):
-        return float(operand)  # type: ignore[arg-type]
-    if op.name in ("arith.fptosi", "arith.fptoui"):
-        return int(operand)  # type: ignore[arg-type]
-    if op.name == "arith.bitcast":
-        raise _refusal(op)
-    if op.name == "arith.truncf" and abs(operand) >= _INFINITE:  # type: ignore[arg-type]
-        return math.copysign(math.inf, operand)  # type: ignore[arg-type]
-    return operand
+        case "arith.extui" | "arith.uitofp":
+            if not known and width >= _PLACES:
+                raise _refusal(op)
+            operand = _unsigned(operand, width)
+        case "arith.extsi" | "arith.sitofp" if width == 1:
+            operand = -int(operand) if known else Call("neg", (constant(operand),))  # type: ignore[arg-type]
+        case "arith.trunci" if known or width_of(op.results[0].type) < _PLACES:
+            if not known:
+                raise _refusal(op)
+            return _wrapped(operand, width_of(op.results[0].type))  # type: ignore[arg-type]
+        case "arith.fptosi" | "arith.fptoui":
+            if not known or not math.isfinite(operand):  # type: ignore[arg-type]
+                raise _refusal(op)
+            return _wrapped(int(operand), width_of(op.results[0].type))  # type: ignore[arg-type]
+        case "arith.truncf" if known and abs(operand) >= _INFINITE:  # type: ignore[arg-type]
+            return math.copysign(math.inf, operand)  # type: ignore[arg-type]
+    is_float = op.name in ("arith.sitofp", "arith.uitofp")
+    return float(operand) if known and is_float else operand  # type: ignore[arg-type]
 
 
 def _narrowed(op: ir.Operation, operand: Element) -> Element:
@@ -375,6 +420,11 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     predicate = (_FLOATS if is_float else _INTEGER_PREDICATES).get(number)
     if predicate is None:
         raise _refusal(op)
+    if not is_float and number >= _FIRST_UNSIGNED:
+        width = width_of(op.operands[0].type)
+        if width >= _PLACES and not (is_number(a) and is_number(b)):
+            raise _refusal(op)
+        a, b = _unsigned(a, width), _unsigned(b, width)
     if is_number(a) and is_number(b):
         found: bool = getattr(operator, predicate)(a, b)
         return found

@@ -148,12 +148,12 @@ class CompiledModel:
         Raises:
             ArgumentError: an argument does not fit; the message names it.
         """
-        return self._call(*self._all(args), **kwargs)
+        return self._call(*self._all(args, kwargs), **kwargs)
 
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         """A function without arguments that runs it on these arrays each time, as
         `Kernel.bind`."""
-        return self._function.bind(*self._all(args), **kwargs)
+        return self._function.bind(*self._all(args, kwargs), **kwargs)
 
     @property
     def constants(self) -> dict[str, Array]:
@@ -219,10 +219,19 @@ class CompiledModel:
         """Write it for C and C++ programs, as `Kernel.save`."""
         self.library(name).save(path)
 
-    def _all(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _all(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments and the arrays that are held, by position.
+
+        Args:
+            named: loses the arguments that follow those by position.
+        """
         if not self._kept:
             return args
         count = len(self._tensors.names)
+        for name in self._tensors.names[len(args) :] if named else ():
+            if name not in named:
+                break
+            args = (*args, named.pop(name))
         held = self.held(dict(enumerate(args)) if self.reads_weights else {})
         return (*args[:count], *held, *args[count:])
 

@@ -134,6 +134,8 @@ class Fallback:
         element = self.element(value.type)
         if not isinstance(element, PlainDtype):
             return False
+        number = len(self.importer.tensors.results)
+        element = self.importer.signature.result(number).element(element)
         error = OpError(
             f"the result is {value.type}, which no graph has", "leave it out"
         )
@@ -143,12 +145,15 @@ class Fallback:
         assert tensor is not None
         root = self.importer.tensors.root(tensor)
         taken = {self.importer.tensors.root(t) for t in self.importer.tensors.results}
-        if root in taken or isinstance(self.importer.tensors.all[root], Given):
+        whole = self.importer.tensors.all[root]
+        if root in taken or isinstance(whole, Given):
             place = self.importer.place(op)
             code = copying(value.type, error, place)
             shape = shape_of(value)
             tensor = self.importer.tensors.add(
                 Plain(code, 0, (tensor,), shape, element)
             )
+        elif isinstance(whole, Plain):  # whose type has no sign
+            self.importer.tensors.all[root] = dataclasses.replace(whole, dtype=element)
         self.importer.tensors.results.append(tensor)
         return True

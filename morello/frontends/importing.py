@@ -25,12 +25,14 @@ from morello.frontends.refusals import (
     place_of,
     refusal_of,
 )
+from morello.frontends.signature import UNDECLARED, Signature, unique_name
 from morello.frontends.tensors import (
     ONE,
     Access,
     Given,
     Joined,
     Node,
+    PlainDtype,
     Tensors,
     View,
     Within,
@@ -71,6 +73,7 @@ def imported(
     names: Mapping[str, str] | None = None,
     fallback: bool = False,
     rounds: bool = True,
+    signature: Signature = UNDECLARED,
 ) -> Tensors:
     """The tensors of a function.
 
@@ -80,11 +83,12 @@ def imported(
         names: what the program had at a place, by the place.
         fallback: leave what is no Spec to plain lowering.
         rounds: whether casts to bf16 and f16 do.
+        signature: the names and signs of its arguments and results.
 
     Raises:
         ModelError: ops that have no place in a graph, all of them.
     """
-    return Importer(function, source, names or {}, fallback, rounds).run()
+    return Importer(function, source, names or {}, fallback, rounds, signature).run()
 
 
 class Importer:
@@ -97,8 +101,10 @@ class Importer:
         names: Mapping[str, str],
         fallback: bool,
         rounds: bool = True,
+        signature: Signature = UNDECLARED,
     ) -> None:
         self.rounds = rounds
+        self.signature = signature
         self.function = function
         self.source = source
         self.names = names
@@ -141,7 +147,16 @@ class Importer:
             self._guarded(op.operation)
         if self.refusals:
             raise ModelError(tuple(self.refusals))
+        self._name_results()
         return self.tensors
+
+    def _name_results(self) -> None:
+        if any(declared.name for declared in self.signature.results):
+            taken = self.tensors.names.copy()
+            for number in range(len(self.tensors.results)):
+                name = self.signature.result(number).name
+                taken.append(unique_name(name, f"out{number}", taken))
+            self.tensors.result_names = taken[len(self.tensors.names) :]
 
     def place(self, op: ir.Operation) -> str:
         """Where the program has an op."""
@@ -184,13 +199,16 @@ class Importer:
 
     def _argument(self, argument: ir.BlockArgument) -> None:
         number = argument.arg_number
-        name = f"arg{number}"
+        declared = self.signature.argument(number)
+        name = unique_name(declared.name, f"arg{number}", self.tensors.names)
         self.tensors.names.append(name)
         try:
             shape, dtype = array_type(argument.type, name)
         except OpError as error:
             element = self._fallback.element(argument.type)
             if element is not None:
+                if isinstance(element, PlainDtype):
+                    element = declared.element(element)
                 given = Given(name, shape_of(argument), element, number)
                 self._fallback.define(argument, self.tensors.add(given), element)
                 return

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.frontends.bodies import number_of
+from morello.frontends.bodies import number_of, width_of
 from morello.frontends.evaluating import evaluate_part
 from morello.frontends.group_dims import UnfitError
 from morello.frontends.parts import part_of_nodes
@@ -100,6 +100,9 @@ _PREDICATES: dict[int, _F] = {
 }
 """Of signed integers."""
 
+_UNSIGNED = 4
+"""How far the numbers of the orders of unsigned integers are from these."""
+
 _FLOAT_PREDICATES: dict[int, _F] = {
     1: np.equal,
     2: np.greater,
@@ -184,10 +187,15 @@ def _function(op: ir.Operation, kind: np.dtype[Any]) -> _F | None:
     """What an op computes of arrays; None where that is not known."""
     if op.name.startswith("arith.cmp"):
         number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
-        names = _PREDICATES if op.name == "arith.cmpi" else _FLOAT_PREDICATES
-        return names.get(number)
+        if op.name == "arith.cmpf":
+            return _FLOAT_PREDICATES.get(number)
+        width = width_of(op.operands[0].type)
+        if number in _PREDICATES:
+            return _PREDICATES[number]
+        compared = _PREDICATES[number - _UNSIGNED]
+        return lambda a, b: compared(_unsigned(a, width), _unsigned(b, width))
     if op.name in _CASTS:
-        return lambda a: _cast(op.name, a, kind)
+        return lambda a: _cast(op, a, kind)
     if kind == np.bool_ and op.name not in _OF_TRUTHS:
         return None
     return _FUNCTIONS.get(op.name)
@@ -196,13 +204,21 @@ def _function(op: ir.Operation, kind: np.dtype[Any]) -> _F | None:
 _OF_TRUTHS = frozenset({"arith.andi", "arith.ori", "arith.select", "arith.xori"})
 
 
-def _cast(name: str, array: Array, kind: np.dtype[Any]) -> Array | None:
-    is_truth = array.dtype == np.bool_
-    if name in ("arith.extui", "arith.uitofp") and not is_truth and (array < 0).any():
-        return None  # as large numbers
-    if name in ("arith.extsi", "arith.sitofp") and is_truth:
+def _cast(op: ir.Operation, array: Array, kind: np.dtype[Any]) -> Array:
+    width = width_of(op.operands[0].type)
+    if op.name in ("arith.extui", "arith.uitofp"):
+        return _unsigned(array, width)
+    if op.name in ("arith.extsi", "arith.sitofp") and width == 1:
         return -array.astype(np.int64)
-    return array & 1 if name == "arith.trunci" and kind == np.bool_ else array
+    is_truth = op.name == "arith.trunci" and kind == np.bool_
+    return array.astype(np.int64) & 1 if is_truth else array
+
+
+def _unsigned(array: Array, width: int) -> Array:
+    """The numbers that the bits of signed integers are without a sign."""
+    if width == 1:
+        return array
+    return array.astype(f"i{width // 8}").view(f"u{width // 8}")
 
 
 def narrowed(array: Array) -> Array:

@@ -35,6 +35,7 @@ from morello.frontends.plain_evaluating import evaluate_plainly
 from morello.frontends.prepared import Preparation, prepared
 from morello.frontends.reading import chosen_function, read_program
 from morello.frontends.refusals import Refusal
+from morello.frontends.signature import Signature
 from morello.frontends.steps import counted, fallback_of
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
@@ -199,7 +200,7 @@ class Model:
             return found.name
         roots = [self._tensors.root(r) for r in self._tensors.results]
         if tensor in roots:
-            return result_name(roots.index(tensor), len(roots))
+            return result_name(self._tensors, roots.index(tensor))
         return f"t{tensor}"
 
     def __repr__(self) -> str:
@@ -268,6 +269,7 @@ def trusted_model(
     fallback: bool = False,
     names: Mapping[str, str] | None = None,
     rounds: bool = True,
+    signature: Signature | None = None,
 ) -> Model:
     """The same of a program that this process has made: it crashes no parser.
 
@@ -279,11 +281,18 @@ def trusted_model(
             what the text has there.
         rounds: whether casts to bf16 and f16 do; without, a value that is written
             nowhere is not rounded.
+        signature: the names and signs of its arguments and results; if it is left out,
+            what the text has.
     """
     with ir.Context(), ir.Location.unknown():
-        module, own = read_program(text, source, fallback)
-        function = chosen_function(module, name)
-        tensors = imported(function, source, names or own, fallback, rounds)
+        program = read_program(text, source, fallback)
+        function = chosen_function(program.module, name)
+        if signature is None:
+            own = ir.StringAttr(function.attributes["sym_name"]).value
+            signature = program.signatures[own]
+        tensors = imported(
+            function, source, names or program.names, fallback, rounds, signature
+        )
     tensors.weights = frozenset(weights)
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)

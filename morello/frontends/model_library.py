@@ -3,6 +3,7 @@
 import dataclasses
 from typing import cast
 
+from morello.aot.c_names import c_identifiers
 from morello.aot.header import Interface, header
 from morello.aot.library import Library
 from morello.aot.pack_code import Packable
@@ -25,7 +26,12 @@ class ModelLibrary(Library):
     def of(
         cls, texts: Texts, parameters: tuple[Parameter, ...], name: str, title: str
     ) -> "ModelLibrary":
-        """The library of a compiled model."""
+        """The library of a compiled model, whose arguments have names of C."""
+        names = c_identifiers([parameter.name for parameter in parameters])
+        parameters = tuple(
+            dataclasses.replace(parameter, name=own)
+            for parameter, own in zip(parameters, names, strict=True)
+        )
         # A Library reads of the stages only what `Texts` has.
         return cls(cast(Stages, texts), parameters, name, title)
 

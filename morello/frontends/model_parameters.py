@@ -12,14 +12,16 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
         given = tensors.all[i]
         assert isinstance(given, Given)
         found.append(Parameter(given.name, given.dtype.numpy, given.shape))
-    count = len(tensors.results)
     for place, result in enumerate(tensors.results):
         shape, dtype = tensors.all[result].shape, tensors.element(result).numpy
-        name = result_name(place, count)
+        name = result_name(tensors, place)
         found.append(Parameter(name, dtype, shape, is_output=True))
     return tuple(found)
 
 
-def result_name(place: int, count: int) -> str:
-    """The name of one of several results."""
-    return "out" if count == 1 else f"out{place}"
+def result_name(tensors: Tensors, place: int) -> str:
+    """The name of a result: the program's, or ``out``, with a number if there are
+    several."""
+    if place < len(tensors.result_names):
+        return tensors.result_names[place]
+    return "out" if len(tensors.results) == 1 else f"out{place}"

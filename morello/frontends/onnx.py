@@ -15,6 +15,7 @@ from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
 from morello.frontends.refusals import place_of
+from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
 from morello.mlir import BACKEND, PassManager, ir
 
@@ -63,7 +64,28 @@ def from_onnx(
     _name_nodes(proto)
     names = _names(proto)
     text = _imported(onnx, expanded(proto), source, names)
-    return trusted_model(text, None, source, fallback=fallback, names=names)
+    return trusted_model(
+        text,
+        None,
+        source,
+        fallback=fallback,
+        names=names,
+        signature=_signature(onnx, proto),
+    )
+
+
+def _signature(onnx: Any, proto: Any) -> Signature:
+    """The names and signs of the inputs and outputs of the graph."""
+
+    def declared(value: Any) -> Declared:
+        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        return Declared(value.name, kind.kind == "u")
+
+    held = {array.name for array in proto.graph.initializer}
+    given = [value for value in proto.graph.input if value.name not in held]
+    return Signature(
+        tuple(map(declared, given)), tuple(map(declared, proto.graph.output))
+    )
 
 
 def _names(proto: Any) -> dict[str, str]:

@@ -5,6 +5,7 @@ Private functions are inlined, named ops become `linalg.generic`, so that what r
 module knows one op.
 """
 
+import dataclasses
 import importlib
 import re
 import threading
@@ -22,6 +23,7 @@ from morello.frontends.refusals import (
     place_of,
     refusal_of,
 )
+from morello.frontends.signature import Signature, make_signless, signatures
 from morello.frontends.types import dynamic
 from morello.frontends.unrolling import LOOPS, WRITTEN_OUT, unroll, why_not
 from morello.mlir import BACKEND, PassManager, ir
@@ -40,6 +42,9 @@ _FROM_VHLO = (
     "builtin.module(vhlo-to-version{target=VERSION},vhlo-legalize-to-stablehlo)"
 )
 _FROM_LINALG = f"builtin.module(inline,symbol-dce,canonicalize,cse,{_SIMPLER})"
+
+_BYTECODE = b"ML\xefR"
+"""The first bytes of a module in bytecode."""
 
 _LOCK = threading.Lock()
 _DIALECTS = ("stablehlo", "chlo", "vhlo")
@@ -71,18 +76,24 @@ def load_stablehlo(context: ir.Context) -> None:
         PassManager.parse(load).run(ir.Module.parse("module {}").operation)
 
 
-def read_program(
-    given: Text, source: str, fallback: bool = False
-) -> tuple[ir.Operation, dict[str, str]]:
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A module that was read, and what its text said that linalg does not."""
+
+    module: ir.Operation
+    names: dict[str, str]
+    """The op that the text had at each place."""
+    signatures: dict[str, Signature]
+    """Of its functions, by their names."""
+
+
+def read_program(given: Text, source: str, fallback: bool = False) -> Program:
     """The module of a program, all of it `linalg.generic`, in the current context.
 
     Args:
         given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
         fallback: keep what is no Spec, but has a counterpart in linalg.
-
-    Returns:
-        The module, and the name of the op that it had at each place before.
 
     Raises:
         CompileError: it cannot be parsed.
@@ -92,8 +103,16 @@ def read_program(
     load_stablehlo(context)
     module = _parsed(given, source)
     names = _names_by_place(module, source)
+    _from_vhlo(module, source)
+    text = given if isinstance(given, str) else _decoded(given)
+    declared = signatures(module, text, source)
     to_linalg(module, source, fallback)
-    return module, names
+    return Program(module, names, declared)
+
+
+def _decoded(given: bytes) -> str:
+    """The text of bytes; empty for bytecode."""
+    return "" if given.startswith(_BYTECODE) else given.decode(errors="replace")
 
 
 def _names_by_place(module: ir.Operation, source: str) -> dict[str, str]:
@@ -119,12 +138,8 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     Raises:
         ModelError: ops that have no counterpart in linalg.
     """
+    _from_vhlo(module, source)
     names = _dialects_of(module)
-    if "vhlo" in names:
-        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
-        newest = stablehlo.get_current_version()
-        _run(_FROM_VHLO.replace("VERSION", newest), module, source)
-        names = _dialects_of(module)
     if names & {"scf", "stablehlo"}:
         _unroll(module, source)
     made_smaller(module)
@@ -134,9 +149,19 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         keep_concatenation(module)
         keep_error_functions(module)
         _run(_FROM_STABLEHLO, module, source)
+        make_signless(module)
     else:
         _drop_asserts(module)
+        make_signless(module)
         _run(_FROM_LINALG, module, source)
+
+
+def _from_vhlo(module: ir.Operation, source: str) -> None:
+    """Bring a portable artifact to StableHLO, in place."""
+    if "vhlo" in _dialects_of(module):
+        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+        newest = stablehlo.get_current_version()
+        _run(_FROM_VHLO.replace("VERSION", newest), module, source)
 
 
 def _unroll(module: ir.Operation, source: str) -> None:
@@ -169,7 +194,7 @@ def _parsed(given: Text, source: str) -> ir.Operation:
             "give the text of a module, its bytecode, or a portable artifact",
         )
     try:
-        if isinstance(given, bytes) and not given.startswith(b"ML\xefR"):
+        if isinstance(given, bytes) and not given.startswith(_BYTECODE):
             given = given.decode()
         elif isinstance(given, str):
             given.encode()  # refuses what is half of a character

@@ -36,7 +36,7 @@ class Rewriter:
 
     def __init__(self, old: Tensors) -> None:
         self.old = old
-        self.new = Tensors(old.name, names=list(old.names), weights=old.weights)
+        self.new = dataclasses.replace(old, all=[], results=[])
         self.known: dict[int, int] = {}
         """The new tensor for each old one."""
         self.results = {w for r in old.seen for w in old.writers(r)}

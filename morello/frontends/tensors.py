@@ -159,6 +159,8 @@ class Tensors:
     results: list[int] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
     """Of the arguments."""
+    result_names: list[str] = dataclasses.field(default_factory=list)
+    """Of the results, as far as the program has names for them."""
     weights: frozenset[int] = frozenset()
     """The arguments that change seldom: what is computed of them alone is not computed
     in each call."""

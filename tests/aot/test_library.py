@@ -8,6 +8,7 @@ import llvmlite.binding as lb
 import numpy as np
 import pytest
 
+from morello.aot.c_names import c_identifiers
 from morello.aot.entry_points import Status
 from morello.aot.library import SUFFIXES, Library
 from morello.compiler.kernel import Kernel
@@ -262,3 +263,18 @@ def test_a_library_is_a_value() -> None:
     kernel = unsearched(SPECS[0])
     assert kernel.library("k") == kernel.library("k")
     assert isinstance(kernel.library("k"), Library)
+
+
+def test_names_of_arguments_become_identifiers_of_c() -> None:
+    names = ["x", "X", "input.1", "input_1", "/conv/out:0", "0", "float", "status"]
+    identifiers = c_identifiers(names)
+    assert identifiers == [
+        "x",
+        "X_2",
+        "input_1",
+        "input_1_2",
+        "conv_out_0",
+        "value_0",
+        "float_2",
+        "status_2",
+    ]

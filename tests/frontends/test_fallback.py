@@ -132,7 +132,7 @@ def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     np.testing.assert_allclose(h, wanted.prod(1), rtol=2e-3)
     for ending in ("h", "o"):
         compiled.save(tmp_path / f"f.{ending}", "f")
-    assert "typedef uint8_t f_arg1_t;" in (tmp_path / "f.h").read_text()
+    assert "typedef uint8_t f_m_t;" in (tmp_path / "f.h").read_text()
     needed = undefined_symbols((tmp_path / "f.o").read_bytes())
     assert {"atan2f", "sinf"} <= {*needed}
 

@@ -1,0 +1,182 @@
+"""Arguments and results have the names, dtypes and signs of the source program."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.frontends.model import Model
+
+pytestmark = [
+    pytest.mark.usefixtures("one_database"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+MLIR = {
+    "bool": "i1",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+} | {
+    f"{sign}int{width}": f"{sign}i{width}"
+    for sign in ("", "u")
+    for width in (8, 16, 32, 64)
+}
+
+
+def edges(dtype: str) -> Any:
+    """Numbers whose upper bit differs from that of others, where there is a sign."""
+    kind = np.dtype(dtype)
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        return np.array([1, limits.min, limits.max, limits.max // 2 + 1], kind)
+    return np.array([0, 1, 1, 0], kind)
+
+
+def by_onnx(names: Sequence[str]) -> Model:
+    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
+    helper = onnx.helper
+    nodes, given, same, casts = [], [], [], []
+    for name in names:
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(name))
+        op = ["Identity", f"{name}.in"]
+        if name not in ("bool", "float16"):
+            op = ["Max", f"{name}.in", f"{name}.in"]
+        nodes += [
+            helper.make_node(op[0], op[1:], [f"{name}.out"]),
+            helper.make_node("Cast", [f"{name}.in"], [f"{name}.cast"], to=1),
+        ]
+        given.append(helper.make_tensor_value_info(f"{name}.in", kind, (4,)))
+        same.append(helper.make_tensor_value_info(f"{name}.out", kind, (4,)))
+        casts.append(helper.make_tensor_value_info(f"{name}.cast", 1, (4,)))
+    graph = helper.make_graph(nodes, "table", given, same + casts)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    return morello.from_onnx(made.SerializeToString(), fallback=True)
+
+
+def by_stablehlo(names: Sequence[str]) -> Model:
+    return from_text(
+        names,
+        "  %{name}.out = stablehlo.maximum %{name}.in, %{name}.in : {own}\n"
+        "  %{name}.cast = stablehlo.convert %{name}.in : ({own}) -> tensor<4xf32>\n",
+        ["{name}.out", "{name}.cast"],
+    )
+
+
+def by_linalg(names: Sequence[str]) -> Model:
+    """Without casts: no op of linalg says how a signed tensor is cast."""
+    return from_text(names, "", ["{name}.in"])
+
+
+def from_text(names: Sequence[str], ops: str, returned: list[str]) -> Model:
+    types = {name: f"tensor<4x{MLIR[name]}>" for name in names}
+    arguments = ", ".join(f"%{name}.in: {kind}" for name, kind in types.items())
+    lines = "".join(ops.format(name=name, own=kind) for name, kind in types.items())
+    values = [f"%{own.format(name=name)}" for own in returned for name in names]
+    results = [*types.values()] + ["tensor<4xf32>"] * (len(values) - len(types))
+    return morello.from_mlir(
+        f"func.func @main({arguments}) -> ({', '.join(results)}) {{\n{lines}"
+        f"  return {', '.join(values)} : {', '.join(results)}\n}}",
+        fallback=True,
+    )
+
+
+def by_jax(names: Sequence[str]) -> Model:
+    jax: Any = pytest.importorskip("jax", reason="jax is not installed")
+    jnp = jax.numpy
+
+    def both(*values: Any) -> Any:
+        casts = [value.astype(jnp.float32) for value in values]
+        return [*(jnp.maximum(value, value) for value in values), *casts]
+
+    values = [jnp.asarray(edges(name)) for name in names]
+    return morello.from_mlir(jax.jit(both).lower(*values).as_text(), fallback=True)
+
+
+FRONT_ENDS: dict[str, tuple[Callable[[Sequence[str]], Model], str]] = {
+    "JAX": (by_jax, "arg{place}"),
+    "ONNX": (by_onnx, "{name}.in"),
+    "StableHLO": (by_stablehlo, "{name}.in"),
+    "linalg": (by_linalg, "{name}.in"),
+}
+
+
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
+def test_the_source_program_says_names_dtypes_and_signs(front_end: str) -> None:
+    read, wanted_name = FRONT_ENDS[front_end]
+    names = [name for name in MLIR if front_end != "JAX" or not name.endswith("64")]
+    model = read(names)
+    given = [parameter for parameter in model.parameters if not parameter.is_output]
+    assert [parameter.name for parameter in given] == [
+        wanted_name.format(name=name, place=place) for place, name in enumerate(names)
+    ]
+    assert [parameter.dtype for parameter in given] == list(map(np.dtype, names))
+    values = [edges(name) for name in names]
+    results = model.compile(threads=1)(*values)
+    wanted = [*values, *(value.astype(np.float32) for value in values)]
+    for name, found, right in zip([*names, *names], results, wanted, strict=False):
+        assert found.dtype == right.dtype, name
+        np.testing.assert_array_equal(found, right, name)
+
+
+def test_results_of_onnx_have_their_names() -> None:
+    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
+    helper = onnx.helper
+    value = helper.make_tensor_value_info
+    # Names that constants and results have here, too.
+    nodes = [
+        helper.make_node("Add", ["constant0", "table"], ["out"]),
+        helper.make_node("Exp", ["constant0"], ["y/exp:0"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "names",
+        [value("constant0", 1, (3,))],
+        [value("out", 1, (3,)), value("y/exp:0", 1, (3,))],
+        [onnx.numpy_helper.from_array(np.array([1, 2, 4], np.float32), "table")],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    model = morello.from_onnx(made.SerializeToString())
+    names = ["constant0_", "out_", "y/exp:0"]
+    assert [parameter.name for parameter in model.parameters] == names
+    x = np.array([0, -1, 2], np.float32)
+    total, power = model.compile(threads=1)(**{"constant0_": x})
+    np.testing.assert_array_equal(total, [1, 1, 6])
+    np.testing.assert_allclose(power, np.exp(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["Cast", "DequantizeLinear", "Less"])
+def test_constants_keep_their_signs(op: str) -> None:
+    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
+    helper, array = onnx.helper, onnx.numpy_helper.from_array
+    weights, limit = np.array([0, 127, 128, 255], np.uint8), np.full(4, 200, np.uint8)
+    held = {"w": weights}
+    match op:
+        case "Cast":
+            nodes = [helper.make_node("Cast", ["w"], ["t"], to=1)]
+            wanted = weights.astype(np.float32)
+        case "DequantizeLinear":
+            nodes = [helper.make_node("DequantizeLinear", ["w", "scale", "z"], ["t"])]
+            held |= {"scale": np.array(0.5, np.float32), "z": np.array(128, np.uint8)}
+            wanted = (weights.astype(np.float32) - 128) / 2
+        case _:
+            nodes = [
+                helper.make_node("Less", ["w", "limit"], ["b"]),
+                helper.make_node("Cast", ["b"], ["t"], to=1),
+            ]
+            held["limit"] = limit
+            wanted = (weights < limit).astype(np.float32)
+    nodes.append(helper.make_node("Add", ["x", "t"], ["y"]))
+    graph = helper.make_graph(
+        nodes,
+        "weights",
+        [helper.make_tensor_value_info("x", 1, (4,))],
+        [helper.make_tensor_value_info("y", 1, (4,))],
+        [array(value, name) for name, value in held.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    x = np.array([1, 2, 3, 4], np.float32)
+    found = morello.from_onnx(made.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(found, x + wanted)
