@@ -14,6 +14,7 @@ from morello.frontends.dry_run import check_survival
 from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
+from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.refusals import place_of
 from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
@@ -61,6 +62,8 @@ def from_onnx(
         )
     source = "model" if isinstance(model, bytes) else Path(model).name
     proto = _settled(_read(onnx, model, source), dict(shapes or {}), source)
+    _name_nodes(proto)
+    proto = folded(proto)
     _name_nodes(proto)
     names = _names(proto)
     text = _imported(onnx, expanded(proto), source, names)
