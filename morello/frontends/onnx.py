@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from morello.errors import ArgumentError, CompileError
 from morello.frontends.dry_run import check_survival
 from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
+from morello.frontends.onnx_ops.branches import without_branches
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.refusals import place_of
 from morello.frontends.signature import Declared, Signature
@@ -30,6 +33,7 @@ def from_onnx(
     model: str | Path | bytes,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, Any] | None = None,
     fallback: bool = False,
 ) -> Model:
     """A model of ONNX as parts, each of which is a Spec.
@@ -40,6 +44,8 @@ def from_onnx(
     Args:
         model: the path of a file, or its contents.
         shapes: of inputs whose shape the file leaves open, by their names.
+        constants: arrays or numbers of inputs that are the same in each call (a rate,
+            a count, a shape), by their names. They are no arguments then.
         fallback: as `from_mlir` takes it.
 
     Raises:
@@ -61,9 +67,10 @@ def from_onnx(
             "give the path, or model.SerializeToString() of a model in memory",
         )
     source = "model" if isinstance(model, bytes) else Path(model).name
-    proto = _settled(_read(onnx, model, source), dict(shapes or {}), source)
+    read = _with_constants(onnx, _read(onnx, model, source), constants or {}, source)
+    proto = _settled(read, dict(shapes or {}), source)
     _name_nodes(proto)
-    proto = folded(proto)
+    proto = without_branches(folded(proto))
     _name_nodes(proto)
     names = _names(proto)
     text = _imported(onnx, expanded(proto), source, names)
@@ -218,6 +225,34 @@ def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
     return found
 
 
+def _with_constants(
+    onnx: Any, proto: Any, constants: Mapping[str, Any], source: str
+) -> Any:
+    """The model with inputs as initializers.
+
+    Raises:
+        ArgumentError: there is no such input, or it has another dtype.
+    """
+    inputs = {value.name: value for value in proto.graph.input}
+    for name, array in constants.items():
+        if name not in inputs:
+            raise ArgumentError(
+                f"{source} has no input '{name}'", f"its inputs are {', '.join(inputs)}"
+            )
+        kind = inputs[name].type.tensor_type.elem_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
+        value = np.asarray(array)
+        if not np.can_cast(value.dtype, dtype, "same_kind"):
+            raise ArgumentError(
+                f"{source}: input '{name}' has elements of {dtype}, not {value.dtype}",
+                f"give numpy.asarray(value, '{dtype}')",
+            )
+        held = onnx.numpy_helper.from_array(value.astype(dtype), name)
+        proto.graph.initializer.append(held)
+        proto.graph.input.remove(inputs.pop(name))
+    return proto
+
+
 def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
     """The model with the shapes that were given.
 
@@ -232,12 +267,12 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
         if not value.type.tensor_type.HasField("shape"):  # not even how many
             for _ in shapes.get(value.name, "?"):
                 dims.add()
-        own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
+        own = [_size(dim) for dim in dims]
         given: Sequence[Any] = shapes.pop(value.name, own)
         fits = len(given) == len(own) and all(
             isinstance(size, int)
             and size > 0
-            and (not isinstance(was, int) or was == size)
+            and (not isinstance(was, int) or was in (size, -1))
             for was, size in zip(own, given, strict=True)
         )
         if not fits:
@@ -255,6 +290,11 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
             f"its inputs are {', '.join(v.name for v in proto.graph.input)}",
         )
     return proto
+
+
+def _size(dim: Any) -> int | str:
+    """A dimension of an input: its size, -1 for any (as Paddle writes it), or a name."""
+    return dim.dim_value or dim.dim_param or "?"
 
 
 def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
