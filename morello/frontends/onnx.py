@@ -49,7 +49,7 @@ def from_onnx(
         fallback: as `from_mlir` takes it.
 
     Raises:
-        ImportError: there is no package ``onnx``.
+        ImportError: there is no package ``onnx`` or ``onnxscript``.
         CompileError: it is no model of ONNX, or an op is not known to torch-mlir.
         ArgumentError: an input has an open shape that is not given, or another one.
         ModelError: ops that have no Spec: all of them, each with its place.
@@ -172,9 +172,9 @@ def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
         raise CompileError(f"{source}: {str(error).strip()}") from error
 
 
-_NEWER = (13, 15)
-"""The versions of the operators from which on torch-mlir knows softmax, for one, and
-batch norm."""
+_NEWER = (17, 15, 13)
+"""The versions of the operators from which on torch-mlir knows comparisons, batch norm
+and softmax."""
 
 _FUNCTIONS = ("GroupNormalization",)
 """Ops that the standard defines by others, which torch-mlir knows instead."""
@@ -260,6 +260,10 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
         ArgumentError: one is missing, or differs from the model's.
     """
     held = {initializer.name for initializer in proto.graph.initializer}
+    for value in (*proto.graph.output, *proto.graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value == _ANY:
+                dim.Clear()
     for value in proto.graph.input:
         if value.name in held:
             continue
@@ -267,12 +271,12 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
         if not value.type.tensor_type.HasField("shape"):  # not even how many
             for _ in shapes.get(value.name, "?"):
                 dims.add()
-        own = [_size(dim) for dim in dims]
+        own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
         given: Sequence[Any] = shapes.pop(value.name, own)
         fits = len(given) == len(own) and all(
             isinstance(size, int)
             and size > 0
-            and (not isinstance(was, int) or was in (size, -1))
+            and (not isinstance(was, int) or was in (size, _ANY))
             for was, size in zip(own, given, strict=True)
         )
         if not fits:
@@ -292,9 +296,8 @@ def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
     return proto
 
 
-def _size(dim: Any) -> int | str:
-    """A dimension of an input: its size, -1 for any (as Paddle writes it), or a name."""
-    return dim.dim_value or dim.dim_param or "?"
+_ANY = -1
+"""The size that Paddle writes where it means none."""
 
 
 def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
