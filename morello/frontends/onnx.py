@@ -9,15 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from morello.errors import ArgumentError, CompileError
+from morello.errors import CompileError
 from morello.frontends.dry_run import check_survival
 from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
 from morello.frontends.onnx_ops.branches import without_branches
 from morello.frontends.onnx_ops.folding import folded
+from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
 from morello.frontends.refusals import place_of
 from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
@@ -67,8 +66,8 @@ def from_onnx(
             "give the path, or model.SerializeToString() of a model in memory",
         )
     source = "model" if isinstance(model, bytes) else Path(model).name
-    read = _with_constants(onnx, _read(onnx, model, source), constants or {}, source)
-    proto = _settled(read, dict(shapes or {}), source)
+    read = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
+    proto = with_shapes(read, dict(shapes or {}), source)
     _name_nodes(proto)
     proto = without_branches(folded(proto))
     _name_nodes(proto)
@@ -223,81 +222,6 @@ def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
     if not found.graph.output:
         raise CompileError(f"{source} is a model of ONNX without outputs")
     return found
-
-
-def _with_constants(
-    onnx: Any, proto: Any, constants: Mapping[str, Any], source: str
-) -> Any:
-    """The model with inputs as initializers.
-
-    Raises:
-        ArgumentError: there is no such input, or it has another dtype.
-    """
-    inputs = {value.name: value for value in proto.graph.input}
-    for name, array in constants.items():
-        if name not in inputs:
-            raise ArgumentError(
-                f"{source} has no input '{name}'", f"its inputs are {', '.join(inputs)}"
-            )
-        kind = inputs[name].type.tensor_type.elem_type
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
-        value = np.asarray(array)
-        if not np.can_cast(value.dtype, dtype, "same_kind"):
-            raise ArgumentError(
-                f"{source}: input '{name}' has elements of {dtype}, not {value.dtype}",
-                f"give numpy.asarray(value, '{dtype}')",
-            )
-        held = onnx.numpy_helper.from_array(value.astype(dtype), name)
-        proto.graph.initializer.append(held)
-        proto.graph.input.remove(inputs.pop(name))
-    return proto
-
-
-def _settled(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
-    """The model with the shapes that were given.
-
-    Raises:
-        ArgumentError: one is missing, or differs from the model's.
-    """
-    held = {initializer.name for initializer in proto.graph.initializer}
-    for value in (*proto.graph.output, *proto.graph.value_info):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_value == _ANY:
-                dim.Clear()
-    for value in proto.graph.input:
-        if value.name in held:
-            continue
-        dims = value.type.tensor_type.shape.dim
-        if not value.type.tensor_type.HasField("shape"):  # not even how many
-            for _ in shapes.get(value.name, "?"):
-                dims.add()
-        own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
-        given: Sequence[Any] = shapes.pop(value.name, own)
-        fits = len(given) == len(own) and all(
-            isinstance(size, int)
-            and size > 0
-            and (not isinstance(was, int) or was in (size, _ANY))
-            for was, size in zip(own, given, strict=True)
-        )
-        if not fits:
-            text = ", ".join(map(str, own))
-            raise ArgumentError(
-                f"{source}: input '{value.name}' has the shape ({text}), and Specs "
-                "have sizes that are numbers",
-                f"give the shape: shapes={{'{value.name}': (1, 3, 224, 224)}}",
-            )
-        for dim, size in zip(dims, given, strict=True):
-            dim.dim_value = size
-    if shapes:
-        raise ArgumentError(
-            f"{source} has no input '{next(iter(shapes))}'",
-            f"its inputs are {', '.join(v.name for v in proto.graph.input)}",
-        )
-    return proto
-
-
-_ANY = -1
-"""The size that Paddle writes where it means none."""
 
 
 def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:

@@ -1,5 +1,6 @@
 """A graph of ONNX, before it is imported: constants, functions, smaller ops.
 
-    folding.py    what is known before a call: `folded`
-    functions.py  ops that the standard defines by others: `inlined`
+inputs.py    inputs that are constants, and the shapes of the others
+folding.py   what is known before a call: `folded`
+branches.py  `If` by data: `without_branches`
 """

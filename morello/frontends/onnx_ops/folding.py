@@ -47,9 +47,11 @@ def _has_constants(graph: Any) -> bool:
         inputs = [name for name in node.input if name]
         if node.op_type == "Constant":
             known.update(node.output)
-        elif node.op_type in _SIZES or (inputs and known.issuperset(inputs)):
-            return True
-        elif any(map(_has_constants, _bodies(node))):
+        elif (
+            node.op_type in _SIZES
+            or (inputs and known.issuperset(inputs))
+            or any(map(_has_constants, _bodies(node)))
+        ):
             return True
     return False
 

@@ -1,0 +1,92 @@
+"""The inputs of a graph of ONNX: those that are constants, and the shapes of others."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.errors import ArgumentError
+
+
+def with_constants(
+    onnx: Any, proto: Any, constants: Mapping[str, Any], source: str
+) -> Any:
+    """The model with inputs as initializers.
+
+    Raises:
+        ArgumentError: there is no such input, or it has another dtype.
+    """
+    inputs = {value.name: value for value in proto.graph.input}
+    for name, array in constants.items():
+        if name not in inputs:
+            raise ArgumentError(
+                f"{source} has no input '{name}'", f"its inputs are {', '.join(inputs)}"
+            )
+        kind = inputs[name].type.tensor_type.elem_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
+        value = np.asarray(array)
+        if not np.can_cast(value.dtype, dtype, "same_kind"):
+            raise ArgumentError(
+                f"{source}: input '{name}' has elements of {dtype}, not {value.dtype}",
+                f"give numpy.asarray(value, '{dtype}')",
+            )
+        held = onnx.numpy_helper.from_array(value.astype(dtype), name)
+        proto.graph.initializer.append(held)
+        proto.graph.input.remove(inputs.pop(name))
+    return proto
+
+
+def with_shapes(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
+    """The model with the shapes that were given.
+
+    Raises:
+        ArgumentError: one is missing, or differs from the model's.
+    """
+    held = {initializer.name for initializer in proto.graph.initializer}
+    _clear_any((*proto.graph.output, *proto.graph.value_info))
+    for value in proto.graph.input:
+        if value.name in held:
+            continue
+        dims = value.type.tensor_type.shape.dim
+        if not value.type.tensor_type.HasField("shape"):  # not even how many
+            for _ in shapes.get(value.name, "?"):
+                dims.add()
+        own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
+        given: Sequence[Any] = shapes.pop(value.name, own)
+        if not _fits(own, given):
+            text = ", ".join(map(str, own))
+            raise ArgumentError(
+                f"{source}: input '{value.name}' has the shape ({text}), and Specs "
+                "have sizes that are numbers",
+                f"give the shape: shapes={{'{value.name}': (1, 3, 224, 224)}}",
+            )
+        for dim, size in zip(dims, given, strict=True):
+            dim.dim_value = size
+    if shapes:
+        raise ArgumentError(
+            f"{source} has no input '{next(iter(shapes))}'",
+            f"its inputs are {', '.join(v.name for v in proto.graph.input)}",
+        )
+    return proto
+
+
+def _fits(declared: list[Any], shape: Sequence[Any]) -> bool:
+    """Whether a shape has a size for each dimension of an input."""
+    return len(shape) == len(declared) and all(
+        isinstance(size, int)
+        and size > 0
+        and (not isinstance(was, int) or was in (size, _ANY))
+        for was, size in zip(declared, shape, strict=True)
+    )
+
+
+def _clear_any(values: Iterable[Any]) -> None:
+    """Take the size away from dimensions of any size."""
+    for value in values:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value == _ANY:
+                dim.Clear()
+
+
+_ANY = -1
+"""The size that Paddle writes where it means none."""
