@@ -17,6 +17,8 @@ from morello.frontends.onnx_expansion import expanded
 from morello.frontends.onnx_ops.branches import without_branches
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
+from morello.frontends.onnx_ops.reads import refuse_unread
+from morello.frontends.onnx_ops.results import check_results
 from morello.frontends.refusals import place_of
 from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
@@ -133,8 +135,10 @@ def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> byte
     """The model as linalg, made by a child, since some models crash what imports them.
 
     Raises:
-        CompileError: torch-mlir does not know an op, or crashes.
+        CompileError: torch-mlir does not know an op, or does not read all of it, or
+            crashes.
     """
+    refuse_unread(proto)
     for module in (f"{BACKEND}.extras.onnx_importer", f"{BACKEND}.dialects.torch"):
         importlib.import_module(module)  # once, not in each child
 
@@ -250,6 +254,7 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
                 "export the model with other ops, or compute these outside of it",
             ) from error
         check_linalg(module, source, names)
+        check_results(module, proto, source)
         if any(map(_is_gelu_by_tanh, proto.graph.node)):
             _mend_gelu(module)
         written = io.BytesIO()

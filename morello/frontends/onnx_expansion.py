@@ -14,6 +14,8 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends import onnx_pooling
+from morello.frontends.onnx_ops import slices
+from morello.frontends.onnx_ops.reads import check_read
 
 
 def expanded(proto: Any) -> Any:
@@ -76,14 +78,16 @@ class Expansion:
         for node in self._made.graph.node:
             rule = _RULES.get(node.op_type) if not node.domain else None
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
-                rule = rule if rule is _wrapped_pad else None
+                rule = rule if node.op_type in _OF_ANY_DTYPE else None
             self._name = node.name
             count = len(self._nodes)
-            results = rule(self, Arguments(self._helper, node)) if rule else None
+            arguments = Arguments(self._helper, node)
+            results = rule(self, arguments) if rule else None
             if results is None:
                 del self._nodes[count:]
                 self._nodes.append(node)
                 continue
+            self._check(node, arguments, results)
             for own, result in zip(node.output, results, strict=False):
                 if own:
                     self.op("Identity", result, output=own)
@@ -91,6 +95,22 @@ class Expansion:
         del self._made.graph.node[:]
         self._made.graph.node.extend(nodes)
         return self._made
+
+    def _check(self, node: Any, arguments: "Arguments", results: Sequence[str]) -> None:
+        """Check that a rule has read all that a node has, and gives all its results.
+
+        Raises:
+            CompileError: it has not.
+        """
+        versions = {own.domain: own.version for own in self._made.opset_import}
+        check_read(node, versions, arguments.attributes_read, arguments.inputs_read)
+        for name in node.output[len(results) :]:
+            if name:
+                raise CompileError(
+                    f"{node.name} (onnx.{node.op_type}): its result '{name}' is not "
+                    "computed here",
+                    "export the model without it",
+                )
 
     def has(self, name: str, kind: str) -> bool:
         """Whether a value has elements of a type of ONNX."""
@@ -167,9 +187,12 @@ class Arguments:
             own.name: helper.get_attribute_value(own) for own in node.attribute
         }
         self.outputs = [bool(name) for name in node.output]
+        self.attributes_read: set[str] = set()
+        self.inputs_read: set[int] = set()
 
     def input(self, place: int) -> str:
         """The name of an input; "" if there is none."""
+        self.inputs_read.add(place)
         inputs = self._node.input
         return inputs[place] if place < len(inputs) else ""
 
@@ -180,6 +203,7 @@ class Arguments:
 
     def get(self, name: str, otherwise: Any) -> Any:
         """An attribute."""
+        self.attributes_read.add(name)
         return self._attributes.get(name, otherwise)
 
 
@@ -386,6 +410,9 @@ def _masked(
     return scores
 
 
+_OF_ANY_DTYPE = frozenset({"Pad", "Slice"})
+"""Ops whose rules do not compute with elements."""
+
 _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Attention": _attention,
     "AveragePool": onnx_pooling.pool_with_ceiling,
@@ -399,6 +426,7 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Resize": onnx_pooling.nearest,
     "RMSNormalization": _rms_norm,
     "RotaryEmbedding": _rotary,
+    "Slice": slices.within,
     "Softsign": _softsign,
     "Swish": _swish,
 }

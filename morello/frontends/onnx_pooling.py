@@ -193,6 +193,7 @@ def normalised(to: Expansion, own: Arguments) -> Results:
 def product_along(to: Expansion, own: Arguments) -> Results:
     """A product of few elements, one after the other."""
     x = own.input(0)
+    own.get("keepdims", 1)  # which the shape of the result has in it
     shape, made = to.shape(x), to.shape(own.output(0))
     axes = to.array(own.input(1)) if own.input(1) else own.get("axes", None)
     if axes is None and (own.input(1) or own.get("noop_with_empty_axes", 0)):

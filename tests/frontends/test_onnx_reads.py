@@ -1,0 +1,117 @@
+"""What nodes of ONNX have is read, or refused by name."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx import helper
+
+import morello
+from morello.errors import CompileError
+from morello.frontends.onnx_ops.results import check_results
+from morello.mlir import ir
+from tests.frontends.test_onnx import model
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+node = helper.make_node
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "constants", "words"),
+    [
+        (
+            node("Resize", ["x", "", "", "s"], ["y"], mode="cubic", antialias=1),
+            (1, 1, 4, 4),
+            {"s": np.array([1, 1, 2, 2])},
+            r"layer \(onnx\.Resize\): the attribute antialias is 1",
+        ),
+        (
+            node("ConvTranspose", ["x", "w"], ["y"], auto_pad="SAME_UPPER"),
+            (1, 1, 4, 4),
+            {"w": (1, 1, 3, 3)},
+            r"layer \(onnx\.ConvTranspose\): the attribute auto_pad is SAME_UPPER",
+        ),
+    ],
+    ids=["Resize", "ConvTranspose"],
+)
+def test_what_nothing_reads_is_refused(
+    layer: Any, given: tuple[int, ...], constants: dict[str, Any], words: str
+) -> None:
+    layer.name = "layer"
+    proto = model([layer], {"x": given}, {"y": ()}, constants)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(CompileError, match=words):
+        morello.from_onnx(proto.SerializeToString())
+
+
+def test_a_default_that_is_written_is_none() -> None:
+    layer = node("LRN", ["x"], ["y"], size=3, alpha=1e-4)
+    proto = model([layer], {"x": (1, 4, 2, 2)}, {"y": (1, 4, 2, 2)})
+    assert morello.from_onnx(proto.SerializeToString()).parts
+
+
+NUMBERS = np.arange(6, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step"),
+    [
+        (5, -100, -1),
+        (6, -100, -1),
+        (6, 0, -2),
+        (2**63 - 1, -(2**63), -1),
+        (7, -8, -2),
+        (-1, -7, -1),
+        (-3, -100, -2),
+        (4, 1, -1),
+        (-100, 3, 1),
+        (0, 6, 4),
+    ],
+)
+def test_slices_begin_and_end_within_the_tensor(
+    start: int, end: int, step: int
+) -> None:
+    constants = {
+        name: np.array([value])
+        for name, value in {"s": start, "e": end, "a": 0, "t": step}.items()
+    }
+    wanted = NUMBERS[slice(start, end if abs(end) < 7 or step > 0 else None, step)]
+    layer = node("Slice", ["x", *constants], ["y"])
+    proto = model([layer], {"x": (6,)}, {"y": wanted.shape}, constants)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(NUMBERS)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_slice_backwards_by_data_is_refused() -> None:
+    constants = {"a": np.array([0]), "t": np.array([-1])}
+    layer = node("Slice", ["x", "s", "s", *constants], ["y"], name="back")
+    proto = model([layer], {"x": (6,)}, {"y": ("n",)}, constants)
+    proto.graph.input.append(helper.make_tensor_value_info("s", 7, (1,)))
+    with pytest.raises(CompileError, match=r"back \(onnx\.Slice\) goes backwards"):
+        morello.from_onnx(proto.SerializeToString(), fallback=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "fits"),
+    [("6xf32", True), ("7xf32", False), ("6xf64", False), ("6x1xf32", False)],
+)
+def test_results_have_the_declared_type(made: str, fits: bool) -> None:
+    proto = model([node("Exp", ["x"], ["y"])], {"x": (6,)}, {"y": (6,)})
+    kind = f"tensor<{made}>"
+    text = f"func.func @f(%x: {kind}) -> {kind} {{ return %x : {kind} }}"
+    with ir.Context():
+        module = ir.Module.parse(text)
+        if fits:
+            check_results(module.operation, proto, "model")
+            return
+        with pytest.raises(CompileError, match="the result 'y' is 6 float by the mod"):
+            check_results(module.operation, proto, "model")
