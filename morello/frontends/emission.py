@@ -11,7 +11,7 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.group_dims import row_major
 from morello.frontends.parts import Operand, Part, PlainPart
-from morello.frontends.plain_lowering import PLAIN
+from morello.frontends.plain.lowering import PLAIN
 from morello.frontends.tensors import Given, PlainDtype, Tensors
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir

@@ -21,7 +21,14 @@ from morello.frontends.tensors import (
     own_axes,
     window_of,
 )
-from morello.frontends.types import dtype_of, numpy_type, refuse_dynamic, shape_of
+from morello.frontends.types import (
+    dtype_of,
+    extents_of,
+    index_maps,
+    numpy_type,
+    refuse_dynamic,
+    shape_of,
+)
 from morello.frontends.values import Known, Read, Same, renamed
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
@@ -59,10 +66,7 @@ class GenericOp:
         self.importer = importer
         self.op = op
         self.tensors = importer.tensors
-        self.maps = [
-            ir.AffineMapAttr(attribute).value
-            for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])
-        ]
+        self.maps = index_maps(op)
         self.count = len(op.operands) - len(op.results)
         self.reads: list[Access] = []
         self.place = importer.place(op)
@@ -104,21 +108,13 @@ class GenericOp:
             self._result(i, element)
 
     def _extents(self) -> tuple[int, ...]:
-        found: dict[int, int] = {}
-        for operand, index_map in zip(self.op.operands, self.maps, strict=True):
-            if not isinstance(operand.type.maybe_downcast(), ir.RankedTensorType):
-                continue
-            for extent, given in zip(shape_of(operand), index_map.results, strict=True):
-                expr = given.maybe_downcast()
-                if isinstance(expr, ir.AffineDimExpr):
-                    found[expr.position] = extent
-        count = self.maps[0].n_dims
-        if any(d not in found for d in range(count)):
+        found = extents_of(self.op)
+        if found is None:
             raise OpError(
                 "the size of a dimension is the size of no tensor",
                 "write it as a generic whose operands have every dimension",
             )
-        return tuple(found[d] for d in range(count))
+        return found
 
     def _outside(self, value: ir.Value) -> Element:
         found = self.importer.get(value)

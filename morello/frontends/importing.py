@@ -14,8 +14,8 @@ import numpy as np
 from morello.frontends import bodies
 from morello.frontends.axis_groups import axis_groups
 from morello.frontends.bodies import Element, is_number
-from morello.frontends.fallback import Fallback
 from morello.frontends.generic import GenericOp
+from morello.frontends.plain.fallback import Fallback
 from morello.frontends.read_axes import along, is_plain, next_of, regrouped, unread
 from morello.frontends.reasons import DATA_PLACES, ELSEWHERE, why_no_graph
 from morello.frontends.refusals import (
@@ -81,7 +81,7 @@ def imported(
         function: a ``func.func`` whose ops are `linalg.generic`, views and constants.
         source: the name of the file, for messages.
         names: what the program had at a place, by the place.
-        fallback: leave what is no Spec to plain lowering.
+        fallback: leave heavy ops that are no Spec to plain lowering, too.
         rounds: whether casts to bf16 and f16 do.
         signature: the names and signs of its arguments and results.
 
@@ -175,9 +175,9 @@ class Importer:
             self._left(op, error)
 
     def _left(self, op: ir.Operation, error: OpError) -> None:
-        """Leave an op to plain lowering if that is wanted and can be, or refuse it."""
+        """Leave an op to plain lowering if that takes it, or refuse it."""
         try:
-            if not self._fallback.is_wanted or op.name == "func.return":
+            if op.name == "func.return" or not self._fallback.takes(op):
                 raise error
             self._fallback.lower(op, error)
         except MissingError:
@@ -578,7 +578,7 @@ class Importer:
 
     def _return(self, op: ir.Operation) -> None:
         for number, value in enumerate(op.operands):
-            if self.known[value] is not None and self._fallback.returns(op, value):
+            if self.known[value] is None or self._fallback.returns(op, value):
                 continue
             shape, dtype = array_type(value.type, f"result {number}")
             found = self.get(value)

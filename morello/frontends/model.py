@@ -31,10 +31,10 @@ from morello.frontends.importing import imported
 from morello.frontends.improving import improved
 from morello.frontends.model_parameters import parameters, result_name
 from morello.frontends.parts import Part, PlainPart, Step
-from morello.frontends.plain_evaluating import evaluate_plainly
+from morello.frontends.plain.evaluating import evaluate_plainly
 from morello.frontends.prepared import Preparation, prepared
 from morello.frontends.reading import chosen_function, read_program
-from morello.frontends.refusals import Refusal
+from morello.frontends.refusals import ModelError, Refusal
 from morello.frontends.signature import Signature
 from morello.frontends.steps import counted, fallback_of
 from morello.frontends.tensors import Array, Given, Tensors
@@ -73,8 +73,8 @@ class Model:
 
     @property
     def fallback(self) -> tuple[Refusal, ...]:
-        """The ops that are no Spec and are left to upstream's plain lowering: none but
-        with ``from_mlir(…, fallback=True)``."""
+        """The ops that are no Spec and are left to upstream's plain lowering: those of
+        linear work; with ``from_mlir(…, fallback=True)`` all."""
         return fallback_of(self._steps)
 
     @property
@@ -242,14 +242,15 @@ def from_mlir(
             path of a file with one of these.
         name: of the function; if it is left out, the only public one, or ``main``.
         source: what messages call the text.
-        fallback: leave what is no Spec to upstream's plain lowering, which is slow:
-            loops over elements. `Model.fallback` lists these ops. Arguments and results
-            may then be integers, truth values and other floats, too.
+        fallback: leave heavy ops that are no Spec to upstream's plain lowering, too:
+            loops over elements, which are slow. Ops of linear work are left to it
+            anyway. `Model.fallback` lists all of these. Arguments and results may be
+            integers, truth values and other floats, too.
 
     Raises:
         CompileError: it is no module, has no such function, or crashes MLIR.
-        ModelError: ops that have no Spec: all of them, each with its place. With
-            ``fallback`` those that plain lowering does not take, either.
+        ModelError: heavy ops that have no Spec, and what plain lowering does not take:
+            all of them, each with its place.
     """
     given: Any = text
     if isinstance(text, Path):
@@ -284,15 +285,44 @@ def trusted_model(
         signature: the names and signs of its arguments and results; if it is left out,
             what the text has.
     """
+    tensors = _imported(text, name, source, fallback, names, rounds, signature)
+    tensors.weights = frozenset(weights)
+    tensors, preparation = prepared(channels_last(improved(tensors)))
+    return Model(tensors, grouped(tensors), preparation)
+
+
+def refusals(text: str | bytes, source: str = "model") -> tuple[Refusal, ...]:
+    """The ops of a program that are neither a Spec nor left to plain lowering.
+
+    Args:
+        text: of a program that this process has made, as `trusted_model` takes it.
+        source: what places call it.
+
+    Raises:
+        CompileError: it is no module.
+    """
+    try:
+        _imported(text, None, source)
+    except ModelError as error:
+        return error.refusals
+    return ()
+
+
+def _imported(
+    text: str | bytes,
+    name: str | None,
+    source: str,
+    fallback: bool = False,
+    names: Mapping[str, str] | None = None,
+    rounds: bool = True,
+    signature: Signature | None = None,
+) -> Tensors:
     with ir.Context(), ir.Location.unknown():
-        program = read_program(text, source, fallback)
+        program = read_program(text, source)
         function = chosen_function(program.module, name)
         if signature is None:
             own = ir.StringAttr(function.attributes["sym_name"]).value
             signature = program.signatures[own]
-        tensors = imported(
+        return imported(
             function, source, names or program.names, fallback, rounds, signature
         )
-    tensors.weights = frozenset(weights)
-    tensors, preparation = prepared(channels_last(improved(tensors)))
-    return Model(tensors, grouped(tensors), preparation)

@@ -70,7 +70,7 @@ def load_stablehlo(context: ir.Context) -> None:
         torch.register_dialect(context, load=True)
         # CHLO and VHLO have no binding; a pass that depends on them loads them.
         load = (
-            "builtin.module(func.func(convert-torch-to-stablehlo),"
+            "builtin.module(func.func(convert-torch-to-stablehlo,convert-torch-to-tmtensor),"
             "stablehlo-legalize-to-vhlo)"
         )
         PassManager.parse(load).run(ir.Module.parse("module {}").operation)
@@ -87,13 +87,12 @@ class Program:
     """Of its functions, by their names."""
 
 
-def read_program(given: Text, source: str, fallback: bool = False) -> Program:
+def read_program(given: Text, source: str) -> Program:
     """The module of a program, all of it `linalg.generic`, in the current context.
 
     Args:
         given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
-        fallback: keep what is no Spec, but has a counterpart in linalg.
 
     Raises:
         CompileError: it cannot be parsed.
@@ -106,7 +105,7 @@ def read_program(given: Text, source: str, fallback: bool = False) -> Program:
     _from_vhlo(module, source)
     text = given if isinstance(given, str) else _decoded(given)
     declared = signatures(module, text, source)
-    to_linalg(module, source, fallback)
+    to_linalg(module, source)
     return Program(module, names, declared)
 
 
@@ -127,13 +126,12 @@ def _names_by_place(module: ir.Operation, source: str) -> dict[str, str]:
     return found
 
 
-def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None:
+def to_linalg(module: ir.Operation, source: str) -> None:
     """Bring a module to linalg on tensors, in place.
 
     Args:
         module: the program.
         source: the name of the file, for messages.
-        fallback: keep what is no Spec, but has a counterpart in linalg.
 
     Raises:
         ModelError: ops that have no counterpart in linalg.
@@ -144,7 +142,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         _unroll(module, source)
     made_smaller(module)
     if names & {*_DIALECTS}:
-        _refuse_foreign(module, source, _LOWERED if fallback else frozenset())
+        _refuse_foreign(module, source)
         keep_dilation(module)
         keep_concatenation(module)
         keep_error_functions(module)
@@ -329,11 +327,8 @@ def _unknown(error: Exception) -> Refusal:
     return Refusal("module", "module", str(error), "compute it outside of the program")
 
 
-def _refuse_foreign(module: ir.Operation, source: str, lowered: frozenset[str]) -> None:
+def _refuse_foreign(module: ir.Operation, source: str) -> None:
     """Refuse what has no counterpart in linalg, all at once.
-
-    Args:
-        lowered: the names of ops that have one, though no graph computes it.
 
     Raises:
         ModelError: every such op.
@@ -341,7 +336,7 @@ def _refuse_foreign(module: ir.Operation, source: str, lowered: frozenset[str]) 
     found: list[Refusal] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        refused = _foreign(op, lowered)
+        refused = _foreign(op)
         if refused is not None:
             found.append(refusal_of(op, refused, source))
             return ir.WalkResult.SKIP
@@ -363,9 +358,6 @@ _FOREIGN = {
         _OUTSIDE,
     ),
     "stablehlo.dynamic_gather": _INDICES,
-    "stablehlo.dynamic_slice": _INDICES,
-    "stablehlo.dynamic_update_slice": _INDICES,
-    "stablehlo.gather": _INDICES,
     "stablehlo.if": _CONTROL,
     "stablehlo.scatter": _INDICES,
     "stablehlo.sort": ("sorting is neither a map nor a reduction", _OUTSIDE),
@@ -373,40 +365,11 @@ _FOREIGN = {
 }
 
 
-_FIRST_PLACE = {
-    "stablehlo.dynamic_slice": 1,
-    "stablehlo.dynamic_update_slice": 2,
-    "stablehlo.gather": 1,
-}
-"""Ops that have a counterpart in linalg, and their first operand that is a place."""
-
-_LOWERED = frozenset(_FIRST_PLACE)
-
-
-def _is_data(value: ir.Value) -> bool:
-    """Whether a value depends on arguments, and not on constants alone."""
-    seen: set[ir.Value] = set()
-    stack = [value]
-    while stack:
-        found = stack.pop()
-        if found in seen:
-            continue
-        seen.add(found)
-        if isinstance(found.owner, ir.Block) or found.owner.name == "func.call":
-            return True
-        stack += found.owner.operands
-    return False
-
-
-def _foreign(op: ir.Operation, lowered: frozenset[str]) -> OpError | None:
+def _foreign(op: ir.Operation) -> OpError | None:
     """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
-    if op.name in _LOWERED:
-        places = list(op.operands)[_FIRST_PLACE[op.name] :]
-        if op.name not in lowered and not any(map(_is_data, places)):
-            return None
     if op.name in LOOPS:
         return OpError(*why_not(op))
-    if op.name in _FOREIGN and op.name not in lowered:
+    if op.name in _FOREIGN:
         return OpError(*_FOREIGN[op.name])
     values = [*op.operands, *op.results]
     return next((r for r in (dynamic(v.type) for v in values) if r is not None), None)

@@ -54,6 +54,32 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
     return tuple(found.shape) if isinstance(found, ir.RankedTensorType) else ()
 
 
+def index_maps(generic: ir.Operation) -> list[ir.AffineMap]:
+    """How a `linalg.generic` reads and writes each of its operands."""
+    maps = ir.ArrayAttr(generic.attributes["indexing_maps"])
+    return [ir.AffineMapAttr(attribute).value for attribute in maps]
+
+
+def extents_of(generic: ir.Operation) -> tuple[int, ...] | None:
+    """The size of each dimension of a `linalg.generic`; None where one is the size of
+    no axis by itself.
+
+    Raises:
+        OpError: a shape is dynamic.
+    """
+    found: dict[int, int] = {}
+    maps = index_maps(generic)
+    for operand, index_map in zip(generic.operands, maps, strict=True):
+        if not isinstance(operand.type.maybe_downcast(), ir.RankedTensorType):
+            continue
+        for extent, given in zip(shape_of(operand), index_map.results, strict=True):
+            expr = given.maybe_downcast()
+            if isinstance(expr, ir.AffineDimExpr):
+                found[expr.position] = extent
+    count = maps[0].n_dims
+    return tuple(found[d] for d in range(count)) if len(found) == count else None
+
+
 def makes_nothing(op: ir.Operation) -> bool:
     """Whether all that an op makes is tensors without elements."""
     kinds = [result.type.maybe_downcast() for result in op.results]

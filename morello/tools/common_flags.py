@@ -19,8 +19,8 @@ def target() -> Any:
 def fallback() -> Any:
     """The flag ``--fallback``."""
     return flag(
-        "of a program in a file: leave ops that are no Spec to MLIR's plain lowering, "
-        "loops that are slow; they are listed",
+        "of a program in a file: leave heavy ops that are no Spec to MLIR's plain "
+        "lowering, too, loops that are slow; they are listed",
         default=False,
     )
 

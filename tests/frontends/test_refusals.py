@@ -12,13 +12,11 @@ func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 }
 }
 """
-GATHER = """module {
-func.func @f(%x: tensor<8x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
-  %y = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<
-    offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
-    index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}
-    : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
-  return %y : tensor<3x4xf32>
+HEAVY = """module {
+func.func @f(%x: tensor<3x4xi32>, %w: tensor<4x2xi32>) -> tensor<3x2xi32> {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<3x4xi32>, tensor<4x2xi32>) -> tensor<3x2xi32>
+  return %y : tensor<3x2xi32>
 }
 }
 """
@@ -44,7 +42,7 @@ func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 """
 OTHER = """module {
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = tm_tensor.scan ins(%x : tensor<4xf32>) -> tensor<4xf32>
+  %y = mine.scan ins(%x : tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 }
@@ -69,12 +67,18 @@ def refused(text: str) -> ModelError:
     ("text", "op", "line"),
     [
         (DYNAMIC, "func.func", 2),
-        (GATHER, "stablehlo.gather", 3),
+        (HEAVY, "stablehlo.dot_general", 3),
         (CUSTOM, "stablehlo.custom_call", 3),
         (CONTROL, "scf.if", 4),
-        (OTHER, "tm_tensor.scan", 3),
+        (OTHER, "mine.scan", 3),
     ],
-    ids=["dynamic", "gather", "custom call", "control flow", "another dialect"],
+    ids=[
+        "dynamic",
+        "product of integers",
+        "custom call",
+        "control flow",
+        "another dialect",
+    ],
 )
 def test_a_refusal_has_op_place_and_way_on(text: str, op: str, line: int) -> None:
     error = refused(text)

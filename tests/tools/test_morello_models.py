@@ -87,12 +87,13 @@ def test_what_models_have_not_is_refused(
 
 
 REVERSED = """
-func.func @reversed(%x: tensor<30x2xf32>, %i: tensor<2xi32>)
-    -> (tensor<30x2xf32>, tensor<2xi32>) {
+func.func @reversed(%x: tensor<30x2xf32>, %i: tensor<2x3xi32>, %j: tensor<3x4xi32>)
+    -> (tensor<30x2xf32>, tensor<2x4xi32>) {
   %r = stablehlo.reverse %x, dims = [0] : tensor<30x2xf32>
   %y = stablehlo.abs %r : tensor<30x2xf32>
-  %n = stablehlo.negate %i : tensor<2xi32>
-  return %y, %n : tensor<30x2xf32>, tensor<2xi32>
+  %n = stablehlo.dot_general %i, %j, contracting_dims = [1] x [0]
+      : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
+  return %y, %n : tensor<30x2xf32>, tensor<2x4xi32>
 }
 """
 
@@ -101,7 +102,7 @@ def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> N
     Path("reversed.mlir").write_text(REVERSED)
     options = ["reversed.mlir", *OPTIONS[1:]]
     assert main(["run", *options]) == 1
-    assert "stablehlo.reverse" in capsys.readouterr().err
+    assert "stablehlo.dot_general" in capsys.readouterr().err
     assert main(["run", *options, "--fallback"]) == 0
     out = capsys.readouterr().out
     assert "\n  fallback: t" in out
@@ -109,8 +110,8 @@ def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> N
     bench = ["bench", *options, "--fallback", "--seconds", "0.01", "--json"]
     assert main(bench) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["fallback"] == ["stablehlo.reverse", "stablehlo.negate"]
+    assert found["fallback"] == ["stablehlo.reverse", "stablehlo.dot_general"]
     assert main(["explain", *options, "--fallback"]) == 0
-    assert "= stablehlo.negate of arg1" in capsys.readouterr().out
+    assert "= stablehlo.dot_general of arg1, arg2" in capsys.readouterr().out
     assert main(["run", "fill:5", "--fallback"]) != 0
     assert "is no program in a file" in capsys.readouterr().err

@@ -3,9 +3,9 @@
 import re
 
 from morello.dialect import load
-from morello.frontends.outlining import element_of
 from morello.frontends.parts import PlainPart
-from morello.frontends.plain_lowering import PLAIN
+from morello.frontends.plain.lowering import PLAIN
+from morello.frontends.plain.outlining import element_of
 from morello.frontends.tensors import Array, Tensors
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline

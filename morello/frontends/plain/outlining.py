@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from morello.frontends.plain_lowering import PLAIN, lowered
+from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
 from morello.frontends.tensors import PlainCode, PlainDtype
 from morello.frontends.types import refuse_dynamic
@@ -92,7 +92,7 @@ class _Outline:
     def visit(self, op: ir.Operation) -> None:
         """Take an op, and what has to be computed for it."""
         self._check(op)
-        for value in _captured(op):
+        for value in captured(op):
             if value in self.inputs:
                 continue
             tensor = self.stored(value)
@@ -136,7 +136,7 @@ class _Outline:
         return module
 
 
-def _captured(op: ir.Operation) -> list[ir.Value]:
+def captured(op: ir.Operation) -> list[ir.Value]:
     """The values that an op reads, and those that its regions read from outside."""
     found: dict[ir.Value, None] = dict.fromkeys(op.operands)
     inside: set[ir.Value] = set()

@@ -3,7 +3,8 @@
 import dataclasses
 from typing import TYPE_CHECKING
 
-from morello.frontends.outlining import copying, element_of, outlined
+from morello.frontends.plain.outlining import copying, element_of, outlined
+from morello.frontends.plain.work import is_linear
 from morello.frontends.refusals import OpError
 from morello.frontends.tensors import Given, Plain, PlainDtype, own_axes
 from morello.frontends.types import (
@@ -25,14 +26,22 @@ class Fallback:
 
     Args:
         importer: whose they are.
-        is_wanted: whether there may be any.
+        takes_all: whether heavy ops are left to it, too.
     """
 
-    def __init__(self, importer: "Importer", is_wanted: bool) -> None:
+    def __init__(self, importer: "Importer", takes_all: bool) -> None:
         self.importer = importer
-        self.is_wanted = is_wanted
+        self.takes_all = takes_all
         self._constants: dict[ir.Value, int] = {}
         """In the elements of their types, as plain code reads them."""
+
+    def takes(self, op: ir.Operation) -> bool:
+        """Whether an op is left to it.
+
+        Raises:
+            OpError: a shape is dynamic.
+        """
+        return self.takes_all or is_linear(op)
 
     def lower(self, op: ir.Operation, error: OpError) -> None:
         """The results of an op as plain tensors.
@@ -116,7 +125,7 @@ class Fallback:
     def element(self, found: ir.Type) -> Dtype | PlainDtype | None:
         """The elements of an argument or a result that only plain code takes."""
         found = found.maybe_downcast()
-        if not self.is_wanted or not isinstance(found, ir.RankedTensorType):
+        if not isinstance(found, ir.RankedTensorType):
             return None
         if not found.has_static_shape or 0 in found.shape:
             return None

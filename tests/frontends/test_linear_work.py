@@ -1,0 +1,136 @@
+"""Ops whose loops do as much as they read and write are compiled unasked."""
+
+import numpy as np
+import pytest
+
+import morello
+from morello.frontends.model import refusals
+from morello.frontends.refusals import ModelError
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+X = np.array([[3.0, -1.0, np.nan, 2.0], [0.0, -0.0, 5.0, -7.0]], np.float32)
+PLACES = np.array([1, 0, 1], np.int32)
+
+KEPT = "tensor<2x4xf32>"
+
+
+LINEAR = {
+    "a comparison": (
+        f"%z = stablehlo.constant dense<0.0> : {KEPT}\n"
+        f"%y = stablehlo.compare GT, %x, %z : ({KEPT}, {KEPT}) -> tensor<2x4xi1>",
+        "tensor<2x4xi1>",
+        X > 0,
+    ),
+    "a sum of integers": (
+        "%y = stablehlo.add %i, %i : tensor<3xi32>",
+        "tensor<3xi32>",
+        2 * PLACES,
+    ),
+    "rows at places": (
+        "%c = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<3x1xi32>\n"
+        '%y = "stablehlo.gather"(%x, %c) <{dimension_numbers = #stablehlo.gather<'
+        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
+        "index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> "
+        f": ({KEPT}, tensor<3x1xi32>) -> tensor<3x4xf32>",
+        "tensor<3x4xf32>",
+        X[PLACES],
+    ),
+    "one-hot rows": (
+        "%n = stablehlo.iota dim = 1 : tensor<3x5xi32>\n"
+        "%w = stablehlo.broadcast_in_dim %i, dims = [0] "
+        ": (tensor<3xi32>) -> tensor<3x5xi32>\n"
+        "%t = stablehlo.compare EQ, %w, %n "
+        ": (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>\n"
+        "%y = stablehlo.convert %t : (tensor<3x5xi1>) -> tensor<3x5xf32>",
+        "tensor<3x5xf32>",
+        np.eye(5, dtype=np.float32)[PLACES],
+    ),
+    "a product of a matrix and a vector of integers": (
+        "%m = stablehlo.broadcast_in_dim %i, dims = [1] "
+        ": (tensor<3xi32>) -> tensor<5x3xi32>\n"
+        "%y = stablehlo.dot_general %m, %i, contracting_dims = [1] x [0] "
+        ": (tensor<5x3xi32>, tensor<3xi32>) -> tensor<5xi32>",
+        "tensor<5xi32>",
+        np.full(5, 2, np.int32),
+    ),
+    "a product of each row": (
+        "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+        "%y = stablehlo.reduce(%x init: %one) applies stablehlo.multiply "
+        f"across dimensions = [1] : ({KEPT}, tensor<f32>) -> tensor<2xf32>",
+        "tensor<2xf32>",
+        X.prod(axis=1),
+    ),
+    "rows that are written at a place": (
+        "%k = stablehlo.slice %i [0:1] : (tensor<3xi32>) -> tensor<1xi32>\n"
+        "%s = stablehlo.reshape %k : (tensor<1xi32>) -> tensor<i32>\n"
+        "%o = stablehlo.constant dense<0> : tensor<i32>\n"
+        "%r = stablehlo.slice %x [0:1, 0:4] : (tensor<2x4xf32>) -> tensor<1x4xf32>\n"
+        "%y = stablehlo.dynamic_update_slice %x, %r, %s, %o : "
+        f"({KEPT}, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> {KEPT}",
+        KEPT,
+        X[[0, 0]],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LINEAR)
+def test_linear_work_is_compiled_unasked(case: str) -> None:
+    body, kind, wanted = LINEAR[case]
+    text = (
+        f"func.func @f(%x: {KEPT}, %i: tensor<3xi32>) -> {kind} "
+        f"{{\n{body}\nreturn %y : {kind}\n}}"
+    )
+    model = morello.from_mlir(text)
+    assert model.fallback
+    assert "fallback: " in str(model)
+    made = model.compile(target="avx2{relayouts=0}", threads=1)(X, PLACES)
+    assert made.dtype == wanted.dtype
+    np.testing.assert_array_equal(made, wanted)
+
+
+HEAVY = {
+    "a product of integers": (
+        "%y = stablehlo.dot_general %i, %i, contracting_dims = [1] x [1] "
+        ": (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>"
+    ),
+    "windows of many elements": (
+        "%l = stablehlo.constant dense<0> : tensor<i32>\n"
+        '%y = "stablehlo.reduce_window"(%i, %l) <{padding = dense<8> : '
+        "tensor<2x2xi64>, window_dimensions = array<i64: 17, 17>}> ({\n"
+        "^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+        "%m = stablehlo.maximum %a, %b : tensor<i32>\n"
+        "stablehlo.return %m : tensor<i32>\n"
+        "}) : (tensor<2x2xi32>, tensor<i32>) -> tensor<2x2xi32>"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HEAVY)
+def test_more_work_than_elements_is_left_where_it_is_asked_alone(case: str) -> None:
+    """However small it is: a size decides nothing that another size would not."""
+    text = (
+        "func.func @f(%i: tensor<2x2xi32>) -> tensor<2x2xi32> "
+        f"{{\n{HEAVY[case]}\nreturn %y : tensor<2x2xi32>\n}}"
+    )
+    with pytest.raises(ModelError, match=r"1 op has no Spec:\n.*which no graph does"):
+        morello.from_mlir(text)
+    assert morello.from_mlir(text, fallback=True).fallback
+
+
+def test_a_loop_over_data_is_no_linear_work() -> None:
+    text = """func.func @f(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %n = tensor.extract %i[] : tensor<i32>
+  %end = arith.index_cast %n : i32 to index
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %y = scf.for %k = %zero to %end step %one iter_args(%t = %x) -> tensor<4xf32> {
+    %v = math.sin %t : tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}"""
+    with pytest.raises(ModelError, match=r"scf\.for"):
+        morello.from_mlir(text)
+    assert [refusal.op for refusal in refusals(text)] == ["scf.for"]
+    assert not refusals(text.replace("to %end", "to %one"))
