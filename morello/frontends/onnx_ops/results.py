@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import CompileError
-from morello.frontends.outlining import element_of
+from morello.frontends.plain.outlining import element_of
 from morello.mlir import ir
 
 
