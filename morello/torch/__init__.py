@@ -5,7 +5,7 @@
                          -> group.py       a group: eager until its program is found
                          -> lowering.py    a group as linalg on tensors
                          -> `morello.from_mlir`, one function for the whole group
-                         -> native_call.py, group_call.py   the call of its program
+                         -> native_call.py  the call of its program
 
 `dynamo_backend.py` is the entry point, `options.py` has what a user may set.
 

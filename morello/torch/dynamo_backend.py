@@ -49,7 +49,7 @@ def backend(
     chosen = Options.read(options)
 
     def forward(traced: GraphModule, given: Sequence[Any]) -> Function:
-        weights = _weights() if chosen.freeze else frozenset()
+        weights = _weights()
         places = dynamic_places(traced)
         if not places:
             return _compiled(traced, chosen, weights)

@@ -80,9 +80,13 @@ class Group:
                 compiled = self._searched(model, simple)
                 results = _results(self._graph)
                 self.native = NativeCall(
-                    compiled, results, len(self._inputs), self._weights, self._guarded
+                    compiled,
+                    results,
+                    self._weights,
+                    self._guarded,
+                    freeze=self._options.freeze,
                 )
-                self._run = self.native.function
+                self._run = self.native
 
     def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
         return trusted_model(linalg_bytecode(simple), weights=weights, rounds=False)
@@ -95,7 +99,7 @@ class Group:
             db=self._options.database,
             time_limit=patience(self._options.time_limit),
             tune=self._options.tune,
-            pack=self._options.pack and self._options.freeze,
+            pack=self._options.pack,
             progress=lambda what: log.info("searching %s", what),
         )
         log.info("compiled a group of %s:\n%s", _names(simple), model)
@@ -137,9 +141,9 @@ class Group:
         eager = [n for n in simple.graph.nodes if n.op == "call_function"]
         for number, (nodes, inner, model, places) in enumerate(parts):
             compiled = self._searched(model, inner)
-            count = sum(node.op == "placeholder" for node in inner.graph.nodes)
-            native = NativeCall(compiled, _results(inner), count, places)
-            replace_nodes(simple, nodes, _named(native.function, f"part{number}"))
+            freeze = self._options.freeze
+            native = NativeCall(compiled, _results(inner), places, freeze=freeze)
+            replace_nodes(simple, nodes, _named(native, f"part{number}"))
             eager = [node for node in eager if node not in nodes]
         stable_topological_sort(simple)
         simple.graph.lint()

@@ -1,74 +1,89 @@
 """A compiled model as a function of PyTorch's tensors."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
-import numpy as np
 import torch
+import xxhash
 
 from morello.frontends.compiled_model import CompiledModel
 from morello.frontends.group_dims import row_major
 from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
-from morello.torch.group_call import NOTE, Seen, group_call
+
+_address: Callable[[Any], int] = torch.Tensor.data_ptr
+
+
+@dataclasses.dataclass(frozen=True)
+class _Held:
+    """What was computed of weights, and the state of these then."""
+
+    state: Any
+    arrays: tuple[Any, ...]
+    addresses: tuple[int, ...]
+    """Of the arrays."""
+    aliases: tuple[Any, ...]
+    """Of the weights: they keep the memory, so that no other has its address."""
 
 
 class Weights:
-    """What a program reads of weights, computed again when these have changed.
+    """What a program holds that is computed of weights; anew when these change.
 
     Args:
-        places: which of a group's arguments are weights; none where nothing is computed
-            of them.
+        places: which of a group's arguments are weights that it is computed of.
+        freeze: believe PyTorch's counters of changes. Otherwise each call reads the
+            bytes of the weights: changes through ``.data``, NumPy, or another process
+            are in no counter.
     """
 
-    def __init__(self, compiled: CompiledModel, places: Sequence[int]) -> None:
+    def __init__(
+        self, compiled: CompiledModel, places: Sequence[int], freeze: bool
+    ) -> None:
         self._compiled = compiled
         self._places = tuple(places)
-        notes = np.zeros(NOTE * len(self._places), np.int64)
-        self.box: list[Seen] = [(notes, np.zeros(0, np.int64), (), ())]
-        """What was seen last, in a list, which machine code reads."""
+        self._freeze = freeze
+        self._views: tuple[list[int], list[Any]] = [], []
+        self._held = _Held(None, (), (), ()) if places else self._computed(None, [])
+
+    def held(self, tensors: Sequence[Any]) -> _Held:
+        """What is computed of weights as they are now, which must outlive the call."""
+        held = self._held
         if not self._places:
-            self._note([], compiled.held({}))
+            return held
+        weights = [tensors[place] for place in self._places]
+        state = self._state(weights)
+        if state != held.state:
+            held = self._held = self._computed(state, weights)
+        return held
 
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """What the program takes after its arguments."""
-        return tuple(self.box[0][2])
+    def _computed(self, state: Any, weights: Sequence[Any]) -> _Held:
+        elements = [array_of(weight.detach().contiguous()) for weight in weights]
+        arrays = self._compiled.held(dict(zip(self._places, elements, strict=True)))
+        addresses = tuple(int(array.ctypes.data) for array in arrays)
+        aliases = tuple(weight.detach() for weight in weights)
+        return _Held(state, arrays, addresses, aliases)
 
-    def look(self, tensors: Sequence[Any]) -> Seen:
-        """Compute it anew, unless the weights are those of the call before."""
-        given = [tensors[place] for place in self._places]
-        seen = self.box[0]
-        if given and not np.array_equal(self._notes(given), seen[0]):
-            arrays = {
-                place: array_of(tensor.detach().contiguous())
-                for place, tensor in zip(self._places, given, strict=True)
-            }
-            seen = self._note(given, self._compiled.held(arrays))
-        return seen
+    def _state(self, weights: list[Any]) -> Any:
+        """Whatever is another one when a weight has changed."""
+        if self._freeze and not any(map(torch.Tensor.is_inference, weights)):
+            return [*map(_address, weights)], [weight._version for weight in weights]
+        digest = xxhash.xxh3_128()
+        for elements in self._elements(weights):
+            digest.update(elements)
+        return digest.digest()
 
-    def _note(self, given: list[Any], arrays: tuple[Any, ...]) -> Seen:
-        addresses = [int(array.ctypes.data) for array in arrays]
-        words = np.array(addresses, np.int64)
-        # Kept, so that no other has the address of one of them, or of its storage.
-        kept = [(tensor, tensor.detach()) for tensor in given]
-        self.box[0] = (self._notes(given), words, arrays, kept)
-        return self.box[0]
-
-    def _notes(self, given: Sequence[Any]) -> Any:
-        words = [
-            word
-            for place, tensor in zip(self._places, given, strict=True)
-            for word in (
-                place,
-                id(tensor),
-                tensor.untyped_storage()._cdata,
-                tensor.storage_offset(),
-                _version(tensor),
-            )
-        ]
-        return np.array(words, np.int64)
+    def _elements(self, weights: list[Any]) -> list[Any]:
+        """The bytes of each weight: its memory, or a copy of one with gaps."""
+        addresses = [*map(_address, weights)]
+        known, views = self._views
+        if addresses != known:
+            whole = [weight.detach().contiguous() for weight in weights]
+            views = [array_of(weight).reshape(-1).view("u1") for weight in whole]
+            if addresses == [*map(_address, whole)]:
+                self._views = addresses, views
+        return views
 
 
 def array_of(tensor: Any) -> Any:
@@ -78,43 +93,32 @@ def array_of(tensor: Any) -> Any:
     return tensor.numpy()
 
 
-_uncounted = 0
-
-
-def _version(tensor: Any) -> int:
-    """The counter of changes; another number at each call of tensors without one, and
-    of those that machine code does not read."""
-    if tensor.is_inference() or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
-        global _uncounted
-        _uncounted -= 1
-        return _uncounted
-    return int(tensor._version)
-
-
 class NativeCall:
     """Calls a program on a group's tensors.
 
     Args:
         compiled: the program.
         results: tensors like its results, and whether they come in a tuple.
-        count: of its arguments.
         places: which of its arguments are weights.
         guarded: which of them have no gaps, as others check.
+        freeze: as `Weights` takes it.
     """
 
     def __init__(
         self,
         compiled: CompiledModel,
         results: tuple[Any, bool],
-        count: int,
         places: Sequence[int],
         guarded: Sequence[int] = (),
+        freeze: bool = False,
     ) -> None:
-        outputs, several = results
+        outputs, self._several = results
         self.compiled = compiled
         held_of = compiled.held_of
-        self.weights = Weights(compiled, [p for p in places if p in held_of])
+        self.weights = Weights(compiled, [p for p in places if p in held_of], freeze)
         self._forms = [(tuple(o.shape), _strides(o.shape), o.dtype) for o in outputs]
+        self._as_eager = given_strides(outputs)
+        self._loose = sorted(compiled.reads.difference(guarded))
         table = CallTable(
             compiled.address,
             compiled.parameters,
@@ -123,55 +127,17 @@ class NativeCall:
         )
         has_workspace, has_threads = compiled.workspace_bytes > 0, compiled.threads > 1
         self._run = address_call(table, has_workspace, has_threads)
-        plain = group_call(
-            table,
-            compiled.reads,
-            len(compiled.parameters) - count - len(outputs),
-            self._forms,
-            _empty,
-            self.weights.box,
-            self._slow,
-            has_workspace=has_workspace,
-            has_threads=has_threads,
-        )
-        loose = tuple(place for place in range(count) if place not in guarded)
-        self.function = _around(plain, loose, outputs, several)
-        """Of tensors; what the group returns."""
 
-    def _slow(self, *tensors: Any) -> tuple[Any, ...]:
-        """Call it, with all that depends on weights as these are now.
-
-        Args:
-            tensors: without gaps.
-        """
-        seen = self.weights.look(tensors)
+    def __call__(self, *tensors: Any) -> Any:
+        """What the group returns."""
+        held = self.weights.held(tensors)
+        given = list(tensors)  # a copy lives until the end of the call
+        for place in self._loose:
+            given[place] = given[place].contiguous()
         made = [_empty(*form) for form in self._forms]
-        address = torch.Tensor.data_ptr
-        self._run(*map(address, tensors), *seen[1].tolist(), *map(address, made))
-        return tuple(made)
-
-
-def _around(
-    plain: Callable[..., Any],
-    loose: Sequence[int],
-    outputs: Sequence[Any],
-    several: bool,
-) -> Callable[..., Any]:
-    """A function of tensors that may have gaps, which returns what eager does."""
-    if not loose and several and all(output.is_contiguous() for output in outputs):
-        return plain
-    as_eager = given_strides(outputs)
-
-    def call(*tensors: Any) -> Any:
-        # Kept until the end: a copy is freed with its last reference.
-        own = list(tensors)
-        for place in loose:
-            own[place] = own[place].contiguous()
-        made = list(plain(*own))
-        as_eager(made)
-        return tuple(made) if several else made[0]
-
-    return call
+        self._run(*map(_address, given), *held.addresses, *map(_address, made))
+        self._as_eager(made)
+        return tuple(made) if self._several else made[0]
 
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -20,10 +20,11 @@ class Options:
         time_limit: seconds of the search of each part of a group.
         tune: of each part of a group, as ``tune`` of `morello.compile`.
         wait: compile before the first call, not beside the first calls.
-        freeze: compute what depends on parameters and buffers alone once, and again
-            when PyTorch's counters say that one has changed.
+        freeze: believe PyTorch's counters of changes of parameters and buffers, and
+            do not read those in each call of which something was computed. Changes
+            through ``.data``, NumPy or shared memory are missed then.
         pack: keep copies of weights of products in the layout that is found to be best
-            for them, with ``freeze``.
+            for them.
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
     """
 
@@ -33,7 +34,7 @@ class Options:
     time_limit: float | None = None
     tune: bool | float | None = None
     wait: bool = False
-    freeze: bool = True
+    freeze: bool = False
     pack: bool = False
     shapes: int = 8
 

@@ -5,8 +5,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip(
@@ -18,13 +20,8 @@ from torch.nn import functional  # noqa: E402
 
 import morello.torch  # noqa: E402
 from morello.errors import MorelloError  # noqa: E402
-from morello.torch import (  # noqa: E402
-    group,
-    group_call,
-    partition,
-    tensor_layout,
-)
-from morello.torch.native_call import Weights  # noqa: E402
+from morello.frontends.compiled_model import CompiledModel  # noqa: E402
+from morello.torch import group, partition  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -147,76 +144,133 @@ def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None
     assert compiled(told) == 1
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-def test_a_change_of_weights_is_seen(
-    is_known: bool, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+def _averaged(weight: Any) -> None:
+    weight.data.mul_(0.9).add_(0.1)
+
+
+def _replaced(weight: Any) -> None:
+    """Twice, so that the second takes the memory that the first gave back."""
+    weight.data = torch.randn(4, 4, 3, 3)
+    weight.data = torch.randn(4, 4, 3, 3)
+
+
+def _another_part(weight: Any) -> None:
+    """Of the same storage, with the same version."""
+    weight.data = weight.data.as_strided(weight.shape, weight.stride(), weight.numel())
+
+
+def _step(weight: Any) -> None:
+    weight.grad = torch.ones_like(weight)
+    torch.optim.SGD([weight], lr=0.1).step()
+
+
+UNSEEN = {
+    "data in place": lambda w: w.data.add_(1),
+    "average by data": _averaged,
+    "array of NumPy": lambda w: np.add(w.detach().numpy(), 1, out=w.detach().numpy()),
+    "storage": lambda w: w.untyped_storage().copy_(
+        torch.randn(2 * w.numel()).untyped_storage()
+    ),
+    "one sign": lambda w: w.data.view(-1)[7].neg_(),
+    "two elements exchanged": lambda w: w.data.view(-1)[:2].copy_(
+        w.data.view(-1)[:2].flip(0)
+    ),
+}
+"""Changes of a weight that its counter does not see."""
+
+SEEN = {
+    "in place": lambda w: w.mul_(2),
+    "another part of one storage": _another_part,
+    "data replaced": _replaced,
+    "set_": lambda w: w.set_(torch.randn(4, 4, 3, 3)),
+    "exchanged": lambda w: torch.utils.swap_tensors(
+        w, nn.Parameter(torch.randn(4, 4, 3, 3))
+    ),
+    "step of an optimizer": _step,
+    "channels last": lambda w: setattr(
+        w, "data", torch.randn(4, 3, 3, 4).permute(0, 3, 1, 2)
+    ),
+}
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+def test_a_change_of_a_weight_is_seen(
+    freeze: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where PyTorch keeps its tensors as is known, and where it does not."""
-    assert tensor_layout.layout() is not None
-    if not is_known:
-        monkeypatch.setattr(group_call, "layout", lambda: None)
+    """Results are right after each, and weights are folded anew once."""
     model = Residual().eval()
-    fast = torch.compile(model, backend="morello", options=WAIT)
+    fast = torch.compile(model, backend="morello", options={**WAIT, "freeze": freeze})
     x = torch.randn(1, 4, 6, 6)
-    slow = []
-    look = Weights.look
+    computed: list[int] = []
+    held = CompiledModel.held
     monkeypatch.setattr(
-        Weights, "look", lambda self, given: slow.append(1) or look(self, given)
+        CompiledModel, "held", lambda self, ws: computed.append(1) or held(self, ws)
     )
+
+    def is_right() -> bool:
+        with torch.no_grad():
+            return all(close(fast(x), model(x)) for _ in range(3))
+
     weight = model.conv1.weight
+    shared = torch.from_file(str(tmp_path / "weights"), shared=True, size=288)
+    weight.data = shared.normal_().view(2, 4, 4, 3, 3)[0]
+    code = (
+        f"import numpy; numpy.memmap({str(tmp_path / 'weights')!r}, 'f4', 'r+')[:] += 1"
+    )
+    changes = SEEN if freeze else UNSEEN | SEEN
+    if not freeze:
+        changes = {
+            "another process": lambda _: subprocess.run(
+                [sys.executable, "-c", code], check=True
+            ),
+            **changes,
+        }
+    assert is_right()
+    for name, change in changes.items():
+        before = len(computed)
+        with torch.no_grad():
+            change(weight)
+        assert (name, is_right(), len(computed) - before) == (name, True, 1)
 
-    def seen() -> bool:
-        before = len(slow)
-        right = all(close(fast(x), model(x)) for _ in range(3))
-        return right and len(slow) - before == (1 if is_known else 3)
 
+@pytest.mark.parametrize("freeze", [False, True])
+def test_other_weights_are_seen(freeze: bool) -> None:
+    """A module's parameter replaced, and a dictionary that is loaded."""
+    model = Residual().eval()
+    fast = torch.compile(model, backend="morello", options={**WAIT, "freeze": freeze})
+    x = torch.randn(1, 4, 6, 6)
     with torch.no_grad():
         fast(x)
-        weight.mul_(2)
-        model.norm2.running_var.add_(1)
-        assert seen()
         model.conv2.weight = nn.Parameter(torch.randn(4, 4, 3, 3))
-        assert seen()
-        for _ in range(8):  # the second takes the memory that the first gave back
-            weight.data = torch.randn(4, 4, 3, 3)
-            weight.data = torch.randn(4, 4, 3, 3)
-            assert seen()
-        weight.data = torch.randn(2, 4, 4, 3, 3)[1]
-        assert seen()
+        assert close(fast(x), model(x))
         other = {name: t.abs() + 1 for name, t in model.state_dict().items()}
         model.load_state_dict(other)
-        assert seen()
+        assert close(fast(x), model(x))
         model.load_state_dict({n: t + 1 for n, t in other.items()}, assign=True)
-        assert seen()
-        torch.utils.swap_tensors(model.conv1.weight, nn.Parameter(weight.clone()))
-        assert seen()
-        weight = model.conv1.weight
-    optimizer = torch.optim.SGD([weight], lr=0.1)
-    weight.grad = torch.ones_like(weight)
-    optimizer.step()
-    with torch.no_grad():
-        assert seen()
-    assert compiled(told) == 1
+        assert close(fast(x), model(x))
+        model.norm2.running_var.add_(1)
+        assert close(fast(x), model(x))
 
 
-def test_weights_of_inference_mode_have_no_counter() -> None:
+@pytest.mark.parametrize("freeze", [False, True])
+def test_weights_of_inference_mode_have_no_counter(freeze: bool) -> None:
     with torch.inference_mode():
         model = nn.Sequential(nn.BatchNorm1d(8), nn.ReLU()).eval()
-        fast = torch.compile(model, backend="morello", options=WAIT)
+        options = {**WAIT, "freeze": freeze}
+        fast = torch.compile(model, backend="morello", options=options)
         x = torch.randn(4, 8)
         fast(x)
         model[0].running_var.mul_(2)
         assert close(fast(x), model(x))
 
 
-def test_unfrozen_weights_are_read_by_each_call() -> None:
-    model = nn.Sequential(nn.BatchNorm1d(8), nn.ReLU()).eval()
-    options = {**WAIT, "freeze": False}
-    fast = torch.compile(model, backend="morello", options=options)
-    x = torch.randn(4, 8)
+def test_packed_weights_are_seen() -> None:
+    model = nn.Linear(64, 64)
+    fast = torch.compile(model, backend="morello", options={**WAIT, "pack": True})
+    x = torch.randn(2, 64)
     with torch.no_grad():
         fast(x)
-        model[0].running_var.data.mul_(2)  # which PyTorch's counters do not see
+        model.weight.data.add_(1)
         assert close(fast(x), model(x))
 
 
