@@ -1,11 +1,10 @@
 """Models of ONNX: `from_onnx`, by torch-mlir's importer and `from_mlir`."""
 
-import contextlib
 import importlib
 import io
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
 from morello.frontends.onnx_ops.branches import without_branches
 from morello.frontends.onnx_ops.folding import folded
+from morello.frontends.onnx_ops.functions import modern
 from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
@@ -71,10 +71,10 @@ def from_onnx(
     read = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
     proto = with_shapes(read, dict(shapes or {}), source)
     _name_nodes(proto)
-    proto = without_branches(folded(proto))
+    proto = without_branches(folded(modern(proto)))
     _name_nodes(proto)
     names = _names(proto)
-    text = _imported(onnx, expanded(proto), source, names)
+    text = _survived(onnx, expanded(proto), source, names)
     return trusted_model(
         text,
         None,
@@ -114,21 +114,6 @@ def _name_nodes(proto: Any) -> None:
                 name += "_"
             taken.add(name)
             node.name = name
-
-
-def _imported(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> bytes:
-    """The model as linalg; in newer or smaller ops where torch-mlir lacks its own.
-
-    Raises:
-        CompileError: why the model as it is cannot be imported.
-    """
-    try:
-        return _survived(onnx, proto, source, names)
-    except CompileError:
-        for changed in _variants(onnx, proto):
-            with contextlib.suppress(CompileError):
-                return _survived(onnx, changed, source, names)
-        raise
 
 
 def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> bytes:
@@ -173,37 +158,6 @@ def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
         )
     except onnx.shape_inference.InferenceError as error:
         raise CompileError(f"{source}: {str(error).strip()}") from error
-
-
-_NEWER = (17, 15, 13)
-"""The versions of the operators from which on torch-mlir knows comparisons, batch norm
-and softmax."""
-
-_FUNCTIONS = ("GroupNormalization",)
-"""Ops that the standard defines by others, which torch-mlir knows instead."""
-
-
-def _variants(onnx: Any, proto: Any) -> Iterator[Any]:
-    """The model in other ops that compute the same."""
-    versions = [own.version for own in proto.opset_import if not own.domain]
-    for newer in (n for n in _NEWER if versions and versions[0] < n):
-        converter: Any = importlib.import_module("onnx.version_converter")
-        with contextlib.suppress(RuntimeError, ValueError):
-            yield converter.convert_version(proto, newer)
-    if any(node.op_type in _FUNCTIONS for node in proto.graph.node):
-        inliner: Any = importlib.import_module("onnx.inliner")
-        typed = type(proto)()
-        typed.CopyFrom(proto)
-        typed.graph.value_info.extend(
-            onnx.helper.make_tensor_value_info(held.name, held.data_type, held.dims)
-            for held in proto.graph.initializer
-        )
-        with contextlib.suppress(RuntimeError, ValueError):
-            yield inliner.inline_selected_functions(
-                onnx.shape_inference.infer_shapes(typed),
-                [("", name) for name in _FUNCTIONS],
-                inline_schema_functions=True,
-            )
 
 
 def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:

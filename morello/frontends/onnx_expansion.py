@@ -15,6 +15,7 @@ import numpy as np
 from morello.errors import CompileError
 from morello.frontends import onnx_pooling
 from morello.frontends.onnx_ops import slices
+from morello.frontends.onnx_ops.functions import inlined
 from morello.frontends.onnx_ops.reads import check_read
 
 
@@ -24,13 +25,18 @@ def expanded(proto: Any) -> Any:
     Args:
         proto: its inputs have shapes, its nodes names, which the new nodes have, too.
     """
-    if not any(node.op_type in _RULES for node in proto.graph.node):
-        return proto
-    return Expansion(proto).run()
+    for _ in range(_MOST_ROUNDS):
+        before = proto
+        if any(node.op_type in _RULES for node in proto.graph.node):
+            proto = Expansion(proto).run()
+        proto = inlined(proto)
+        if proto is before:
+            break
+    return proto
 
 
-_AXES_ARE_INPUTS = 18
-"""The version of the operators from which on those of a mean are an input."""
+_MOST_ROUNDS = 8
+"""Of rules for what rules and functions give."""
 
 
 class Expansion:
@@ -44,6 +50,7 @@ class Expansion:
         self._onnx: Any = importlib.import_module("onnx")
         self._helper: Any = importlib.import_module("onnx.helper")
         self.arrays: Any = importlib.import_module("onnx.numpy_helper")
+        self._given = proto
         self._made = type(proto)()
         self._made.CopyFrom(proto)
         graph = self._inferred(self._made)
@@ -64,8 +71,6 @@ class Expansion:
             self._kinds[value.name] = value.type.tensor_type.elem_type
         self._nodes: list[Any] = []
         self._name = ""
-        versions = [own.version for own in proto.opset_import if not own.domain]
-        self._version: int = max(versions, default=1)
 
     def _inferred(self, proto: Any) -> Any:
         try:
@@ -74,7 +79,8 @@ class Expansion:
             return proto.graph  # what is wrong is said when it is imported
 
     def run(self) -> Any:
-        """The model in smaller ops."""
+        """The model in smaller ops; the same object where no rule applies."""
+        changed = False
         for node in self._made.graph.node:
             rule = _RULES.get(node.op_type) if not node.domain else None
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
@@ -88,9 +94,12 @@ class Expansion:
                 self._nodes.append(node)
                 continue
             self._check(node, arguments, results)
+            changed = True
             for own, result in zip(node.output, results, strict=False):
                 if own:
                     self.op("Identity", result, output=own)
+        if not changed:
+            return self._given
         nodes = list(self._nodes)
         del self._made.graph.node[:]
         self._made.graph.node.extend(nodes)
@@ -154,8 +163,6 @@ class Expansion:
 
     def mean(self, value: str, axes: Sequence[int]) -> str:
         """Along axes, which stay."""
-        if self._version < _AXES_ARE_INPUTS:
-            return self.op("ReduceMean", value, axes=list(axes), keepdims=1)
         return self.op("ReduceMean", value, self.numbers(*axes))
 
     def reshape(self, value: str, *shape: int) -> str:
@@ -423,7 +430,6 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "MeanVarianceNormalization": onnx_pooling.normalised,
     "Pad": _wrapped_pad,
     "ReduceProd": onnx_pooling.product_along,
-    "Resize": onnx_pooling.nearest,
     "RMSNormalization": _rms_norm,
     "RotaryEmbedding": _rotary,
     "Slice": slices.within,

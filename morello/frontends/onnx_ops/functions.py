@@ -1,0 +1,94 @@
+"""Ops of newer versions, and functions as the ops that define them.
+
+`modern` brings a model to one version of the operators, so that rules know one form of
+each. `inlined` writes out ops that the standard defines by others.
+"""
+
+import contextlib
+import importlib
+from typing import Any
+
+from morello.frontends.onnx_ops.folding import folded
+
+VERSION = 18
+"""The least version of the operators: axes of reductions are inputs from here on."""
+
+_KNOWN = frozenset(
+    {
+        "Clip", "Elu", "Gelu", "GreaterOrEqual", "HardSigmoid", "HardSwish",
+        "LayerNormalization", "LeakyRelu", "LessOrEqual", "LogSoftmax", "Mish",
+        "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
+        "Relu", "Selu", "Shrink", "Softmax", "Softplus", "ThresholdedRelu",
+    }
+)  # fmt: skip
+"""Functions of the standard that torch-mlir has an op for."""
+
+
+def modern(proto: Any) -> Any:
+    """A model in operators of `VERSION` at least, without functions of its own.
+
+    Args:
+        proto: is not changed.
+    """
+    if proto.functions:
+        inliner: Any = importlib.import_module("onnx.inliner")
+        proto = inliner.inline_local_functions(proto)
+    versions = [own.version for own in proto.opset_import if not own.domain]
+    if versions and versions[0] < VERSION:
+        converter: Any = importlib.import_module("onnx.version_converter")
+        with contextlib.suppress(RuntimeError, ValueError):  # then as it is
+            return converter.convert_version(proto, VERSION)
+    return proto
+
+
+def inlined(proto: Any) -> Any:
+    """A model without functions of the standard that torch-mlir has no op for.
+
+    Args:
+        proto: its inputs have shapes. It is not changed.
+
+    Returns:
+        The same object where there are none.
+    """
+    wanted = {
+        (node.domain, node.op_type)
+        for node in proto.graph.node
+        if node.op_type not in _KNOWN and _is_function(node, proto)
+    }
+    if not wanted:
+        return proto
+    inliner: Any = importlib.import_module("onnx.inliner")
+    inference: Any = importlib.import_module("onnx.shape_inference")
+    with contextlib.suppress(RuntimeError, ValueError, inference.InferenceError):
+        typed = inference.infer_shapes(_with_types(proto))
+        return folded(
+            inliner.inline_selected_functions(
+                typed, sorted(wanted), inline_schema_functions=True
+            )
+        )
+    return proto
+
+
+def _is_function(node: Any, proto: Any) -> bool:
+    """Whether the standard defines an op by others."""
+    onnx: Any = importlib.import_module("onnx")
+    version = next(
+        (own.version for own in proto.opset_import if own.domain == node.domain), 1
+    )
+    try:
+        schema = onnx.defs.get_schema(node.op_type, version, node.domain)
+    except onnx.defs.SchemaError:
+        return False
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def _with_types(proto: Any) -> Any:
+    """A model that says the type of each constant, by which functions are chosen."""
+    helper: Any = importlib.import_module("onnx.helper")
+    typed = type(proto)()
+    typed.CopyFrom(proto)
+    typed.graph.value_info.extend(
+        helper.make_tensor_value_info(held.name, held.data_type, held.dims)
+        for held in proto.graph.initializer
+    )
+    return typed
