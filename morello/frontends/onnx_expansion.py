@@ -14,7 +14,8 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends import onnx_pooling
-from morello.frontends.onnx_ops import slices
+from morello.frontends.onnx_ops import places, products, recurrent, resizing, slices
+from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import inlined
 from morello.frontends.onnx_ops.reads import check_read
 
@@ -28,7 +29,7 @@ def expanded(proto: Any) -> Any:
     for _ in range(_MOST_ROUNDS):
         before = proto
         if any(node.op_type in _RULES for node in proto.graph.node):
-            proto = Expansion(proto).run()
+            proto = folded(Expansion(proto).run())
         proto = inlined(proto)
         if proto is before:
             break
@@ -71,6 +72,8 @@ class Expansion:
             self._kinds[value.name] = value.type.tensor_type.elem_type
         self._nodes: list[Any] = []
         self._name = ""
+        versions = [own.version for own in proto.opset_import if not own.domain]
+        self.version: int = max(versions, default=1)
 
     def _inferred(self, proto: Any) -> Any:
         try:
@@ -145,6 +148,16 @@ class Expansion:
         self._nodes.append(made)
         return name
 
+    def several(
+        self, kind: str, inputs: Sequence[str], count: int, **attributes: Any
+    ) -> list[str]:
+        """The results of a new node that has several."""
+        names = [self._fresh(kind) for _ in range(count)]
+        self._nodes.append(
+            self._helper.make_node(kind, inputs, names, name=self._name, **attributes)
+        )
+        return names
+
     def constant(self, array: Any) -> str:
         """A new constant."""
         name = self._fresh("constant")
@@ -190,6 +203,7 @@ class Arguments:
     def __init__(self, helper: Any, node: Any) -> None:
         self._node = node
         self.name: str = node.name
+        self.kind: str = node.op_type
         self._attributes = {
             own.name: helper.get_attribute_value(own) for own in node.attribute
         }
@@ -212,6 +226,11 @@ class Arguments:
         """An attribute."""
         self.attributes_read.add(name)
         return self._attributes.get(name, otherwise)
+
+    def attributes(self, without: Sequence[str] = ()) -> dict[str, Any]:
+        """The attributes that are given, but for some."""
+        self.attributes_read.update(self._attributes)
+        return {n: v for n, v in self._attributes.items() if n not in without}
 
 
 Results = list[str] | None
@@ -417,7 +436,7 @@ def _masked(
     return scores
 
 
-_OF_ANY_DTYPE = frozenset({"Pad", "Slice"})
+_OF_ANY_DTYPE = frozenset({"Compress", "OneHot", "Pad", "Slice", "Split"})
 """Ops whose rules do not compute with elements."""
 
 _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
@@ -435,4 +454,8 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Slice": slices.within,
     "Softsign": _softsign,
     "Swish": _swish,
+    **places.RULES,
+    **products.RULES,
+    **recurrent.RULES,
+    **resizing.RULES,
 }

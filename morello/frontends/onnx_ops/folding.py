@@ -23,19 +23,24 @@ def folded(proto: Any) -> Any:
 
     Args:
         proto: its inputs have shapes. It is not changed.
+
+    Returns:
+        The same object where nothing is known.
     """
     if not _has_constants(proto.graph):
         return proto
     ir: Any = importlib.import_module("onnx_ir")
     optimizer: Any = importlib.import_module("onnxscript.optimizer")
     model = ir.serde.deserialize_model(proto)
-    optimizer.fold_constants(
+    result = optimizer.fold_constants(
         model,
         onnx_shape_inference=True,
         input_size_limit=_MOST,
         output_size_limit=_MOST,
         should_fold=_is_small_fill,
     )
+    if not result.modified:
+        return proto
     optimizer.remove_unused_nodes(model)
     return ir.serde.serialize_model(model)
 

@@ -17,7 +17,7 @@ _KNOWN = frozenset(
     {
         "Clip", "Elu", "Gelu", "GreaterOrEqual", "HardSigmoid", "HardSwish",
         "LayerNormalization", "LeakyRelu", "LessOrEqual", "LogSoftmax", "Mish",
-        "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
+        "Range", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
         "Relu", "Selu", "Shrink", "Softmax", "Softplus", "ThresholdedRelu",
     }
 )  # fmt: skip
@@ -83,7 +83,8 @@ def _is_function(node: Any, proto: Any) -> bool:
 
 
 def _with_types(proto: Any) -> Any:
-    """A model that says the type of each constant, by which functions are chosen."""
+    """A model that says the type of each constant, by which functions are chosen, and
+    of inputs that are left out, which the inliner asks for, too."""
     helper: Any = importlib.import_module("onnx.helper")
     typed = type(proto)()
     typed.CopyFrom(proto)
@@ -91,4 +92,5 @@ def _with_types(proto: Any) -> Any:
         helper.make_tensor_value_info(held.name, held.data_type, held.dims)
         for held in proto.graph.initializer
     )
+    typed.graph.value_info.append(helper.make_tensor_value_info("", 1, None))
     return typed

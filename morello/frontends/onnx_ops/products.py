@@ -1,0 +1,248 @@
+"""Products and convolutions of ranks, pads and groups that torch-mlir lacks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+
+
+def matmul(to: Expansion, own: Arguments) -> Results:
+    """A product of a vector and a stack of matrices as one of matrices."""
+    shapes = [to.shape(own.input(place)) for place in (0, 1)]
+    if None in shapes:
+        return None
+    ranks = [len(shape) for shape in shapes if shape is not None]
+    if min(ranks) != 1 or max(ranks) < 3:
+        return None
+    first = ranks[0] == 1
+    inputs = [own.input(0), own.input(1)]
+    inputs[not first] = to.op(
+        "Unsqueeze", inputs[not first], to.numbers(0 if first else 1)
+    )
+    product = to.op("MatMul", *inputs)
+    return [to.op("Squeeze", product, to.numbers(-2 if first else -1))]
+
+
+def transposed(to: Expansion, own: Arguments) -> Results:
+    """A transposed convolution with the pads that its attributes come to, each group
+    by itself."""
+    x, weights = own.input(0), own.input(1)
+    shape, filters = to.shape(x), to.shape(weights)
+    made = to.shape(own.output(0))
+    groups = own.get("group", 1)
+    padding = own.get("auto_pad", b"NOTSET")
+    is_plain = padding == b"NOTSET" and own.get("output_shape", None) is None
+    if shape is None or filters is None or made is None or (is_plain and groups == 1):
+        return None
+    rank = len(shape) - 2
+    extra = own.get("output_padding", [0] * rank)
+    pads = own.get("pads", [0] * 2 * rank)
+    strides = own.get("strides", [1] * rank)
+    dilations = own.get("dilations", [1] * rank)
+    if not is_plain:
+        whole = [
+            strides[i] * (shape[i + 2] - 1)
+            + extra[i]
+            + (filters[i + 2] - 1) * dilations[i]
+            + 1
+            for i in range(rank)
+        ]
+        pads, extra = _outer_pads(whole, made[2:], padding, extra)
+    common = {
+        "strides": strides,
+        "dilations": dilations,
+        "pads": pads,
+        "output_padding": extra,
+    }
+    per = shape[1] // groups
+    parts = [
+        to.op(
+            "ConvTranspose",
+            to.cut(x, g * per, (g + 1) * per, axis=1) if groups > 1 else x,
+            to.cut(weights, g * per, (g + 1) * per, axis=0) if groups > 1 else weights,
+            **common,
+        )
+        for g in range(groups)
+    ]
+    y = parts[0] if len(parts) == 1 else to.op("Concat", *parts, axis=1)
+    if own.input(2):
+        bias = to.reshape(own.input(2), 1, made[1], *[1] * rank)
+        y = to.op("Add", y, bias)
+    return [y]
+
+
+def _outer_pads(
+    whole: list[int], made: tuple[int, ...], padding: bytes, extra: list[int]
+) -> tuple[list[int], list[int]]:
+    """The pads that leave a shape of a whole result, and what is added at its end."""
+    low, high, added = [], [], []
+    for size, wanted, more in zip(whole, made, extra, strict=True):
+        total = size - wanted
+        half = total // 2 if total >= 0 else 0
+        before = total - half if padding == b"SAME_LOWER" else half
+        if total < 0:
+            before, half, more = 0, 0, more - total
+            total = 0
+        low.append(before)
+        high.append(total - before)
+        added.append(more)
+    return [*low, *high], added
+
+
+def columns_to_image(to: Expansion, own: Arguments) -> Results:
+    """Sums of blocks at their places: each element of a block is an image of its own,
+    spread by the strides."""
+    x, image, block = own.input(0), to.array(own.input(1)), to.array(own.input(2))
+    shape = to.shape(x)
+    if shape is None or image is None or block is None:
+        return None
+    rank = len(image)
+    strides = own.get("strides", [1] * rank)
+    dilations = own.get("dilations", [1] * rank)
+    pads = own.get("pads", [0] * 2 * rank)
+    padded = [int(n) + pads[i] + pads[i + rank] for i, n in enumerate(image)]
+    counts = [
+        (n - dilations[i] * (int(block[i]) - 1) - 1) // strides[i] + 1
+        for i, n in enumerate(padded)
+    ]
+    each = math.prod(map(int, block))
+    if each > _MOST_BLOCKS:
+        return None
+    channels = shape[1] // each
+    apart = to.reshape(x, shape[0], channels, each, *counts)
+    total = ""
+    for number, place in enumerate(np.ndindex(*map(int, block))):
+        part = to.op("Squeeze", to.cut(apart, number, number + 1, axis=2), to.numbers(2))
+        starts = [at * step for at, step in zip(place, dilations, strict=True)]
+        spread = _spread(to, part, (shape[0], channels), counts, strides)
+        spans = [(n - 1) * s + 1 for n, s in zip(counts, strides, strict=True)]
+        ends = [
+            n - start - span
+            for n, start, span in zip(padded, starts, spans, strict=True)
+        ]
+        whole = to.op("Pad", spread, to.numbers(0, 0, *starts, 0, 0, *ends))
+        total = to.op("Add", total, whole) if total else whole
+    for i in range(rank):
+        total = to.cut(total, pads[i], pads[i] + int(image[i]), axis=i + 2)
+    return [total]
+
+
+_MOST_BLOCKS = 64
+"""Elements of a block, each of which is an addition."""
+
+
+def _spread(
+    to: Expansion, x: str, outer: tuple[int, ...], sizes: list[int], steps: list[int]
+) -> str:
+    """An image with zeros between its elements."""
+    for i, step in enumerate(steps):
+        if step == 1 or sizes[i] == 1:
+            continue
+        now = [*outer, *_spans(sizes[:i], steps[:i]), *sizes[i:]]
+        axis = len(outer) + i
+        wide = to.op("Unsqueeze", x, to.numbers(axis + 1))
+        pads = [0] * 2 * (len(now) + 1)
+        pads[len(now) + 1 + axis + 1] = step - 1
+        wide = to.op("Pad", wide, to.numbers(*pads))
+        now[axis] *= step
+        x = to.cut(to.reshape(wide, *now), 0, now[axis] - step + 1, axis=axis)
+    return x
+
+
+def _spans(sizes: list[int], steps: list[int]) -> list[int]:
+    return [(n - 1) * s + 1 for n, s in zip(sizes, steps, strict=True)]
+
+
+def transform(to: Expansion, own: Arguments) -> Results:
+    """A discrete Fourier transform as products with cosines and sines."""
+    x = own.input(0)
+    shape = to.shape(x)
+    if shape is None:
+        return None
+    axis, length = own.get("axis", 1), None
+    if own.input(2):
+        given = to.array(own.input(2))
+        if given is None:
+            return None
+        axis = int(given.reshape(-1)[0])
+    elif own.get("axis", None) is None and to.version >= _AXIS_IS_INPUT:
+        axis = -2
+    if own.input(1):
+        given = to.array(own.input(1))
+        if given is None:
+            return None
+        length = int(given.reshape(-1)[0])
+    axis %= len(shape)
+    inverse, one_sided = own.get("inverse", 0), own.get("onesided", 0)
+    have = shape[axis]
+    count = length or (2 * (have - 1) if inverse and one_sided else have)
+    if count > _MOST_TRANSFORMED:
+        return None
+    parts = [to.cut(x, part, part + 1) for part in range(shape[-1])]
+    waves = _waves(have, count, inverse, one_sided)
+    return [_turned_products(to, parts, waves, (len(shape), axis), inverse and one_sided)]
+
+
+_AXIS_IS_INPUT = 20
+"""The version of the operators from which on `DFT` has its axis as an input, and
+transforms the last but one axis where there is none."""
+
+_MOST_TRANSFORMED = 4096
+
+
+def _waves(have: int, count: int, inverse: int, one_sided: int) -> Any:
+    """The matrix of a transform, by rows of what is given and columns of the result."""
+    if inverse and one_sided:
+        kept = min(have, count // 2 + 1)
+        rows = np.arange(kept)
+        twice = np.where((rows == 0) | (2 * rows == count), 1.0, 2.0)
+        angles = 2 * np.pi * np.outer(rows, np.arange(count)) / count
+        waves = twice[:, None] * np.exp(1j * angles) / count
+    else:
+        kept = min(have, count)
+        results = count // 2 + 1 if one_sided else count
+        angles = 2 * np.pi * np.outer(np.arange(kept), np.arange(results)) / count
+        waves = np.exp(1j * angles) / count if inverse else np.exp(-1j * angles)
+    return waves
+
+
+def _turned_products(
+    to: Expansion, parts: list[str], waves: Any, along: tuple[int, int], is_real: int
+) -> str:
+    """Real and imaginary parts times a matrix of complex numbers.
+
+    Args:
+        along: the rank of the parts, and the axis.
+    """
+    rank, axis = along
+
+    def product(part: str, matrix: Any) -> str:
+        cut = to.cut(part, 0, len(matrix), axis=axis)
+        last = to.op("Transpose", cut, perm=order)
+        found = to.op("MatMul", last, to.constant(matrix.astype(np.float32)))
+        return to.op("Transpose", found, perm=back)
+
+    order = [*(i for i in range(rank) if i != axis), axis]
+    back = [order.index(i) for i in range(rank)]
+    real = product(parts[0], waves.real)
+    if len(parts) > 1:
+        real = to.op("Sub", real, product(parts[1], waves.imag))
+    if is_real:
+        return real
+    imaginary = product(parts[0], waves.imag)
+    if len(parts) > 1:
+        imaginary = to.op("Add", imaginary, product(parts[1], waves.real))
+    return to.op("Concat", real, imaginary, axis=-1)
+
+
+RULES = {
+    "Col2Im": columns_to_image,
+    "ConvTranspose": transposed,
+    "DFT": transform,
+    "MatMul": matmul,
+}
