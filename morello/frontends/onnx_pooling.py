@@ -114,31 +114,7 @@ def picked(to: Expansion, own: Arguments) -> Results:
     return [to.reshape(found, *places.shape)]
 
 
-def nearest(to: Expansion, own: Arguments) -> Results:
-    """The nearest elements: of those that torch-mlir knows, or rows that are picked."""
-    x = own.input(0)
-    shape, made = to.shape(x), to.shape(own.output(0))
-    if own.get("mode", b"nearest") != b"nearest" or shape is None or made is None:
-        return None
-    if own.get("axes", None) is not None or len(shape) != len(made):
-        return None
-    scales = to.array(own.input(2)) if own.input(2) else None
-    if scales is None or len(scales) != len(shape):
-        if not own.input(3) or to.array(own.input(3)) is None:
-            return None
-        scales = np.array(made, np.float64) / np.array(shape)
-    now = list(shape)
-    for axis, (size, new, scale) in enumerate(zip(shape, made, scales, strict=True)):
-        places = _places(own, size, new, float(scale))
-        if places is None:
-            return None
-        if not np.array_equal(places, np.arange(size)):
-            x = _rows(to, x, places, axis, now)
-            now[axis] = new
-    return [x]
-
-
-def _places(own: Arguments, size: int, new: int, scale: float) -> Any:
+def places(own: Arguments, size: int, new: int, scale: float) -> Any:
     """The nearest place of each new one; None for rules that are not known."""
     i = np.arange(new, dtype=np.float64)
     match own.get("coordinate_transformation_mode", b"half_pixel"):
@@ -166,7 +142,7 @@ def _places(own: Arguments, size: int, new: int, scale: float) -> Any:
     return np.clip(found, 0, size - 1).astype(np.int64)
 
 
-def _rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
+def rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
     """Rows that are picked along an axis: each several times, every so many, or any."""
     size = now[axis]
     times = len(places) // size

@@ -116,6 +116,24 @@ def _element_places(shape: tuple[int, ...], places: Any, axis: int) -> Any:
     return np.ravel_multi_index(tuple(grid), shape).reshape(-1)
 
 
+def cached(to: Expansion, own: Arguments) -> Results:
+    """Rows of a cache that are replaced at constant places."""
+    x, updates = own.input(0), own.input(1)
+    shape, new = to.shape(x), to.shape(updates)
+    starts = to.array(own.input(2)) if own.input(2) else None
+    if shape is None or new is None or (own.input(2) and starts is None):
+        return None
+    axis = own.get("axis", -2) % len(shape)
+    first = np.zeros(shape[0], np.int64) if starts is None else starts
+    rows = first[:, None] + np.arange(new[axis])
+    if own.get("mode", b"linear") == b"circular":
+        rows = rows % shape[axis]
+    along = [1] * len(new)
+    along[0], along[axis] = rows.shape
+    places = np.broadcast_to(rows.reshape(along), new)
+    return [to.op("ScatterElements", x, to.constant(places), updates, axis=axis)]
+
+
 def compressed(to: Expansion, own: Arguments) -> Results:
     """Rows, or elements, that a constant condition picks."""
     x, condition = own.input(0), to.array(own.input(1))
@@ -130,7 +148,7 @@ def compressed(to: Expansion, own: Arguments) -> Results:
 def unpooled(to: Expansion, own: Arguments) -> Results:
     """Elements at constant places of zeros."""
     x, made = own.input(0), to.shape(own.output(0))
-    places = to.array(own.input(1))
+    places, _ = to.array(own.input(1)), own.input(2)
     shape = to.shape(x)
     if made is None or places is None or shape is None:
         return None
@@ -186,4 +204,5 @@ RULES = {
     "ScatterElements": scattered,
     "ScatterND": scattered,
     "Split": split,
+    "TensorScatter": cached,
 }

@@ -29,36 +29,37 @@ def matmul(to: Expansion, own: Arguments) -> Results:
 
 
 def transposed(to: Expansion, own: Arguments) -> Results:
-    """A transposed convolution with the pads that its attributes come to, each group
-    by itself."""
+    """A transposed convolution without pads, each group by itself, and what its pads
+    leave of that."""
     x, weights = own.input(0), own.input(1)
     shape, filters = to.shape(x), to.shape(weights)
     made = to.shape(own.output(0))
-    groups = own.get("group", 1)
+    groups, _ = own.get("group", 1), own.get("kernel_shape", None)
     padding = own.get("auto_pad", b"NOTSET")
     is_plain = padding == b"NOTSET" and own.get("output_shape", None) is None
-    if shape is None or filters is None or made is None or (is_plain and groups == 1):
+    if shape is None or filters is None or made is None:
         return None
     rank = len(shape) - 2
     extra = own.get("output_padding", [0] * rank)
     pads = own.get("pads", [0] * 2 * rank)
+    if is_plain and groups == 1 and pads[:rank] == pads[rank:]:
+        return None
     strides = own.get("strides", [1] * rank)
     dilations = own.get("dilations", [1] * rank)
-    if not is_plain:
-        whole = [
-            strides[i] * (shape[i + 2] - 1)
-            + extra[i]
-            + (filters[i + 2] - 1) * dilations[i]
-            + 1
-            for i in range(rank)
+    whole = [
+        strides[i] * (shape[i + 2] - 1) + (filters[i + 2] - 1) * dilations[i] + 1
+        for i in range(rank)
+    ]
+    if is_plain:
+        before = pads[:rank]
+    else:
+        total = [n + extra[i] - made[i + 2] for i, n in enumerate(whole)]
+        half = [max(n, 0) // 2 for n in total]
+        before = [
+            max(n, 0) - h if padding == b"SAME_LOWER" else h
+            for n, h in zip(total, half, strict=True)
         ]
-        pads, extra = _outer_pads(whole, made[2:], padding, extra)
-    common = {
-        "strides": strides,
-        "dilations": dilations,
-        "pads": pads,
-        "output_padding": extra,
-    }
+    common = {"strides": strides, "dilations": dilations}
     per = shape[1] // groups
     parts = [
         to.op(
@@ -70,28 +71,17 @@ def transposed(to: Expansion, own: Arguments) -> Results:
         for g in range(groups)
     ]
     y = parts[0] if len(parts) == 1 else to.op("Concat", *parts, axis=1)
+    for i, size in enumerate(whole):
+        end = before[i] + made[i + 2]
+        if end > size:
+            added = [0] * 2 * len(shape)
+            added[len(shape) + i + 2] = end - size
+            y = to.op("Pad", y, to.numbers(*added))
+        y = to.cut(y, before[i], end, axis=i + 2)
     if own.input(2):
         bias = to.reshape(own.input(2), 1, made[1], *[1] * rank)
         y = to.op("Add", y, bias)
     return [y]
-
-
-def _outer_pads(
-    whole: list[int], made: tuple[int, ...], padding: bytes, extra: list[int]
-) -> tuple[list[int], list[int]]:
-    """The pads that leave a shape of a whole result, and what is added at its end."""
-    low, high, added = [], [], []
-    for size, wanted, more in zip(whole, made, extra, strict=True):
-        total = size - wanted
-        half = total // 2 if total >= 0 else 0
-        before = total - half if padding == b"SAME_LOWER" else half
-        if total < 0:
-            before, half, more = 0, 0, more - total
-            total = 0
-        low.append(before)
-        high.append(total - before)
-        added.append(more)
-    return [*low, *high], added
 
 
 def columns_to_image(to: Expansion, own: Arguments) -> Results:

@@ -32,6 +32,8 @@ def within(to: Expansion, own: Arguments) -> Results:
         )
     if own.input(3) and axes is None:
         return None
+    if len(starts) == 1 and 0 <= starts[0] < shape[0 if axes is None else axes[0]]:
+        return None
     for number, axis in enumerate(range(len(starts)) if axes is None else axes):
         size = shape[axis]
         span = slice(int(starts[number]), int(ends[number]), int(steps[number]))
