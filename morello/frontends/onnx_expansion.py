@@ -149,10 +149,14 @@ class Expansion:
         return name
 
     def several(
-        self, kind: str, inputs: Sequence[str], count: int, **attributes: Any
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        wanted: Sequence[bool],
+        **attributes: Any,
     ) -> list[str]:
-        """The results of a new node that has several."""
-        names = [self._fresh(kind) for _ in range(count)]
+        """The results of a new node that has several; "" for those not wanted."""
+        names = [self._fresh(kind) if is_wanted else "" for is_wanted in wanted]
         self._nodes.append(
             self._helper.make_node(kind, inputs, names, name=self._name, **attributes)
         )

@@ -29,19 +29,19 @@ node = helper.make_node
     ("layer", "given", "constants", "words"),
     [
         (
-            node("Resize", ["x", "", "", "s"], ["y"], mode="cubic", antialias=1),
-            (1, 1, 4, 4),
-            {"s": np.array([1, 1, 2, 2])},
-            r"layer \(onnx\.Resize\): the attribute antialias is 1",
+            node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, clip=1.0),
+            (3, 1, 4),
+            {"w": (1, 8, 4), "r": (1, 8, 2)},
+            r"layer \(onnx\.LSTM\): the attribute clip is 1.0",
         ),
         (
-            node("ConvTranspose", ["x", "w"], ["y"], auto_pad="SAME_UPPER"),
-            (1, 1, 4, 4),
-            {"w": (1, 1, 3, 3)},
-            r"layer \(onnx\.ConvTranspose\): the attribute auto_pad is SAME_UPPER",
+            node("GRU", ["x", "w", "r", "", "n"], ["y"], hidden_size=2),
+            (3, 1, 4),
+            {"w": (1, 6, 4), "r": (1, 6, 2), "n": np.array([2], np.int32)},
+            r"layer \(onnx\.GRU\): the input sequence_lens is given",
         ),
     ],
-    ids=["Resize", "ConvTranspose"],
+    ids=["an attribute", "an input"],
 )
 def test_what_nothing_reads_is_refused(
     layer: Any, given: tuple[int, ...], constants: dict[str, Any], words: str

@@ -17,8 +17,9 @@ _KNOWN = frozenset(
     {
         "Clip", "Elu", "Gelu", "GreaterOrEqual", "HardSigmoid", "HardSwish",
         "LayerNormalization", "LeakyRelu", "LessOrEqual", "LogSoftmax", "Mish",
-        "Range", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
-        "Relu", "Selu", "Shrink", "Softmax", "Softplus", "ThresholdedRelu",
+        "Range", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
+        "ReduceSumSquare", "Relu", "Selu", "Shrink", "Softmax", "Softplus",
+        "ThresholdedRelu",
     }
 )  # fmt: skip
 """Functions of the standard that torch-mlir has an op for."""

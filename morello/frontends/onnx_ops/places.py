@@ -16,13 +16,10 @@ def split(to: Expansion, own: Arguments) -> Results:
     shape = to.shape(x)
     if shape is None:
         return None
-    axis = own.get("axis", 0) % len(shape)
+    axis, _ = own.get("axis", 0) % len(shape), own.get("num_outputs", count)
     sizes: Any = to.array(own.input(1)) if own.input(1) else own.get("split", None)
-    if sizes is None and own.input(1):  # known in a call, but so are the results
-        made = [to.shape(own.output(place)) for place in range(count)]
-        if None in made:
-            return None
-        sizes = [part[axis] for part in made if part is not None]
+    if sizes is None and own.input(1):
+        return None
     if sizes is None:
         whole = -(-shape[axis] // count)
         sizes = [whole] * (count - 1) + [shape[axis] - whole * (count - 1)]

@@ -107,7 +107,9 @@ def columns_to_image(to: Expansion, own: Arguments) -> Results:
     apart = to.reshape(x, shape[0], channels, each, *counts)
     total = ""
     for number, place in enumerate(np.ndindex(*map(int, block))):
-        part = to.op("Squeeze", to.cut(apart, number, number + 1, axis=2), to.numbers(2))
+        part = to.op(
+            "Squeeze", to.cut(apart, number, number + 1, axis=2), to.numbers(2)
+        )
         starts = [at * step for at, step in zip(place, dilations, strict=True)]
         spread = _spread(to, part, (shape[0], channels), counts, strides)
         spans = [(n - 1) * s + 1 for n, s in zip(counts, strides, strict=True)]
@@ -175,7 +177,9 @@ def transform(to: Expansion, own: Arguments) -> Results:
         return None
     parts = [to.cut(x, part, part + 1) for part in range(shape[-1])]
     waves = _waves(have, count, inverse, one_sided)
-    return [_turned_products(to, parts, waves, (len(shape), axis), inverse and one_sided)]
+    return [
+        _turned_products(to, parts, waves, (len(shape), axis), inverse and one_sided)
+    ]
 
 
 _AXIS_IS_INPUT = 20

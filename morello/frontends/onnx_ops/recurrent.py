@@ -39,6 +39,9 @@ def forward(to: Expansion, own: Arguments) -> Results:
     ]
     results = []
     for place, parts in enumerate(zip(*each, strict=True)):
+        if not parts[0]:
+            results.append("")
+            continue
         axis = 1 if place == 0 else 0
         whole = parts[0] if len(parts) == 1 else to.op("Concat", *parts, axis=axis)
         if is_by_batch:
@@ -79,8 +82,9 @@ def _one_way(
         taken[0] = to.op("Gather", taken[0], back, axis=0)
     while not taken[-1]:
         taken.pop()
-    results = to.several(own.kind, taken, len(own.outputs), **_attributes(own, number, count))
-    if back:
+    attributes = _attributes(own, number, count)
+    results = to.several(own.kind, taken, own.outputs, **attributes)
+    if back and results[0]:
         results[0] = to.op("Gather", results[0], back, axis=0)
     return results
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from morello.errors import CompileError
 from morello.frontends import onnx_pooling
 
 if TYPE_CHECKING:
@@ -23,7 +24,11 @@ _MOST_WEIGHTS = 1 << 24
 
 
 def resized(to: Expansion, own: Arguments) -> Results:
-    """An image in other sizes, axis by axis."""
+    """An image in other sizes, axis by axis.
+
+    Raises:
+        CompileError: factors or sizes are known only in a call.
+    """
     x, shape, made = own.input(0), to.shape(own.input(0)), to.shape(own.output(0))
     if shape is None or made is None or len(shape) != len(made):
         return None
@@ -31,11 +36,18 @@ def resized(to: Expansion, own: Arguments) -> Results:
     axes = [axis % len(shape) for axis in own.get("axes", None) or range(len(shape))]
     scales = _scales(to, own, [(shape[axis], made[axis]) for axis in axes])
     roi = to.array(own.input(1)) if own.input(1) else None
-    if scales is None:
-        return None
+    is_cropped = own.get("coordinate_transformation_mode", b"") == b"tf_crop_and_resize"
+    if scales is None or (is_cropped and roi is None):
+        raise CompileError(
+            f"{own.name} (onnx.Resize) resizes by factors or to sizes that are known "
+            "only in a call",
+            "make 'roi', 'scales' and 'sizes' constants: constants={'name': value}",
+        )
     now = list(shape)
     for number, (axis, scale) in enumerate(zip(axes, scales, strict=True)):
-        part = None if roi is None or not roi.size else roi[[number, number + len(axes)]]
+        part = (
+            None if roi is None or not roi.size else roi[[number, number + len(axes)]]
+        )
         found = _along(to, own, x, now, (axis, made[axis], float(scale), part))
         if found is None:
             return None
@@ -51,13 +63,11 @@ def _scales(
     if given is not None and given.size == len(sizes):
         return [float(scale) for scale in given]
     wanted = to.array(own.input(3)) if own.input(3) else None
-    if not own.input(3):
+    if wanted is None:
         return None
     policy = own.get("keep_aspect_ratio_policy", b"stretch")
     if policy == b"stretch":
         return [new / old for old, new in sizes]
-    if wanted is None:
-        return None
     ratios = [int(new) / old for (old, _), new in zip(sizes, wanted, strict=True)]
     least = min(ratios) if policy == b"not_larger" else max(ratios)
     return [least] * len(sizes)
@@ -100,7 +110,9 @@ def _weights(own: Arguments, size: int, scale: float, roi: Any) -> tuple[Any, An
     reference: Any = importlib.import_module("onnx.reference")
     attributes = own.attributes(without=("axes", "keep_aspect_ratio_policy"))
     attributes["extrapolation_value"] = _OUTSIDE
-    node = helper.make_node("Resize", ["x", "roi", "scales"], ["y"], axes=[0], **attributes)
+    node = helper.make_node(
+        "Resize", ["x", "roi", "scales"], ["y"], axes=[0], **attributes
+    )
     kind = {"x": 11, "roi": 11, "scales": 1}
     graph = helper.make_graph(
         [node],

@@ -1,0 +1,263 @@
+"""Ops of ONNX that become smaller ones compute what ONNX's reference does."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import morello
+from morello.errors import CompileError
+from tests.frontends.test_onnx import model
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+node = helper.make_node
+RNG = np.random.default_rng(0)
+IMAGE = (1, 2, 4, 5)
+
+
+def floats(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def numbers(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+def resize(*inputs: str, **options: Any) -> Any:
+    return node("Resize", ["x", *inputs], ["y"], **options)
+
+
+def scales(*factors: float) -> dict[str, Any]:
+    return {"s": np.array(factors, np.float32)}
+
+
+def recurrence(kind: str, gates: int, directions: int) -> dict[str, Any]:
+    return {
+        "w": floats(directions, gates * 3, 4),
+        "r": floats(directions, gates * 3, 3),
+        "b": floats(directions, 2 * gates * 3),
+    }
+
+
+CUBIC = {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1}
+CROP = {
+    "mode": "linear",
+    "coordinate_transformation_mode": "tf_crop_and_resize",
+    "extrapolation_value": 7.0,
+    "axes": [2, 3],
+}
+AXES = {"axes": [3, 2], "mode": "linear"}
+CASES = {
+    "recurrence backwards": (
+        node("RNN", ["x", "w", "r", "b"], ["y"], hidden_size=3, direction="reverse"),
+        (5, 2, 4),
+        recurrence("RNN", 1, 1),
+    ),
+    "recurrence in both directions": (
+        node("GRU", ["x", "w", "r"], ["y"], hidden_size=3, direction="bidirectional"),
+        (4, 2, 4),
+        {n: a for n, a in recurrence("GRU", 3, 2).items() if n != "b"},
+    ),
+    "recurrence in both directions, its last states": (
+        node(
+            "LSTM",
+            ["x", "w", "r", "b"],
+            ["", "y"],
+            hidden_size=3,
+            direction="bidirectional",
+        ),
+        (4, 2, 4),
+        recurrence("LSTM", 4, 2),
+    ),
+    "elements that others replace": (
+        node("ScatterElements", ["x", "i", "u"], ["y"], axis=1),
+        (3, 5),
+        {"i": np.array([[1, -1], [0, 3]]), "u": floats(2, 2)},
+    ),
+    "elements that others are added to, twice at one place": (
+        node("ScatterElements", ["x", "i", "u"], ["y"], axis=0, reduction="add"),
+        (4, 2),
+        {"i": np.array([[1, 1], [1, 3]]), "u": floats(2, 2)},
+    ),
+    "rows that others replace": (
+        node("ScatterND", ["x", "i", "u"], ["y"]),
+        (4, 3),
+        {"i": np.array([[2], [-4]]), "u": floats(2, 3)},
+    ),
+    "rows and the largest of others": (
+        node("ScatterND", ["x", "i", "u"], ["y"], reduction="max"),
+        (4, 3),
+        {"i": np.array([[2], [0]]), "u": floats(2, 3)},
+    ),
+    "rows that a condition picks": (
+        node("Compress", ["x", "c"], ["y"], axis=1),
+        (3, 4),
+        {"c": np.array([True, False, True])},
+    ),
+    "elements that a condition picks": (
+        node("Compress", ["x", "c"], ["y"]),
+        (2, 3),
+        {"c": np.array([False, True, True, False, True, False])},
+    ),
+    "parts of several sizes": (
+        node("Split", ["x", "n"], ["a", "y"], axis=1),
+        (3, 5),
+        {"n": numbers(2, 3)},
+    ),
+    "a last part that is smaller": (
+        node("Split", ["x"], ["a", "b", "y"], axis=1, num_outputs=3),
+        (3, 5),
+        {},
+    ),
+    "a vector and a stack of matrices": (
+        node("MatMul", ["v", "x"], ["y"]),
+        (2, 4, 3),
+        {"v": floats(4)},
+    ),
+    "a stack of matrices and a vector": (
+        node("MatMul", ["x", "v"], ["y"]),
+        (1, 2, 4, 3),
+        {"v": floats(3)},
+    ),
+    "transposed convolution to sizes": (
+        node("ConvTranspose", ["x", "w"], ["y"], strides=[3, 2], output_shape=[10, 8]),
+        (1, 1, 3, 3),
+        {"w": floats(1, 2, 3, 3)},
+    ),
+    "transposed convolution, padded alike": (
+        node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], auto_pad="SAME_LOWER"),
+        (1, 1, 3, 3),
+        {"w": floats(1, 2, 3, 3)},
+    ),
+    "columns to an image": (
+        node(
+            "Col2Im",
+            ["x", "n", "k"],
+            ["y"],
+            strides=[2, 2],
+            pads=[1, 0, 1, 0],
+            dilations=[1, 2],
+        ),
+        (1, 4, 9),
+        {"n": numbers(4, 7), "k": numbers(2, 2)},
+    ),
+    "transform": (
+        node("DFT", ["x", "", "a"], ["y"]),
+        (1, 6, 3, 2),
+        {"a": np.array(1, np.int64)},
+    ),
+    "transform of real numbers to half": (
+        node("DFT", ["x", "", "a"], ["y"], onesided=1),
+        (1, 6, 3, 1),
+        {"a": np.array(1, np.int64)},
+    ),
+    "transform back": (
+        node("DFT", ["x", "n", "a"], ["y"], inverse=1),
+        (1, 5, 2),
+        {"n": np.array(4, np.int64), "a": np.array(1, np.int64)},
+    ),
+    "functions of the standard": (
+        node("CenterCropPad", ["x", "n"], ["y"], axes=[1, 2]),
+        (2, 5, 3),
+        {"n": numbers(3, 6)},
+    ),
+    "axes of an image": (resize("", "s", **AXES), IMAGE, scales(1.6, 2)),
+    "cubic": (resize("", "s", **CUBIC), IMAGE, scales(1, 1, 0.5, 1.6)),
+    "antialias": (
+        resize("", "s", mode="linear", antialias=1),
+        IMAGE,
+        scales(1, 1, 0.5, 0.4),
+    ),
+    "symmetric": (
+        resize(
+            "",
+            "s",
+            mode="linear",
+            coordinate_transformation_mode="half_pixel_symmetric",
+        ),
+        IMAGE,
+        scales(1, 1, 2.3, 1.1),
+    ),
+    "crop": (
+        resize("roi", "", "n", **CROP),
+        IMAGE,
+        {"roi": np.array([0.4, 0.6, 0.9, 1.3], np.float32), "n": numbers(3, 3)},
+    ),
+    "the same aspect ratio": (
+        resize("", "", "n", keep_aspect_ratio_policy="not_larger", axes=[2, 3]),
+        IMAGE,
+        {"n": numbers(2, 4)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_computes_what_the_reference_does(name: str) -> None:
+    layer, given, constants = CASES[name]
+    x = np.random.default_rng(1).standard_normal(given).astype(np.float32)
+    proto = model([layer], {"x": given}, {"y": ()}, constants, opset=20)
+    del proto.graph.output[0].type.tensor_type.shape.dim[:]
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
+    options = {"group": 2, "pads": [0, 1, 1, 0], "strides": [2, 1]}
+    layer = node("ConvTranspose", ["x", "w", "b"], ["y"], **options)
+    held = {"w": floats(2, 3, 2, 2), "b": floats(6)}
+    proto = model([layer], {"x": (1, 2, 3, 3)}, {"y": (1, 6, 5, 3)}, held)
+    x = floats(1, 2, 3, 3)
+    whole = np.zeros((1, 6, 6, 4), np.float32)
+    for channel, row, column in np.ndindex(2, 3, 3):
+        part = x[0, channel, row, column] * held["w"][channel]
+        spot = np.s_[0, 3 * channel : 3 * channel + 3]
+        whole[spot][:, 2 * row : 2 * row + 2, column : column + 2] += part
+    wanted = whole[:, :, :-1, 1:] + held["b"].reshape(1, 6, 1, 1)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_that_are_replaced_in_a_cache() -> None:
+    layer = node("TensorScatter", ["x", "u", "n"], ["y"], mode="circular", axis=1)
+    held = {"u": floats(2, 2, 3), "n": numbers(1, 3)}
+    proto = model([layer], {"x": (2, 4, 3)}, {"y": (2, 4, 3)}, held, opset=24)
+    x = floats(2, 4, 3)
+    wanted = x.copy()
+    wanted[0, 1:3] = held["u"][0]
+    wanted[1, [3, 0]] = held["u"][1]
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_elements_that_a_pool_had_are_put_back() -> None:
+    layer = node(
+        "MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2], name="back"
+    )
+    held = {"i": np.array([[[[5, 7], [13, 10]]]])}
+    proto = model([layer], {"x": (1, 1, 2, 2)}, {"y": (1, 1, 4, 4)}, held)
+    x = np.array([[[[1, 2], [3, np.nan]]]], np.float32)
+    wanted = np.zeros(16, np.float32)
+    wanted[[5, 7, 13, 10]] = x.reshape(-1)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(found.reshape(-1), wanted)
+
+
+def test_factors_that_are_known_in_a_call_alone_are_refused() -> None:
+    layer = resize("", "s", name="larger")
+    proto = model([layer], {"x": IMAGE, "s": (4,)}, {"y": (1, 2, 8, 10)})
+    words = r"larger \(onnx.Resize\) resizes by factors .*constants="
+    with pytest.raises(CompileError, match=words):
+        morello.from_onnx(proto.SerializeToString())
