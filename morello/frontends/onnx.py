@@ -74,7 +74,7 @@ def from_onnx(
     proto = without_branches(folded(modern(proto)))
     _name_nodes(proto)
     names = _names(proto)
-    text = _survived(onnx, expanded(proto), source, names)
+    text = _survived(onnx, _name_outputs(expanded(proto)), source, names)
     return trusted_model(
         text,
         None,
@@ -114,6 +114,15 @@ def _name_nodes(proto: Any) -> None:
                 name += "_"
             taken.add(name)
             node.name = name
+
+
+def _name_outputs(proto: Any) -> Any:
+    """Give a name to each result that nobody wants, whose type the importer asks for."""
+    for node in proto.graph.node:
+        for place, name in enumerate(node.output):
+            if not name:
+                node.output[place] = f"{node.name}.{place}.unused"
+    return proto
 
 
 def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> bytes:
