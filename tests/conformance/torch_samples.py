@@ -1,0 +1,108 @@
+"""PyTorch's ops with samples of their arguments, in the dtype of a run."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+
+# Results that are random, or of memory that nothing has written.
+_RANDOM = """
+dropout rrelu multinomial bernoulli normal rand uniform cauchy exponential empty
+fractional
+"""
+# Families that no group takes, but for those of them that models use.
+_SELDOM = ("fft", "special", "linalg", "sparse", "_refs", "jiterator", "torch.ops")
+_USED = """
+special.erf special.expit special.log_softmax special.softmax special.xlog1py
+special.i0e linalg.norm linalg.vector_norm linalg.matrix_norm linalg.multi_dot
+linalg.cross linalg.solve linalg.inv linalg.cholesky linalg.det
+"""
+
+
+def name_of(op: OpInfo) -> str:
+    """The name of an op with that of its variant."""
+    variant = op.variant_test_name
+    return f"{op.name}.{variant}" if variant else str(op.name)
+
+
+def ops(dtype: torch.dtype) -> dict[str, OpInfo]:
+    """Deterministic ops of a dtype, by name."""
+    found = {}
+    for op in op_db:
+        name = name_of(op)
+        seldom = name.startswith(_SELDOM) and name not in _USED.split()
+        random = any(part in op.name for part in _RANDOM.split())
+        if op.supports_dtype(dtype, "cpu") and not seldom and not random:
+            found.setdefault(name, op)
+    return found
+
+
+def samples_of(op: OpInfo, dtype: torch.dtype, count: int) -> dict[int, SampleInput]:
+    """Some samples of an op, evenly from all, by their places. Tensors without elements
+    are left out where there are others."""
+    samples = list(enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)))
+    full = [
+        (place, s) for place, s in samples if all(t.numel() for t in tensors(_all(s)))
+    ]
+    chosen = full or samples
+    step = max(1, len(chosen) // count)
+    return dict(chosen[::step][:count])
+
+
+def _all(sample: SampleInput) -> list[object]:
+    return [sample.input, *sample.args, *sample.kwargs.values()]
+
+
+def tensors(value: object) -> list[torch.Tensor]:
+    """The tensors of tuples and lists, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [tensor for part in value for tensor in tensors(part)]
+    return []
+
+
+def cast(value: Any, before: torch.dtype, after: torch.dtype) -> Any:
+    """A copy of arguments with tensors and dtypes of one dtype as another."""
+    if isinstance(value, torch.Tensor):
+        return value.to(after) if value.dtype == before else value.clone()
+    if isinstance(value, (tuple, list)):
+        parts = [cast(part, before, after) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: cast(part, before, after) for key, part in value.items()}
+    return after if isinstance(value, torch.dtype) and value == before else value
+
+
+def called(op: OpInfo, between: bool) -> Callable[[Any, Any, Any], Any]:
+    """An op as a function of its input, arguments and keywords.
+
+    Between two others, it reads a product, and a sum reads its results, so that views
+    and masks stand within a group."""
+    if not between:
+        return lambda x, args, kwargs: op.op(x, *args, **kwargs)
+    return lambda x, args, kwargs: _each(
+        op.op(_each(x, lambda t: t * 1.5), *args, **kwargs), lambda t: t * 2 + 1
+    )
+
+
+def _each(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A function of the tensors of numbers in a value."""
+    if isinstance(value, torch.Tensor):
+        return function(value) if value.is_floating_point() else value
+    if isinstance(value, (tuple, list)):
+        return [_each(part, function) for part in value]
+    return value
+
+
+def shown(sample: SampleInput) -> str:
+    """Shapes and other arguments of a sample, in some words."""
+    shapes = [tuple(t.shape) for t in tensors([sample.input, *sample.args])]
+    rest = [a for a in sample.args if not isinstance(a, (torch.Tensor, Sequence))]
+    keywords = {
+        key: tuple(v.shape) if isinstance(v, torch.Tensor) else v
+        for key, v in sample.kwargs.items()
+    }
+    return f"{shapes} {rest} {keywords}"[:150]
