@@ -3,6 +3,7 @@ they say otherwise."""
 
 import gc
 import os
+import random
 import signal
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ os.environ["MORELLO_CODE"] = "none"
 os.environ["MORELLO_THREADS"] = "1"
 os.environ["MORELLO_TARGET"] = "avx2"
 
+# Samples that change with each run; the processes of xdist inherit the seed.
+os.environ.setdefault("MORELLO_TEST_SEED", str(random.SystemRandom().randrange(10**6)))
+
 # The same examples on every run, however slow the machine; more, and others, on demand.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("thorough", max_examples=5000, deadline=None)
@@ -28,6 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Report progress from the process that prints; workers of xdist do not print."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config), "progress")
+
+
+def pytest_report_header() -> str:
+    """The seed with which the same samples are drawn again."""
+    return (
+        f"samples of peers' suites: MORELLO_TEST_SEED={os.environ['MORELLO_TEST_SEED']}"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

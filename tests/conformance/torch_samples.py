@@ -1,6 +1,7 @@
 """PyTorch's ops with samples of their arguments, in the dtype of a run."""
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
@@ -18,6 +19,23 @@ _USED = """
 special.erf special.expit special.log_softmax special.softmax special.xlog1py
 special.i0e linalg.norm linalg.vector_norm linalg.matrix_norm linalg.multi_dot
 linalg.cross linalg.solve linalg.inv linalg.cholesky linalg.det
+"""
+# Ops that models seldom have, as patterns.
+_RARE = """
+item geometric allclose broadcast_shapes broadcast_tensors combinations cartesian_prod
+cholesky_* unsafe_* conj* resolve_* view_as_complex complex cummin equal *_copy
+diagonal_scatter select_scatter slice_scatter as_strided_scatter masked_scatter stft i0
+frexp geqrf gradient isin kthvalue linspace.* logspace* lu lu_* matrix_exp nanmedian
+quantile nanquantile as_strided.* native_group_norm _upsample_* *_backward.* igamma*
+max_pool2d_with_indices_backward mode mvlgamma.*_[35] ormqr qr round.* sgn
+split.list_args __rmod__ signbit isposinf isneginf isreal svd* pca_lowrank
+polygamma.*_[1234] reshape_as atleast_3d pinverse index_fill index_reduce.*
+_unsafe_masked_* unique_consecutive put bool byte char double int long short cdouble
+cfloat chalf ones zeros full eye scalar_tensor _chunk_cat histogram* searchsorted msort
+resize_* trapz cumulative_trapezoid zero_ H mH to_sparse logdet nonzero* norm.nuc
+grid_sampler_* argwhere hash_tensor diagflat scatter_reduce.* _segment_reduce.*
+signal.* masked.prod masked.cum* masked.arg* masked.median masked.softmin
+masked.logaddexp bmm.*
 """
 
 
@@ -37,6 +55,11 @@ def ops(dtype: torch.dtype) -> dict[str, OpInfo]:
         if op.supports_dtype(dtype, "cpu") and not seldom and not random:
             found.setdefault(name, op)
     return found
+
+
+def is_rare(name: str) -> bool:
+    """Whether models seldom have an op of this name."""
+    return any(fnmatchcase(name, pattern) for pattern in _RARE.split())
 
 
 def samples_of(op: OpInfo, dtype: torch.dtype, count: int) -> dict[int, SampleInput]:

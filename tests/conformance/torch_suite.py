@@ -26,6 +26,7 @@ from tests.conformance.suite import Settings
 from tests.conformance.torch_samples import (
     called,
     cast,
+    is_rare,
     ops,
     samples_of,
     shown,
@@ -71,8 +72,7 @@ class TorchSuite:
             start = time.monotonic()
             outcomes = self._outcomes(op, sample)
             row = Row(f"{name}#{place}", outcomes, details={"sample": shown(sample)})
-            if name.startswith("nn.functional"):
-                row.groups = ("nn.functional",)
+            row.groups = _groups(name)
             row.seconds = time.monotonic() - start
             rows.append(row)
         return rows
@@ -123,6 +123,12 @@ class TorchSuite:
         except Exception:  # noqa: BLE001 (an op need not take f64)
             return [None] * count
         return results if len(results) == count else [None] * count
+
+
+def _groups(name: str) -> tuple[str, ...]:
+    if name.startswith("nn.functional"):
+        return ("ops of models", "ops of models: nn.functional")
+    return ("seldom in models",) if is_rare(name) else ("ops of models",)
 
 
 class _Log(logging.Handler):
