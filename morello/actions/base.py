@@ -117,7 +117,6 @@ class Rewrite:
 
 
 @lru_cache(maxsize=4096)
-@lru_cache(maxsize=4096)
 def canonical(tensor: TensorSpec) -> TensorSpec:
     """What stands for an operand of which nothing counts (`Action.relevant`)."""
     if tensor.level is Level.VRF:
@@ -131,6 +130,11 @@ class Action(HashedOnce, ABC):
 
     name: ClassVar[str]
     """The mnemonic of its op in the ``morello_transform`` dialect."""
+
+    turn: ClassVar[int] = 3
+    """When a search in a hurry tries it on a Spec: those of the least turn first."""
+    forks: ClassVar[bool] = False
+    """Whether it makes a loop of several threads."""
 
     __hash__ = HashedOnce.__hash__
 

@@ -51,6 +51,7 @@ class Cut(Action):
     """``nodes`` are computed first, into buffers at ``level``; then what is left."""
 
     name: ClassVar[str] = "cut"
+    turn: ClassVar[int] = 4
     nodes: str
     """The names of the nodes that are computed first, joined by commas."""
     again: str

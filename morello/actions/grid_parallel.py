@@ -37,6 +37,8 @@ class GridParallel(Action):
     """
 
     name: ClassVar[str] = "grid_parallel"
+    turn: ClassVar[int] = 5
+    forks: ClassVar[bool] = True
     rows: str
     """A dimension's name, one that the output has."""
     row_size: int

@@ -35,6 +35,7 @@ class Move(Action):
     """The operand called ``operand`` moves to ``level`` in ``layout`` and ``dtype``."""
 
     name: ClassVar[str] = "move"
+    turn: ClassVar[int] = 2
     operand: str
     level: Level
     """A nearer level; or the same one, in another form."""

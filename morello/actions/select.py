@@ -17,6 +17,7 @@ class Select(Action):
     """The kernel called ``kernel`` is the program."""
 
     name: ClassVar[str] = "select"
+    turn: ClassVar[int] = 0
     kernel: str
     """The name of a kernel of the target."""
 

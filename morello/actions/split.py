@@ -26,6 +26,7 @@ class Split(Action):
     """A loop over parts of ``size`` of the reduction ``dim``, then the remainder."""
 
     name: ClassVar[str] = "split"
+    turn: ClassVar[int] = 5
     dim: str
     """The name of a reduction dimension."""
     size: int

@@ -93,6 +93,8 @@ class SplitParallel(Action):
     """
 
     name: ClassVar[str] = "split_parallel"
+    turn: ClassVar[int] = 5
+    forks: ClassVar[bool] = True
     dim: str
     """The name of a reduction dimension."""
     size: int

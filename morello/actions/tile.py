@@ -27,6 +27,7 @@ class Tile(Action):
     """A loop over tiles of ``size`` along ``dim``, then the remainder by itself."""
 
     name: ClassVar[str] = "tile"
+    turn: ClassVar[int] = 5
     dim: str
     """The dimension's name, one that the output has."""
     size: int

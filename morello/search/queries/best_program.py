@@ -1,13 +1,15 @@
 """The best program of a Spec, or in a hurry a good one.
 
 `best_program` searches the whole space, unless it is stopped: by a time limit, or by
-Ctrl-C where the caller says so. Then the smaller space without other layouts is
-searched, most often in a few seconds, and the solution says that it is not complete.
-This search has a limit, too: as long as the first one took, but `LEAST` seconds at
-least. Tables that were solved by then are in the database, if there is one, and the
-next search goes on from them.
+Ctrl-C where the caller says so. A time limit leaves half of the seconds to that, and
+what is left to the smaller space without other layouts; if this ends before, the whole
+space goes on. After Ctrl-C the smaller space has `LEAST` seconds. Where neither ends,
+there is a `first_program`, made of the tables that were solved. The solution then says
+that it is not complete. These tables are in the database, if there is one, and the next
+search goes on from them.
 """
 
+import contextlib
 import dataclasses
 import time
 from collections import OrderedDict
@@ -16,14 +18,18 @@ from numbers import Real
 from morello.errors import MorelloError, SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Solver, Watch, pins_of
+from morello.search.impl import Impl
+from morello.search.queries.first_program import first_programs
 from morello.search.queries.pins import Pins
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
 from morello.spec import Spec, print_spec
 
 LEAST = 10.0
-"""Seconds that the smaller space gets, whatever the time limit is: nearly every Spec
-has a program then."""
+"""Seconds that the smaller space gets after Ctrl-C, unless that is pressed again."""
+
+GRACE = 0.35
+"""Seconds of this thread after the limit in which there is a first program."""
 
 _KEPT = 256
 """How many solutions are remembered, of some 20 KB each; their tables are not. The
@@ -62,6 +68,12 @@ class Patience:
             raise MorelloError(
                 f"a time limit of {self.seconds} seconds", "give a number from 0 on"
             )
+
+    def after(self, seconds: float) -> "Patience":
+        """What is left of it after so many seconds."""
+        if self.seconds is None:
+            return self
+        return dataclasses.replace(self, seconds=max(0.0, self.seconds - seconds))
 
 
 def best_program(
@@ -111,49 +123,80 @@ def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Targe
 
 def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
     start = time.perf_counter()
-    stops = (
-        (SearchStoppedError, KeyboardInterrupt)
-        if patience.interruptible
-        else (SearchStoppedError,)
-    )
     try:
+        half = None if patience.seconds is None else float(patience.seconds) / 2
+        solver.watch_by(watch_of(dataclasses.replace(patience, seconds=half)))
         return solver.solve(spec)
-    except stops:
-        found = _search_less(spec, solver, patience, time.perf_counter() - start)
+    except SearchStoppedError:
+        left = patience.after(time.perf_counter() - start)
+        found = _search_less(spec, solver, left, goes_on=True)
+    except KeyboardInterrupt:
+        if not patience.interruptible:
+            raise
+        left = patience.after(time.perf_counter() - start)
+        seconds = LEAST if left.seconds is None else left.seconds
+        left = dataclasses.replace(left, seconds=seconds)
+        found = _search_less(spec, solver, left, goes_on=False)
     elapsed = time.perf_counter() - start
     statistics = dataclasses.replace(found.statistics, seconds=elapsed)
-    return dataclasses.replace(found, statistics=statistics, complete=False)
+    return dataclasses.replace(found, statistics=statistics)
 
 
 def _search_less(
-    spec: Spec, stopped: Solver, patience: Patience, seconds: float
+    spec: Spec, stopped: Solver, patience: Patience, goes_on: bool
 ) -> Solution:
-    """The best program of the smaller space.
+    """The best program of the smaller space, or a first one.
 
     Args:
         stopped: the solver of the search that was stopped.
-        patience: of that search.
-        seconds: how long it took.
+        patience: what is left of it.
+        goes_on: whether the whole space may go on in the seconds that are left.
 
     Raises:
-        SearchError: there is none, or none was found in as many seconds.
+        SearchError: there is no program.
     """
-    most = max(LEAST, seconds)
-    watch = watch_of(dataclasses.replace(patience, seconds=most))
+    start = time.perf_counter()
     smaller = stopped
     if stopped.target.relayouts:
         target = dataclasses.replace(stopped.target, relayouts=False)
         smaller = Solver(target, stopped.database, pins=stopped.pinned.pins)
-    smaller.watch_by(watch)
-    try:
-        return smaller.solve(spec)
-    except SearchStoppedError:
-        text = print_spec(spec, stopped.target.limits)
+    stops = KeyboardInterrupt if patience.interruptible else SearchStoppedError
+    found: Solution | None = None
+    with contextlib.suppress(SearchStoppedError, stops, SearchError):
+        smaller.watch_by(watch_of(patience))
+        found = dataclasses.replace(smaller.solve(spec), complete=False)
+        if goes_on:
+            left = patience.after(time.perf_counter() - start)
+            stopped.watch_by(watch_of(left))
+            return stopped.solve(spec)
+    return found or _first(spec, (smaller, stopped))
+
+
+def _first(spec: Spec, solvers: tuple[Solver, ...]) -> Solution:
+    """A program that is found at once, from what the solvers know.
+
+    Raises:
+        SearchError: there is none.
+    """
+    end = time.thread_time() + GRACE
+
+    def pause() -> None:
+        if time.thread_time() >= end:
+            raise SearchStoppedError("no more time")
+
+    best: Impl | None = None
+    with contextlib.suppress(SearchStoppedError):
+        for solver in solvers:
+            for impl in first_programs(spec, solver, pause):
+                if best is None or impl.cost < best.cost:
+                    best = impl
+    if best is None:
+        text = print_spec(spec, solvers[-1].target.limits)
         raise SearchError(
-            f"no program of {text} was found in {seconds:.1f} seconds, nor in "
-            f"{most:.1f} seconds of the space without other layouts",
+            f"no program of {text} was found in the time that there was",
             "give more time; with a database the search goes on where it was stopped",
-        ) from None
+        )
+    return Solution(best, Statistics(0, 0, 0.0), complete=False)
 
 
 def watch_of(patience: Patience) -> Watch:

@@ -66,6 +66,10 @@ class _Counts:
         """The table of the tiles of loops, where these have another key."""
         return self._run.loop_id(parent, key)
 
+    def pause(self) -> None:
+        """Let Ctrl-C, or what watches the search, end it."""
+        self._run.pause()
+
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """None: the programs that a pin leaves out count too."""
         return ()

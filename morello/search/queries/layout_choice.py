@@ -6,13 +6,14 @@ program that packs an operand itself has a hole with the same packed operand.
 
 import dataclasses
 import itertools
+import time
 from collections.abc import Iterator
 
 from morello.actions import ACTIONS
 from morello.errors import SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Solver
-from morello.search.queries.best_program import Patience, best_program, watch_of
+from morello.search.queries.best_program import Patience, best_program
 from morello.search.storage.overlay import Overlay
 from morello.spec import Layout, OpenSpec, Spec
 
@@ -38,14 +39,21 @@ def best_settled(
     """
     patience = patience or Patience()
     target = target.at(goal.spec)
-    solver = Solver(target, database, watch_of(patience))
+    start = time.perf_counter()
+    solver = Solver(target, database)
     best: tuple[Spec, Solution] | None = None
     refusal: SearchError | None = None
     for spec in _settlements(goal, target):
+        left = patience.after(time.perf_counter() - start)
+        if left.seconds == 0 and best is not None:
+            best = best[0], dataclasses.replace(best[1], complete=False)
+            break
         try:
-            found = best_program(spec, target, database, patience, solver)
+            found = best_program(spec, target, database, left, solver)
         except SearchError as error:
             refusal = refusal or error
+            if left.seconds == 0:
+                break
             continue
         if best is None or found.impl.cost < best[1].impl.cost:
             best = spec, found
