@@ -104,7 +104,7 @@ def _parse(text: str) -> ir.Module:
         ) from error
 
 
-_TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[\[({<]|[\])}>]|-(?:\s*-)*')
+_TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*|->|[\[({<]|[\])}>]|-(?:\s*-)*')
 """Strings, comments and arrows, which hide brackets; brackets; and minus signs."""
 
 

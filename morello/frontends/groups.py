@@ -7,6 +7,7 @@ between them is stored.
 """
 
 import dataclasses
+import heapq
 
 from morello.frontends.convolution import Convolution
 from morello.frontends.group_dims import UnfitError
@@ -83,6 +84,16 @@ class _Grouping:
             for r in read:
                 self.readers[r].add(i)
         self.group = {i: _Group({i}) for i in self.nodes} | self._plain_groups()
+        self.farthest = list(range(len(tensors.all)))
+        """For each node the last one in a group that begins no later."""
+        for group in self.group.values():
+            self._reach(group)
+
+    def _reach(self, group: _Group) -> None:
+        """Count a new group in `farthest`."""
+        last = max(group.nodes)
+        for i in range(min(group.nodes), last):
+            self.farthest[i] = max(self.farthest[i], last)
 
     def _read(self, node: Node) -> list[int]:
         """The nodes that a node waits for."""
@@ -176,9 +187,14 @@ class _Grouping:
         both = frozenset(first.nodes | second.nodes)
         if not self._fits(both):
             return
-        merged = _Group(set(both))
-        for i in both:
+        self._merge(both)
+
+    def _merge(self, nodes: frozenset[int]) -> None:
+        """Make one group of some nodes."""
+        merged = _Group(set(nodes))
+        for i in nodes:
             self.group[i] = merged
+        self._reach(merged)
 
     def _fits(self, nodes: frozenset[int]) -> bool:
         if self._is_cyclic(nodes) or len(self._outputs(nodes)) > MOST_OUTPUTS:
@@ -218,14 +234,15 @@ class _Grouping:
     def _depends(self, node: int, on: int) -> bool:
         """Whether a map has every element of a product, and reads it."""
         size = _size(self.nodes[node].shape) == _size(self.nodes[on].shape)
-        return size and on in self._below(node)
+        return size and on in self._below(node, on)
 
-    def _below(self, node: int) -> set[int]:
+    def _below(self, node: int, first: int) -> set[int]:
+        """What a node depends on, from one on: nodes read those before them."""
         found: set[int] = set()
         stack = [node]
         while stack:
             for read in self.reads[stack.pop()]:
-                if read not in found:
+                if read >= first and read not in found:
                     found.add(read)
                     stack.append(read)
         return found
@@ -250,13 +267,17 @@ class _Grouping:
 
     def _is_cyclic(self, nodes: frozenset[int]) -> bool:
         """Whether something outside lies between two of them, or two groups would wait
-        for each other."""
+        for each other.
+
+        Nodes read those before them: from one behind `farthest` no way leads back.
+        """
+        farthest = self.farthest[max(nodes)]
         outside: set[int] = set()
         seen: set[int] = set()
         stack = [r for i in nodes for r in self.readers[i] if r not in nodes]
         while stack:
             i = stack.pop()
-            if i in seen:
+            if i in seen or i > farthest:
                 continue
             seen.add(i)
             outside |= self.group[i].nodes - nodes
@@ -290,9 +311,7 @@ class _Grouping:
             self._part(nodes)
         except UnfitError:
             return
-        merged = _Group(set(nodes))
-        for i in nodes:
-            self.group[i] = merged
+        self._merge(nodes)
 
     def _between(self, last: int) -> tuple[int, frozenset[int]] | None:
         """An earlier product, and the nodes between it and a later one: maps, at least
@@ -333,18 +352,27 @@ class _Grouping:
 
     def _ordered(self, groups: list[set[int]]) -> list[set[int]]:
         """Each group after those that it reads."""
-        rest = sorted(groups, key=min)
-        done: set[int] = set()
-        found: list[set[int]] = []
-        while rest:
-            ready = next(
-                g
-                for g in rest
-                if all(r in done or r in g for i in g for r in self.reads[i])
-            )
-            rest.remove(ready)
-            done |= ready
-            found.append(ready)
+        place = {i: number for number, g in enumerate(groups) for i in g}
+        waits = [
+            {place[r] for i in g for r in self.reads[i]} - {place[min(g)]}
+            for g in groups
+        ]
+        readers: list[list[int]] = [[] for _ in groups]
+        for number, others in enumerate(waits):
+            for other in others:
+                readers[other].append(number)
+        left = list(map(len, waits))
+        ready = [(min(g), n) for n, g in enumerate(groups) if not left[n]]
+        heapq.heapify(ready)
+        found = []
+        while ready:
+            _, number = heapq.heappop(ready)
+            found.append(groups[number])
+            for reader in readers[number]:
+                left[reader] -= 1
+                if not left[reader]:
+                    heapq.heappush(ready, (min(groups[reader]), reader))
+        assert len(found) == len(groups), "groups wait for each other"
         return found
 
 

@@ -141,7 +141,9 @@ def _expectation(
 
 def _pattern(text: str) -> str:
     """Literal text in which each ``{{…}}`` is a regular expression."""
-    parts = re.split(r"\{\{(.*?\}?)\}\}(?!\})", text)
+    end = text.rfind("}}") + 2  # behind it nothing ends, and would be looked at twice
+    parts = re.split(r"\{\{(.*?\}?)\}\}(?!\})", text[:end])
+    parts[-1] += text[end:]
     return "".join(
         f"(?:{part})" if index % 2 else re.escape(part)
         for index, part in enumerate(parts)

@@ -6,6 +6,7 @@ a command line: `add_flags` fills a parser from it and `read_flags` gives it bac
 
 import argparse
 import dataclasses
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -158,7 +159,9 @@ def assignment(text: str) -> tuple[str, str]:
 
 def target_names(text: str) -> tuple[str, ...]:
     """A reader of targets with commas between; commas in braces belong to a target."""
-    found = tuple(name.strip() for name in re.split(r",(?![^{}]*\})", text))
+    commas = (m for m in re.finditer(r",|\{[^{}]*\}", text) if m[0] == ",")
+    ends = [-1, *(comma.start() for comma in commas), len(text)]
+    found = tuple(text[a + 1 : b].strip() for a, b in itertools.pairwise(ends))
     if len(found) < 2 or not all(found):
         raise argparse.ArgumentTypeError(
             f"'{text}' does not name two targets or more, as avx2,avx512 does"

@@ -10,7 +10,8 @@ HELD_AS = "mlir_reproducer"
 
 _TEXT = r'"(?:[^"\\\n]|\\.)*"'
 
-_TEXT_OR_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*")
+_TEXT_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*')
+"""The text may lack its end, so that no place is looked at twice."""
 
 _HELD = re.compile(
     rf'"?{HELD_AS}"?\s*:\s*\{{(?:[^{{}}"]|{_TEXT})*?"?pipeline"?\s*:\s*({_TEXT})'

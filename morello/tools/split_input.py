@@ -1,7 +1,7 @@
 """One input file as several, cut at a marker, as mlir-opt cuts it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from morello.tools.diagnostics import Diagnostic, Place
@@ -48,32 +48,36 @@ def split_input(text: str | bytes, marker: str) -> tuple[Chunk, ...]:
     """
     if not marker or isinstance(text, bytes):
         return (Chunk(text),)
-    chunks = []
-    start = 0
-    for found in re.finditer(re.escape(marker), text):
-        if found.end() < len(text):
-            chunks.append(_chunk(text, start, found.start()))
-            start = found.end()
-    return (*chunks, _chunk(text, start, len(text)))
+    marks = list(re.finditer(re.escape(marker), text))
+    if marks and marks[-1].end() == len(text):
+        marks.pop()
+    starts = [0, *(mark.end() for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(text)]
+    pieces = zip(starts, ends, _places(text, starts, ""), strict=True)
+    return tuple(
+        Chunk(text[start:end], place.line, place.column) for start, end, place in pieces
+    )
 
 
 def near_misses(text: str | bytes, marker: str, file: str) -> Iterator[Diagnostic]:
     """Warnings of what begins as a marker does, and is none."""
     if isinstance(text, bytes) or len(marker) <= _OPEN:
         return
-    for found in re.finditer(re.escape(marker[:-_OPEN]), text):
-        whole = found.start() + len(marker)
-        if text.startswith(marker, found.start()) and whole < len(text):
-            continue
-        place = _place(text, found.end(), file)
+    ends = [
+        found.end()
+        for found in re.finditer(re.escape(marker[:-_OPEN]), text)
+        if not text.startswith(marker, found.start())
+        or found.start() + len(marker) >= len(text)
+    ]
+    for place in _places(text, ends, file):
         yield Diagnostic("warning", place, "near miss with file split marker")
 
 
-def _chunk(text: str, start: int, end: int) -> Chunk:
-    place = _place(text, start, "")
-    return Chunk(text[start:end], place.line, place.column)
-
-
-def _place(text: str, offset: int, file: str) -> Place:
-    line_start = text.rfind("\n", 0, offset) + 1
-    return Place(file, text.count("\n", 0, offset) + 1, offset - line_start + 1)
+def _places(text: str, offsets: Iterable[int], file: str) -> Iterator[Place]:
+    """The places of ascending offsets in a text, which is read once."""
+    line, line_start, seen = 1, 0, 0
+    for offset in offsets:
+        line += text.count("\n", seen, offset)
+        line_start = max(line_start, text.rfind("\n", seen, offset) + 1)
+        seen = offset
+        yield Place(file, line, offset - line_start + 1)
