@@ -215,7 +215,7 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
         case "math.powf" | "math.fpowi":
             return _power(op, operands)
         case "math.log1p":
-            return Call("log", (Call("add", (given[0], Constant(1.0))),))
+            return _log_of_one_more(given[0])
         case "math.log2" | "math.log10":
             scale = 1 / math.log(2 if op.name == "math.log2" else 10)
             return Call("mul", (Call("log", (given[0],)), Constant(scale)))
@@ -236,6 +236,17 @@ def _rounded(name: str, x: Expression) -> Expression:
         return _signed(lower, x)
     is_up = Call("less_equal", (Constant(0.5), Call("sub", (size, lower))))
     return _signed(Call("add", (lower, is_up)), x)
+
+
+def _log_of_one_more(x: Expression) -> Expression:
+    """log(1 + x); near 0, where 1 + x has lost digits of x, by what is left of x."""
+    whole = Call("add", (x, Constant(1.0)))
+    left = Call("sub", (whole, Constant(1.0)))
+    logarithm = Call("log", (whole,))
+    scaled = Call("div", (Call("mul", (logarithm, x)), left))
+    near = Call("where", (Call("equal", (left, Constant(0.0))), x, scaled))
+    is_near = Call("less", (Call("abs", (x,)), Constant(0.5)))
+    return Call("where", (is_near, near, logarithm))
 
 
 def _exp_less_one(x: Expression) -> Expression:

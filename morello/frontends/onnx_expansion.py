@@ -6,7 +6,6 @@ does not know, and the op stays, to be refused by its name.
 """
 
 import importlib
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +13,16 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends import onnx_pooling
-from morello.frontends.onnx_ops import places, products, recurrent, resizing, slices
+from morello.frontends.onnx_ops import (
+    attention,
+    places,
+    pools,
+    products,
+    recurrent,
+    resizing,
+    slices,
+    stable,
+)
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import inlined
 from morello.frontends.onnx_ops.reads import check_read
@@ -26,10 +34,12 @@ def expanded(proto: Any) -> Any:
     Args:
         proto: its inputs have shapes, its nodes names, which the new nodes have, too.
     """
+    final: set[str] = set()
     for _ in range(_MOST_ROUNDS):
         before = proto
         if any(node.op_type in _RULES for node in proto.graph.node):
-            proto = folded(Expansion(proto).run())
+            changed = Expansion(proto, final).run()
+            proto = proto if changed is proto else folded(changed)
         proto = inlined(proto)
         if proto is before:
             break
@@ -45,9 +55,11 @@ class Expansion:
 
     Args:
         proto: is not changed.
+        final: the results of nodes that rules for the same op made: they stay. More are
+            added.
     """
 
-    def __init__(self, proto: Any) -> None:
+    def __init__(self, proto: Any, final: set[str]) -> None:
         self._onnx: Any = importlib.import_module("onnx")
         self._helper: Any = importlib.import_module("onnx.helper")
         self.arrays: Any = importlib.import_module("onnx.numpy_helper")
@@ -72,6 +84,8 @@ class Expansion:
             self._kinds[value.name] = value.type.tensor_type.elem_type
         self._nodes: list[Any] = []
         self._name = ""
+        self._kind = ""
+        self._final = final
         versions = [own.version for own in proto.opset_import if not own.domain]
         self.version: int = max(versions, default=1)
 
@@ -88,7 +102,9 @@ class Expansion:
             rule = _RULES.get(node.op_type) if not node.domain else None
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
                 rule = rule if node.op_type in _OF_ANY_DTYPE else None
-            self._name = node.name
+            if node.output[0] in self._final:
+                rule = None
+            self._name, self._kind = node.name, node.op_type
             count = len(self._nodes)
             arguments = Arguments(self._helper, node)
             results = rule(self, arguments) if rule else None
@@ -142,10 +158,7 @@ class Expansion:
     def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         """A new node, and its result."""
         name = output or self._fresh(kind)
-        made = self._helper.make_node(
-            kind, inputs, [name], name=self._name, **attributes
-        )
-        self._nodes.append(made)
+        self._add(kind, inputs, [name], attributes)
         return name
 
     def several(
@@ -157,10 +170,21 @@ class Expansion:
     ) -> list[str]:
         """The results of a new node that has several; "" for those not wanted."""
         names = [self._fresh(kind) if is_wanted else "" for is_wanted in wanted]
-        self._nodes.append(
-            self._helper.make_node(kind, inputs, names, name=self._name, **attributes)
-        )
+        self._add(kind, inputs, names, attributes)
         return names
+
+    def _add(
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        attributes: dict[str, Any],
+    ) -> None:
+        self._nodes.append(
+            self._helper.make_node(kind, inputs, outputs, name=self._name, **attributes)
+        )
+        if kind == self._kind:
+            self._final.add(outputs[0])
 
     def constant(self, array: Any) -> str:
         """A new constant."""
@@ -180,7 +204,11 @@ class Expansion:
 
     def mean(self, value: str, axes: Sequence[int]) -> str:
         """Along axes, which stay."""
-        return self.op("ReduceMean", value, self.numbers(*axes))
+        return self.reduced("ReduceMean", value, axes)
+
+    def reduced(self, kind: str, value: str, axes: Sequence[int]) -> str:
+        """A reduction along axes, which stay."""
+        return self.op(kind, value, self.numbers(*axes))
 
     def reshape(self, value: str, *shape: int) -> str:
         """A value in another shape."""
@@ -351,101 +379,11 @@ def _rotary(to: Expansion, own: Arguments) -> Results:
     return [to.reshape(found, *shape)]
 
 
-def _attention(to: Expansion, own: Arguments) -> Results:
-    """Products, softmax and masks; what is past comes before the keys and values."""
-    shape = to.shape(own.input(0))
-    if shape is None or any(own.outputs[3:]) or own.input(6):
-        return None
-    counts = [own.get("q_num_heads", 0), *[own.get("kv_num_heads", 0)] * 2]
-    split = [_heads(to, own.input(place), n) for place, n in enumerate(counts)]
-    if None in split:
-        return None
-    (q, q_shape), (k, k_shape), (v, v_shape) = (s for s in split if s is not None)
-    length, past = k_shape[2], 0
-    if own.input(4):
-        earlier = to.shape(own.input(4))
-        if earlier is None or not own.input(5):
-            return None
-        past = earlier[2]
-        k = to.op("Concat", own.input(4), k, axis=2)
-        v = to.op("Concat", own.input(5), v, axis=2)
-        length += past
-    present = [k, v]
-    k = _repeated(to, k, (*k_shape[:2], length, k_shape[3]), q_shape[1])
-    v = _repeated(to, v, (*v_shape[:2], length, v_shape[3]), q_shape[1])
-    scale = own.get("scale", 0.0) or 1 / math.sqrt(q_shape[3])
-    turned = to.op("Transpose", k, perm=[0, 1, 3, 2])
-    scores = to.op("Mul", to.op("MatMul", q, turned), to.number(scale))
-    masked = _masked(to, own, scores, (q_shape[2], length, past))
-    if masked is None:
-        return None
-    y = to.op("MatMul", to.op("Softmax", masked, axis=-1), v)
-    if len(shape) == 3:
-        y = to.op("Transpose", y, perm=[0, 2, 1, 3])
-        y = to.reshape(y, shape[0], shape[1], q_shape[1] * v_shape[3])
-    return [y, *present]
-
-
-def _heads(to: Expansion, value: str, count: int) -> tuple[str, tuple[int, ...]] | None:
-    """A value by batch, heads, places and elements, and this shape."""
-    shape = to.shape(value)
-    if shape is None or len(shape) not in (3, 4):
-        return None
-    if len(shape) == 4:
-        return value, shape
-    if not count:
-        return None
-    batch, places, width = shape
-    apart = to.reshape(value, batch, places, count, width // count)
-    turned = to.op("Transpose", apart, perm=[0, 2, 1, 3])
-    return turned, (batch, count, places, width // count)
-
-
-def _repeated(to: Expansion, value: str, shape: tuple[int, ...], heads: int) -> str:
-    """Each head of keys or values as often as heads of queries share it."""
-    batch, own, rows, columns = shape
-    if own == heads:
-        return value
-    wide = to.op("Unsqueeze", value, to.numbers(2))
-    sizes = to.numbers(batch, own, heads // own, rows, columns)
-    return to.reshape(to.op("Expand", wide, sizes), batch, heads, rows, columns)
-
-
-def _masked(
-    to: Expansion, own: Arguments, scores: str, sizes: tuple[int, int, int]
-) -> str | None:
-    """Scores with their masks, and within the cap."""
-    rows, columns, past = sizes
-    cap = own.get("softcap", 0.0)
-    if cap:
-        divided = to.op("Mul", scores, to.number(1 / cap))
-        scores = to.op("Mul", to.op("Tanh", divided), to.number(cap))
-    mask = own.input(3)
-    if mask:
-        shape = to.shape(mask)
-        if shape is None or shape[-1] not in (1, columns):
-            return None
-        seen = to.array(mask)
-        if seen is not None and seen.dtype == np.bool_:
-            mask = to.constant(np.where(seen, 0, -np.inf).astype(np.float32))
-        elif to.has(mask, "BOOL"):
-            scores = to.op("Where", mask, scores, to.number(-math.inf))
-            mask = ""
-    if mask:
-        scores = to.op("Add", scores, mask)
-    if own.get("is_causal", 0):
-        seen = np.tri(rows, columns, past, dtype=bool)
-        later = np.where(seen, 0, -np.inf).astype(np.float32)
-        scores = to.op("Add", scores, to.constant(later))
-    return scores
-
-
 _OF_ANY_DTYPE = frozenset({"Compress", "OneHot", "Pad", "Slice", "Split"})
 """Ops whose rules do not compute with elements."""
 
 _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
-    "Attention": _attention,
-    "AveragePool": onnx_pooling.pool_with_ceiling,
+    "Attention": attention.attention,
     "CumSum": onnx_pooling.sums_so_far,
     "DepthToSpace": onnx_pooling.depth_to_space,
     "GatherElements": onnx_pooling.picked,
@@ -459,7 +397,9 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Softsign": _softsign,
     "Swish": _swish,
     **places.RULES,
+    **pools.RULES,
     **products.RULES,
     **recurrent.RULES,
     **resizing.RULES,
+    **stable.RULES,
 }

@@ -1,7 +1,7 @@
 """Ops of ONNX whose windows or places torch-mlir lacks, by rules of `onnx_expansion`.
 
-Each is written in ops that it has: pools with a ceiling are pools of a padded image,
-sums so far are convolutions with ones, known places are slices and repetitions.
+Each is written in ops that it has: sums so far are convolutions with ones, known places
+are slices and repetitions.
 """
 
 from __future__ import annotations
@@ -19,48 +19,6 @@ _MOST_SUMMED = 1024
 
 _MOST_FACTORS = 16
 """Of a product along an axis."""
-
-
-def pool_with_ceiling(to: Expansion, own: Arguments) -> Results:
-    """Averages of a padded image, each by the number of elements that it is of."""
-    x, kernel = own.input(0), own.get("kernel_shape", [])
-    shape, made = to.shape(x), to.shape(own.output(0))
-    if not own.get("ceil_mode", 0) or shape is None or made is None:
-        return None
-    rank = len(kernel)
-    if own.get("auto_pad", b"NOTSET") != b"NOTSET" or len(shape) != rank + 2:
-        return None
-    strides = own.get("strides", [1] * rank)
-    dilations = own.get("dilations", [1] * rank)
-    pads = own.get("pads", [0] * 2 * rank)
-    counts: Any = np.ones((1,) * len(shape), np.float32)
-    low, high = [0, 0, *pads[:rank]], [0, 0]
-    for i in range(rank):
-        reach = (kernel[i] - 1) * dilations[i] + 1
-        size, before, after = shape[i + 2], pads[i], pads[i + rank]
-        last = (made[i + 2] - 1) * strides[i] + reach - before
-        high.append(max(after, last - size))
-        starts = np.arange(made[i + 2]) * strides[i] - before
-        places = starts[:, None] + np.arange(kernel[i]) * dilations[i]
-        if own.get("count_include_pad", 0):
-            seen = (places >= -before) & (places < size + after)
-        else:
-            seen = (places >= 0) & (places < size)
-        along = [1] * len(shape)
-        along[i + 2] = made[i + 2]
-        counts = counts * seen.sum(1).reshape(along)
-    padded = to.op("Pad", x, to.numbers(*low, *high), to.number(0.0))
-    whole = to.op(
-        "AveragePool",
-        padded,
-        kernel_shape=kernel,
-        strides=strides,
-        **({"dilations": dilations} if set(dilations) != {1} else {}),
-    )
-    for i in range(rank):  # more where the padding is longer than the last window
-        whole = to.cut(whole, 0, made[i + 2], axis=i + 2)
-    scale = (math.prod(kernel) / counts).astype(np.float32)
-    return [to.op("Mul", whole, to.constant(scale))]
 
 
 def sums_so_far(to: Expansion, own: Arguments) -> Results:

@@ -9,9 +9,12 @@
 
 Rules of `onnx_expansion`, each for an op:
 
+    attention.py  products, softmax and masks
     places.py     picks, divides and joins elements
+    pools.py      averages, maxima and their places, norms of windows
     products.py   products, transposed convolutions, transforms
     recurrent.py  recurrences backwards and in both directions
     resizing.py   `Resize`
     slices.py     `Slice`
+    stable.py     functions that the importer computes with less care
 """

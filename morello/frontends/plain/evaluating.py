@@ -31,11 +31,17 @@ def evaluate_plainly(
         known[tensors.root(tensor)].reshape(tensors.all[tensor].shape)
         for tensor in part.inputs
     ]
-    made = plain_function(part.code.text, len(arrays))(*arrays)
+    function = plain_function(part.code.text, len(arrays))
+    # The code has integers without a sign.
+    signless = [
+        array.view(parameter.dtype)
+        for array, parameter in zip(arrays, function.parameters, strict=False)
+    ]
+    made = function(*signless)
     results = made if isinstance(made, tuple) else (made,)
     for tensor, array in zip(part.outputs, results, strict=False):
         if tensor >= 0:
-            known[tensor] = array.reshape(-1)
+            known[tensor] = array.view(tensors.element(tensor).numpy).reshape(-1)
 
 
 def plain_function(text: str, inputs: int) -> NativeFunction:

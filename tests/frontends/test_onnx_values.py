@@ -1,0 +1,261 @@
+"""Ops of ONNX by their definitions, where importers and references often differ."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx import TensorProto, helper, numpy_helper
+
+import morello
+from morello.errors import CompileError
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+node = helper.make_node
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(0)
+
+
+def computed(
+    layer: Any,
+    *inputs: Array,
+    constants: dict[str, Any] | None = None,
+    kinds: Sequence[int] = (TensorProto.FLOAT,),
+    opset: int = 20,
+) -> Any:
+    """What a node computes of its first inputs, with constants for the others."""
+    names = layer.input[: len(inputs)]
+    kind = helper.np_dtype_to_tensor_dtype
+    graph = helper.make_graph(
+        [layer],
+        "graph",
+        [
+            helper.make_tensor_value_info(name, kind(array.dtype), array.shape)
+            for name, array in zip(names, inputs, strict=True)
+        ],
+        [
+            helper.make_tensor_value_info(name, own, None)
+            for name, own in zip(layer.output, kinds, strict=True)
+        ],
+        [
+            numpy_helper.from_array(np.asarray(value), name)
+            for name, value in (constants or {}).items()
+        ],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model = morello.from_onnx(proto.SerializeToString(), fallback=True)
+    return model.evaluate(*inputs)
+
+
+def f32(*values: Any) -> Array:
+    return np.array(values, np.float32)
+
+
+def test_a_log_of_sums_of_powers_does_not_overflow() -> None:
+    x = f32([200, 199, -5], [-200, -200, -210], [-np.inf] * 3, [np.inf, 1, 2])
+    layer = node("ReduceLogSumExp", ["x", "a"], ["y"], keepdims=0)
+    found = computed(layer, x, constants={"a": [1]})
+    most = x[:2].max(1)
+    wanted = most + np.log(np.exp(x[:2].astype(float) - most[:, None]).sum(1))
+    np.testing.assert_allclose(found, [*wanted, -np.inf, np.inf], rtol=1e-6)
+
+
+SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)
+WIDE = SMALL.astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("layer", "wanted"),
+    [
+        (node("Elu", ["x"], ["y"], alpha=0.5), np.expm1(WIDE) / 2),
+        (node("Celu", ["x"], ["y"], alpha=0.5), np.expm1(2 * WIDE) / 2),
+        (node("Selu", ["x"], ["y"], alpha=1.5, gamma=2.0), 3 * np.expm1(WIDE)),
+        (node("Softplus", ["x"], ["y"]), np.logaddexp(0, WIDE)),
+        (node("Mish", ["x"], ["y"]), WIDE * np.tanh(np.logaddexp(0, WIDE))),
+        (node("Sigmoid", ["x"], ["y"]), 1 / (1 + np.exp(-WIDE))),
+        (node("Softsign", ["x"], ["y"]), WIDE / (1 + abs(WIDE))),
+    ],
+    ids=lambda value: getattr(value, "op_type", ""),
+)
+def test_digits_do_not_cancel(layer: Any, wanted: Array) -> None:
+    if layer.op_type.endswith("lu") and layer.op_type != "Softplus":
+        gamma = 2 if layer.op_type == "Selu" else 1
+        wanted = np.where(SMALL > 0, gamma * WIDE, wanted)
+    found = computed(layer, SMALL)
+    np.testing.assert_allclose(found, wanted, rtol=5e-7)
+
+
+def test_the_sign_of_nan_is_nan() -> None:
+    x = f32(np.nan, -np.inf, -0.0, 0, 1e-30)
+    found = computed(node("Sign", ["x"], ["y"]), x)
+    np.testing.assert_array_equal(found, [np.nan, -1, 0, 0, 1])
+
+
+def test_a_vector_of_zeros_has_no_direction() -> None:
+    x = f32([0, 0], [3, 4], [-1e18, 0])
+    found = computed(node("LpNormalization", ["x"], ["y"], p=2), x)
+    np.testing.assert_allclose(found, [[0, 0], [0.6, 0.8], [-1, 0]])
+    found = computed(node("LpNormalization", ["x"], ["y"], p=1), x)
+    np.testing.assert_allclose(found, [[0, 0], [3 / 7, 4 / 7], [-1, 0]])
+
+
+@pytest.mark.parametrize(("opset", "count"), [(21, 6), (18, 2)])
+def test_a_group_far_from_zero_has_its_deviation(opset: int, count: int) -> None:
+    x = RNG.standard_normal((1, 6, 4, 4), np.float32) + np.float32(1e4)
+    scale, bias = (RNG.standard_normal(count).astype(np.float32) for _ in range(2))
+    layer = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)
+    found = computed(layer, x, constants={"s": scale, "b": bias}, opset=opset)
+    groups = x.astype(np.float64).reshape(2, -1)
+    deviation = np.sqrt(groups.var(1, keepdims=True) + 1e-5)
+    plain = (groups - groups.mean(1, keepdims=True)) / deviation
+    each = [np.repeat(own, 6 // count).reshape(6, 1, 1) for own in (scale, bias)]
+    wanted = plain.reshape(6, 4, 4) * each[0] + each[1]
+    np.testing.assert_allclose(found[0], wanted, rtol=1e-3, atol=2e-3)
+
+
+def test_a_product_times_zero_is_zero() -> None:
+    layer = node("Gemm", ["x", "w", "c"], ["y"], alpha=0.0, beta=2.0, transB=1)
+    w = np.ones((5, 4), np.float32)
+    found = computed(
+        layer, np.ones((3, 4), np.float32), constants={"w": w, "c": f32(3)}
+    )
+    np.testing.assert_array_equal(found, np.full((3, 5), 6))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_determinants_need_no_pivot(size: int) -> None:
+    x = RNG.integers(-3, 4, (2, size, size)).astype(np.float32)
+    x[:, 0, 0] = 0 if size > 1 else 5
+    found = computed(node("Det", ["x"], ["y"]), x)
+    np.testing.assert_allclose(found, np.linalg.det(x.astype(float)), atol=1e-4)
+
+
+def test_what_is_not_computed_exactly_is_refused() -> None:
+    x = np.ones((5, 5), np.float32)
+    with pytest.raises(CompileError, match=r"onnx\.Det\) is of matrices of 5 rows"):
+        computed(node("Det", ["x"], ["y"]), x)
+    with pytest.raises(CompileError, match=r"onnx\.Mod\) is of floats"):
+        computed(node("Mod", ["x", "x"], ["y"], fmod=1), x)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"strides": [2, 2], "pads": [1, 0, 1, 1]}, {"dilations": [2, 2]}],
+    ids=["plain", "padded", "dilated"],
+)
+def test_indices_of_maxima_count_over_the_tensor(
+    order: int, options: dict[str, Any]
+) -> None:
+    x = RNG.standard_normal((2, 3, 5, 4), np.float32)
+    layer = node(
+        "MaxPool",
+        ["x"],
+        ["y", "i"],
+        kernel_shape=[2, 2],
+        storage_order=order,
+        **options,
+    )
+    y, index = computed(layer, x, kinds=(TensorProto.FLOAT, TensorProto.INT64))
+    planes = x.swapaxes(2, 3) if order else x
+    np.testing.assert_array_equal(planes.ravel()[index], y)
+
+
+@pytest.mark.parametrize("kind", ["AveragePool", "MaxPool", "LpPool"])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "before", "after", "dilation"),
+    [
+        (1, 4, 0, 0, 1),
+        (2, 4, 0, 0, 1),
+        (2, 3, 1, 1, 1),
+        (3, 2, 0, 1, 1),
+        (2, 2, 1, 1, 2),
+    ],
+)
+def test_no_window_is_of_padding_alone(
+    kind: str, kernel: int, stride: int, before: int, after: int, dilation: int
+) -> None:
+    x = RNG.standard_normal((1, 2, 6), np.float32)
+    layer = node(
+        kind,
+        ["x"],
+        ["y"],
+        kernel_shape=[kernel],
+        strides=[stride],
+        pads=[before, after],
+        dilations=[dilation],
+        ceil_mode=1,
+    )
+    found = computed(layer, x, opset=19)
+    reach = (kernel - 1) * dilation + 1
+    count = -(-(6 + before + after - reach) // stride) + 1
+    if (count - 1) * stride >= 6 + before:
+        count -= 1
+    wanted = []
+    for start in range(-before, count * stride - before, stride):
+        places = [p for p in range(start, start + reach, dilation) if 0 <= p < 6]
+        window = x[0, :, places].astype(float)
+        match kind:
+            case "AveragePool":
+                wanted.append(window.mean(0))
+            case "MaxPool":
+                wanted.append(window.max(0))
+            case _:
+                wanted.append(np.sqrt((window**2).sum(0)))
+    np.testing.assert_allclose(found[0].T, wanted, rtol=1e-5, atol=1e-6)
+
+
+Q, K, V = (
+    RNG.standard_normal(s).astype(np.float32)
+    for s in ((2, 3, 4, 8), *[(2, 3, 6, 8)] * 2)
+)
+SEEN = np.ones((4, 6), np.bool_)
+SEEN[1] = False
+SEEN[2, 3:] = False
+BEHIND = np.arange(4)[:, None] - np.arange(6)
+
+
+def attended(scores: Array, seen: Array) -> Array:
+    """Attention of what is seen; 0 where that is nothing."""
+    powers = np.where(seen, np.exp(scores), 0)
+    total = powers.sum(-1, keepdims=True)
+    return powers / np.where(total > 0, total, 1) @ V.astype(float)
+
+
+@pytest.mark.parametrize(
+    ("options", "mask", "seen"),
+    [
+        ({"scale": 0.0}, None, BEHIND > -9),
+        ({"is_causal": 1}, None, BEHIND >= 0),
+        ({"left_window_size": 1}, None, BEHIND <= 1),
+        ({"right_window_size": 0}, None, BEHIND >= 0),
+        ({"left_window_size": 1, "is_causal": 1}, SEEN, SEEN & (abs(BEHIND - 0.5) < 1)),
+        ({}, SEEN, SEEN),
+        ({}, np.where(SEEN, 0, -np.inf).astype(np.float32), SEEN),
+        ({}, SEEN[:, :2], SEEN & (np.arange(6) < 2)),
+    ],
+)
+@pytest.mark.parametrize("is_constant", [True, False], ids=["constant", "argument"])
+def test_attention_to_what_is_seen(
+    options: dict[str, Any], mask: Array | None, seen: Array, is_constant: bool
+) -> None:
+    inputs = ["x", "k", "v"] + ([] if mask is None else ["m"])
+    layer = node("Attention", inputs, ["y"], **options)
+    given, constants = [Q, K, V], {}
+    if mask is not None and is_constant:
+        constants["m"] = mask
+    elif mask is not None:
+        given.append(mask)
+    found = computed(layer, *given, constants=constants, opset=25)
+    scale = options.get("scale", 1 / np.sqrt(8))
+    scores = scale * Q.astype(float) @ K.swapaxes(2, 3)
+    np.testing.assert_allclose(found, attended(scores, seen), rtol=2e-5, atol=1e-6)
