@@ -117,7 +117,7 @@ def _name_nodes(proto: Any) -> None:
 
 
 def _name_outputs(proto: Any) -> Any:
-    """Give a name to each result that nobody wants, whose type the importer asks for."""
+    """Give a name to each unused result, whose type the importer asks for."""
     for node in proto.graph.node:
         for place, name in enumerate(node.output):
             if not name:
