@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from morello.frontends.refusals import ModelError, Refusal, place_of
+from morello.frontends.refusals import ModelError, Refusal, key_of, place_of
 from morello.frontends.unrolling import LOOPS, why_not
 from morello.mlir import ir
 
@@ -31,7 +31,9 @@ def check_linalg(
         if op.name.partition(".")[0] not in _LINALG:
             place = place_of(op.location, source)
             why = why_not(op) if op.name in LOOPS else _NO_LINALG
-            found.append(Refusal((names or {}).get(place, op.name), place, *why))
+            found.append(
+                Refusal((names or {}).get(key_of(op.location), op.name), place, *why)
+            )
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 

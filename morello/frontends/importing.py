@@ -22,6 +22,7 @@ from morello.frontends.refusals import (
     ModelError,
     OpError,
     Refusal,
+    key_of,
     place_of,
     refusal_of,
 )
@@ -188,14 +189,12 @@ class Importer:
 
     def _refuse(self, op: ir.Operation, error: OpError) -> None:
         found = refusal_of(op, error, self.source)
-        name = self.name(found.place, found.op)
+        name = self.name(op)
         self.refusals.append(dataclasses.replace(found, op=name))
 
-    def name(self, place: str, name: str) -> str:
-        """What the program calls the op at a place, which may have another name now."""
-        # Of an op of a function that was inlined the first place is its own.
-        own = place.removeprefix("callsite(").partition(" at ")[0]
-        return self.names.get(own, name)
+    def name(self, op: ir.Operation) -> str:
+        """What the program calls an op, which may have another name now."""
+        return self.names.get(key_of(op.location), op.name)
 
     def _argument(self, argument: ir.BlockArgument) -> None:
         number = argument.arg_number

@@ -20,6 +20,7 @@ from morello.frontends.refusals import (
     ModelError,
     OpError,
     Refusal,
+    key_of,
     place_of,
     refusal_of,
 )
@@ -38,6 +39,7 @@ _FROM_STABLEHLO = (
     "func.func(stablehlo-aggressive-simplification),canonicalize,"
     f"stablehlo-legalize-to-linalg,canonicalize,cse,{_SIMPLER})"
 )
+_INLINED = "builtin.module(inline{default-pipeline=},symbol-dce)"
 _FROM_VHLO = (
     "builtin.module(vhlo-to-version{target=VERSION},vhlo-legalize-to-stablehlo)"
 )
@@ -101,7 +103,7 @@ def read_program(given: Text, source: str) -> Program:
     context = ir.Context.current
     load_stablehlo(context)
     module = _parsed(given, source)
-    names = _names_by_place(module, source)
+    names = _names_by_place(module)
     _from_vhlo(module, source)
     text = given if isinstance(given, str) else _decoded(given)
     declared = signatures(module, text, source)
@@ -114,12 +116,12 @@ def _decoded(given: bytes) -> str:
     return "" if given.startswith(_BYTECODE) else given.decode(errors="replace")
 
 
-def _names_by_place(module: ir.Operation, source: str) -> dict[str, str]:
+def _names_by_place(module: ir.Operation) -> dict[str, str]:
     """What op a program has at each place."""
     found: dict[str, str] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.setdefault(place_of(op.location, source), op.name)
+        found.setdefault(key_of(op.location), op.name)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit, ir.WalkOrder.PRE_ORDER)
@@ -142,6 +144,7 @@ def to_linalg(module: ir.Operation, source: str) -> None:
         _unroll(module, source)
     made_smaller(module)
     if names & {*_DIALECTS}:
+        _run(_INLINED, module, source)  # so that refusals tell who calls
         _refuse_foreign(module, source)
         keep_dilation(module)
         keep_concatenation(module)
@@ -165,7 +168,7 @@ def _from_vhlo(module: ir.Operation, source: str) -> None:
 def _unroll(module: ir.Operation, source: str) -> None:
     """Write out loops and choices; their bodies may be functions of their own."""
     if _has_loop(module):
-        _run("builtin.module(inline,symbol-dce)", module, source)
+        _run(_INLINED, module, source)
         unroll(module)
 
 

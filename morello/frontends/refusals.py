@@ -1,6 +1,7 @@
 """What of a program has no Spec, said all at once, with op and place."""
 
 import dataclasses
+import re
 
 from morello.errors import MorelloError
 from morello.mlir import ir
@@ -50,10 +51,40 @@ def refusal_of(op: ir.Operation, error: "OpError", source: str) -> Refusal:
 
 
 def place_of(location: ir.Location, source: str) -> str:
-    """A location as text: of a file that MLIR knows no name of, the given name."""
+    """A location as text: the first place in a file that it has, else its names.
+
+    Args:
+        source: the name of a file that MLIR knows no name of.
+    """
     text = str(location)
-    inner = text.removeprefix("loc(").removesuffix(")")
-    return inner.replace('"-":', f"{source}:").replace('"', "")
+    found = _FILE.search(text)
+    if found is None:
+        return text.removeprefix("loc(").removesuffix(")").replace('"', "")
+    file, line, column = found.groups()
+    return f"{source if file == '-' else file}:{line}:{column}"
+
+
+def key_of(location: ir.Location) -> str:
+    """A location as text, without the calls that were inlined around it."""
+    text = str(location).removeprefix("loc(").removesuffix(")")
+    while text.startswith(_CALL):
+        text = _called(text.removeprefix(_CALL))
+    return text.replace('"', "")
+
+
+_FILE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+_CALL = "callsite("
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]| at ')
+
+
+def _called(text: str) -> str:
+    """The first location of two that `` at `` parts."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth == 0 and token[0] == " at ":
+            return text[: token.start()]
+    return text
 
 
 class OpError(Exception):

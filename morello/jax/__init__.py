@@ -4,7 +4,7 @@
 `call.py` is the entry point: it checks shapes while a program is traced, and registers
 the kernel with XLA. `handler_code.py` writes what XLA calls, as LLVM IR, in the binary
 interface of XLA's foreign functions; so neither a C++ compiler nor JAX's headers are
-needed.
+needed. `function.py` traces functions, and gives them their derivatives.
 
 Invariant: what was registered is never freed, since XLA keeps no count of who calls it.
 """
@@ -16,6 +16,7 @@ except ImportError as error:
         "morello.jax needs the package jax: pip install 'morello[jax]'"
     ) from error
 
-from morello.jax.call import call, compile, target_name
+from morello.jax.call import call, target_name
+from morello.jax.function import compile
 
 __all__ = ["call", "compile", "target_name"]

@@ -1,4 +1,4 @@
-"""`call`: a kernel as a function of JAX arrays; `compile`: one of a function of JAX."""
+"""`call`: a kernel as a function of JAX arrays."""
 
 import ctypes
 import dataclasses
@@ -12,7 +12,6 @@ import jax
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.model import trusted_model
 from morello.jax.handler_code import handler_module, wanted
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
@@ -46,49 +45,6 @@ def target_name(kernel: Code) -> str:
     """
     code = hashlib.sha256(kernel.object + str(kernel.threads).encode()).hexdigest()
     return f"morello.{kernel.symbol}.{code[:16]}"
-
-
-def compile(function: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
-    """A function of JAX, compiled by Morello for arguments of some shapes.
-
-    It is traced by ``jax.jit``, and what that makes of it is taken by
-    `morello.from_mlir`; the result is as of `call`, and has the gradient that JAX
-    computes for the function itself.
-
-    Args:
-        function: of arrays, or of trees of them, such as a dictionary of weights; it
-            returns one, too.
-        arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes.
-        options: of `morello.frontends.model.Model.compile`: ``threads``, ``target``,
-            ``db``, ``time_limit``, ``progress``.
-
-    Raises:
-        MorelloError: ops that have no Spec, all of them; or no program is found.
-        ArgumentError: of the result: arguments are another tree.
-    """
-    # What is not read is an argument all the same.
-    lowered = jax.jit(function, keep_unused=True).lower(*arrays)
-    name = getattr(function, "__name__", "function")
-    flat = call(trusted_model(lowered.as_text(), None, name).compile(**options))
-    tree = jax.tree.structure(arrays)
-
-    def run(*given: Any) -> Any:
-        leaves, own = jax.tree.flatten(given)
-        if own != tree and len(leaves) == tree.num_leaves:
-            raise ArgumentError(
-                f"{name} was compiled for arguments {tree}, and {own} was given",
-                "give the same tree of arrays, or compile it again",
-            )
-        results = flat(*leaves)
-        results = results if isinstance(results, tuple) else (results,)
-        return jax.tree.unflatten(lowered.out_tree, results)
-
-    found = jax.custom_vjp(run)
-    found.defvjp(
-        lambda *given: (run(*given), given),
-        lambda given, gradient: jax.vjp(function, *given)[1](gradient),
-    )
-    return found
 
 
 def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..., Any]:

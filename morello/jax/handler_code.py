@@ -30,13 +30,18 @@ class _Code(enum.IntEnum):
 
 
 _DTYPES = {
+    "bool": 1,
     "int8": 2,
     "int16": 3,
     "int32": 4,
+    "int64": 5,
     "uint8": 6,
     "uint16": 7,
     "uint32": 8,
+    "uint64": 9,
+    "float16": 10,
     "float32": 11,
+    "float64": 12,
     "bfloat16": 16,
 }
 """``XLA_FFI_DataType`` by NumPy's name."""

@@ -60,7 +60,7 @@ class Fallback:
         if None in elements or any(0 in kind.shape for kind in kinds):
             raise error
         place = self.importer.place(op)
-        name = self.importer.name(place, op.name)
+        name = self.importer.name(op)
         code, operands = outlined(op, self.stored, error, name, place)
         for number, (result, element) in enumerate(
             zip(op.results, elements, strict=True)
