@@ -29,6 +29,15 @@ _LIBRARY = "libiomp5.so"
 _ENTRY = "__kmpc_fork_call"
 """What compiled code calls; GCC's runtime has none."""
 
+_EVERY_RUNTIME = (
+    "omp_get_max_active_levels",
+    "omp_get_num_threads",
+    "omp_get_thread_num",
+    "omp_set_max_active_levels",
+)
+"""Functions that GCC's runtime has as well, and compiled code calls. Where PyTorch has
+loaded that one they would be found first, and know nothing of kernels' threads."""
+
 _SPIN = "KMP_BLOCKTIME"
 """How many milliseconds a thread without work spins before it sleeps; a variable of the
 runtime, whose default of 200 takes the processors from whatever comes after a kernel.
@@ -77,6 +86,9 @@ def _load(path: str) -> Any:
         if not hasattr(library, _ENTRY):
             return None
         lb.load_library_permanently(path)
+        for name in _EVERY_RUNTIME:
+            address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+            lb.add_symbol(name, address)
     except (OSError, RuntimeError):
         return None
     return library

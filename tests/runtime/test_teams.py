@@ -145,6 +145,20 @@ def test_settings_of_the_caller_stay() -> None:
     check_in_child(child, seconds=60)
 
 
+def test_the_runtime_of_gcc_has_no_part() -> None:
+    """Its functions have the same names, and PyTorch brings it into the process."""
+
+    def child() -> None:
+        ctypes.CDLL("libgomp.so.1", ctypes.RTLD_GLOBAL)
+        assert together(function(2).checked(), 2) == [1, 2]
+
+    try:
+        ctypes.CDLL("libgomp.so.1")
+    except OSError:
+        pytest.skip("there is no libgomp.so.1")
+    check_in_child(child, seconds=60)
+
+
 def test_a_fork_in_the_middle_of_a_call() -> None:
     """The child's processors are not taken by threads that it does not have."""
 
