@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
+from morello.tracing.guards import is_constant
 from morello.tracing.tracer import Tracer
 
 Shape = tuple[int, ...]
@@ -28,6 +29,13 @@ class Fixed:
 
 
 @dataclasses.dataclass(frozen=True)
+class Object:
+    """An object that may change: what a function reads of it is checked."""
+
+    type: type
+
+
+@dataclasses.dataclass(frozen=True)
 class Several:
     """A tuple, a list or a dictionary of patterns."""
 
@@ -36,7 +44,7 @@ class Several:
     parts: tuple["Pattern", ...]
 
 
-Pattern = Leaf | Fixed | Several
+Pattern = Leaf | Fixed | Object | Several
 
 Pick = Callable[[Any, str], Pattern]
 """The pattern of what is no tuple, list or dictionary; the text says where it is."""
@@ -57,15 +65,22 @@ def pattern_of(given: Any, pick: Pick, place: str = "") -> Pattern:
     return pick(given, place)
 
 
-def filled(pattern: Pattern, arrays: Iterator[Any]) -> Any:
-    """Arrays in the place of the leaves of a pattern."""
+_NONE: Iterator[Any] = iter(())
+
+
+def filled(
+    pattern: Pattern, arrays: Iterator[Any], objects: Iterator[Any] = _NONE
+) -> Any:
+    """Arrays in the place of the leaves of a pattern, and objects in theirs."""
     match pattern:
         case Leaf():
             return next(arrays)
+        case Object():
+            return next(objects)
         case Fixed(value=value):
             return value
         case Several(type=kind, keys=keys, parts=parts):
-            found = [filled(part, arrays) for part in parts]
+            found = [filled(part, arrays, objects) for part in parts]
             if keys is not None:
                 return dict(zip(keys, found, strict=True))
             return kind(*found) if hasattr(kind, "_fields") else kind(found)
@@ -89,6 +104,7 @@ class Arrays:
 
     def __init__(self, name: str) -> None:
         self.found: list[np.ndarray[Any, Any]] = []
+        self.objects: list[Any] = []
         self._name = name
 
     def __call__(self, given: Any, place: str) -> Pattern:
@@ -100,7 +116,7 @@ class Arrays:
         if isinstance(given, float) and not isinstance(given, np.generic):
             given = np.float32(given)
         if isinstance(given, np.integer) or not _is_array(given):
-            return fixed(given, f"argument {_plain(place)} of {self._name}")
+            return _fixed(given, self.objects)
         if isinstance(given, np.ma.MaskedArray):
             raise MorelloError(
                 f"argument {_plain(place)} of {self._name} is a masked array, whose "
@@ -135,36 +151,33 @@ def _is_array(given: Any) -> bool:
     )
 
 
-def fixed(given: Any, what: str) -> Fixed:
-    """What is no array, as a part of the function.
+def _fixed(given: Any, objects: list[Any]) -> Pattern:
+    """What is no array: a part of the function, or an object that may change."""
+    if is_constant(given):
+        return Fixed(type(given), given)
+    objects.append(given)
+    return Object(type(given))
 
-    Raises:
-        MorelloError: it cannot be compared with what another call gives.
+
+def shape_pattern(given: Any, objects: list[Any]) -> Pattern:
+    """The pattern of an argument that is given by its shape, or by an array.
+
+    Args:
+        objects: gets what may change.
     """
-    try:
-        hash(given)
-    except TypeError:
-        raise MorelloError(
-            f"{what} is no array, and a {type(given).__name__} cannot be told from "
-            "another one (it has no hash)",
-            "give its arrays by themselves, or in a tuple, list or dictionary",
-        ) from None
-    return Fixed(type(given), given)
-
-
-def shape_pattern(given: Any) -> Pattern:
-    """The pattern of an argument that is given by its shape, or by an array."""
     if isinstance(given, tuple) and all(isinstance(n, int | np.integer) for n in given):
         return Leaf(tuple(map(int, given)))
     if isinstance(given, float):
         return Leaf(())
     if isinstance(given, dict):
-        return Several(dict, tuple(given), tuple(map(shape_pattern, given.values())))
+        parts = tuple(shape_pattern(part, objects) for part in given.values())
+        return Several(dict, tuple(given), parts)
     if isinstance(given, tuple | list):
-        return Several(type(given), None, tuple(map(shape_pattern, given)))
+        parts = tuple(shape_pattern(part, objects) for part in given)
+        return Several(type(given), None, parts)
     if _is_array(given) and not isinstance(given, np.integer):
         return Leaf(tuple(np.shape(given)))
-    return fixed(given, "an argument")
+    return _fixed(given, objects)
 
 
 def leaves(pattern: Pattern) -> Iterator[Leaf]:

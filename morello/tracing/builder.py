@@ -1,7 +1,7 @@
 """A graph that is being noted down: dimensions that become one, values in order."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,11 +158,31 @@ class Builder:
             kind,
             sizes,
             tensors,
-            tuple(
-                self.inputs[order[value]]
-                for value in part.values[: len(part.graph.inputs)]
-            ),
+            tuple(order[value] for value in part.values[: len(part.graph.inputs)]),
             tuple(written.index(number[value]) for value in outputs),
+        )
+
+    def key(self, outputs: list[int]) -> Hashable:
+        """All but the elements of arrays: what makes two traces the same program."""
+        inputs = tuple(
+            (
+                value,
+                found.argument,
+                found.axes,
+                found.kept,
+                found.rank,
+                found.views,
+                None if found.array is None else found.array.shape,
+            )
+            for value, found in self.inputs.items()
+        )
+        return (
+            inputs,
+            tuple(self._inputs_once().items()),
+            tuple(self.nodes.items()),
+            tuple(self.sizes),
+            tuple(self._same),
+            tuple(outputs),
         )
 
     def _inputs_once(self) -> dict[int, int]:
@@ -234,8 +254,8 @@ class Traced:
     kind: Compose
     sizes: tuple[int, ...]
     tensors: tuple[Any, ...]
-    inputs: tuple[Input, ...]
-    """Where each input of the graph comes from."""
+    inputs: tuple[int, ...]
+    """The value that each input of the graph is."""
     outputs: tuple[int, ...]
     """Which output of the graph each result of the function is."""
 

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from morello.tracing.arguments import (
     shape_pattern,
 )
 from morello.tracing.builder import Builder, Input, Traced
+from morello.tracing.guards import Guards
+from morello.tracing.outside import OpaqueError, Outside, is_plain
 from morello.tracing.renewal import ONE
 from morello.tracing.results import result_of
 from morello.tracing.tracer import Tracer, as_input, pointwise
@@ -42,22 +44,19 @@ def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Traced:
     Raises:
         MorelloError: it does what is not traced; the message has the line.
     """
-    return traced_function(function, *shapes, **options).traced
-
-
-def traced_function(
-    function: Callable[..., Any], *shapes: Any, **options: Any
-) -> "TracedFunction":
-    """As `trace`, with the form of the results."""
-    return TracedFunction(function, _shapes(function, shapes, options))
+    pattern, objects = _shapes(function, shapes, options)
+    return TracedFunction(function, pattern, objects).traced
 
 
 def _shapes(
     function: Callable[..., Any], shapes: tuple[Any, ...], options: dict[str, Any]
-) -> Pattern:
+) -> tuple[Pattern, list[Any]]:
+    """The pattern of arguments that are given by shapes, and what may change."""
     args, kwargs = _ordered(_of(function), shapes, options)
-    given = Several(tuple, None, tuple(map(shape_pattern, args)))
-    return Several(tuple, None, (given, shape_pattern(kwargs)))
+    objects: list[Any] = []
+    given = tuple(shape_pattern(each, objects) for each in args)
+    named = shape_pattern(kwargs, objects)
+    return Several(tuple, None, (Several(tuple, None, given), named)), objects
 
 
 def _of(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,13 +75,32 @@ def _ordered(
 
 
 class TracedFunction:
-    """What a function does with arguments of a pattern."""
+    """What a function does with arguments of a pattern.
 
-    def __init__(self, function: Callable[..., Any], pattern: Pattern) -> None:
+    Args:
+        objects: its arguments that may change.
+        guarded: whether what it reads besides is noted, and stood in for.
+
+    Raises:
+        OpaqueError: it is guarded, and reads what cannot be noted.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        pattern: Pattern,
+        objects: Sequence[Any],
+        guarded: bool = False,
+    ) -> None:
         builder = Builder()
         arguments = [
             as_input(builder, i, leaf.shape) for i, leaf in enumerate(leaves(pattern))
         ]
+        run, self.guards = function, Guards(0)
+        if guarded:
+            outside = Outside(builder, len(arguments), [function, *objects])
+            self.guards = outside.guards
+            run, *objects = outside.roots
         found: list[Tracer] = []
 
         def pick(given: Any, place: str) -> Pattern:
@@ -95,21 +113,25 @@ class TracedFunction:
             found.append(given)
             return Leaf(given.shape)
 
-        args, kwargs = filled(pattern, iter(arguments))
-        results = function(*args, **kwargs)
+        args, kwargs = filled(pattern, iter(arguments), iter(objects))
+        results = run(*args, **kwargs)
         self.results = pattern_of(results, pick)
         if not found:
             raise MorelloError(f"{_name(function)} returns no array")
         made = [result_of(result) for result in found]
         self.made = [result for result, _ in made]
         values = [value for _, own in made for value in own]
-        self._builder = builder
-        self._outputs = [_output(builder, value) for value in values]
-        self.traced = builder.traced(self._outputs)
+        self.builder = builder
+        self.outputs = [_output(builder, value) for value in values]
+
+    @property
+    def traced(self) -> Traced:
+        """The graph of all outputs."""
+        return self.builder.traced(self.outputs)
 
     def apart(self) -> list[Traced]:
         """A graph for each output."""
-        return [self._builder.traced([output]) for output in self._outputs]
+        return [self.builder.traced([output]) for output in self.outputs]
 
 
 def _output(builder: Builder, result: Tracer) -> int:
@@ -126,6 +148,19 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
+class _Program:
+    """The kernels of a trace, without the arrays that it reads."""
+
+    def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
+        try:
+            self.graphs = [_Graph(made.traced, options)]
+        except SearchError:
+            apart = made.apart()
+            if len(apart) < 2:
+                raise
+            self.graphs = [_Graph(each, options) for each in apart]
+
+
 class Jitted:
     """A function that is compiled for the shapes that it is called with.
 
@@ -138,9 +173,14 @@ class Jitted:
         functools.update_wrapper(self, function)
         self._function = function
         self._options = options
-        self._compiled: dict[Pattern, _Compiled] = {}
-        self._plain: dict[tuple[Any, ...], _Compiled] = {}
-        """By the shapes of arguments that are arrays of f32 alone: a short way."""
+        self._variants: dict[Pattern, _Variants] = {}
+        self._plain: dict[tuple[Any, ...], _Variants] = {}
+        """By the shapes of arrays of f32 and the classes of objects: a short way."""
+        self._classes: set[type] = set()
+        """Of objects that were arguments."""
+        self._programs: dict[Hashable, _Program] = {}
+
+    __morello_jit__ = True
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The method of an object, which is part of the function."""
@@ -158,31 +198,55 @@ class Jitted:
         Raises:
             MorelloError: an argument is no array of f32; see `trace`.
         """
-        shapes = tuple(
-            a.shape if type(a) is np.ndarray and a.dtype is _F32 else None for a in args
+        key = tuple(
+            a.shape
+            if type(a) is np.ndarray and a.dtype is _F32
+            else type(a)
+            if type(a) in self._classes
+            else None
+            for a in args
         )
-        known = None if kwargs else self._plain.get(shapes)
+        known = None if kwargs else self._plain.get(key)
         if known is not None:
-            return known(args)
+            if not self._classes:
+                return known(args, ())
+            arrays = [a for a in args if type(a) is np.ndarray]
+            return known(arrays, [a for a in args if type(a) in self._classes])
         if is_traced(args) or is_traced(kwargs):
             return self._function(*args, **kwargs)
+        return self._first(key, args, kwargs)
+
+    def _first(
+        self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call that is not known by its key."""
         arrays = Arrays(_name(self._function))
         pattern = pattern_of(_ordered(self._function, args, kwargs), arrays)
         found = self._for(pattern)
-        if not kwargs and None not in shapes:
-            self._plain[shapes] = found
-        return found(arrays.found)
+        if not kwargs:
+            kinds = {type(a) for a in args if any(a is o for o in arrays.objects)}
+            self._classes |= {kind for kind in kinds if is_plain(kind)}
+            if None not in key:
+                self._plain[key] = found
+        return found(arrays.found, arrays.objects)
 
     def kernel(self, *shapes: Any, **options: Any) -> Kernel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
-        return self._for(_shapes(self._function, shapes, options)).kernel
+        pattern, objects = _shapes(self._function, shapes, options)
+        return self._for(pattern).of(objects)[0].kernel
 
-    def _for(self, pattern: Pattern) -> "_Compiled":
-        found = self._compiled.get(pattern)
+    def _for(self, pattern: Pattern) -> "_Variants":
+        found = self._variants.get(pattern)
         if found is None:
-            found = _Compiled(self._function, pattern, self._options)
-            self._compiled[pattern] = found
+            found = _Variants(self._function, pattern, self._program)
+            self._variants[pattern] = found
         return found
+
+    def _program(self, made: TracedFunction) -> _Program:
+        key = made.builder.key(made.outputs)
+        if key not in self._programs:
+            self._programs[key] = _Program(made, self._options)
+        return self._programs[key]
 
     def __repr__(self) -> str:
         return f"<morello.jit of {_name(self._function)}>"
@@ -191,22 +255,73 @@ class Jitted:
 _F32 = np.dtype(np.float32)
 
 
-class _Compiled:
-    """A function for arguments of a pattern: one kernel, or one for each output where
-    no program computes all of them."""
+_MOST_VARIANTS = 16
+"""Of a function for one pattern: beyond these the oldest is forgotten."""
+
+
+class _Variants:
+    """A function for arguments of a pattern: a program for each state of what it reads
+    besides these, or, where that cannot be noted, a trace in each call.
+
+    Args:
+        program: the program of a trace.
+    """
 
     def __init__(
-        self, function: Callable[..., Any], pattern: Pattern, options: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        pattern: Pattern,
+        program: Callable[[TracedFunction], _Program],
     ) -> None:
-        made = TracedFunction(function, pattern)
-        self._name, self._results, self._made = _name(function), made.results, made.made
+        self._function = function
+        self._pattern = pattern
+        self._program = program
+        self._known: list[tuple[Guards, _Compiled]] = []
+        self._is_opaque = False
+
+    def of(self, objects: Sequence[Any]) -> tuple["_Compiled", list[Any]]:
+        """The function as it is now, and the arrays that it reads besides."""
+        if self._is_opaque:
+            return self._traced(objects, False)[1], []
+        roots = [self._function, *objects]
+        for guards, compiled in self._known:
+            arrays = guards.arrays(roots)
+            if arrays is not None:
+                return compiled, arrays
         try:
-            self._graphs = [_Graph(made.traced, options)]
-        except SearchError:
-            apart = made.apart()
-            if len(apart) < 2:
-                raise
-            self._graphs = [_Graph(each, options) for each in apart]
+            guards, compiled = self._traced(objects, True)
+        except (OpaqueError, Exception):  # noqa: BLE001 (of the user's function)
+            # A stand-in was not enough. If the function is wrong, it says so again.
+            found = self._traced(objects, False)[1]
+            self._is_opaque = True
+            return found, []
+        arrays = guards.arrays(roots)
+        if arrays is None:
+            self._is_opaque = True
+            return self.of(objects)
+        self._known.insert(0, (guards, compiled))
+        del self._known[_MOST_VARIANTS:]
+        return compiled, arrays
+
+    def _traced(
+        self, objects: Sequence[Any], guarded: bool
+    ) -> tuple[Guards, "_Compiled"]:
+        made = TracedFunction(self._function, self._pattern, objects, guarded)
+        name = _name(self._function)
+        return made.guards, _Compiled(name, made, self._program(made))
+
+    def __call__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> Any:
+        compiled, more = self.of(objects)
+        return compiled([*arrays, *more] if more else arrays)
+
+
+class _Compiled:
+    """A function that was traced: one kernel, or one for each output where no program
+    computes all of them."""
+
+    def __init__(self, name: str, made: TracedFunction, program: _Program) -> None:
+        self._name, self._results, self._made = name, made.results, made.made
+        self._graphs = [(graph, graph.inputs(made.builder)) for graph in program.graphs]
 
     @property
     def kernel(self) -> Kernel:
@@ -221,14 +336,19 @@ class _Compiled:
                 "computes all of its results",
                 "trace a function for each result",
             )
-        return self._graphs[0].kernel
+        return self._graphs[0][0].kernel
 
     def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-        outputs = (out for graph in self._graphs for out in graph(arrays))
+        outputs = (
+            out for graph, inputs in self._graphs for out in graph(inputs, arrays)
+        )
         results = [result.of(outputs) for result in self._made]
         if isinstance(self._results, Leaf):
             return results[0]
         return filled(self._results, iter(results))
+
+
+_Inputs = list[tuple[Input, tuple[int, ...]]]
 
 
 class _Graph:
@@ -238,15 +358,20 @@ class _Graph:
         limits = chosen_target(options.get("target")).limits
         spec = traced.spec(limits)
         self.kernel = compile(spec, **options)
-        shapes = [spec.shape(i) for i in range(len(spec.tensors))]
-        self._inputs = [*zip(traced.inputs, shapes, strict=False)]
-        self._out = [shapes[out] for out in spec.kind.written]
+        self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
+        self._values = traced.inputs
+        self._out = [self._shapes[out] for out in spec.kind.written]
         self._outputs = traced.outputs
 
+    def inputs(self, builder: Builder) -> _Inputs:
+        """What it reads, and the shapes in which it does."""
+        found = (builder.inputs[value] for value in self._values)
+        return [*zip(found, self._shapes, strict=False)]
+
     def __call__(
-        self, arrays: Sequence[np.ndarray[Any, Any]]
+        self, inputs: _Inputs, arrays: Sequence[np.ndarray[Any, Any]]
     ) -> list[np.ndarray[Any, Any]]:
-        given = [_argument(found, arrays, shape) for found, shape in self._inputs]
+        given = [_argument(found, arrays, shape) for found, shape in inputs]
         made = [np.empty(shape, np.float32) for shape in self._out]
         self.kernel(*given, *made)
         return [made[place] for place in self._outputs]

