@@ -6,6 +6,7 @@ from typing import Any
 
 from morello.compiler.kernel import Times
 from morello.compiler.pickling import Parts, freeze, thaw
+from morello.errors import CompileError
 from morello.frontends.compiling import Compiled, Texts
 from morello.frontends.emission import given_tensors
 from morello.frontends.model_library import ModelLibrary
@@ -209,8 +210,14 @@ class CompiledModel:
             name: of the function in C; if it is left out, that of `symbol`.
 
         Raises:
-            CompileError: C has no such name.
+            CompileError: C has no such name, or a call has to check arguments.
         """
+        for expected in self._tensors.expected:
+            raise CompileError(
+                f"input '{expected.name}' has to be {expected.text}, which C programs "
+                "do not check",
+                f"read the model with constants={{'{expected.name}': …}}",
+            )
         title = f"{self._tensors.name}, a model of {counted(self._steps)}"
         own = self.symbol if name is None else name
         return ModelLibrary.of(self._texts, self.parameters, own, title)
@@ -225,13 +232,15 @@ class CompiledModel:
         Args:
             named: loses the arguments that follow those by position.
         """
-        if not self._kept:
+        if not self._kept and not self._tensors.expected:
             return args
         count = len(self._tensors.names)
         for name in self._tensors.names[len(args) :] if named else ():
             if name not in named:
                 break
             args = (*args, named.pop(name))
+        for expected in self._tensors.expected:
+            expected.check(args)
         held = self.held(dict(enumerate(args)) if self.reads_weights else {})
         return (*args[:count], *held, *args[count:])
 

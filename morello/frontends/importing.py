@@ -201,13 +201,19 @@ class Importer:
         declared = self.signature.argument(number)
         name = unique_name(declared.name, f"arg{number}", self.tensors.names)
         self.tensors.names.append(name)
+        if has_no_elements(argument.type):
+            element = element_of(argument.type)
+            if element is not None:
+                shape = shape_of(argument)
+                self.tensors.add(Given(name, shape, declared.of(element), number))
+                self.known[argument] = Same(0, shape)
+                return
         try:
             shape, dtype = array_type(argument.type, name)
         except OpError as error:
             element = self._fallback.element(argument.type)
             if element is not None:
-                if isinstance(element, PlainDtype):
-                    element = declared.element(element)
+                element = declared.of(element)
                 given = Given(name, shape_of(argument), element, number)
                 self._fallback.define(argument, self.tensors.add(given), element)
                 return

@@ -26,6 +26,7 @@ from morello.frontends.compiling import (
 )
 from morello.frontends.dry_run import check_survival
 from morello.frontends.evaluating import evaluate_part
+from morello.frontends.expected import Expected
 from morello.frontends.groups import grouped
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
@@ -163,6 +164,8 @@ class Model:
                 f"{self.name} takes {count} arrays, not {len(arrays)}",
                 "give one for each argument",
             )
+        for expected in self._tensors.expected:
+            expected.check(arrays)
         known = _memory(self._tensors, arrays, self._preparation)
         for step in self._steps:
             if isinstance(step, PlainPart):
@@ -271,6 +274,7 @@ def trusted_model(
     names: Mapping[str, str] | None = None,
     rounds: bool = True,
     signature: Signature | None = None,
+    expected: tuple[Expected, ...] = (),
 ) -> Model:
     """The same of a program that this process has made: it crashes no parser.
 
@@ -284,9 +288,10 @@ def trusted_model(
             nowhere is not rounded.
         signature: the names and signs of its arguments and results; if it is left out,
             what the text has.
+        expected: what some arguments have to be in a call.
     """
     tensors = _imported(text, name, source, fallback, names, rounds, signature)
-    tensors.weights = frozenset(weights)
+    tensors.weights, tensors.expected = frozenset(weights), expected
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)
 

@@ -16,6 +16,7 @@ from morello.frontends.onnx_expansion import expanded
 from morello.frontends.onnx_ops.branches import without_branches
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import modern
+from morello.frontends.onnx_ops.implied import implied
 from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
@@ -71,7 +72,8 @@ def from_onnx(
     read = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
     proto = with_shapes(read, dict(shapes or {}), source)
     _name_nodes(proto)
-    proto = without_branches(folded(modern(proto)))
+    proto, expected = implied(modern(proto))
+    proto = without_branches(folded(proto))
     _name_nodes(proto)
     names = _names(proto)
     text = _survived(onnx, _name_outputs(expanded(proto)), source, names)
@@ -82,6 +84,7 @@ def from_onnx(
         fallback=fallback,
         names=names,
         signature=_signature(onnx, proto),
+        expected=expected,
     )
 
 

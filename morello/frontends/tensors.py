@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.frontends.expected import Expected
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Expression
 from morello.spec.operand import Axis, Window
@@ -164,6 +165,8 @@ class Tensors:
     weights: frozenset[int] = frozenset()
     """The arguments that change seldom: what is computed of them alone is not computed
     in each call."""
+    expected: tuple[Expected, ...] = ()
+    """What some arguments have to be in a call."""
 
     def add(self, tensor: Tensor) -> int:
         """A tensor, and its number."""

@@ -51,7 +51,10 @@ def with_shapes(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> An
         if not value.type.tensor_type.HasField("shape"):  # not even how many
             for _ in shapes.get(value.name, "?"):
                 dims.add()
-        own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
+        own = [
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+            for dim in dims
+        ]
         given: Sequence[Any] = shapes.pop(value.name, own)
         if not _fits(own, given):
             text = ", ".join(map(str, own))
@@ -74,7 +77,8 @@ def _fits(declared: list[Any], shape: Sequence[Any]) -> bool:
     """Whether a shape has a size for each dimension of an input."""
     return len(shape) == len(declared) and all(
         isinstance(size, int)
-        and size > 0
+        and (size > 0 or size == was)
+        and size >= 0
         and (not isinstance(was, int) or was in (size, _ANY))
         for was, size in zip(declared, shape, strict=True)
     )

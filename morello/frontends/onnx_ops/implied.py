@@ -1,0 +1,427 @@
+"""Parameters that are inputs of a graph, where its results have sizes: `implied`.
+
+The shape that a `Reshape` takes is that of its result, the axes of a sum are those that
+its result lacks. `implied` makes them constants, and says what a call has to check.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.frontends.expected import Expected
+
+Shape = tuple[int, ...]
+Array = np.ndarray[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A node whose parameter is looked for."""
+
+    shape: Shape
+    """Of its first input."""
+    results: tuple[Shape, ...]
+    options: dict[str, Any]
+
+
+def implied(proto: Any) -> tuple[Any, tuple[Expected, ...]]:
+    """A model with parameters that follow from shapes as constants.
+
+    Args:
+        proto: its inputs have shapes. It is not changed.
+
+    Returns:
+        The model, whose inputs stay, and what these have to be in a call.
+    """
+    held = {array.name for array in proto.graph.initializer}
+    inputs = [value for value in proto.graph.input if value.name not in held]
+    uses = [name for node in proto.graph.node for name in node.input]
+    shapes: dict[str, Shape] = {}
+    made, expected = proto, []
+    for place, value in enumerate(inputs):
+        reader = _reader(proto, value.name)
+        if _is_empty(value) and value.name in uses:
+            made = _settled(made, value.name, _without_elements(value))
+        elif uses.count(value.name) == 1 and reader is not None:
+            shapes = shapes or _shapes(proto)
+            parameter = _parameter(*reader, shapes)
+            if parameter is None:
+                continue
+            if isinstance(parameter, Choice):
+                made = _chosen(made, value.name, parameter)
+            else:
+                made = _settled(made, value.name, parameter.value)
+            expected.append(
+                Expected(place, value.name, parameter.accepts, parameter.text)
+            )
+    return made, tuple(expected)
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether an input has no elements, so that it is known."""
+    dims = value.type.tensor_type.shape.dim
+    return any(dim.HasField("dim_value") and dim.dim_value == 0 for dim in dims)
+
+
+def _without_elements(value: Any) -> Array:
+    helper: Any = importlib.import_module("onnx.helper")
+    kind = value.type.tensor_type
+    dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+    return np.zeros([dim.dim_value for dim in kind.shape.dim], dtype)
+
+
+def _reader(proto: Any, name: str) -> tuple[Any, int] | None:
+    """The node that reads an input as a parameter, and the position."""
+    for node in proto.graph.node:
+        for slot in _SLOTS.get(node.op_type, ()) if not node.domain else ():
+            if slot < len(node.input) and node.input[slot] == name:
+                return node, slot
+    return None
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter that follows from shapes."""
+
+    value: Array
+    accepts: Callable[[Array], bool]
+    """Whether another value means this one."""
+
+    @property
+    def text(self) -> str:
+        """The value, for messages."""
+        return str(self.value.tolist())
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Axes that may be each of several sets, as far as shapes say."""
+
+    rank: int
+    sets: tuple[tuple[int, ...], ...]
+    accepts: Callable[[Array], bool]
+
+    @property
+    def text(self) -> str:
+        """The sets, for messages."""
+        return " or ".join(str(list(axes)) for axes in self.sets)
+
+
+def _copied(proto: Any) -> Any:
+    made = type(proto)()
+    made.CopyFrom(proto)
+    return made
+
+
+def _settled(proto: Any, name: str, value: Array) -> Any:
+    """A model in which what reads an input reads a constant."""
+    helper: Any = importlib.import_module("onnx.numpy_helper")
+    made, constant = _copied(proto), f"{name}.implied"
+    made.graph.initializer.append(helper.from_array(value, constant))
+    for node in made.graph.node:
+        node.input[:] = [constant if own == name else own for own in node.input]
+    return made
+
+
+def _chosen(proto: Any, name: str, choice: Choice) -> Any:
+    """A model that computes a reduction for each set of axes, and takes one of them.
+
+    A set is known by the sum of powers of two of its axes.
+    """
+    helper: Any = importlib.import_module("onnx.helper")
+    arrays: Any = importlib.import_module("onnx.numpy_helper")
+    made = _copied(proto)
+    del made.graph.node[:]
+
+    def constant(array: Array) -> str:
+        label = f"{name}.implied{len(made.graph.initializer)}"
+        made.graph.initializer.append(arrays.from_array(array, label))
+        return label
+
+    def op(kind: str, *inputs: str, output: str = "", **options: Any) -> str:
+        label = output or f"{name}.{kind}{len(made.graph.node)}"
+        made.graph.node.append(
+            helper.make_node(kind, inputs, [label], name=node.name, **options)
+        )
+        return label
+
+    for node in proto.graph.node:
+        if name not in node.input:
+            made.graph.node.append(node)
+            continue
+        powers = constant(np.array([2**i for i in range(choice.rank)] * 2, np.int64))
+        rank = constant(np.array(choice.rank, np.int64))
+        each = op("Gather", powers, op("Add", name, rank))
+        code = op("ReduceSum", each, keepdims=0)
+        options = {own.name: helper.get_attribute_value(own) for own in node.attribute}
+        y = ""
+        for axes in choice.sets:
+            own = constant(np.array(axes, np.int64))
+            one = op(node.op_type, node.input[0], own, **options)
+            number = constant(np.array(sum(2**axis for axis in axes), np.int64))
+            y = op("Where", op("Equal", code, number), one, y) if y else one
+        op("Identity", y, output=node.output[0])
+    return made
+
+
+def _parameter(
+    node: Any, slot: int, shapes: dict[str, Shape]
+) -> "Parameter | Choice | None":
+    """What follows for a parameter of a node; None where nothing does."""
+    helper: Any = importlib.import_module("onnx.helper")
+    results = tuple(shapes[name] for name in node.output if name in shapes)
+    if len(results) != len(node.output) or node.input[0] not in shapes:
+        return None
+    options = {own.name: helper.get_attribute_value(own) for own in node.attribute}
+    call = Call(shapes[node.input[0]], results, options)
+    return _SLOTS[node.op_type][slot](call)
+
+
+def _shapes(proto: Any) -> dict[str, Shape]:
+    """The shapes that are declared or follow, by the name of the value."""
+    inference: Any = importlib.import_module("onnx.shape_inference")
+    try:
+        graph = inference.infer_shapes(proto, data_prop=True).graph
+    except inference.InferenceError:
+        return {}  # what is wrong is said when it is imported
+    found = {array.name: tuple(array.dims) for array in graph.initializer}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        kind = value.type.tensor_type
+        if kind.HasField("shape") and all(
+            dim.HasField("dim_value") for dim in kind.shape.dim
+        ):
+            found[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
+    return found
+
+
+def _exactly(value: Array, array: Array) -> bool:
+    return bool(np.array_equal(value, array))
+
+
+def _fixed(*values: int) -> Parameter:
+    """A parameter that has one spelling."""
+    value = np.array(values, np.int64)
+    return Parameter(value, functools.partial(_exactly, value))
+
+
+def _reshape(call: Call) -> Parameter:
+    (made,) = call.results
+    keeps = not call.options.get("allowzero", 0)
+    accepts = functools.partial(_reshapes, call.shape, made, keeps)
+    return Parameter(np.array(made, np.int64), accepts)
+
+
+def _reshapes(shape: Shape, made: Shape, keeps: bool, array: Array) -> bool:
+    """Whether a shape, in which 0 may keep a size and -1 is the rest, is one."""
+    sizes = [int(size) for size in array]
+    if keeps:
+        sizes = [
+            shape[i] if size == 0 and i < len(shape) else size
+            for i, size in enumerate(sizes)
+        ]
+    if sizes.count(-1) == 1:
+        rest = math.prod(size for size in sizes if size != -1)
+        sizes[sizes.index(-1)] = math.prod(shape) // rest if rest else 0
+    return tuple(sizes) == made
+
+
+def _expand(call: Call) -> Parameter:
+    (made,) = call.results
+    return Parameter(
+        np.array(made, np.int64), functools.partial(_expands, call.shape, made)
+    )
+
+
+def _expands(shape: Shape, made: Shape, array: Array) -> bool:
+    try:
+        return np.broadcast_shapes(shape, tuple(int(n) for n in array)) == made
+    except ValueError:
+        return False
+
+
+def _tile(call: Call) -> Parameter | None:
+    (made,) = call.results
+    if 0 in (*made, *call.shape) or len(made) != len(call.shape):
+        return None
+    return _fixed(*(new // old for new, old in zip(made, call.shape, strict=True)))
+
+
+def _axes(rank: int, axes: Sequence[int], empty: tuple[int, ...] = ()) -> Parameter:
+    """Axes in any order, counted from either end."""
+    accepts = functools.partial(_same_axes, rank, frozenset(axes), empty)
+    return Parameter(np.array(sorted(axes), np.int64), accepts)
+
+
+def _same_axes(
+    rank: int, axes: frozenset[int], empty: tuple[int, ...], array: Array
+) -> bool:
+    given = [int(axis) % rank for axis in array.reshape(-1)] if rank else []
+    return frozenset(given or empty) == axes
+
+
+def _inserted(call: Call) -> Parameter | None:
+    (made,) = call.results
+    return _only(_insertions(call.shape, made), len(made))
+
+
+def _removed(call: Call) -> Parameter | None:
+    (made,) = call.results
+    return _only(_insertions(made, call.shape), len(call.shape))
+
+
+def _insertions(less: Shape, more: Shape) -> Iterator[tuple[int, ...]]:
+    """The axes of one element that one shape has more than another."""
+    for axes in itertools.combinations(range(len(more)), len(more) - len(less)):
+        rest = tuple(size for i, size in enumerate(more) if i not in axes)
+        if rest == less and all(more[axis] == 1 for axis in axes):
+            yield axes
+
+
+def _only(found: Iterator[tuple[int, ...]], rank: int) -> Parameter | None:
+    """Axes; of several that give one shape any, as elements stay in order."""
+    first = next(found, None)
+    if first is None:
+        return None
+    every = frozenset(map(frozenset, (first, *found)))
+    accepts = functools.partial(_one_of, rank, every)
+    return Parameter(np.array(first, np.int64), accepts)
+
+
+def _one_of(rank: int, every: frozenset[frozenset[int]], array: Array) -> bool:
+    return frozenset(int(axis) % rank for axis in array.reshape(-1)) in every
+
+
+def _reduced(call: Call) -> Parameter | Choice | None:
+    """The axes of a reduction: where they stay those of one element, which others of
+    one element may be among."""
+    (made,) = call.results
+    rank = len(call.shape)
+    every = tuple(range(rank))
+    empty = () if call.options.get("noop_with_empty_axes", 0) else every
+    if call.options.get("keepdims", 1):
+        gone = [i for i in every if made[i] != call.shape[i]]
+        ones = [i for i in every if call.shape[i] == 1]
+        if not gone and not ones:
+            return None if empty else _fixed()
+        accepts = functools.partial(
+            _axes_but, rank, frozenset(gone), frozenset(ones), empty
+        )
+        return Parameter(np.array(sorted({*gone, *ones}), np.int64), accepts)
+    fits = tuple(
+        axes
+        for axes in itertools.combinations(every, rank - len(made))
+        if tuple(call.shape[i] for i in every if i not in axes) == made
+    )
+    if len(fits) == 1:
+        return _axes(rank, fits[0], empty)
+    if not 1 < len(fits) <= _MOST_CHOICES:
+        return None
+    accepts = functools.partial(_one_of, rank, frozenset(map(frozenset, fits)))
+    return Choice(rank, fits, accepts)
+
+
+_MOST_CHOICES = 4
+"""Sets of axes, each of which is a reduction."""
+
+
+def _axes_but(
+    rank: int,
+    axes: frozenset[int],
+    ones: frozenset[int],
+    empty: tuple[int, ...],
+    array: Array,
+) -> bool:
+    given = [int(axis) % rank for axis in array.reshape(-1)]
+    if not given and not empty:
+        return False  # no reduction at all, which may square or not
+    return frozenset(given or empty) - ones == axes - ones
+
+
+def _split(call: Call) -> Parameter:
+    axis = call.options.get("axis", 0) % len(call.shape)
+    return _fixed(*(made[axis] for made in call.results))
+
+
+def _sizes(call: Call) -> Parameter | None:
+    (made,) = call.results
+    policy = call.options.get("keep_aspect_ratio_policy", b"stretch")
+    if policy != b"stretch":
+        return None
+    return _fixed(*(made[axis] for axis in _own_axes(call)))
+
+
+def _own_axes(call: Call) -> list[int]:
+    rank = len(call.shape)
+    return [axis % rank for axis in call.options.get("axes", range(rank))]
+
+
+def _factors(call: Call) -> Parameter:
+    """Factors that are the ratios of sizes."""
+    (made,) = call.results
+    value = np.array(
+        [made[axis] / call.shape[axis] for axis in _own_axes(call)], np.float32
+    )
+    return Parameter(value, functools.partial(_close, value))
+
+
+def _close(value: Array, array: Array) -> bool:
+    return value.shape == array.shape and bool(np.allclose(value, array, 1e-6, 0))
+
+
+def _cropped(call: Call) -> Parameter:
+    (made,) = call.results
+    return _fixed(*(made[axis] for axis in _own_axes(call)))
+
+
+def _image(call: Call) -> Parameter:
+    """The size of the grid of an affine map, whose batch and channels are not in it."""
+    (made,) = call.results
+    value = np.array([made[0], 1, *made[1:-1]], np.int64)
+    return Parameter(value, functools.partial(_same_image, value))
+
+
+def _same_image(value: Array, array: Array) -> bool:
+    return value.shape == array.shape and bool(
+        (value == array)[[0, *range(2, len(value))]].all()
+    )
+
+
+def _depth(call: Call) -> Parameter:
+    axis = call.options.get("axis", -1) % len(call.results[0])
+    value = np.array(call.results[0][axis], np.int64)
+    return Parameter(value, functools.partial(_one_number, value))
+
+
+def _one_number(value: Array, array: Array) -> bool:
+    return array.size == 1 and int(array.reshape(-1)[0]) == int(value)
+
+
+_SLOTS: dict[str, dict[int, Callable[[Call], Parameter | Choice | None]]] = {
+    "AffineGrid": {1: _image},
+    "CenterCropPad": {1: _cropped},
+    "Expand": {1: _expand},
+    "OneHot": {1: _depth},
+    "Reshape": {1: _reshape},
+    "Resize": {2: _factors, 3: _sizes},
+    "Split": {1: _split},
+    "Squeeze": {1: _removed},
+    "Tile": {1: _tile},
+    "Unsqueeze": {1: _inserted},
+    "Upsample": {1: _factors},
+    **{
+        f"Reduce{kind}": {1: _reduced}
+        for kind in (
+            "L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum",
+            "SumSquare",
+        )
+    },
+}  # fmt: skip
+"""The parameters of an op that follow from shapes, by the position of the input."""
