@@ -55,11 +55,7 @@ def add_model_function(
     func = dialect("func")
     given = given_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
-    types = [_memref(tensors.all[i].shape, tensors.element(i)) for i in given]
-    types += [
-        _memref(tensors.all[result].shape, tensors.element(result))
-        for result in tensors.results
-    ]
+    types = [_parameter_type(tensors, i) for i in (*given, *tensors.results)]
     callees = _functions(tensors, parts, name)
     function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
@@ -73,6 +69,13 @@ def add_model_function(
             func.CallOp(callee, operands)
         func.ReturnOp([])
     return function.operation
+
+
+def _parameter_type(tensors: Tensors, tensor: int) -> ir.Type:
+    """The memory of an argument or a result. Of one without elements, which nothing
+    reads or writes, it is one element: passes divide by sizes."""
+    shape = tensors.all[tensor].shape
+    return _memref((1,) if 0 in shape else shape, tensors.element(tensor))
 
 
 def _functions(

@@ -14,6 +14,7 @@ import numpy as np
 from morello.frontends import bodies
 from morello.frontends.axis_groups import axis_groups
 from morello.frontends.bodies import Element, is_number
+from morello.frontends.borders import add_argument, add_results
 from morello.frontends.generic import GenericOp
 from morello.frontends.plain.fallback import Fallback
 from morello.frontends.read_axes import along, is_plain, next_of, regrouped, unread
@@ -33,7 +34,6 @@ from morello.frontends.tensors import (
     Given,
     Joined,
     Node,
-    PlainDtype,
     Tensors,
     View,
     Within,
@@ -41,7 +41,6 @@ from morello.frontends.tensors import (
     substituted,
 )
 from morello.frontends.types import (
-    array_type,
     constant_array,
     constant_value,
     dtype_of,
@@ -109,14 +108,14 @@ class Importer:
         self.function = function
         self.source = source
         self.names = names
-        self._fallback = Fallback(self, fallback)
+        self.fallback = Fallback(self, fallback)
         name = ir.StringAttr(function.attributes["sym_name"]).value
         self.tensors = Tensors(name)
         self.known: dict[ir.Value, Known] = {}
         self.refusals: list[Refusal] = []
         self._steps: dict[str, Callable[[ir.Operation], None]] = {
             "arith.constant": self._constant,
-            "func.return": self._return,
+            "func.return": lambda op: add_results(self, op),
             "linalg.generic": lambda op: GenericOp(self, op).run(),
             "tensor.cast": self._cast,
             "tensor.collapse_shape": self._view,
@@ -143,7 +142,7 @@ class Importer:
         """The tensors; see `imported`."""
         block = self.function.regions[0].blocks[0]
         for argument in block.arguments:
-            self._argument(argument)
+            add_argument(self, argument)
         for op in block.operations:
             self._guarded(op.operation)
         if self.refusals:
@@ -178,16 +177,17 @@ class Importer:
     def _left(self, op: ir.Operation, error: OpError) -> None:
         """Leave an op to plain lowering if that takes it, or refuse it."""
         try:
-            if op.name == "func.return" or not self._fallback.takes(op):
+            if op.name == "func.return" or not self.fallback.takes(op):
                 raise error
-            self._fallback.lower(op, error)
+            self.fallback.lower(op, error)
         except MissingError:
             self.known |= dict.fromkeys(op.results)
         except OpError as final:
-            self._refuse(op, final)
+            self.refuse(op, final)
             self.known |= dict.fromkeys(op.results)
 
-    def _refuse(self, op: ir.Operation, error: OpError) -> None:
+    def refuse(self, op: ir.Operation, error: OpError) -> None:
+        """Note why an op has no place."""
         found = refusal_of(op, error, self.source)
         name = self.name(op)
         self.refusals.append(dataclasses.replace(found, op=name))
@@ -195,33 +195,6 @@ class Importer:
     def name(self, op: ir.Operation) -> str:
         """What the program calls an op, which may have another name now."""
         return self.names.get(key_of(op.location), op.name)
-
-    def _argument(self, argument: ir.BlockArgument) -> None:
-        number = argument.arg_number
-        declared = self.signature.argument(number)
-        name = unique_name(declared.name, f"arg{number}", self.tensors.names)
-        self.tensors.names.append(name)
-        if has_no_elements(argument.type):
-            element = element_of(argument.type)
-            if element is not None:
-                shape = shape_of(argument)
-                self.tensors.add(Given(name, shape, declared.of(element), number))
-                self.known[argument] = Same(0, shape)
-                return
-        try:
-            shape, dtype = array_type(argument.type, name)
-        except OpError as error:
-            element = self._fallback.element(argument.type)
-            if element is not None:
-                element = declared.of(element)
-                given = Given(name, shape_of(argument), element, number)
-                self._fallback.define(argument, self.tensors.add(given), element)
-                return
-            self.known[argument] = None
-            if next(iter(argument.uses), None) is not None or number == 0:
-                self._refuse(self.function, error)
-            return
-        self.define(argument, self.tensors.add(Given(name, shape, dtype, number)))
 
     def define(self, value: ir.Value, tensor: int) -> None:
         """A value is a tensor as it is."""
@@ -533,7 +506,7 @@ class Importer:
         made: list[int] = []
         for number, (source, starts) in enumerate(pieces):
             if isinstance(source, Same):
-                source = self._spread(source)
+                source = self.spread(source)
             last = number == len(pieces) - 1
             own = steps if steps and last else (1,) * len(shape)
             node = self.copy(source, self.place(op))
@@ -556,7 +529,7 @@ class Importer:
         self.tensors.all[joined] = Joined(shape, dtype, name, tuple(made))
         self.define(result, joined)
 
-    def _spread(self, same: Same) -> Read:
+    def spread(self, same: Same) -> Read:
         """A tensor of one number, as one that is read."""
         number = float(same.number)
         given = self.constant(f"number{number}", np.full((1,), number, np.float32))
@@ -580,29 +553,3 @@ class Importer:
             self.known[result] = Same(source.number, shape_of(result))
         else:
             self.known[result] = Read(source.tensor, source.axes, shape_of(result))
-
-    def _return(self, op: ir.Operation) -> None:
-        for number, value in enumerate(op.operands):
-            if self.known[value] is None or self._fallback.returns(op, value):
-                continue
-            shape, dtype = array_type(value.type, f"result {number}")
-            found = self.get(value)
-            if isinstance(found, Same):
-                found = self._spread(found)
-            tensor = self.materialized(found, self.place(op))
-            root = self.tensors.root(tensor)
-            taken = {self.tensors.root(t) for t in self.tensors.results}
-            is_given = isinstance(self.tensors.all[root], Given)
-            if is_given or root in taken or self.tensors.dtype(root) is not dtype:
-                copied = self.copy(Read(tensor, own_axes(shape), shape), self.place(op))
-                node = Node(
-                    copied.extents,
-                    copied.axes,
-                    MAP,
-                    copied.expression,
-                    copied.reads,
-                    dtype,
-                    copied.place,
-                )
-                tensor = self.tensors.add(node)
-            self.tensors.results.append(tensor)

@@ -173,8 +173,9 @@ class Model:
             else:
                 evaluate_part(step, known, self._tensors)
         results = [
-            known[self._tensors.root(r)].reshape(self._tensors.all[r].shape)
+            known.get(self._tensors.root(r), _NOTHING).reshape(shape)
             for r in self._tensors.results
+            for shape in [self._tensors.all[r].shape]
         ]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -208,6 +209,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<model {self.name}, {counted(self._steps)}>"
+
+
+_NOTHING = np.empty(0, np.float32)
+"""The elements of a result that has none, which no part computes."""
 
 
 def _memory(

@@ -11,6 +11,7 @@ import numpy as np
 
 from morello.frontends.tensors import PlainDtype
 from morello.mlir import ir
+from morello.spec.dtypes import Dtype
 
 _INTERNAL = re.compile(r"(constant|number|prepared|table|zeros|out)[\d.]*")
 """Names of constants and results that the front end makes up."""
@@ -28,9 +29,11 @@ class Declared:
     """Empty where it has none."""
     is_unsigned: bool = False
 
-    def element(self, element: PlainDtype) -> PlainDtype:
+    def element(self, element: Dtype | PlainDtype) -> Dtype | PlainDtype:
         """Elements of memory with the declared sign."""
-        if not self.is_unsigned or element.numpy.kind != "i":
+        if not self.is_unsigned or isinstance(element, Dtype):
+            return element
+        if element.numpy.kind != "i":
             return element
         unsigned = np.dtype(f"u{element.numpy.itemsize}")
         return dataclasses.replace(element, numpy=unsigned)

@@ -80,15 +80,20 @@ def extents_of(generic: ir.Operation) -> tuple[int, ...] | None:
     return tuple(found[d] for d in range(count)) if len(found) == count else None
 
 
+def has_no_elements(found: ir.Type) -> bool:
+    """Whether a type is one of tensors without elements."""
+    found = found.maybe_downcast()
+    return (
+        isinstance(found, ir.RankedTensorType)
+        and found.has_static_shape
+        and 0 in found.shape
+    )
+
+
 def makes_nothing(op: ir.Operation) -> bool:
     """Whether all that an op makes is tensors without elements."""
-    kinds = [result.type.maybe_downcast() for result in op.results]
-    return bool(kinds) and all(
-        isinstance(kind, ir.RankedTensorType)
-        and kind.has_static_shape
-        and 0 in kind.shape
-        for kind in kinds
-    )
+    kinds = [result.type for result in op.results]
+    return bool(kinds) and all(map(has_no_elements, kinds))
 
 
 def dtype_of(found: ir.Type) -> Dtype:

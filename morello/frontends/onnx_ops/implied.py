@@ -174,7 +174,7 @@ def _chosen(proto: Any, name: str, choice: Choice) -> Any:
 
 def _parameter(
     node: Any, slot: int, shapes: dict[str, Shape]
-) -> "Parameter | Choice | None":
+) -> Parameter | Choice | None:
     """What follows for a parameter of a node; None where nothing does."""
     helper: Any = importlib.import_module("onnx.helper")
     results = tuple(shapes[name] for name in node.output if name in shapes)

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from morello.errors import CompileError
+
 if TYPE_CHECKING:
     from morello.frontends.onnx_expansion import Arguments, Expansion, Results
 
 
 def split(to: Expansion, own: Arguments) -> Results:
-    """Slices, one for each part."""
+    """Slices, one for each part.
+
+    Raises:
+        CompileError: the sizes are known only in a call, and do not follow from those
+            of the results.
+    """
     x, count = own.input(0), len(own.outputs)
     shape = to.shape(x)
     if shape is None:
@@ -19,7 +26,10 @@ def split(to: Expansion, own: Arguments) -> Results:
     axis, _ = own.get("axis", 0) % len(shape), own.get("num_outputs", count)
     sizes: Any = to.array(own.input(1)) if own.input(1) else own.get("split", None)
     if sizes is None and own.input(1):
-        return None
+        raise CompileError(
+            f"{own.name} (onnx.Split) has parts of sizes that are known only in a call",
+            f"make them a constant: constants={{'{own.input(1)}': …}}",
+        )
     if sizes is None:
         whole = -(-shape[axis] // count)
         sizes = [whole] * (count - 1) + [shape[axis] - whole * (count - 1)]
