@@ -255,9 +255,10 @@ def test_elements_that_a_pool_had_are_put_back() -> None:
     np.testing.assert_array_equal(found.reshape(-1), wanted)
 
 
-def test_factors_that_are_known_in_a_call_alone_are_refused() -> None:
-    layer = resize("", "s", name="larger")
+def test_sizes_that_are_known_in_a_call_alone_are_refused() -> None:
+    layer = resize("", "", "s", name="larger", keep_aspect_ratio_policy="not_larger")
     proto = model([layer], {"x": IMAGE, "s": (4,)}, {"y": (1, 2, 8, 10)})
+    proto.graph.input[1].type.tensor_type.elem_type = 7
     words = r"larger \(onnx.Resize\) resizes by factors .*constants="
     with pytest.raises(CompileError, match=words):
         morello.from_onnx(proto.SerializeToString())
