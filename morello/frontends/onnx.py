@@ -14,13 +14,13 @@ from morello.frontends.importer_output import check_linalg
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_expansion import expanded
 from morello.frontends.onnx_ops.branches import without_branches
+from morello.frontends.onnx_ops.culprits import invalid, reason
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import modern
 from morello.frontends.onnx_ops.implied import implied
 from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
-from morello.frontends.refusals import place_of
 from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
 from morello.mlir import BACKEND, PassManager, ir
@@ -169,7 +169,10 @@ def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
             proto, check_type=True, strict_mode=True, data_prop=True
         )
     except onnx.shape_inference.InferenceError as error:
-        raise CompileError(f"{source}: {str(error).strip()}") from error
+        raise CompileError(
+            f"{source}: {invalid(error)}",
+            "correct the model: the standard does not allow this",
+        ) from error
 
 
 def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
@@ -204,20 +207,24 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
     dialect: Any = importlib.import_module(f"{BACKEND}.dialects.torch")
     with ir.Context() as context, ir.Location.unknown():
         dialect.register_dialect(context)
-        info = importer.ModelInfo(proto)
-        made = info.create_module(context=context)
-        module = made if isinstance(made, ir.Operation) else made.operation
         try:
-            graph = importer.NodeImporter.define_function(info.main_graph, module)
-            graph.import_all()
-            PassManager.parse(_TO_LINALG).run(module)
+            module = _lowered(importer, context, proto)
             unroll(module)
             _name_results(module, proto)
         # An initializer with fewer elements than its shape is a ValueError.
         except (importer.OnnxImportError, ir.MLIRError, ValueError) as error:
+
+            def fails(part: Any) -> bool:
+                try:
+                    _lowered(importer, context, part)
+                except (importer.OnnxImportError, ir.MLIRError, ValueError):
+                    return True
+                return False
+
             raise CompileError(
-                f"{source}: {_unknown_ops(module) or _told(error, source)}",
-                "export the model with other ops, or compute these outside of it",
+                f"{source}: {reason(proto, error, source, fails)}",
+                "make inputs that are shapes, axes or places constants (constants=), "
+                "export the model in other ops, or compute these outside of it",
             ) from error
         check_linalg(module, source, names)
         check_results(module, proto, source)
@@ -226,6 +233,16 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
         written = io.BytesIO()
         module.write_bytecode(written)
     return written.getvalue()
+
+
+def _lowered(importer: Any, context: ir.Context, proto: Any) -> ir.Operation:
+    """A model as a module of linalg on tensors."""
+    info = importer.ModelInfo(proto)
+    made = info.create_module(context=context)
+    module = made if isinstance(made, ir.Operation) else made.operation
+    importer.NodeImporter.define_function(info.main_graph, module).import_all()
+    PassManager.parse(_TO_LINALG).run(module)
+    return module
 
 
 def _name_results(module: ir.Operation, proto: Any) -> None:
@@ -258,31 +275,3 @@ def _mend_gelu(module: ir.Operation) -> None:
         return ir.WalkResult.ADVANCE
 
     module.walk(visit)
-
-
-def _unknown_ops(module: ir.Operation) -> str:
-    """The nodes that torch-mlir has left as they were."""
-    found: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        name = op.attributes["name"] if op.name == "torch.operator" else None
-        own = "" if name is None else ir.StringAttr(name).value
-        # A constant is left with the op that reads it.
-        if own.startswith("onnx.") and own != "onnx.Constant":
-            found.append(f"{place_of(op.location, 'the graph')} ({own})")
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    listed = ", ".join(found)
-    return f"torch-mlir does not know {listed} with these arguments" if found else ""
-
-
-def _told(error: Exception, source: str) -> str:
-    """What torch-mlir says, with the places."""
-    if not isinstance(error, ir.MLIRError):
-        return str(error)
-    found = [
-        f"{place_of(diagnostic.location, source)}: {diagnostic.message}"
-        for diagnostic in error.error_diagnostics
-    ]
-    return "; ".join(found) or str(error)

@@ -53,6 +53,28 @@ def test_what_nothing_reads_is_refused(
         morello.from_onnx(proto.SerializeToString())
 
 
+def test_the_nodes_that_are_not_known_are_named_in_a_sentence() -> None:
+    layers = [
+        node("Relu", ["x"], ["r"]),
+        node("TfIdfLike", ["r", "x"], ["g"], name="one"),
+        node("Neg", ["g"], ["y"]),
+    ]
+    proto = model(layers, {"x": (1, 4)}, {"y": (1, 4)})
+    kind = helper.make_tensor_value_info("g", 1, (1, 4))
+    proto.graph.value_info.append(kind)
+    words = r"not know one \(onnx.TfIdfLike of float\[1,4\], float\[1,4\]\) with"
+    with pytest.raises(CompileError, match=words) as caught:
+        morello.from_onnx(proto.SerializeToString())
+    assert "Relu" not in str(caught.value)
+
+
+def test_what_the_standard_does_not_allow_is_said_of_the_node() -> None:
+    layer = node("MatMul", ["x", "x"], ["y"], name="square")
+    proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)})
+    with pytest.raises(CompileError, match=r"square \(onnx.MatMul\): Incompatible"):
+        morello.from_onnx(proto.SerializeToString())
+
+
 def test_a_default_that_is_written_is_none() -> None:
     layer = node("LRN", ["x"], ["y"], size=3, alpha=1e-4)
     proto = model([layer], {"x": (1, 4, 2, 2)}, {"y": (1, 4, 2, 2)})

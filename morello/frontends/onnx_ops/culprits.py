@@ -1,0 +1,126 @@
+"""Why a model cannot be imported, in a sentence: `reason`.
+
+Where a pass fails, torch-mlir leaves all ops as they were, and its diagnostics may have
+no place. Each node is therefore imported by itself.
+"""
+
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from morello.frontends.refusals import place_of
+from morello.mlir import ir
+
+_MOST = 3
+"""Nodes that a sentence lists."""
+
+
+def reason(
+    proto: Any, error: Exception, source: str, fails: Callable[[Any], bool]
+) -> str:
+    """What torch-mlir does not take.
+
+    Args:
+        proto: has the types of all values.
+        error: of the whole model.
+        source: the name of the file.
+        fails: whether a model cannot be imported.
+    """
+    if not isinstance(error, ir.MLIRError):
+        return str(error).splitlines()[0]
+    found = [_described(node, proto) for node in _failing(proto, fails)]
+    if not found:
+        found = [_placed(error, source)]
+    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    listed = ", ".join(found[:_MOST])
+    return f"torch-mlir does not know {listed}{more} with these arguments"
+
+
+def invalid(error: Exception) -> str:
+    """What the standard says of a model that is wrong, with the node."""
+    text = str(error).strip()
+    found = _INVALID.search(text)
+    if found is None:
+        return text
+    op, name, why = found.groups()
+    return f"{name or 'a node'} (onnx.{op}): {why.strip().rstrip('.')}"
+
+
+_INVALID = re.compile(
+    r"\(op_type:\s*(\w+)(?:, node name: ([^)]*))?\):\s*(?:\[\w+\] )?([^\n]+)"
+)
+
+
+def _failing(proto: Any, fails: Callable[[Any], bool]) -> Iterator[Any]:
+    """The nodes that cannot be imported by themselves."""
+    for node in proto.graph.node:
+        if node.op_type != "Constant":
+            alone = _alone(node, proto)
+            if alone is not None and fails(alone):
+                yield node
+
+
+def _alone(node: Any, proto: Any) -> Any:
+    """A model of one node; None where a type is not known."""
+    helper: Any = importlib.import_module("onnx.helper")
+    kinds = _kinds(proto)
+    names = [name for name in dict.fromkeys(node.input) if name]
+    constants = [
+        own
+        for own in proto.graph.node
+        if own.op_type == "Constant" and own.output[0] in names
+    ]
+    held = [array for array in proto.graph.initializer if array.name in names]
+    known = {own.output[0] for own in constants} | {array.name for array in held}
+    given = [name for name in names if name not in known]
+    made = [name for name in node.output if name]
+    if any(name not in kinds for name in (*given, *made)):
+        return None
+    graph = helper.make_graph(
+        [*constants, node],
+        "part",
+        [kinds[name] for name in given],
+        [kinds[name] for name in made],
+        held,
+    )
+    alone = helper.make_model(graph, opset_imports=proto.opset_import)
+    alone.ir_version = proto.ir_version
+    return alone
+
+
+def _kinds(proto: Any) -> dict[str, Any]:
+    """The values whose types are known, by name."""
+    graph = proto.graph
+    return {
+        value.name: value
+        for value in (*graph.value_info, *graph.input, *graph.output)
+        if value.type.tensor_type.HasField("shape")
+    }
+
+
+def _described(node: Any, proto: Any) -> str:
+    """A node with the types of what it reads."""
+    onnx: Any = importlib.import_module("onnx")
+    kinds = _kinds(proto)
+    held = {array.name: array for array in proto.graph.initializer}
+    types = []
+    for name in filter(None, node.input):
+        if name in held:
+            number, dims = held[name].data_type, list(held[name].dims)
+        elif name in kinds:
+            kind = kinds[name].type.tensor_type
+            number = kind.elem_type
+            dims = [dim.dim_value or "?" for dim in kind.shape.dim]
+        else:
+            continue
+        text = onnx.TensorProto.DataType.Name(number).lower()
+        types.append(f"{text}[{','.join(map(str, dims))}]")
+    return f"{node.name} (onnx.{node.op_type} of {', '.join(types)})"
+
+
+def _placed(error: ir.MLIRError, source: str) -> str:
+    """The place of the first diagnostic."""
+    for diagnostic in error.error_diagnostics:
+        return place_of(diagnostic.location, source)
+    return "the graph"
