@@ -20,6 +20,7 @@ from morello.frontends.onnx_ops import (
     products,
     recurrent,
     resizing,
+    sampling,
     slices,
     stable,
 )
@@ -401,5 +402,6 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     **products.RULES,
     **recurrent.RULES,
     **resizing.RULES,
+    **sampling.RULES,
     **stable.RULES,
 }

@@ -259,3 +259,32 @@ def test_attention_to_what_is_seen(
     scale = options.get("scale", 1 / np.sqrt(8))
     scores = scale * Q.astype(float) @ K.swapaxes(2, 3)
     np.testing.assert_allclose(found, attended(scores, seen), rtol=2e-5, atol=1e-6)
+
+
+def sampled(x: Array, places: Array, **options: Any) -> Array:
+    layer = node("GridSample", ["x", "g"], ["y"], align_corners=1, **options)
+    return computed(layer, x, places, opset=20)  # type: ignore[no-any-return]
+
+
+def test_samples_at_halves_are_of_even_places() -> None:
+    row = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 1, 5)
+    along = np.array([-0.75, -0.25, 0.25, 0.75, 0.1], np.float32)  # 0.5, 1.5, …
+    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
+    found = sampled(row, grid, mode="nearest", padding_mode="border")
+    np.testing.assert_array_equal(found.ravel(), [1, 3, 3, 5, 3])
+
+
+@pytest.mark.parametrize(
+    ("padding", "wanted"),
+    [
+        ("zeros", [0.5, 0, 5, 2.5, 0]),
+        ("border", [1, 1, 5, 5, 5]),
+        ("reflection", [1.5, 2, 5, 4.5, 3]),
+    ],
+)
+def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None:
+    row = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 1, 5)
+    along = np.array([-1.25, -1.5, 1, 1.25, 2], np.float32)  # -0.5, -1, 4, 4.5, 6
+    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
+    found = sampled(row, grid, mode="linear", padding_mode=padding)
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-6)

@@ -15,6 +15,7 @@ Rules of `onnx_expansion`, each for an op:
     products.py   products, transposed convolutions, transforms
     recurrent.py  recurrences backwards and in both directions
     resizing.py   `Resize`
+    sampling.py   `GridSample`
     slices.py     `Slice`
     stable.py     functions that the importer computes with less care
 """
