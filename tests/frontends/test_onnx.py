@@ -435,7 +435,7 @@ def test_constants_are_not_among_the_ops_that_are_not_known() -> None:
     layer = node("Foo", ["x", "w"], ["y"], name="one")
     proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)}, {"w": (3,)})
     with pytest.raises(
-        CompileError, match=r"not know one \(onnx.Foo of float\[2,3\], "
+        CompileError, match=r"not know one \(onnx.Foo of float"
     ):
         morello.from_onnx(proto.SerializeToString())
 
