@@ -9,27 +9,11 @@ from morello.aot.entry_points import Status, supported_name, unchecked_name
 from morello.aot.pack_code import pack_name
 from morello.errors import CompileError
 from morello.runtime.call_table import ALIGNMENT
+from morello.runtime.element_types import element_type_of, names
 from morello.runtime.parameter import Parameter
 
 _WIDTH = 80
 """Characters of a line of text."""
-
-_C_TYPES = {
-    "float32": "float",
-    "bfloat16": "uint16_t",
-    "int8": "int8_t",
-    "uint8": "uint8_t",
-    "int16": "int16_t",
-    "uint16": "uint16_t",
-    "int32": "int32_t",
-    "uint32": "uint32_t",
-    "int64": "int64_t",
-    "uint64": "uint64_t",
-    "float64": "double",
-    "float16": "uint16_t",
-    "bool": "uint8_t",
-}
-"""A dtype of NumPy: its elements in C."""
 
 _STATUS = {
     Status.OK: "done",
@@ -78,14 +62,14 @@ def _c_type(parameter: Parameter) -> str:
     Raises:
         CompileError: C has none that we know.
     """
-    try:
-        return _C_TYPES[parameter.dtype.name]
-    except KeyError:
+    element = element_type_of(parameter.dtype)
+    if element is None:
         raise CompileError(
             f"{parameter.role} has elements of {parameter.dtype.name}, for which no "
             "type of C is known",
-            f"use one of {', '.join(_C_TYPES)}",
-        ) from None
+            f"use one of {names()}",
+        )
+    return element.c
 
 
 def _product(shape: Sequence[int]) -> str:
@@ -118,8 +102,9 @@ def _argument_notes(interface: Interface) -> str:
         if parameter.is_output:
             role = "reads and writes" if parameter.accumulates else "writes"
         text = f"{parameter.name}: {role} {_product(shape)} {parameter.dtype.name}"
-        if parameter.dtype.name == "bfloat16":
-            text += " (each the upper half of a float)"
+        element = element_type_of(parameter.dtype)
+        if element is not None and element.c_meaning:
+            text += f" (each {element.c_meaning})"
         gaps = "row-major without gaps"
         if parameter.any_row:
             gaps = (

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from morello.errors import CompileError
 from morello.runtime.call_table import Word
+from morello.runtime.element_types import element_type_of, names
 from morello.runtime.parameter import Parameter
 from morello.runtime.shared_code import call_in_team, fill, teams, workspaces
 
@@ -28,23 +29,6 @@ class _Code(enum.IntEnum):
     INVALID_ARGUMENT = 3
     RESOURCE_EXHAUSTED = 8
 
-
-_DTYPES = {
-    "bool": 1,
-    "int8": 2,
-    "int16": 3,
-    "int32": 4,
-    "int64": 5,
-    "uint8": 6,
-    "uint16": 7,
-    "uint32": 8,
-    "uint64": 9,
-    "float16": 10,
-    "float32": 11,
-    "float64": 12,
-    "bfloat16": 16,
-}
-"""``XLA_FFI_DataType`` by NumPy's name."""
 
 _TYPES = """
 %Extension = type { i64, i32, ptr }
@@ -248,14 +232,14 @@ def _dtype(parameter: Parameter) -> int:
     Raises:
         CompileError: XLA has none.
     """
-    try:
-        return _DTYPES[parameter.dtype.name]
-    except KeyError:
+    element = element_type_of(parameter.dtype)
+    if element is None:
         raise CompileError(
             f"{parameter.role} has elements of {parameter.dtype.name}, which XLA's "
             "foreign functions do not take here",
-            f"use one of {', '.join(_DTYPES)}",
-        ) from None
+            f"use one of {names()}",
+        )
+    return element.xla
 
 
 def wanted(parameter: Parameter, label: str) -> str:

@@ -1,13 +1,19 @@
 """Casts inside of kernels: which vectors they go by, and what they cost."""
 
-from morello.cost.counts import Ops
+from morello.cost.counts import Ops, add
 from morello.machine.isa import Isa
 from morello.spec import Dtype
 
 
 def cast_lanes(isa: Isa, *dtypes: Dtype) -> int:
     """Elements of a vector in which any of these dtypes fits a register."""
-    return min(map(isa.lanes, dtypes))
+    return min(isa.lanes(dtype) for dtype in _held(dtypes))
+
+
+def _held(dtypes: tuple[Dtype, ...]) -> tuple[Dtype, ...]:
+    """The dtypes, and the one by which narrow floats become each other."""
+    narrow = {dtype for dtype in dtypes if dtype.computes_in}
+    return (*dtypes, Dtype.F32) if len(narrow) > 1 else dtypes
 
 
 def cast_ops(dtypes: tuple[Dtype, ...]) -> Ops:
@@ -15,16 +21,28 @@ def cast_ops(dtypes: tuple[Dtype, ...]) -> Ops:
 
     ``dtypes`` are those of source and destination, as a move has them.
     Integers are extended or cut off by shuffles, and moved to another zero point by
-    an addition; bf16 becomes f32 by one and a shift;
-    f32 is rounded to bf16 by four operations, and a NaN is put in by three.
+    an addition; floats are widened, then rounded (`_WIDEN`, `_ROUND`).
     """
     source, dest = dtypes
-    if source.itemsize == dest.itemsize:
+    if source is dest or (source.itemsize == dest.itemsize and not source.is_float):
         return {}
-    if source is Dtype.F32:
-        return {"vector_op": 7, "shuffle": 2}
     if source.is_float:
-        return {"vector_op": 1, "shuffle": 1}
+        return add(_WIDEN.get(source, {}), _ROUND.get(dest, {}))
     moved = 1 if source.zero_point != dest.zero_point else 0
     shuffles = 1 if source.itemsize < dest.itemsize else 2
     return {"vector_op": moved, "shuffle": shuffles}
+
+
+_WIDEN: dict[Dtype, Ops] = {
+    Dtype.BF16: {"vector_op": 1, "shuffle": 1},
+    Dtype.F16: {"vector_op": 1, "shuffle": 1},
+}
+"""The instructions that widen a vector to f32: bf16 by an extension and a shift, f16
+by one of two operations."""
+
+_ROUND: dict[Dtype, Ops] = {
+    Dtype.BF16: {"vector_op": 7, "shuffle": 2},
+    Dtype.F16: {"vector_op": 1, "shuffle": 1},
+}
+"""The instructions that round a vector of f32: to bf16 by four operations, three that
+put in a NaN, and a cut; to f16 by one of two operations."""

@@ -162,7 +162,7 @@ def _two_by_turns(
 
 @dataclasses.dataclass(frozen=True)
 class Deinterleave(Kernel):
-    """dst = src in L1, from rows of f32 or bf16 into odd-even packs of f32.
+    """dst = src in L1, from rows of floats into odd-even packs of f32.
 
     A pack is two vectors: the even elements, then the odd ones. Neighbours of bf16 are
     words: shifted they are the even elements as f32, masked the odd ones. Of a row that
@@ -207,6 +207,8 @@ class Deinterleave(Kernel):
         each: Ops = {"load": 2, "shuffle": 4, "store": 2}
         if frame.key.dtypes[0] is Dtype.BF16:
             each = {"load": 1, "vector_op": 2, "store": 2}
+        elif frame.key.dtypes[0].computes_in:
+            each = add(each, times(cast_ops((frame.key.dtypes[0], Dtype.F32)), 2))
         return OpCounts.of(times(each, rows * ceil_div(length, self._pack)))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -234,7 +236,10 @@ class Deinterleave(Kernel):
         half = self._pack // 2
         inner = src.tensor.layout.innermost
         after = (*at[:inner], at[inner] + half, *at[inner + 1 :])
-        low, high = emitter.load(src, at, half), emitter.load(src, after, half)
+        low, high = (
+            emitter.convert(emitter.load(src, where, half), src.tensor.dtype, Dtype.F32)
+            for where in (at, after)
+        )
         lanes = range(0, self._pack, 2)
         even = emitter.shuffle(low, high, lanes)
         return even, emitter.shuffle(low, high, [lane + 1 for lane in lanes])

@@ -11,11 +11,11 @@ import math
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from morello.errors import ArgumentError
 from morello.runtime.arguments import pointer
+from morello.runtime.element_types import element_type_of_dlpack
 from morello.runtime.foreign_types import learn
 from morello.runtime.parameter import Parameter
 
@@ -60,12 +60,6 @@ _READ_ONLY = 1
 
 _HOST_DEVICES = (1, 3, 13)
 """Memory that the CPU reads: its own, and pinned or managed memory of CUDA."""
-
-_CODES = {0: "i", 1: "u", 2: "f", 6: "b"}
-"""NumPy's letters for ``DLDataTypeCode``."""
-
-_BFLOAT = 4
-_BF16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -238,11 +232,10 @@ def _view(
 
 
 def _dtype(tensor: _Tensor, parameter: Parameter) -> np.dtype[Any]:
-    if tensor.lanes == 1 and tensor.code == _BFLOAT and tensor.bits == 16:
-        return _BF16
-    if tensor.lanes == 1 and tensor.code in _CODES and tensor.bits % 8 == 0:
-        return np.dtype(f"{_CODES[tensor.code]}{tensor.bits // 8}")
-    raise _refusal(parameter, "NumPy has no such elements")
+    element = element_type_of_dlpack(tensor.code, tensor.bits)
+    if element is None or tensor.lanes != 1:
+        raise _refusal(parameter, "kernels have no such elements")
+    return element.numpy
 
 
 def _refusal(parameter: Parameter, reason: str) -> ArgumentError:

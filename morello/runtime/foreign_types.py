@@ -16,8 +16,9 @@ import enum
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from morello.runtime.element_types import element_type_of
 
 MOST = 16
 """Types that the table has room for."""
@@ -45,8 +46,8 @@ MOST_AXES = 4
 """Of an ``__array_interface__`` that machine code reads: a ``Py_buffer`` has room for
 their sizes and strides behind its owner."""
 
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
-_BFLOAT = 4
+_KINDS = "iufb"
+"""Letters of NumPy for elements that the buffer protocol has."""
 _MAJOR = 1
 """The version of the structures that is read here."""
 
@@ -114,22 +115,20 @@ _pointer_of.restype = ctypes.c_void_p
 
 def dtype_word(dtype: np.dtype[Any]) -> int:
     """The ``DLDataType`` of a dtype as one number; -1 where there is none."""
-    code = _CODES.get(dtype.kind)
-    if dtype == ml_dtypes.bfloat16:
-        code = _BFLOAT
-    if code is None:
+    element = element_type_of(dtype)
+    if element is None:
         return -1
-    return code | 8 * dtype.itemsize << 8 | 1 << 16
+    return element.dlpack | 8 * dtype.itemsize << 8 | 1 << 16
 
 
 def buffer_format(dtype: np.dtype[Any]) -> int:
     """The letter that the buffer protocol has for a dtype; -1 where there is none."""
-    return ord(dtype.char) if dtype.isbuiltin == 1 and dtype.kind in _CODES else -1
+    return ord(dtype.char) if dtype.isbuiltin == 1 and dtype.kind in _KINDS else -1
 
 
 def typestr_word(dtype: np.dtype[Any]) -> int:
     """The ``typestr`` of a dtype as one number; -1 where there is none of 3 letters."""
-    if dtype.isbuiltin != 1 or dtype.kind not in _CODES or len(dtype.str) != 3:
+    if dtype.isbuiltin != 1 or dtype.kind not in _KINDS or len(dtype.str) != 3:
         return -1
     return int.from_bytes(dtype.str.encode() + b"\0", "little")
 

@@ -10,7 +10,7 @@ import numpy as np
 from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.array_elements import ArrayElements
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.elements import Elements
 from morello.spec.embedding import Embedding
 from morello.spec.graphs import loops as rule
@@ -236,11 +236,10 @@ class Compose(Kind):
         return bounded(self.value, sizes, arrays)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """f32, or bf16 for inputs and for outputs that are maps."""
-        legal = {Dtype.F32, Dtype.BF16}
-        wrong = next((d for d in dtypes if d not in legal), None)
+        """f32, or a narrow float for inputs and for outputs that are maps."""
+        wrong = next((d for d in dtypes if not d.is_float), None)
         if wrong is not None:
-            raise SpecError(f"{self.name} has no dtype {wrong}", "use f32 or bf16")
+            raise SpecError(f"{self.name} has no dtype {wrong}", f"use {FLOAT_NAMES}")
         graph = self.value
         sums = [graph.is_node(v) and not graph.is_map(v) for v in self.values]
         right = [
@@ -251,7 +250,7 @@ class Compose(Kind):
         if wrong_at is not None:
             raise SpecError(
                 f"'{self.operands[wrong_at].name}' of {self.name} is a reduction, "
-                "which has no bf16: its terms are added in f32",
+                f"which has no {dtypes[wrong_at]}: its terms are added in f32",
                 f"write the dtypes {','.join(map(str, right))}, or make it a map of "
                 "another node",
             )

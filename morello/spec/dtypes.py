@@ -29,6 +29,7 @@ class Dtype(metaclass=_Listed):
 
     F32: ClassVar["Dtype"]
     BF16: ClassVar["Dtype"]
+    F16: ClassVar["Dtype"]
     U8: ClassVar["Dtype"]
     S8: ClassVar["Dtype"]
     U16: ClassVar["Dtype"]
@@ -43,6 +44,8 @@ class Dtype(metaclass=_Listed):
     is_float: bool = False
     is_signed: bool = False
     """Whether it is an integer with a sign."""
+    computes_in: "Dtype | None" = None
+    """The wider float that values of a narrow float are computed in; None of others."""
 
     zero_point: ClassVar[int] = 0
     """What is stored for 0; every number is stored with as much added."""
@@ -83,7 +86,7 @@ class Dtype(metaclass=_Listed):
     def widens_to(self, other: "Dtype") -> bool:
         """Whether ``other`` is wider and holds every value of this dtype."""
         if self.is_float or other.is_float:
-            return self is Dtype.BF16 and other is Dtype.F32
+            return other is self.computes_in
         if self.part_of or other.part_of:
             return False  # what was found to have few bits is to be used so
         if self.byte or other.byte:
@@ -180,8 +183,10 @@ class Encoding(Dtype):
         return int(self.of.highest) // 2
 
 
-def _float(value: str, numpy: Any) -> Dtype:
-    return Dtype(value=value, numpy=np.dtype(numpy), is_float=True)
+def _narrow_float(value: str, numpy: Any) -> Dtype:
+    return Dtype(
+        value=value, numpy=np.dtype(numpy), is_float=True, computes_in=Dtype.F32
+    )
 
 
 def _integer(value: str) -> Dtype:
@@ -190,7 +195,9 @@ def _integer(value: str) -> Dtype:
     return Dtype(value=value, numpy=numpy, is_signed=signed)
 
 
-Dtype.F32, Dtype.BF16 = _float("f32", np.float32), _float("bf16", ml_dtypes.bfloat16)
+Dtype.F32 = Dtype(value="f32", numpy=np.dtype(np.float32), is_float=True)
+Dtype.BF16 = _narrow_float("bf16", ml_dtypes.bfloat16)
+Dtype.F16 = _narrow_float("f16", np.float16)
 Dtype.U8, Dtype.S8 = _integer("u8"), _integer("s8")
 Dtype.U16, Dtype.S16 = _integer("u16"), _integer("s16")
 Dtype.U32, Dtype.S32 = _integer("u32"), _integer("s32")
@@ -206,6 +213,7 @@ Encoding.S7 = Encoding(value="s7", numpy=np.dtype(np.int8), is_signed=True, of=D
 ELEMENT_TYPES: tuple[Dtype, ...] = (
     Dtype.F32,
     Dtype.BF16,
+    Dtype.F16,
     Dtype.U8,
     Dtype.S8,
     Dtype.U16,
@@ -218,9 +226,16 @@ ELEMENT_TYPES: tuple[Dtype, ...] = (
 )
 """Every dtype, then every encoding."""
 
+FLOATS = tuple(d for d in Dtype if d.is_float)
+"""The float dtypes, f32 first."""
+
+FLOAT_NAMES = " or ".join((", ".join(d.value for d in FLOATS[:-1]), FLOATS[-1].value))
+"""Their names in a sentence."""
+
 _ELSEWHERE = {
     **dict.fromkeys(("float32", "fp32", "float"), "f32"),
     **dict.fromkeys(("bfloat16", "bfloat"), "bf16"),
+    **dict.fromkeys(("float16", "fp16", "half"), "f16"),
     **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32)},
     **{f"{name}{bits}": f"s{bits}" for name in ("i", "int") for bits in (8, 16, 32)},
     "int": "s32",

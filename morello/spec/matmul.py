@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.elements import Elements
 from morello.spec.kind import Array, Kind, bit_patterns, small_integers
 from morello.spec.operand import Operand
@@ -105,8 +105,8 @@ class Matmul(Kind):
         if not legal:
             raise SpecError(
                 f"{self.label} has no product {','.join(map(str, dtypes))}",
-                "use f32 or bf16 factors with an output of f32, or integers no wider "
-                "than an output of s32 or s16: bf16,bf16,f32; u8,s8,s32",
+                f"use factors of {FLOAT_NAMES} with an output of f32, or integers no "
+                "wider than an output of s32 or s16: bf16,bf16,f32; u8,s8,s32",
             )
 
     def flops(self, sizes: tuple[int, ...]) -> int:

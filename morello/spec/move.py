@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
+from morello.spec import narrow_floats
 from morello.spec.dtypes import Dtype, Encoding
 from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
@@ -20,9 +21,9 @@ class Move(ElementByElement):
 
     Within one dtype bit patterns are kept, NaN payloads too. A wider dtype holds the
     same values (bf16 in f32: the same bits, then zeros). An integer that is too wide is
-    cut off: the value modulo 2^bits. f32 is rounded to the nearest bf16, to the even
-    one of two; what is too large becomes infinite; a NaN keeps its sign and the upper
-    bits of its payload and becomes quiet.
+    cut off: the value modulo 2^bits. A float is rounded to the nearest bf16 or f16, to
+    the even one of two; what is too large becomes infinite; a NaN keeps its sign and
+    the upper bits of its payload and becomes quiet.
     """
 
     name: ClassVar[str] = "move"
@@ -71,13 +72,8 @@ class Move(ElementByElement):
     ) -> Array:
         """src as the dtype of dst."""
         src, dst = dtypes
-        if (src, dst) == (Dtype.F32, Dtype.BF16):
-            return _rounded(arrays[0])
-        if (src, dst) == (Dtype.BF16, Dtype.F32):
-            upper = arrays[0].view(np.uint16).astype(np.uint32)
-            return (upper << 16).view(np.float32)
-        if src is dst:
-            return arrays[0].copy()
+        if src is dst or src.is_float:
+            return narrow_floats.cast(arrays[0], src, dst)
         return dst.stored(src.values(arrays[0]))
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
@@ -106,12 +102,3 @@ def _operands(rank: int) -> tuple[Operand, ...]:
 def _wide(dtype: Dtype) -> tuple[Dtype, ...]:
     """The dtypes that hold the bytes of this one in 16 bits."""
     return tuple(wide for wide in Encoding if wide.byte is dtype)
-
-
-def _rounded(array: Array) -> Array:
-    """f32 as bf16: half of the last place is added to the bits, less 1 where even."""
-    bits = np.ascontiguousarray(array).view(np.uint32)
-    upper = bits >> 16
-    nearest = bits + (0x7FFF + (upper & 1))  # carries into the exponent, up to inf
-    found = np.where(np.isnan(array), upper | 0x40, nearest >> 16)
-    return found.astype(np.uint16).view(Dtype.BF16.numpy)

@@ -9,7 +9,7 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.spec.array_elements import ArrayElements
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
 from morello.spec.functions import BINARY, UNARY
@@ -19,7 +19,7 @@ from morello.spec.operand import Operand
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Pointwise(ElementByElement):
-    """A function of `morello/spec/functions.py`, of f32, or of bf16 computed in f32."""
+    """A function of `morello/spec/functions.py`; narrow floats are computed in f32."""
 
     functions: ClassVar[Mapping[str, Callable[..., Any]]]
     """By the names in the text form."""
@@ -63,17 +63,18 @@ class Pointwise(ElementByElement):
         return _operands(self.inputs, self.rank)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """All operands have one dtype, f32 or bf16."""
+        """All operands have one float dtype: f32, bf16 or f16."""
         require_equal(self.label, dtypes)
-        if dtypes[0] not in (Dtype.F32, Dtype.BF16):
-            raise SpecError(f"{self.label} has no dtype {dtypes[0]}", "use f32 or bf16")
+        if not dtypes[0].is_float:
+            remedy = f"use {FLOAT_NAMES}"
+            raise SpecError(f"{self.label} has no dtype {dtypes[0]}", remedy)
 
     def flops(self, sizes: tuple[int, ...]) -> int:
         """One for each element."""
         return int(np.prod(sizes, dtype=object))
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
-        """The function in f32; bf16 is cast before and after."""
+        """The function in f32; narrow floats are cast before and after."""
         values = (
             elements.convert(elements.read(index), dtype, Dtype.F32)
             for index, dtype in enumerate(dtypes[:-1])

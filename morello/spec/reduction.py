@@ -37,7 +37,8 @@ class RowReduction(Kind):
         """Both operands have one dtype, f32 or s32."""
         require_equal(self.label, dtypes)
         if dtypes[0] not in (Dtype.F32, Dtype.S32):
-            also = "" if self.accum or dtypes[0] is not Dtype.BF16 else ", or bf16,f32"
+            narrow = dtypes[0].computes_in and not self.accum
+            also = f", or {dtypes[0]},f32" if narrow else ""
             raise SpecError(
                 f"{self.label} has no dtype {dtypes[0]}", f"use f32 or s32{also}"
             )

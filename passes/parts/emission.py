@@ -17,6 +17,8 @@ from morello.kernels.vectors import pieces
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.passes.parts.vector_ops import (
+    ROUND,
+    WIDEN,
     call,
     constant_of,
     element_of,
@@ -25,10 +27,8 @@ from morello.passes.parts.vector_ops import (
     ieee_minimum,
     opaque,
     plus,
-    round_to_bf16,
     shaped,
     splat,
-    widen_bf16,
 )
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
@@ -158,10 +158,10 @@ class MlirEmitter(Emitter):
             where = self._physical(buffer, index)
             vector.MaskedStoreOp(buffer.value, where, _mask(value, count), value)
             return
-        # Parts of vectors of bf16 are cut off as bits: LLVM 22 would round them to bf16
-        # by a function that nobody has.
+        # Parts of vectors of narrow floats are cut off as bits: LLVM 22 would round
+        # them again, bf16 by a function that nobody has.
         own, whole = element_of(value), value
-        halves = isinstance(own, ir.BF16Type)
+        halves = isinstance(own, ir.BF16Type | ir.F16Type)
         bits = ir.IntegerType.get_signless(16) if halves else own
         if halves:
             whole = vector.BitCastOp(ir.VectorType.get([width], bits), value).result
@@ -282,7 +282,8 @@ class MlirEmitter(Emitter):
         if source is dest:
             return value
         if source.is_float:
-            return widen_bf16(value) if dest is Dtype.F32 else round_to_bf16(value)
+            wide = WIDEN[source](value) if source.computes_in else value
+            return ROUND[dest](wide) if dest.computes_in else wide
         if dest.byte and dest.zero_point:  # in 8 bits: the sign changes, and is none
             value = plus(value, dest.zero_point)
         kind = shaped(value, element_type(dest))

@@ -108,6 +108,23 @@ def round_to_bf16(value: Value) -> Value:
     return arith.BitcastOp(shaped(value, ir.BF16Type.get()), cut).result
 
 
+def widen_f16(value: Value) -> Value:
+    """f16 as f32, by an instruction; NaN becomes quiet."""
+    return arith.ExtFOp(shaped(value, ir.F32Type.get()), value).result
+
+
+def round_to_f16(value: Value) -> Value:
+    """To the nearest, ties to even, by an instruction; NaN becomes quiet."""
+    return arith.TruncFOp(shaped(value, ir.F16Type.get()), value).result
+
+
+WIDEN = {Dtype.BF16: widen_bf16, Dtype.F16: widen_f16}
+"""The conversion of each narrow float to the float that it is computed in."""
+
+ROUND = {Dtype.BF16: round_to_bf16, Dtype.F16: round_to_f16}
+"""The rounding to each narrow float, as `morello/spec/narrow_floats.py` defines it."""
+
+
 def plus(value: Value, number: int) -> Value:
     """A number added to an integer or to each lane, wrapping."""
     return arith.AddIOp(value, splat(value.type, number)).result

@@ -15,6 +15,7 @@ from morello.machine import TARGETS
 from morello.machine.host import missing_features
 from morello.runtime.object_file import undefined_symbols
 from tests.aot.compiler import NEEDS_CC, Linked, run
+from tests.kernels.harness import features_text
 from tests.quality.compiled import unsearched
 
 SPEC = "matmul:9x33x20:f32:l2=0"
@@ -120,8 +121,12 @@ def test_kernels_that_cannot_be_one_function_are_refused() -> None:
         Variants.of([library("avx2"), zen3])
 
 
-def test_every_target_can_be_a_variant() -> None:
-    different = {target.features: name for name, target in TARGETS.items()}
+def test_every_target_of_this_cpu_can_be_a_variant() -> None:
+    different = {
+        target.features: name
+        for name, target in TARGETS.items()
+        if not missing_features(target.isa.cpu, features_text(target.isa))
+    }
     several = Variants.of([library(name) for name in different.values()])
-    assert len(several.variants) == len(different) > 3
+    assert len(several.variants) == len(different) > 0
     assert several.object

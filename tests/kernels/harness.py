@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.compiler.tuning.verify import BF16_ROUNDOFF
 from morello.dialect.memrefs import tile_extent
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
@@ -27,10 +26,11 @@ from morello.passes.parts.emission import emit_kernel
 from morello.passes.parts.vector_ops import element_type
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.translate import lower_to_llvm_text
-from morello.spec import Dtype, Kind, Layout, Level, Limits, Move, Spec, TensorSpec
+from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
 from morello.spec.layout import LINE_BYTES
+from morello.spec.narrow_floats import stored_error
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)
@@ -299,8 +299,7 @@ def _settled(
     kind, sizes = case.spec.kind, case.spec.sizes
     wide = tuple(array.astype(np.float64) for array in arrays)
     number, bound = kind.reference(sizes, wide)[kind.written.index(out)]
-    if case.tensors[out].dtype is Dtype.BF16:
-        bound = bound + BF16_ROUNDOFF * (np.abs(number) + bound)
+    bound = stored_error(number, bound, case.tensors[out].dtype)
     layout = case.tensors[out].layout
     _, places = _places(layout, case.spec.shape(out))
     here = got[places]

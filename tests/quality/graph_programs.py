@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from morello.compiler.tuning.verify import BF16_ROUNDOFF
 from morello.errors import SearchError
 from morello.machine import AVX2, Target, find_target
 from morello.search import Solver
@@ -20,6 +19,7 @@ from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.names import SHORT_NAMES
 from morello.spec.graphs.reductions import REDUCTIONS
 from morello.spec.kind import EXACT_BOUND, UNIT_ROUNDOFF, small_integers
+from morello.spec.narrow_floats import stored_error
 from tests.graphs.random_graphs import random_graph
 from tests.quality.execution import RUNS, check_exact, run
 from tests.quality.programs import Program, build_programs
@@ -144,10 +144,10 @@ def check_program(program: Program, seed: int) -> None:
         wanted = spec.kind.reference(spec.sizes, exact)
         for side, byte in RUNS:
             found = run(program, given, side, byte)
-            for array, (number, bound) in zip(found, wanted, strict=True):
-                error = bound
-                if array.dtype == Dtype.BF16.numpy:
-                    error = bound + BF16_ROUNDOFF * (np.abs(number) + bound)
+            for out, array, (number, bound) in zip(
+                spec.kind.written, found, wanted, strict=True
+            ):
+                error = stored_error(number, bound, spec.dtypes[out])
                 known = (np.abs(number) < LARGEST) & np.isfinite(error)
                 away = np.abs(array.astype(np.float64) - number)
                 assert np.all((away <= error) | ~known), program.label

@@ -247,7 +247,7 @@ def test_what_kinds_say_of_themselves() -> None:
         (
             Matmul(),
             (BF16,),
-            "matmul has no product bf16,bf16,bf16; use f32 or bf16 factors",
+            "matmul has no product bf16,bf16,bf16; use factors of f32, bf16 or f16",
         ),
         (Matmul(True), (F32, S32, F32), "matmul_accum has no product f32,s32,f32"),
         (Max(), (F32, S32), "max has operands of one dtype, not f32,s32"),

@@ -81,7 +81,7 @@ def test_levels() -> None:
     [
         ("f32", "'f32' is not the form of an operand; write it as dtype@level"),
         ("f32@L1[0]w8", "is not the form of an operand"),
-        ("f64@L1[0]", "unknown dtype 'f64'; use one of f32, bf16, u8, s8"),
+        ("f64@L1[0]", "unknown dtype 'f64'; use one of f32, bf16, f16, u8, s8"),
         ("f32@L9[0]", "unknown memory level 'L9'; use one of VRF, L1, L2, MEM"),
         ("f32@VRF[0]", "a vector width goes with level VRF and no other; write"),
         ("f32@L1[0]v8", "a vector width goes with level VRF and no other"),
@@ -100,6 +100,7 @@ def test_refusals(text: str, message: str) -> None:
 DTYPES = {
     Dtype.F32: (np.float32, 4, "f32", True, -math.inf),
     Dtype.BF16: (ml_dtypes.bfloat16, 2, "bf16", True, -math.inf),
+    Dtype.F16: (np.float16, 2, "f16", True, -math.inf),
     Dtype.U8: (np.uint8, 1, "i8", False, 0),
     Dtype.S8: (np.int8, 1, "i8", False, -128),
     Dtype.U16: (np.uint16, 2, "i16", False, 0),
@@ -172,5 +173,7 @@ def test_there_is_one_object_of_each_element_type() -> None:
         assert pickle.loads(pickle.dumps(element)) is copy.deepcopy(element) is element
         assert Dtype.parse(str(element)) is element
     assert list(Encoding) == [Encoding.U8W, Encoding.S8Z, Encoding.S7]
-    with pytest.raises(SpecError, match=r"use one of f32, bf16, u8, .*, u32, s32\b"):
-        Dtype.parse("f16")
+    with pytest.raises(
+        SpecError, match=r"use one of f32, bf16, f16, u8, .*, u32, s32\b"
+    ):
+        Dtype.parse("f64")

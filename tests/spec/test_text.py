@@ -91,9 +91,12 @@ def test_options() -> None:
         ("matmul:4x4x", "is not a list of sizes"),
         ("fill:" + "9" * 5000, "is not a list of sizes"),
         ("matmul:4x0x4", "size 0 of dimension k of matmul is not between 1"),
-        ("matmul:4x4x4:f64", "unknown dtype 'f64'; use one of f32, bf16"),
+        ("matmul:4x4x4:f64", "unknown dtype 'f64'; use one of f32, bf16, f16"),
         ("matmul:4x4x4:f32:s32", "'s32' in the Spec .* is neither sizes, dtypes nor"),
-        ("matmul:4x4x4:bf16", "no product bf16,bf16,bf16; use f32 or bf16"),
+        (
+            "matmul:4x4x4:bf16",
+            "no product bf16,bf16,bf16; use factors of f32, bf16",
+        ),
         ("matmul:4x4x4:f32,f32", "has 3 operands .* but 2 dtypes; give one dtype"),
         ("max:4x4:f32:l1=1:l1=2", "option 'l1' is given twice"),
         (

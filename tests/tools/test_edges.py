@@ -70,8 +70,8 @@ def test_run_says_how_many_threads(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_encodings_are_not_listed() -> None:
-    for text in ("matmul:4x4x4:f16", "move:4:float16", "matmul:4x4x4:s64"):
-        with pytest.raises(SpecError, match="use one of f32, bf16, u8, s8") as error:
+    for text in ("matmul:4x4x4:f8", "move:4:float64", "matmul:4x4x4:s64"):
+        with pytest.raises(SpecError, match="use one of f32, bf16, f16, u8") as error:
             morello.Spec.parse(text)
         for name in ("u8w", "s8z", "s7"):
             assert name not in str(error.value)

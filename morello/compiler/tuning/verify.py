@@ -9,11 +9,9 @@ import dataclasses
 
 import numpy as np
 
-from morello.spec import Array, Dtype, Spec
+from morello.spec import Array, Spec
 from morello.spec.kind import each
-
-BF16_ROUNDOFF = 2.0**-8
-"""The relative error of one rounding to bf16 is at most this."""
+from morello.spec.narrow_floats import stored_error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,9 +153,7 @@ class _Output:
 
     def widened(self, number: Array, bound: Array) -> tuple[Array, Array]:
         """A reference, where the output is rounded once more as it is stored."""
-        if self.spec.dtypes[self.operand] is Dtype.BF16:
-            bound = bound + BF16_ROUNDOFF * (np.abs(number) + bound)
-        return number, bound
+        return number, stored_error(number, bound, self.spec.dtypes[self.operand])
 
 
 def _wide(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
