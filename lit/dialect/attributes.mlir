@@ -87,7 +87,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
-  // expected-error@+1 {{unknown dtype 'f64'; use one of f32, bf16, u8}}
+  // expected-error@+1 {{unknown dtype 'f64'; use one of f32, bf16, f16, u8}}
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#morello.tensor<"f64", "MEM", #morello.layout<"[0,1,2]">, true, 0>, #g3, #g3]} : (memref<1x6x4xf32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }

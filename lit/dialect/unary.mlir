@@ -27,7 +27,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xi32>, %b: memref<8x16xi32>) {
-  // expected-error@+1 {{exp has no dtype s32; use f32 or bf16}}
+  // expected-error@+1 {{exp has no dtype s32; use f32, bf16 or f16}}
   "morello.unary"(%a, %b) {function = "exp", limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#s2, #s2]} : (memref<8x16xi32>, memref<8x16xi32>) -> ()
   return
 }

@@ -14,6 +14,7 @@ import numpy as np
 
 from morello.frontends.refusals import OpError
 from morello.frontends.simplify import nice
+from morello.frontends.types import float_dtype
 from morello.mlir import ir
 from morello.spec.array_elements import ArrayElements
 from morello.spec.functions import FUNCTIONS
@@ -409,17 +410,14 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
 
 def _narrowed(op: ir.Operation, operand: Element) -> Element:
     """What a cast to a float of fewer bits leaves."""
-    kind = op.results[0].type.maybe_downcast()
-    name = next((name for t, name in _NARROW.items() if isinstance(kind, t)), None)
-    if name is None:
+    dtype = float_dtype(op.results[0].type)
+    name = dtype.rounding if dtype else ""
+    if not name:
         return operand
     if not is_number(operand):
         return Call(name, (constant(operand),))
     _count, function = FUNCTIONS[name]
     return float(function(ArrayElements(()), np.asarray(operand, np.float32)))
-
-
-_NARROW: dict[Any, str] = {ir.BF16Type: "round_bf16", ir.F16Type: "round_f16"}
 
 
 def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:

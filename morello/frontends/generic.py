@@ -468,7 +468,7 @@ class GenericOp:
         is_neutral = start == neutral[reduction]
         if isinstance(term, Constant) and start is not None:
             return Same(self._reduced(reduction, term.number, axes, start), shape)
-        if is_neutral and dtype is not Dtype.BF16:
+        if is_neutral and not dtype.computes_in:
             return self._node(reduction, term, axes, dtype)
         found = self._node(reduction, term, axes, Dtype.F32)
         own = own_axes(found.shape)
@@ -481,8 +481,8 @@ class GenericOp:
             else:
                 reads.append(Access(init.tensor, init.axes))
             merged = simplified(Call(_MERGE[reduction], (Reference(0), held)))
-        if dtype is Dtype.BF16 and reduction == "sum" and self.importer.rounds:
-            merged = Call("round_bf16", (merged,))
+        if dtype.rounding and reduction == "sum" and self.importer.rounds:
+            merged = Call(dtype.rounding, (merged,))
         node = Node(found.shape, own, MAP, merged, tuple(reads), dtype, self.place)
         return self._added(node)
 

@@ -65,5 +65,5 @@ def _cast_and_back(op: ir.Operation) -> None:
     op.erase()
 
 
-_NARROW: dict[tuple[int, ...], Any] = {(8, 7): ir.BF16Type}
+_NARROW: dict[tuple[int, ...], Any] = {(8, 7): ir.BF16Type, (5, 10): ir.F16Type}
 """Floats by the bits of their exponents and of their mantissas."""

@@ -7,7 +7,6 @@ from morello.errors import SpecError
 from morello.frontends.group_dims import Dims, Placed, UnfitError, merge, row_major
 from morello.frontends.tensors import ONE, Access, Joined, Node, PlainCode, Tensors
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
-from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import (
     Call,
     Expression,
@@ -249,7 +248,7 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
     for tensor in draft.nodes:
         node = draft.node(tensor)
         leaves: list[Expression] = []
-        narrow: set[int] = set()
+        roundings: dict[int, str] = {}
         for place, access in enumerate(node.reads):
             root = draft.tensors.root(access.tensor)
             if root in value:
@@ -257,12 +256,11 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
             else:
                 found = draft.input(tensor, access)
                 leaves.append(Reference(inputs.setdefault(found, len(inputs))))
-                if draft.tensors.dtype(root) is Dtype.BF16:
-                    narrow.add(place)
+                roundings[place] = draft.tensors.dtype(root).rounding
         value[tensor] = len(drafted)
-        expression = _as_stored(node.expression, narrow)
-        if node.dtype is Dtype.BF16 and tensor in outputs and tensor not in inner:
-            expression = _stored(expression)
+        expression = _as_stored(node.expression, roundings)
+        if tensor in outputs and tensor not in inner:
+            expression = _stored(expression, node.dtype.rounding)
         expression = substituted(expression, leaves.__getitem__)
         placed, offset = draft.output(tensor)
         drafted.append(
@@ -271,25 +269,27 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
     return _finished(draft, list(inputs), drafted, value, outputs)
 
 
-def _as_stored(expression: Expression, narrow: set[int]) -> Expression:
-    """An expression that rounds nothing to bf16 that it reads from bf16.
+def _as_stored(expression: Expression, roundings: dict[int, str]) -> Expression:
+    """An expression without roundings to a dtype that the operand is stored in.
 
     Args:
-        narrow: the reads that are in bf16.
+        roundings: the function that rounds to the dtype of each read from memory.
     """
     match expression:
-        case Call("round_bf16", (Reference(place) as read,)) if place in narrow:
+        case Call(function, (Reference(place) as read,)) if (
+            roundings.get(place) == function
+        ):
             return read
         case Call(function, arguments):
-            return Call(function, tuple(_as_stored(a, narrow) for a in arguments))
+            return Call(function, tuple(_as_stored(a, roundings) for a in arguments))
     return expression
 
 
-def _stored(expression: Expression) -> Expression:
-    """An expression whose value becomes bf16 where it is written."""
+def _stored(expression: Expression, rounding: str) -> Expression:
+    """An expression whose value is rounded by ``rounding`` where it is written."""
     match expression:
-        case Call("round_bf16", (inner,)):
-            return _stored(inner)
+        case Call(function, (inner,)) if function == rounding:
+            return _stored(inner, rounding)
     return expression
 
 

@@ -10,8 +10,10 @@ import math
 
 import numpy as np
 
+from morello.spec.dtypes import FLOATS
 from morello.spec.graphs.expression import Call, Constant, Expression
 
+_ROUNDINGS = {dtype.rounding for dtype in FLOATS if dtype.rounding}
 _TANH_FACTOR = math.sqrt(2 / math.pi)
 _CUBE_FACTOR = 0.044715
 
@@ -77,9 +79,9 @@ def _neutral(call: Call) -> Expression | None:
             return Constant(-number)
         case Call("copy", (Call() as inner,)):
             return inner
-        case Call("round_bf16", (Call("copy", (x,)),)):
-            return Call("round_bf16", (x,))
-        case Call("round_bf16", (Call("round_bf16") as inner,)):
+        case Call(name, (Call("copy", (x,)),)) if name in _ROUNDINGS:
+            return Call(name, (x,))
+        case Call(name, (Call(other) as inner,)) if name == other in _ROUNDINGS:
             return inner
     return None
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.dtypes import FLOAT_NAMES, FLOATS, Dtype
 
-_REMEDY = "export the model in float32 or bfloat16"
+_REMEDY = "export the model in float32, bfloat16 or float16"
 _INTEGER_REMEDY = (
     "leave what has integers (an embedding, places, masks) to the framework that calls"
 )
@@ -97,19 +97,26 @@ def makes_nothing(op: ir.Operation) -> bool:
 
 
 def dtype_of(found: ir.Type) -> Dtype:
-    """The dtype that a tensor has in memory: bf16, or f32. Truth values and places are
-    numbers, too.
+    """The dtype that a tensor has in memory: its float dtype, or f32. Truth values and
+    places are numbers, too.
 
     Raises:
         OpError: a graph has no such elements.
     """
     found = found.maybe_downcast()
     element = found.element_type if isinstance(found, ir.RankedTensorType) else found
-    if isinstance(element, ir.BF16Type):
-        return Dtype.BF16
-    if isinstance(element, ir.F32Type | ir.F64Type | ir.IntegerType | ir.IndexType):
+    dtype = float_dtype(element)
+    if dtype is not None:
+        return dtype
+    if isinstance(element, ir.F64Type | ir.IntegerType | ir.IndexType):
         return Dtype.F32
     raise _unknown_elements(element)
+
+
+def float_dtype(element: ir.Type) -> Dtype | None:
+    """The dtype of a float type that graphs store; None of other types."""
+    name = str(element)
+    return next((dtype for dtype in FLOATS if dtype.mlir == name), None)
 
 
 def numpy_type(found: ir.Type) -> np.dtype[Any] | None:
@@ -141,10 +148,10 @@ def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
         raise refused
     if any(extent < 1 for extent in found.shape):
         raise OpError(f"{what} is {found}, which has no elements", "leave it out")
-    if not isinstance(found.element_type, ir.F32Type | ir.BF16Type):
+    if float_dtype(found.element_type) is None:
         is_integer = isinstance(found.element_type, ir.IntegerType)
         remedy = _INTEGER_REMEDY if is_integer else _REMEDY
-        raise OpError(f"{what} is {found}, and kernels take f32 and bf16", remedy)
+        raise OpError(f"{what} is {found}, and kernels take {FLOAT_NAMES}", remedy)
     return tuple(found.shape), dtype_of(found)
 
 
@@ -163,14 +170,14 @@ def constant_value(op: ir.Operation) -> ir.Attribute:
 def _unknown_elements(found: ir.Type) -> OpError:
     found = found.maybe_downcast()
     element = found.element_type if isinstance(found, ir.RankedTensorType) else found
-    text = f"it has elements of {element}, and a graph has f32 and bf16"
+    text = f"it has elements of {element}, and a graph has {FLOAT_NAMES}"
     return OpError(text, _REMEDY)
 
 
 def constant_array(
     value: ir.Attribute, found: ir.Type, resources: dict[str, str]
 ) -> np.ndarray[Any, Any]:
-    """The elements of a constant, as f32 or bf16.
+    """The elements of a constant, in the dtype that a graph has for them.
 
     Args:
         resources: of the module (`resources_of`).
@@ -239,11 +246,12 @@ def _stored(element: ir.Type) -> np.dtype[Any]:
     Raises:
         OpError: as no array has.
     """
-    if isinstance(element, ir.BF16Type):
-        return Dtype.BF16.numpy
+    dtype = float_dtype(element)
+    if dtype is not None:
+        return dtype.numpy
     if isinstance(element, ir.IntegerType) and element.width in (1, 8, 16, 32, 64):
         width = element.width
         return np.dtype(np.bool_) if width == 1 else np.dtype(f"i{width // 8}")
-    if isinstance(element, ir.F16Type | ir.F32Type | ir.F64Type):
-        return np.dtype(f"f{element.width // 8}")
+    if isinstance(element, ir.F64Type):
+        return np.dtype(np.float64)
     raise _unknown_elements(element)

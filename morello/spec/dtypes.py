@@ -96,6 +96,11 @@ class Dtype(metaclass=_Listed):
         )
 
     @property
+    def rounding(self) -> str:
+        """The function of elements that rounds to a narrow float; none of others."""
+        return f"round_{self.value}" if self.computes_in else ""
+
+    @property
     def mlir(self) -> str:
         """The MLIR element type; integers are signless there."""
         return self.value if self.is_float else f"i{self.itemsize * 8}"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.spec import Dtype
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -89,10 +90,14 @@ func.func @f(%x: tensor<96xf32>) -> (tensor<96xf32>, tensor<96xbf16>) {
 """
 
 
-def test_a_tensor_that_is_cast_and_cast_back_is_rounded() -> None:
-    model = morello.from_mlir(CAST)
+NARROW = pytest.mark.parametrize("dtype", [d for d in Dtype if d.computes_in], ids=str)
+
+
+@NARROW
+def test_a_tensor_that_is_cast_and_cast_back_is_rounded(dtype: Dtype) -> None:
+    model = morello.from_mlir(CAST.replace("bf16", str(dtype)))
     given = np.linspace(1, 2, COUNT, dtype=np.float32)
-    narrow = given.astype(ml_dtypes.bfloat16)
+    narrow = given.astype(dtype.numpy)
     lost, found = model.compile(threads=1)(given)
     assert lost.any()
     assert np.array_equal(lost, given - narrow.astype(np.float32))
@@ -112,17 +117,19 @@ func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>) -> tensor<8x8xf32> {
 """
 
 
-def test_a_product_of_casts_is_one_of_rounded_operands_and_is_rounded() -> None:
+@NARROW
+def test_a_product_of_casts_is_one_of_rounded_operands_and_is_rounded(
+    dtype: Dtype,
+) -> None:
     rng = np.random.default_rng(0)
-    x, w = (
-        # Whole numbers of few bits: sums are exact.
-        (rng.integers(-300, 300, shape) / 8).astype(np.float32)
-        for shape in ((8, 16), (16, 8))
-    )
-    a, b = (v.astype(ml_dtypes.bfloat16).astype(np.float64) for v in (x, w))
-    wanted = (a @ b).astype(np.float32).astype(ml_dtypes.bfloat16).astype(np.float32)
+    # Whole numbers of few bits: sums are exact.
+    x = (rng.integers(-4000, 4000, (8, 16)) / 128).astype(np.float32)
+    w = rng.integers(-4, 5, (16, 8)).astype(np.float32)
+    a, b = (v.astype(dtype.numpy).astype(np.float64) for v in (x, w))
+    wanted = (a @ b).astype(np.float32).astype(dtype.numpy).astype(np.float32)
     assert np.any(x != a)
-    found = morello.from_mlir(PRODUCT).compile(threads=1, time_limit=1)(x, w)
+    text = PRODUCT.replace("bf16", str(dtype))
+    found = morello.from_mlir(text).compile(threads=1, time_limit=1)(x, w)
     assert np.array_equal(found, 2 * wanted)
 
 
@@ -135,13 +142,17 @@ def test_numbers_of_a_program_are_rounded() -> None:
     assert np.array_equal(morello.from_mlir(BODY.format(line)).evaluate(given), given)
 
 
-def test_a_reduced_precision_is_that_of_bf16() -> None:
+@pytest.mark.parametrize(
+    ("form", "dtype"), [("e8m7", Dtype.BF16), ("e5m10", Dtype.F16)]
+)
+def test_a_reduced_precision_is_that_of_a_narrow_float(form: str, dtype: Dtype) -> None:
     text = CAST.replace("(tensor<96xf32>, tensor<96xbf16>) {", "tensor<96xf32> {")
     lines = text.strip().splitlines()
-    made = "%y = stablehlo.reduce_precision %x, format = e8m7 : tensor<96xf32>"
+    made = f"%y = stablehlo.reduce_precision %x, format = {form} : tensor<96xf32>"
     text = "\n".join([lines[0], made, "return %y : tensor<96xf32>", "}"])
     given = numbers()
-    wanted = given.astype(ml_dtypes.bfloat16).astype(np.float32)
+    with np.errstate(over="ignore"):
+        wanted = given.astype(dtype.numpy).astype(np.float32)
     assert same(morello.from_mlir(text).evaluate(given), wanted)
 
 

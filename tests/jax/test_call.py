@@ -28,6 +28,7 @@ SPECS = (
     "matmul:2x5x3x7:s32",
     "matmul_accum:9x33x20:s32",
     "matmul:9x16x20:bf16,bf16,f32",
+    "matmul:9x16x20:f16,f16,f32",
     "max:33x65:f32",
     "move:20x33:f32:dst=[1,0]",
     "fill:9x17:s16:value=lowest",

@@ -13,6 +13,7 @@ from morello.machine import AVX2, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
 from morello.spec import Dtype, Spec, parse_spec, print_spec
+from morello.spec.dtypes import FLOATS
 from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import canonical, print_graph
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
@@ -39,17 +40,19 @@ SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17)
 
 
 def random_graph_spec(seed: int) -> Spec:
-    """For even seeds the names in turn, at odd sizes, every third round in bf16; else
-    a convolution, what has several products, or any graph."""
+    """For even seeds the names in turn, at odd sizes, each a round in every float
+    dtype; else a convolution, a graph with several products, or any graph."""
     rng = random.Random(f"graph {seed}")
     spec = parse_spec(random_text(seed, rng), AVX2.limits)
     if seed % 2:
-        return in_bf16(spec) if rng.random() < 0.25 else spec
-    return in_bf16(spec) if seed // 2 // len(NAMES) % 3 == 0 else spec
+        dtype = rng.choice(FLOATS) if rng.random() < 0.4 else Dtype.F32
+    else:
+        dtype = FLOATS[seed // 2 // len(NAMES) % len(FLOATS)]
+    return spec if dtype is Dtype.F32 else in_narrow(spec, dtype)
 
 
 def random_text(seed: int, rng: random.Random) -> str:
-    """A Spec, but for what is in bf16."""
+    """The text of a Spec in f32."""
     if seed % 2 == 0:
         return _named(NAMES[seed // 2 % len(NAMES)], rng)
     draw = rng.random()
@@ -92,20 +95,20 @@ def _of_any_rank(name: str, rng: random.Random) -> str:
     return f"{name}:{sizes}:f32:axis={axes}"
 
 
-def in_bf16(spec: Spec) -> Spec:
-    """The same with inputs and maps in bf16; sums and maxima stay f32."""
+def in_narrow(spec: Spec, dtype: Dtype) -> Spec:
+    """A Spec with inputs and maps in a narrow float; sums and maxima stay f32."""
     kind, graph = spec.kind, spec.kind.as_graph
-    if graph is None:  # a reduction by itself is no kind of bf16
-        whole = (Dtype.BF16,) * len(spec.tensors)
+    if graph is None:  # a reduction by itself is no kind of a narrow float
+        whole = (dtype,) * len(spec.tensors)
         dtypes = whole if whole in kind.legal_dtypes() else spec.dtypes
     else:
         dtypes = tuple(
-            Dtype.BF16 if not graph.is_node(v) or graph.is_map(v) else Dtype.F32
+            dtype if not graph.is_node(v) or graph.is_map(v) else Dtype.F32
             for v in kind.values
         )
     tensors = tuple(
-        dataclasses.replace(tensor, dtype=dtype)
-        for tensor, dtype in zip(spec.tensors, dtypes, strict=True)
+        dataclasses.replace(tensor, dtype=stored)
+        for tensor, stored in zip(spec.tensors, dtypes, strict=True)
     )
     return dataclasses.replace(spec, tensors=tensors)
 

@@ -75,6 +75,7 @@ PRODUCTS: tuple[tuple[Matmul, tuple[Dtype, ...]], ...] = (
     (Matmul(saturating=True), _INTO_S16),
     (Matmul(), _INTO_S16),
     (Matmul(), (Dtype.F32, Dtype.BF16, Dtype.F32)),
+    (Matmul(), (Dtype.F16, Dtype.F16, Dtype.F32)),
     (Matmul(), (Dtype.S32,) * 3),
     (Matmul(flushing=True), (Dtype.BF16, Dtype.BF16, Dtype.F32)),
 )

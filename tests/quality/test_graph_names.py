@@ -6,7 +6,8 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.spec import parse_spec
+from morello.spec import Dtype, parse_spec
+from morello.spec.dtypes import FLOATS
 from morello.spec.graphs.names import SHORT_NAMES
 from morello.spec.graphs.reductions import REDUCTIONS
 from tests.graphs.test_programs import GRAPHS
@@ -15,7 +16,7 @@ from tests.quality.graph_programs import (
     WIDE,
     check_program,
     check_wide_graphs,
-    in_bf16,
+    in_narrow,
 )
 from tests.quality.programs import build_programs
 from tests.quality.walks import random_program
@@ -34,14 +35,14 @@ F32 = (
 )
 """Names that `tests/graphs/test_programs.py` has not."""
 
-BF16 = (
+NARROW = (
     "softmax:3x19:f32",
     "gelu_matmul:5x7x9:f32",
     "attention:3x9x2x3:f32:causal=true",
     "conv:1x5x6x7x5x3x3:f32:groups=5:layout=nhwc",
     "conv:1x2x5x6x3x3x2:f32",
 )
-"""What is run with inputs and maps in bf16. Maps by themselves are in
+"""Graphs that are run with inputs and maps in narrow floats. Maps by themselves are in
 `tests/compiler/test_pointwise.py`."""
 
 
@@ -50,13 +51,13 @@ def test_no_name_is_left_out() -> None:
     assert named >= {*SHORT_NAMES, *REDUCTIONS}
 
 
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_random_programs_of_names(dtype: str) -> None:
-    texts = F32 if dtype == "f32" else BF16
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_random_programs_of_names(dtype: Dtype) -> None:
+    texts = F32 if dtype is Dtype.F32 else NARROW
     specs = [parse_spec(text, AVX2.limits) for text in texts]
-    if dtype == "bf16":
-        specs = [in_bf16(spec) for spec in specs]
-        assert all(str(spec.dtypes[0]) == "bf16" for spec in specs)
+    if dtype.computes_in:
+        specs = [in_narrow(spec, dtype) for spec in specs]
+        assert all(spec.dtypes[0] is dtype for spec in specs)
     impls = [random_program(spec, random.Random(str(spec))) for spec in specs]
     for program in build_programs(impls, [str(spec) for spec in specs]):
         check_program(program, 0)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from morello.spec import Dtype
+from morello.spec.dtypes import FLOATS
 from morello.spec.graphs.reductions import REDUCTIONS
 from tests.quality.graph_programs import (
     NAMES,
@@ -27,7 +27,7 @@ def test_searched_programs_of_graphs_are_within_the_bound() -> None:
 
 @pytest.mark.quick
 def test_every_form_of_graph_is_drawn() -> None:
-    drawn = [random_graph_spec(seed) for seed in range(300)]
+    drawn = [random_graph_spec(seed) for seed in range(400)]
     assert len({str(spec.kind) for spec in drawn}) > 80
     graphs = [spec.kind.as_graph for spec in drawn]
     assert any(graph is not None and graph.padded_dims for graph in graphs)
@@ -36,16 +36,16 @@ def test_every_form_of_graph_is_drawn() -> None:
 
 
 @pytest.mark.quick
-def test_every_name_is_drawn_in_f32_and_maps_and_products_in_bf16() -> None:
-    texts = [random_text(seed, random.Random(seed)) for seed in range(300)]
+def test_every_name_is_drawn_in_f32_and_maps_and_products_in_narrow_floats() -> None:
+    texts = [random_text(seed, random.Random(seed)) for seed in range(400)]
     names = [text.split(":")[0] for text in texts]
-    for dtype in (Dtype.F32, Dtype.BF16):
+    for dtype in FLOATS:
         found = {
             name
             for seed, name in enumerate(names)
             if random_graph_spec(seed).dtypes[0] is dtype
         }
-        apart = {*REDUCTIONS} if dtype is Dtype.BF16 else set()
+        apart = {*REDUCTIONS} if dtype.computes_in else set()
         assert found >= {*NAMES} - apart
     options = {option for text in texts for option in text.split(":")[3:]}
     wanted = {"causal=true", "gelu=erf", "layout=nhwc", "axis=all", "axis=0", "pad=1"}

@@ -44,13 +44,13 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 module attributes {transform.with_named_sequence} {
-func.func @f(%out: memref<100x8xf32>) attributes {morello.goal = "fill:400x8:f16"} {
+func.func @f(%out: memref<100x8xf32>) attributes {morello.goal = "fill:400x8:f64"} {
   "morello.fill"(%out) {limits = #limits, serial = true, sizes = array<i64: 100, 8>, tensors = [#g2], value = "zero"} : (memref<100x8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.fill"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error @+1 {{'morello.goal': unknown dtype 'f16'}}
+  // expected-error @+1 {{'morello.goal': unknown dtype 'f64'}}
   %r:2 = "morello_transform.tile"(%0) {dim = "d0", size = 14 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }

@@ -11,7 +11,7 @@ import numpy as np
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
 from morello.frontends.tensors import PlainCode, PlainDtype
-from morello.frontends.types import refuse_dynamic
+from morello.frontends.types import float_dtype, refuse_dynamic
 from morello.mlir import dialect, ir
 from morello.spec.dtypes import Dtype
 
@@ -26,12 +26,11 @@ Stored = Callable[[ir.Value], int | None]
 def element_of(found: ir.Type) -> Dtype | PlainDtype | None:
     """The element type of a tensor in memory; None where NumPy has none."""
     element = found.maybe_downcast().element_type.maybe_downcast()
-    if isinstance(element, ir.F32Type):
-        return Dtype.F32
-    if isinstance(element, ir.BF16Type):
-        return Dtype.BF16
-    if isinstance(element, ir.F16Type | ir.F64Type):
-        return PlainDtype(str(element), np.dtype(f"f{element.width // 8}"))
+    dtype = float_dtype(element)
+    if dtype is not None:
+        return dtype
+    if isinstance(element, ir.F64Type):
+        return PlainDtype("f64", np.dtype(np.float64))
     if isinstance(element, ir.IndexType):
         return PlainDtype("index", np.dtype(np.int64))
     if not isinstance(element, ir.IntegerType) or element.width not in _WIDTHS:
