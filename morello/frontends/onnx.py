@@ -19,6 +19,7 @@ from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import modern
 from morello.frontends.onnx_ops.implied import implied
 from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
+from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
 from morello.frontends.signature import Declared, Signature
@@ -73,7 +74,7 @@ def from_onnx(
     proto = with_shapes(read, dict(shapes or {}), source)
     _name_nodes(proto)
     proto, expected = implied(modern(proto))
-    proto = without_branches(folded(proto))
+    proto = without_branches(folded(without_loops(folded(proto))))
     _name_nodes(proto)
     names = _names(proto)
     text = _survived(onnx, _name_outputs(expanded(proto)), source, names)

@@ -26,6 +26,7 @@ from morello.frontends.onnx_ops import (
 )
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import inlined
+from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.reads import check_read
 
 
@@ -41,7 +42,7 @@ def expanded(proto: Any) -> Any:
         if any(node.op_type in _RULES for node in proto.graph.node):
             changed = Expansion(proto, final).run()
             proto = proto if changed is proto else folded(changed)
-        proto = inlined(proto)
+        proto = without_loops(inlined(proto))
         if proto is before:
             break
     return proto

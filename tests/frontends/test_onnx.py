@@ -434,9 +434,7 @@ def test_weights_in_a_file_that_is_gone(tmp_path: Path) -> None:
 def test_constants_are_not_among_the_ops_that_are_not_known() -> None:
     layer = node("Foo", ["x", "w"], ["y"], name="one")
     proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)}, {"w": (3,)})
-    with pytest.raises(
-        CompileError, match=r"not know one \(onnx.Foo of float"
-    ):
+    with pytest.raises(CompileError, match=r"not know one \(onnx.Foo of float"):
         morello.from_onnx(proto.SerializeToString())
 
 

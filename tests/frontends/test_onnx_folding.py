@@ -160,3 +160,72 @@ def test_numpy_helper_reads_what_was_folded() -> None:
     assert [n.op_type for n in graph.node] == ["Add"]
     (row,) = graph.initializer
     np.testing.assert_array_equal(numpy_helper.to_array(row), [1, 2, 3, 4])
+
+
+def body(results: list[str], *nodes: Any, loop: bool) -> Any:
+    """A body that has a state ``s``, and a row ``r`` of a scan or the place of a trip
+    and the condition of a loop."""
+    inputs = [("i", onnx.TensorProto.INT64, []), ("on", onnx.TensorProto.BOOL, [])]
+    inputs = inputs if loop else []
+    inputs += [("s", FLOAT, [3])] + ([] if loop else [("r", FLOAT, [3])])
+    kinds = {"on": onnx.TensorProto.BOOL}
+    return helper.make_graph(
+        list(nodes),
+        "body",
+        [helper.make_tensor_value_info(*own) for own in inputs],
+        [
+            helper.make_tensor_value_info(name, kinds.get(name, FLOAT), None)
+            for name in results
+        ],
+    )
+
+
+def test_a_scan_is_written_out() -> None:
+    inner = body(
+        ["t", "o"],
+        node("Add", ["s", "r"], ["t"]),
+        node("Neg", ["t"], ["o"]),
+        loop=False,
+    )
+    scan = node(
+        "Scan",
+        ["s0", "x"],
+        ["last", "y"],
+        body=inner,
+        num_scan_inputs=1,
+        scan_input_axes=[1],
+        scan_input_directions=[1],
+        scan_output_axes=[1],
+        name="scan",
+    )
+    held = {"s0": np.zeros(3, np.float32)}
+    proto = model([scan], {"x": (3, 4)}, {"last": (3,), "y": (3, 4)}, held)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    last, y = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(last, x.sum(1))
+    np.testing.assert_array_equal(y, -np.cumsum(x[:, ::-1], 1))
+
+
+def test_a_scan_of_a_batch_is_refused() -> None:
+    inner = body(["t"], node("Add", ["s", "r"], ["t"]), loop=False)
+    scan = node("Scan", ["", "s0", "x"], ["y"], body=inner, num_scan_inputs=1, name="b")
+    held = {"s0": np.zeros((1, 3), np.float32)}
+    proto = model([scan], {"x": (1, 4, 3)}, {"y": (1, 3)}, held, opset=8)
+    with pytest.raises(CompileError, match=r"b \(onnx.Scan\) is of version 8"):
+        morello.from_onnx(proto.SerializeToString())
+
+
+def test_a_loop_gives_what_each_trip_does() -> None:
+    inner = body(
+        ["on", "t", "o"],
+        node("Add", ["s", "x"], ["t"]),
+        node("Mul", ["t", "t"], ["o"]),
+        loop=True,
+    )
+    loop = node("Loop", ["n", "", "x"], ["last", "y"], body=inner)
+    held = {"n": np.array(2, np.int64)}
+    proto = model([loop], {"x": (3,)}, {"last": (3,), "y": (2, 3)}, held)
+    x = np.array([1, 2, 3], np.float32)
+    last, y = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(last, 3 * x)
+    np.testing.assert_array_equal(y, [4 * x * x, 9 * x * x])

@@ -4,7 +4,10 @@
     functions.py  one version of the operators; functions are written out
     folding.py    what is known before a call: `folded`
     branches.py   `If` by data: `without_branches`
+    loops.py      `Scan` and `Loop` of few trips: `without_loops`
+    implied.py    parameters that are inputs, and follow from shapes
     reads.py      inputs and attributes that nothing reads are refused
+    culprits.py   why a model cannot be imported
     results.py    results have the types that the graph declares
 
 Rules of `onnx_expansion`, each for an op:

@@ -37,7 +37,7 @@ def _flattened(proto: Any) -> Any:
             continue
         branches = {own.name: own.g for own in node.attribute}
         results = [
-            _inlined(flat.graph, branches[name], f"{node.name}.{name}")
+            inlined_body(flat.graph, branches[name], f"{node.name}.{name}", {})
             for name in ("then_branch", "else_branch")
         ]
         for output, one, other in zip(node.output, *results, strict=True):
@@ -50,15 +50,23 @@ def _flattened(proto: Any) -> Any:
     return flat
 
 
-def _inlined(graph: Any, branch: Any, prefix: str) -> list[str]:
-    """Add the nodes of a branch to a graph.
+def inlined_body(
+    graph: Any, branch: Any, prefix: str, inputs: dict[str, str]
+) -> list[str]:
+    """Add the nodes of a body to a graph.
+
+    Args:
+        graph: is changed.
+        branch: the body.
+        prefix: of the names of its values.
+        inputs: what its inputs are, by name.
 
     Returns:
         The names of its results.
     """
     own = [name for node in branch.node for name in node.output if name]
     own += [held.name for held in branch.initializer]
-    names = {name: f"{prefix}.{name}" for name in own}
+    names = inputs | {name: f"{prefix}.{name}" for name in own}
     for held in branch.initializer:
         graph.initializer.add().CopyFrom(held)
         graph.initializer[-1].name = names[held.name]

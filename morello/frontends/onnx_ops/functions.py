@@ -8,10 +8,14 @@ import contextlib
 import importlib
 from typing import Any
 
+from morello.errors import CompileError
 from morello.frontends.onnx_ops.folding import folded
 
 VERSION = 18
 """The least version of the operators: axes of reductions are inputs from here on."""
+
+_SCANS = 9
+"""The version of the operators from which on `Scan` has no batch."""
 
 _KNOWN = frozenset(
     {
@@ -30,11 +34,21 @@ def modern(proto: Any) -> Any:
 
     Args:
         proto: is not changed.
+
+    Raises:
+        CompileError: an op is of a version that cannot be converted.
     """
     if proto.functions:
         inliner: Any = importlib.import_module("onnx.inliner")
         proto = inliner.inline_local_functions(proto)
     versions = [own.version for own in proto.opset_import if not own.domain]
+    for node in proto.graph.node if versions and versions[0] < _SCANS else ():
+        if node.op_type == "Scan":  # the converter drops its batch
+            raise CompileError(
+                f"{node.name} (onnx.Scan) is of version {versions[0]} of the "
+                f"operators, and {_SCANS} is the first one that is read here",
+                "export the model with newer operators",
+            )
     if versions and versions[0] < VERSION:
         converter: Any = importlib.import_module("onnx.version_converter")
         with contextlib.suppress(RuntimeError, ValueError):  # then as it is
