@@ -262,3 +262,15 @@ def test_sizes_that_are_known_in_a_call_alone_are_refused() -> None:
     words = r"larger \(onnx.Resize\) resizes by factors .*constants="
     with pytest.raises(CompileError, match=words):
         morello.from_onnx(proto.SerializeToString())
+
+
+def test_slopes_of_channels_in_an_old_version() -> None:
+    layer = node("PRelu", ["x", "s"], ["y"])
+    held = {"s": np.array([2, 3, 4], np.float32)}
+    proto = model([layer], {"x": (2, 3, 3)}, {"y": (2, 3, 3)}, held, opset=6)
+    proto.ir_version = 3
+    proto.graph.input.append(helper.make_tensor_value_info("s", 1, (3,)))
+    x = floats(2, 3, 3)
+    wanted = np.where(x < 0, held["s"][:, None] * x, x)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -14,6 +14,12 @@ from morello.frontends.onnx_ops.folding import folded
 VERSION = 18
 """The least version of the operators: axes of reductions are inputs from here on."""
 
+_BROADCASTS = 7
+"""The version of the operators from which on shapes are broadcast as NumPy does."""
+
+_CONSTANTS = 8
+"""A version of files whose initializers need not be inputs, too."""
+
 _SCANS = 9
 """The version of the operators from which on `Scan` has no batch."""
 
@@ -49,11 +55,49 @@ def modern(proto: Any) -> Any:
                 f"operators, and {_SCANS} is the first one that is read here",
                 "export the model with newer operators",
             )
+    if versions and versions[0] < _BROADCASTS:
+        proto = _with_channels(proto)
+    if proto.ir_version < _CONSTANTS:
+        proto = _copied(proto)
+        proto.ir_version = _CONSTANTS
     if versions and versions[0] < VERSION:
         converter: Any = importlib.import_module("onnx.version_converter")
         with contextlib.suppress(RuntimeError, ValueError):  # then as it is
             return converter.convert_version(proto, VERSION)
     return proto
+
+
+def _with_channels(proto: Any) -> Any:
+    """A model whose slopes of `PRelu`, one for each channel in old versions, have the
+    axes that follow channels, too."""
+    helper: Any = importlib.import_module("onnx.helper")
+    inference: Any = importlib.import_module("onnx.shape_inference")
+    graph = inference.infer_shapes(proto).graph
+    ranks = {
+        value.name: len(value.type.tensor_type.shape.dim)
+        for value in (*graph.input, *graph.value_info)
+    } | {held.name: len(held.dims) for held in graph.initializer}
+    made = _copied(proto)
+    del made.graph.node[:]
+    for node in proto.graph.node:
+        if node.op_type == "PRelu" and ranks.get(node.input[1]) == 1:
+            axes = list(range(1, ranks.get(node.input[0], 2) - 1))
+            slope = f"{node.name}.slope"
+            made.graph.node.append(
+                helper.make_node("Unsqueeze", [node.input[1]], [slope], axes=axes)
+            )
+            changed = type(node)()
+            changed.CopyFrom(node)
+            changed.input[1] = slope
+            node = changed
+        made.graph.node.append(node)
+    return made
+
+
+def _copied(proto: Any) -> Any:
+    made = type(proto)()
+    made.CopyFrom(proto)
+    return made
 
 
 def inlined(proto: Any) -> Any:
@@ -101,8 +145,7 @@ def _with_types(proto: Any) -> Any:
     """A model that says the type of each constant, by which functions are chosen, and
     of inputs that are left out, which the inliner asks for, too."""
     helper: Any = importlib.import_module("onnx.helper")
-    typed = type(proto)()
-    typed.CopyFrom(proto)
+    typed = _copied(proto)
     typed.graph.value_info.extend(
         helper.make_tensor_value_info(held.name, held.data_type, held.dims)
         for held in proto.graph.initializer
