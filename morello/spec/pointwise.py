@@ -19,7 +19,7 @@ from morello.spec.operand import Operand
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Pointwise(ElementByElement):
-    """A function of `morello/spec/functions.py`; narrow floats are computed in f32."""
+    """A function of `morello/spec/functions/`; narrow floats are computed in f32."""
 
     functions: ClassVar[Mapping[str, Callable[..., Any]]]
     """By the names in the text form."""

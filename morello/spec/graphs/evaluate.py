@@ -6,6 +6,7 @@ and Stability of Numerical Algorithms", 2002, section 3.3).
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from morello.spec.array_elements import ArrayElements
-from morello.spec.functions import FUNCTIONS
+from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -31,10 +32,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _UNDERFLOW = 2.0**-149
 """An absolute error of one operation below the normal numbers."""
-
-_FUNCTION_ULPS = 8
-"""What functions of one number are off by at most, in units of the last place, and half
-as much more for those that are defined by several of them."""
 
 
 def evaluate(
@@ -245,7 +242,7 @@ def _scale(old: Bounded, new: Bounded, factor: int) -> Bounded:
     old, new = (Bounded(_guarded(m.number), m.error) for m in (old, new))
     less = _binary("sub", old, new)
     times = Bounded(np.asarray(float(factor)), np.zeros(()))
-    return _unary("exp", _binary("mul", times, less))
+    return _function("exp", _binary("mul", times, less))
 
 
 def _bounded(
@@ -342,11 +339,11 @@ def _bounded_mesh(
                 spread(tree.value, known.number), spread(tree.value, known.error)
             )
         arguments = [visit(argument) for argument in tree.arguments]
-        if len(arguments) == 1:
-            return _unary(tree.function, arguments[0])
         if tree.function == "where":
             return _chosen(*arguments)
-        return _binary(tree.function, *arguments)
+        if tree.function in _BY_RULE:
+            return _binary(tree.function, *arguments)
+        return _function(tree.function, *arguments)
 
     found = visit(expression)
     shape = tuple(sizes[d] for d in dims)
@@ -355,65 +352,34 @@ def _bounded_mesh(
     )
 
 
-_ERF = np.frompyfunc(math.erf, 1, 1)
+def _function(name: str, *given: Bounded) -> Bounded:
+    """A function that is monotone within the errors of its arguments, or nearly."""
+    row = ROWS[name]
+    number = row.exact(*(x.number for x in given))
+    signs = itertools.product((-1, 1), repeat=len(given))
+    moved = [row.exact(*map(_moved, given, own)) - number for own in signs]
+    known = [x.error == 0 for x in given]
+    error = np.where(np.logical_and.reduce(known), 0.0, np.max(np.abs(moved), axis=0))
+    if row.most_change < math.inf:  # a wave: within its error it may turn
+        reach = np.minimum(sum(x.error for x in given), row.most_change)
+        error = np.maximum(error, reach)
+    if not row.ulps:
+        return Bounded(number, error)
+    relative = row.ulps * 2 * UNIT_ROUNDOFF + row.relative
+    return Bounded(number, error + relative * (np.abs(number) + error) + row.least)
 
 
-def _in_f32(name: str, x: Array) -> Array:
-    """A function of numbers of f32 that gives some of these."""
-    _count, function = FUNCTIONS[name]
-    found: Array = function(ArrayElements(()), np.asarray(x, np.float32))
-    return found.astype(np.float64)
+def _moved(x: Bounded, sign: int) -> Array:
+    moved: Array = x.number + sign * x.error
+    return moved
 
 
-_IN_F64: dict[str, Callable[[Array], Array]] = {
-    "abs": np.abs,
-    "ceil": np.ceil,
-    "copy": np.positive,
-    "erf": lambda x: np.asarray(_ERF(x), np.float64),
-    "exp": np.exp,
-    "floor": np.floor,
-    "gelu": lambda x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x**3))),
-    "log": np.log,
-    "neg": np.negative,
-    "relu": lambda x: np.maximum(x, 0),
-    "round": np.rint,
-    "round_bf16": lambda x: _in_f32("round_bf16", x),
-    "round_f16": lambda x: _in_f32("round_f16", x),
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "silu": lambda x: x / (1 + np.exp(-x)),
-    "sqrt": np.sqrt,
-    "square": np.square,
-    "tanh": np.tanh,
-}
-"""The functions themselves, which those of f32 come near."""
-
-_EXACT = frozenset(
+_BY_RULE = frozenset(
     {
-        "abs", "ceil", "copy", "floor", "neg", "relu", "round", "round_bf16",
-        "round_f16",
+        "add", "div", "equal", "less", "less_equal", "maximum", "minimum", "mul", "sub",
     }
 )  # fmt: skip
-"""Functions that round nothing."""
-
-_CANCELS = {"gelu": 2.0**-15, "tanh": 0.0, "silu": 2.0**-17}
-"""Relative errors beyond `_FUNCTION_ULPS`, where a function says so."""
-
-_VANISHES = {"gelu": 2.0**-120, "silu": 2.0**-120, "sigmoid": 2.0**-126}
-"""What a function is by itself where it becomes 0 for arguments far below 0."""
-
-
-def _unary(name: str, x: Bounded) -> Bounded:
-    """A function that is monotone within the error of its argument, or nearly."""
-    function = _IN_F64[name]
-    number = function(x.number)
-    moved = [np.abs(function(x.number + s * x.error) - number) for s in (-1, 1)]
-    error = np.where(x.error == 0, 0.0, np.maximum(*moved))
-    if name in _EXACT:
-        return Bounded(number, error)
-    relative = _FUNCTION_ULPS * 2 * UNIT_ROUNDOFF + _CANCELS.get(name, 0.0)
-    least = _VANISHES.get(name, _UNDERFLOW)
-    return Bounded(number, error + relative * (np.abs(number) + error) + least)
+"""Functions of two numbers that say themselves what becomes of errors."""
 
 
 def _binary(name: str, a: Bounded, b: Bounded) -> Bounded:
@@ -438,16 +404,9 @@ def _binary(name: str, a: Bounded, b: Bounded) -> Bounded:
     raise KeyError(name)
 
 
-_COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "equal": np.equal,
-}
-
-
 def _compared(name: str, a: Bounded, b: Bounded) -> Bounded:
     """1 or 0; either where the two may be as near as their errors."""
-    number = _COMPARISONS[name](a.number, b.number).astype(np.float64)
+    number = ROWS[name].exact(a.number, b.number)
     error = a.error + b.error
     near = (error > 0) & (np.abs(a.number - b.number) <= error)
     return Bounded(number, near.astype(np.float64))

@@ -26,7 +26,7 @@ class Constant:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Call:
-    """A function of `morello/spec/functions.py`, by name."""
+    """A function of `morello/spec/functions/`, by name."""
 
     function: str
     arguments: tuple["Expression", ...]

@@ -7,7 +7,7 @@ dimension, or a window such as ``2*u+i``; ``pad(2*u+i,3,2)`` reaches 3 places be
 first element and 2 after the last, which are 0. ``out y[…]=`` makes a node an output,
 and ``out y[…]+=`` one that is added to; a node that nothing reads is an output in any
 case. Expressions have ``+ - * /``, numbers, and the functions of
-`morello/spec/functions.py`.
+`morello/spec/functions/`.
 """
 
 import ast

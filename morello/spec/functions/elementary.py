@@ -7,7 +7,7 @@ each, in units of the last place (ULP), and tested for numbers of every exponent
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from morello.spec.dtypes import Dtype
@@ -15,7 +15,7 @@ from morello.spec.elements import Elements
 
 _F32, _S32 = Dtype.F32, Dtype.S32
 
-_MAGIC = 1.5 * 2.0**23
+MAGIC = 1.5 * 2.0**23
 """Added to a number below 2^22, it leaves the nearest integer in the lowest bits."""
 
 _MAGIC_BITS = 0x4B400000
@@ -37,7 +37,7 @@ error of exp(r) is least: 3e-9 of it, a twentieth of what rounding may take."""
 
 
 @dataclasses.dataclass(frozen=True)
-class _Reduced:
+class Reduced:
     """x = exponent · ln 2 + r, and exp(r) - 1."""
 
     count: Any
@@ -49,35 +49,40 @@ class _Reduced:
     """(exp(r) - 1 - r) / r²."""
 
 
-def _reduced(e: Elements, x: Any) -> _Reduced:
+def without_exponent(e: Elements, x: Any) -> Reduced:
     """Of numbers between -176 and 89: below, the rest means nothing."""
 
     def number(value: float) -> Any:
         return e.constant(_F32, value)
 
-    shifted = e.multiply_add(x, number(_LOG2_E), number(_MAGIC))
-    count = e.subtract(shifted, number(_MAGIC))
+    shifted = e.multiply_add(x, number(_LOG2_E), number(MAGIC))
+    count = e.subtract(shifted, number(MAGIC))
     rest = e.multiply_add(count, number(-_LN2_HIGH), x)
     rest = e.multiply_add(count, number(-_LN2_LOW), rest)
-    polynomial = number(_EXP[0])
-    for coefficient in _EXP[1:]:
-        polynomial = e.multiply_add(polynomial, rest, number(coefficient))
-    return _Reduced(count, shifted, rest, polynomial)
+    return Reduced(count, shifted, rest, polynomial(e, _EXP, rest))
 
 
-def _exponent(e: Elements, reduced: _Reduced) -> Any:
+def polynomial(e: Elements, coefficients: Sequence[float], x: Any) -> Any:
+    """A polynomial of x, the coefficient of its greatest power first."""
+    value = e.constant(_F32, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = e.multiply_add(value, x, e.constant(_F32, coefficient))
+    return value
+
+
+def exponent_of(e: Elements, reduced: Reduced) -> Any:
     """The exponent as an integer."""
     bits = e.reinterpret(reduced.shifted, _S32)
     return e.subtract(bits, e.constant(_S32, _MAGIC_BITS))
 
 
-def _less_one(e: Elements, reduced: _Reduced) -> Any:
+def less_one(e: Elements, reduced: Reduced) -> Any:
     """exp(r) - 1, as near as that is to 0."""
     rest = reduced.rest
     return e.multiply_add(reduced.polynomial, e.multiply(rest, rest), rest)
 
 
-def _power_of_two(e: Elements, exponent: Any) -> Any:
+def power_of_two(e: Elements, exponent: Any) -> Any:
     """2^exponent, where that is a normal number."""
     biased = e.add(exponent, e.constant(_S32, 127))
     return e.reinterpret(e.shift_left(biased, 23), _F32)
@@ -94,31 +99,36 @@ def exp(e: Elements, x: Any) -> Any:
         # underflows, which would take a hundred cycles.
         x = e.greater(e.constant(_F32, -176.0), x)  # the second where one is NaN
     x = e.lesser(e.constant(_F32, 89.0), x)
-    reduced = _reduced(e, x)
+    reduced = without_exponent(e, x)
     slope = e.multiply_add(reduced.polynomial, reduced.rest, one)
-    value = e.multiply_add(slope, reduced.rest, one)
+    return with_exponent(e, e.multiply_add(slope, reduced.rest, one), reduced)
+
+
+def with_exponent(e: Elements, value: Any, reduced: Reduced) -> Any:
+    """A value between 1/2 and 2 times the power of two that was taken off."""
     if e.has_scale:
         return e.scale(value, reduced.count)
     # The same bits: the first product is exact, or the second one zero.
-    exponent = _exponent(e, reduced)
+    exponent = exponent_of(e, reduced)
     half = e.shift_right(exponent, 1)  # so that both powers are normal
-    value = e.multiply(value, _power_of_two(e, half))
-    return e.multiply(value, _power_of_two(e, e.subtract(exponent, half)))
+    value = e.multiply(value, power_of_two(e, half))
+    return e.multiply(value, power_of_two(e, e.subtract(exponent, half)))
 
 
 def tanh(e: Elements, x: Any) -> Any:
     """The hyperbolic tangent, within 3 ULP: (exp(2x) - 1) / (exp(2x) + 1).
 
-    tanh(±inf) = ±1; NaN stays NaN; -0 becomes +0.
+    tanh(±inf) = ±1; NaN stays NaN; -0 stays -0.
     """
     twice = e.add(x, x)
     clamped = e.greater(e.constant(_F32, -20.0), twice)
     clamped = e.lesser(e.constant(_F32, 20.0), clamped)
-    reduced = _reduced(e, clamped)
-    power = _power_of_two(e, _exponent(e, reduced))
+    reduced = without_exponent(e, clamped)
+    power = power_of_two(e, exponent_of(e, reduced))
     one = e.constant(_F32, 1.0)
-    less_one = e.multiply_add(_less_one(e, reduced), power, e.subtract(power, one))
-    return e.divide(less_one, e.add(less_one, e.constant(_F32, 2.0)))
+    less = e.multiply_add(less_one(e, reduced), power, e.subtract(power, one))
+    value = e.divide(less, e.add(less, e.constant(_F32, 2.0)))
+    return e.where_equal(x, e.constant(_F32, 0.0), x, value)
 
 
 def sigmoid(e: Elements, x: Any) -> Any:
@@ -161,14 +171,14 @@ def _one_and_exp(e: Elements, x: Any) -> Any:
     return e.add(exp(e, negative), e.constant(_F32, 1.0))
 
 
-def _sign(e: Elements, x: Any) -> Any:
+def sign_bit(e: Elements, x: Any) -> Any:
     """The sign bit of x alone, as an integer."""
     return e.shift_left(e.shift_right(e.reinterpret(x, _S32), 31), 31)
 
 
 def absolute(e: Elements, x: Any) -> Any:
     """|x|: x without its sign bit."""
-    return e.reinterpret(e.subtract(e.reinterpret(x, _S32), _sign(e, x)), _F32)
+    return e.reinterpret(e.subtract(e.reinterpret(x, _S32), sign_bit(e, x)), _F32)
 
 
 _ERF = (
@@ -194,16 +204,14 @@ def erf(e: Elements, x: Any) -> Any:
     """
     size = absolute(e, x)
     size = e.lesser(e.constant(_F32, 4.0), size)
-    polynomial = e.constant(_F32, _ERF[0])
-    for coefficient in _ERF[1:]:
-        polynomial = e.multiply_add(polynomial, size, e.constant(_F32, coefficient))
-    reduced = _reduced(e, e.multiply(polynomial, e.multiply(size, _minus_one(e))))
-    power = _power_of_two(e, _exponent(e, reduced))
-    less_one = e.multiply_add(
-        _less_one(e, reduced), power, e.subtract(power, e.constant(_F32, 1.0))
+    slope = polynomial(e, _ERF, size)
+    reduced = without_exponent(e, e.multiply(slope, e.multiply(size, _minus_one(e))))
+    power = power_of_two(e, exponent_of(e, reduced))
+    less = e.multiply_add(
+        less_one(e, reduced), power, e.subtract(power, e.constant(_F32, 1.0))
     )
-    value = e.multiply(less_one, _minus_one(e))
-    return _with_sign(e, absolute(e, value), x)
+    value = e.multiply(less, _minus_one(e))
+    return with_sign(e, absolute(e, value), x)
 
 
 def _minus_one(e: Elements) -> Any:
@@ -230,11 +238,19 @@ _ROOT_HALF_BITS = 0x3F3504F3
 _LEAST_NORMAL = 2.0**-126
 
 
-def log(e: Elements, x: Any) -> Any:
-    """The natural logarithm, within 2 ULP.
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """x = 2^count · (1 + rest), with 1 + rest between sqrt(1/2) and sqrt(2)."""
 
-    log(0) = -inf, log(inf) = inf; of numbers below 0, and of NaN, NaN.
-    """
+    count: Any
+    rest: Any
+    squared: Any
+    cube: Any
+    """ln(1 + rest) - rest + rest²/2."""
+
+
+def parts(e: Elements, x: Any) -> Parts:
+    """The parts of a number above 0, denormal ones too."""
 
     def number(value: float) -> Any:
         return e.constant(_F32, value)
@@ -247,18 +263,38 @@ def log(e: Elements, x: Any) -> Any:
     exponent = e.shift_right(over, 23)
     mantissa = e.reinterpret(e.subtract(bits, e.shift_left(exponent, 23)), _F32)
     shifted = e.reinterpret(e.add(exponent, e.constant(_S32, _MAGIC_BITS)), _F32)
-    count = e.add(e.subtract(shifted, number(_MAGIC)), lost)
+    count = e.add(e.subtract(shifted, number(MAGIC)), lost)
     rest = e.subtract(mantissa, number(1.0))
-    polynomial = number(_LOG[0])
-    for coefficient in _LOG[1:]:
-        polynomial = e.multiply_add(polynomial, rest, number(coefficient))
+    tail = polynomial(e, _LOG, rest)
     squared = e.multiply(rest, rest)
-    tail = e.multiply(polynomial, e.multiply(squared, rest))
-    tail = e.multiply_add(count, number(_LN2_LOW), tail)
-    tail = e.multiply_add(squared, number(-0.5), tail)
-    value = e.multiply_add(count, number(_LN2_HIGH), e.add(rest, tail))
-    value = e.where_equal(x, zero, number(-math.inf), value)
-    value = e.where_less(x, zero, number(math.nan), value)
+    return Parts(count, rest, squared, e.multiply(tail, e.multiply(squared, rest)))
+
+
+def log(e: Elements, x: Any) -> Any:
+    """The natural logarithm, within 2 ULP.
+
+    log(0) = -inf, log(inf) = inf; of numbers below 0, and of NaN, NaN.
+    """
+
+    def number(value: float) -> Any:
+        return e.constant(_F32, value)
+
+    found = parts(e, x)
+    tail = e.multiply_add(found.count, number(_LN2_LOW), found.cube)
+    tail = e.multiply_add(found.squared, number(-0.5), tail)
+    value = e.add(found.rest, tail)
+    value = e.multiply_add(found.count, number(_LN2_HIGH), value)
+    return ends_of_log(e, x, value)
+
+
+def ends_of_log(e: Elements, x: Any, value: Any) -> Any:
+    """A logarithm with its values where x is not between 0 and infinity."""
+
+    def number(bound: float) -> Any:
+        return e.constant(_F32, bound)
+
+    value = e.where_equal(x, number(0.0), number(-math.inf), value)
+    value = e.where_less(x, number(0.0), number(math.nan), value)
     # inf stays, and so does NaN, which no comparison holds for.
     return e.where_less(x, number(math.inf), value, x)
 
@@ -302,7 +338,7 @@ def round_even(e: Elements, x: Any) -> Any:
     size = absolute(e, x)
     whole = e.constant(_F32, _ALL_WHOLE)
     nearest = e.subtract(e.add(size, whole), whole)
-    return _with_sign(e, e.where_less(size, whole, nearest, size), x)
+    return with_sign(e, e.where_less(size, whole, nearest, size), x)
 
 
 def floor(e: Elements, x: Any) -> Any:
@@ -345,12 +381,17 @@ def round_f16(e: Elements, x: Any) -> Any:
     below = e.where_less(
         found, e.constant(_F32, _ABOVE_F16), found, e.constant(_F32, math.inf)
     )
-    return e.where_equal(x, x, _with_sign(e, below, x), x)
+    return e.where_equal(x, x, with_sign(e, below, x), x)
 
 
-def _with_sign(e: Elements, size: Any, x: Any) -> Any:
+def with_sign(e: Elements, size: Any, x: Any) -> Any:
     """A number without a sign, with x's."""
-    return e.reinterpret(e.add(e.reinterpret(size, _S32), _sign(e, x)), _F32)
+    return turned(e, size, sign_bit(e, x))
+
+
+def turned(e: Elements, x: Any, sign: Any) -> Any:
+    """x with its sign changed where a sign bit alone, as an integer, is set."""
+    return e.reinterpret(e.add(e.reinterpret(x, _S32), sign), _F32)
 
 
 def minimum(e: Elements, a: Any, b: Any) -> Any:
@@ -383,55 +424,21 @@ def where(e: Elements, condition: Any, a: Any, b: Any) -> Any:
     return e.where_equal(condition, e.constant(_F32, 0.0), b, a)
 
 
-def _method(name: str) -> Callable[[Elements, Any, Any], Any]:
-    """An operation of `Elements` as a function of two values."""
-
-    def function(e: Elements, a: Any, b: Any) -> Any:
-        return getattr(e, name)(a, b)
-
-    return function
+def trunc(e: Elements, x: Any) -> Any:
+    """The nearest integer towards 0: -0.4 becomes -0; NaN stays NaN."""
+    return with_sign(e, floor(e, absolute(e, x)), x)
 
 
-UNARY: dict[str, Callable[[Elements, Any], Any]] = {
-    "abs": absolute,
-    "copy": copy,
-    "erf": erf,
-    "exp": exp,
-    "gelu": gelu,
-    "log": log,
-    "neg": neg,
-    "relu": relu,
-    "rsqrt": rsqrt,
-    "sigmoid": sigmoid,
-    "silu": silu,
-    "sqrt": sqrt,
-    "square": square,
-    "tanh": tanh,
-}
-"""The functions of one number, by the name of the kind."""
+def round_away(e: Elements, x: Any) -> Any:
+    """The nearest integer, of two the one farther from 0; NaN stays NaN."""
+    size = absolute(e, x)
+    lower = floor(e, size)
+    upper = e.add(lower, e.constant(_F32, 1.0))
+    rest = e.subtract(size, lower)  # exact
+    return with_sign(e, e.where_less(rest, e.constant(_F32, 0.5), lower, upper), x)
 
-BINARY: dict[str, Callable[[Elements, Any, Any], Any]] = {
-    "add": _method("add"),
-    "div": _method("divide"),
-    "maximum": maximum,
-    "minimum": minimum,
-    "mul": _method("multiply"),
-    "sub": _method("subtract"),
-}
-"""The functions of two numbers, by the name of the kind."""
 
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    **{name: (1, function) for name, function in UNARY.items()},
-    **{name: (2, function) for name, function in BINARY.items()},
-    "ceil": (1, ceil),
-    "equal": (2, equal),
-    "floor": (1, floor),
-    "less": (2, less),
-    "less_equal": (2, less_equal),
-    "round": (1, round_even),
-    "round_bf16": (1, round_bf16),
-    "round_f16": (1, round_f16),
-    "where": (3, where),
-}
-"""All that an expression of a graph may call: how many numbers each takes. Conditions
-are numbers, too: 0 is false."""
+def sign(e: Elements, x: Any) -> Any:
+    """-1, 0 or 1: -0 stays -0, NaN stays NaN."""
+    zero, one = e.constant(_F32, 0.0), e.constant(_F32, 1.0)
+    return e.where_less(x, zero, _minus_one(e), e.where_less(zero, x, one, x))

@@ -1,0 +1,16 @@
+"""Functions of elements: sequences of f32 operations, the same on every machine.
+
+`table.py` has a row for each; `elementary.py`, `powers.py` and `angles.py` have their
+sequences.
+"""
+
+from morello.spec.functions.elementary import exp
+from morello.spec.functions.table import (
+    BINARY,
+    FUNCTIONS,
+    ROWS,
+    UNARY,
+    ElementFunction,
+)
+
+__all__ = ["BINARY", "FUNCTIONS", "ROWS", "UNARY", "ElementFunction", "exp"]
