@@ -17,35 +17,22 @@ from morello.frontends.simplify import nice
 from morello.frontends.types import float_dtype
 from morello.mlir import ir
 from morello.spec.array_elements import ArrayElements
-from morello.spec.functions import FUNCTIONS
+from morello.spec.functions import FUNCTIONS, ROWS
 from morello.spec.graphs.expression import NAN, Call, Constant, Expression
 
 Number = float | int | bool
 
-_UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
-    "math.absf": ("abs", abs),
-    "math.ceil": ("ceil", np.ceil),
-    "math.floor": ("floor", np.floor),
-    "math.roundeven": ("round", np.rint),
-    "math.log": ("log", lambda x: math.log(x) if x > 0 else math.nan),
-    "arith.negf": ("neg", operator.neg),
-    "math.erf": ("erf", math.erf),
-    "math.exp": ("exp", lambda x: math.exp(min(x, 709.0))),
-    "math.rsqrt": ("rsqrt", lambda x: 1 / math.sqrt(x) if x > 0 else math.nan),
-    "math.sqrt": ("sqrt", lambda x: math.sqrt(x) if x >= 0 else math.nan),
-    "math.tanh": ("tanh", math.tanh),
-}
+_ROWS = {op: name for name, row in ROWS.items() for op in row.mlir}
+"""The function that an op is."""
 
-_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "arith.addf": ("add", operator.add),
-    "arith.divf": ("div", lambda a, b: a / b if b else math.nan),
-    "arith.maximumf": ("maximum", max),
-    "arith.maxnumf": ("maximum", max),
-    "arith.minimumf": ("minimum", min),
-    "arith.minnumf": ("minimum", min),
-    "arith.mulf": ("mul", operator.mul),
-    "arith.subf": ("sub", operator.sub),
+_KNOWN: dict[str, Callable[..., Any]] = {
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
 }
+"""Functions of numbers that are not those of the rows: they leave NaN out."""
+
+_TABLES = frozenset({"math.atan", "math.cos", "math.powf", "math.sin"})
+"""Ops that are computed before, where they depend on no data, such as angles."""
 
 _INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "arith.addi": operator.add,
@@ -159,6 +146,9 @@ def body_elements(
         return found
 
     def computed(op: ir.Operation, value: ir.Value) -> Element:
+        table = known_before(value) if op.name in _TABLES else None
+        if table is not None:
+            return table
         try:
             return computed_element(op, [element(v) for v in op.operands], rounds)
         except OpError:
@@ -192,15 +182,21 @@ def computed_element(
         return _comparison(op, *operands)
     if name == "arith.select":
         return _select(*operands)
-    if name in _UNARY or name in _BINARY:
-        function, known = _UNARY.get(name) or _BINARY[name]
-        if all(map(is_number, operands)):
-            found: Number = known(*operands)
-            return found
-        return Call(function, tuple(map(constant, operands)))
+    if name in _ROWS and name not in _POWERS:
+        return _called(name, operands)
     if name in _INTEGERS:
         return _integer(op, operands)
     return _composed(op, operands)
+
+
+def _called(name: str, operands: list[Element]) -> Element:
+    """The function of the table that an op is."""
+    row = ROWS[_ROWS[name]]
+    if not all(map(is_number, operands)):
+        return Call(_ROWS[name], tuple(map(constant, operands)))
+    with np.errstate(all="ignore"):
+        given = [np.float64(operand) for operand in operands]  # type: ignore[arg-type]
+        return float(_KNOWN.get(name, row.exact)(*given))
 
 
 def _composed(op: ir.Operation, operands: list[Element]) -> Element:
@@ -209,93 +205,64 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     match op.name:
         case "math.copysign":
             return _with_sign(given[0], given[1])
-        case "math.trunc" | "math.round":
-            return _rounded(op.name, given[0])
         case "math.fma":
             return Call("add", (Call("mul", (given[0], given[1])), given[2]))
         case "math.powf" | "math.fpowi":
-            return _power(op, operands)
-        case "math.log1p":
-            return _log_of_one_more(given[0])
-        case "math.log2" | "math.log10":
-            scale = 1 / math.log(2 if op.name == "math.log2" else 10)
-            return Call("mul", (Call("log", (given[0],)), Constant(scale)))
-        case "math.exp2":
-            return Call("exp", (Call("mul", (given[0], Constant(math.log(2)))),))
-        case "math.expm1":
-            return _exp_less_one(given[0])
+            return _power(operands)
+        case "math.log10":
+            return Call("mul", (Call("log", (given[0],)), Constant(1 / math.log(10))))
+        case "math.isnan":
+            return _not(Call("equal", (given[0], given[0])))
+        case "math.isinf":
+            return Call("equal", (Call("abs", (given[0],)), Constant(math.inf)))
+        case "math.isfinite":
+            return Call("less", (Call("abs", (given[0],)), Constant(math.inf)))
         case "arith.negi":
             return Call("neg", (given[0],))
     raise _refusal(op)
 
 
-def _rounded(name: str, x: Expression) -> Expression:
-    """The nearest integer towards 0; or of all, of two the one farther from 0."""
-    size = Call("abs", (x,))
-    lower = Call("floor", (size,))
-    if name == "math.trunc":
-        return _signed(lower, x)
-    is_up = Call("less_equal", (Constant(0.5), Call("sub", (size, lower))))
-    return _signed(Call("add", (lower, is_up)), x)
+_POWERS = frozenset({"math.powf", "math.fpowi"})
 
 
-def _log_of_one_more(x: Expression) -> Expression:
-    """log(1 + x); near 0, where 1 + x has lost digits of x, by what is left of x."""
-    whole = Call("add", (x, Constant(1.0)))
-    left = Call("sub", (whole, Constant(1.0)))
-    logarithm = Call("log", (whole,))
-    scaled = Call("div", (Call("mul", (logarithm, x)), left))
-    near = Call("where", (Call("equal", (left, Constant(0.0))), x, scaled))
-    is_near = Call("less", (Call("abs", (x,)), Constant(0.5)))
-    return Call("where", (is_near, near, logarithm))
-
-
-def _exp_less_one(x: Expression) -> Expression:
-    """exp(x) - 1, which near 0 has no digits left: there 2 t / (1 - t), where t is
-    tanh(x / 2)."""
-    t = Call("tanh", (Call("mul", (x, Constant(0.5))),))
-    near = Call("div", (Call("add", (t, t)), Call("sub", (Constant(1.0), t))))
-    far = Call("sub", (Call("exp", (x,)), Constant(1.0)))
-    is_near = Call("less", (Call("abs", (x,)), Constant(0.5)))
-    return Call("where", (is_near, near, far))
-
-
-def _power(op: ir.Operation, operands: list[Element]) -> Element:
+def _power(operands: list[Element]) -> Element:
     base, exponent = operands
-    found = None
+    if is_number(exponent) and is_number(base):
+        return _called("math.powf", operands)
     if is_number(exponent):
-        found = _to_the(constant(base), float(exponent))  # type: ignore[arg-type]
-    elif is_number(base) and float(base) > 0:  # type: ignore[arg-type]
-        scale = Constant(math.log(float(base)))  # type: ignore[arg-type]
-        found = Call("exp", (Call("mul", (constant(exponent), scale)),))
-    if found is None:
-        raise OpError(
-            f"'{op.name}' has an exponent that is no number known before, or a whole "
-            f"one below -1 or above {_MOST_FACTORS}",
-            "write it as exp, or compute it outside of the program",
-            op.location,
-        )
-    return found
+        return _to_the(constant(base), float(exponent))  # type: ignore[arg-type]
+    if base == 2:
+        return Call("exp2", (constant(exponent),))
+    return Call("pow", (constant(base), constant(exponent)))
 
 
-def _to_the(base: Expression, power: float) -> Expression | None:
-    """A power of which the exponent is known."""
+def _to_the(base: Expression, power: float) -> Expression:
+    """A power of which the exponent is known: as few operations as may be."""
     match power:
+        case 0.0:
+            return Constant(1.0)
         case 1.0:
             return base
         case 2.0:
             return Call("square", (base,))
         case 3.0:
             return Call("mul", (Call("square", (base,)), base))
-        case 0.5:
-            return Call("sqrt", (base,))
-        case -0.5:
-            return Call("rsqrt", (base,))
-        case -1.0:
-            return Call("div", (Constant(1.0), base))
-    if not power.is_integer():  # NaN below 0, as log is
-        return Call("exp", (Call("mul", (Call("log", (base,)), Constant(power))),))
-    return _product(base, int(power)) if 0 < power <= _MOST_FACTORS else None
+        case -0.5 | -1.0 | -2.0:
+            return Call("div", (Constant(1.0), _to_the(base, -power)))
+    if 0 < power <= _MOST_FACTORS and power.is_integer():
+        return _product(base, int(power))
+    if 0 < power <= _MOST_FACTORS and (2 * power).is_integer():
+        return _root(base, int(power))
+    return Call("pow", (base, Constant(power)))
+
+
+def _root(x: Expression, factors: int) -> Expression:
+    """The root of x, times a power of it: inf of -inf, and 0 of -0."""
+    product: Expression = Call("sqrt", (x,))
+    if factors:
+        product = Call("mul", (product, _product(x, factors)))
+    is_lowest = Call("equal", (x, Constant(-math.inf)))
+    return Call("where", (is_lowest, Constant(math.inf), Call("abs", (product,))))
 
 
 _MOST_FACTORS = 16

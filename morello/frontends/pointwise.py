@@ -381,8 +381,11 @@ def _tidy(expression: Expression) -> Expression:
 
 
 _LONG = frozenset(
-    {"div", "erf", "exp", "gelu", "log", "rsqrt", "sigmoid", "silu", "sqrt", "tanh"}
-)
+    {
+        "atan", "cos", "div", "erf", "exp", "exp2", "expm1", "gelu", "log", "log1p",
+        "log2", "pow", "rsqrt", "sigmoid", "silu", "sin", "sqrt", "tanh",
+    }
+)  # fmt: skip
 
 
 def _takes_long(call: Call) -> bool:

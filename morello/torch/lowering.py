@@ -133,6 +133,13 @@ def _gelu(x: Any, *, approximate: str = "none") -> Any:
     return x * (0.5 * (torch.tanh(math.sqrt(2 / math.pi) * inner) + 1))
 
 
+def _power(x: Any, exponent: Any) -> Any:
+    """Roots, which eager takes for these powers: NaN of -inf."""
+    if exponent == 0.5:
+        return x.sqrt()
+    return x.rsqrt() if exponent == -0.5 else NotImplemented
+
+
 def _rules() -> dict[Any, Any]:
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
@@ -144,6 +151,7 @@ def _rules() -> dict[Any, Any]:
         aten.gelu.default: _gelu,
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
+        aten.pow.Tensor_Scalar: _power,
         aten._native_batch_norm_legit.no_stats: _batch_norm,
     }
 

@@ -140,6 +140,13 @@ COMPUTED = (
             aten.mse_loss.default,
             aten.mv.default,
             aten.pow.Scalar,
+            aten.pow.Tensor_Tensor,
+            aten.sin.default,
+            aten.cos.default,
+            aten.atan.default,
+            aten.exp2.default,
+            aten.sign.default,
+            aten.trunc.default,
             aten.smooth_l1_loss.default,
             aten.std.correction,
             aten.sum.default,
@@ -156,11 +163,6 @@ def takes(node: Node) -> bool:
             return len(node.args) < 4 or node.args[3] == 0.0  # without dropout
         case aten.convolution.default:
             return not node.args[6] or is_upsampling(node.args)
-        case aten.pow.Tensor_Scalar:
-            power = float(node.args[1])
-            return power == -1 or not power.is_integer() or 0 < power <= 16
-        case aten.pow.Scalar:
-            return float(node.args[0]) > 0
         case aten._to_copy.default:
             return set(node.kwargs) <= {"dtype"}
         case aten.roll.default:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from morello.spec.array_elements import ArrayElements, fused
-from morello.spec.functions import BINARY, FUNCTIONS, UNARY
+from morello.spec.functions import BINARY, FUNCTIONS, ROWS, UNARY
 
 pytestmark = pytest.mark.quick
 
@@ -48,7 +49,12 @@ def _gelu(x: Floats) -> Floats:
     ("name", "function", "least", "ulps"),
     [
         ("abs", np.abs, -INF, 0),
+        ("atan", np.arctan, -INF, 2),
         ("erf", lambda x: _erf(x).astype(np.float64), -INF, 3),
+        ("exp2", np.exp2, -INF, 1),
+        ("expm1", np.expm1, -INF, 1.5),
+        ("log1p", np.log1p, -1, 2),
+        ("log2", np.log2, 0, 2),
         ("exp", np.exp, -INF, 0.9),
         ("log", np.log, 0, 2),
         ("tanh", np.tanh, -INF, 3),
@@ -66,11 +72,120 @@ def test_it_is_near_the_function(
     with np.errstate(all="ignore"):
         exact = function(given.astype(np.float64))
         nearest = exact.astype(np.float32)
-        found = UNARY[name](ArrayElements(()), given)
+        found = FUNCTIONS[name][1](ArrayElements(()), given)
         unit = np.spacing(np.abs(nearest)).astype(np.float64)
         error = np.abs(found.astype(np.float64) - exact) / unit
     assert np.array_equal(found[np.isinf(nearest)], nearest[np.isinf(nearest)])
     assert np.max(error[np.isfinite(nearest)]) <= ulps
+
+
+def _hard_angles() -> Floats:
+    """Angles of every size, and those nearest to a quarter of a turn."""
+    quarters = np.arange(1, 4000) * (np.pi / 2)
+    # 16367173 · 2^72 is the one of f32 that is nearest to a multiple of π/2.
+    large = [16367173 * 2.0**72, 3.4e38, *(2.0**i for i in range(20, 128))]
+    around = np.asarray([*quarters, *large], np.float32)
+    beside = [np.nextafter(around, np.float32(end)) for end in (0, INF)]
+    found = np.concatenate([everywhere()[::40], around, *beside, -around])
+    return found[np.isfinite(found)]
+
+
+def _two_over_pi(bits: int) -> int:
+    """2/π · 2^bits, by Machin's formula for π in integers."""
+    one = 1 << bits + 64
+
+    def arc(n: int) -> int:
+        total = term = one // n
+        for k in range(1, bits):
+            term //= n * n
+            total += (-term if k % 2 else term) // (2 * k + 1)
+        return total
+
+    pi = 4 * (4 * arc(5) - arc(239))
+    return 2 * one * (1 << bits) // pi
+
+
+@pytest.mark.parametrize(("name", "ahead"), [("sin", 0), ("cos", 1)])
+def test_waves_are_near_the_function_for_arguments_of_every_size(
+    name: str, ahead: int
+) -> None:
+    """The angle is brought to a quarter of a turn in integers, which are exact."""
+    bits = 256
+    ratio = _two_over_pi(bits)
+    given = _hard_angles()
+    exact = []
+    for x in given.tolist():
+        fraction = Fraction(x) * ratio
+        turns = round(fraction / (1 << bits))
+        rest = float(fraction / (1 << bits) - turns) * (math.pi / 2)
+        quarter = (turns + ahead) % 4
+        value = math.cos(rest) if quarter % 2 else math.sin(rest)
+        exact.append(-value if quarter > 1 else value)
+    wanted = np.asarray(exact)
+    found = FUNCTIONS[name][1](ArrayElements(()), given)
+    unit = np.spacing(np.abs(wanted.astype(np.float32))).astype(np.float64)
+    assert np.max(np.abs(found - wanted) / unit) <= 1.1
+
+
+def test_powers_are_near_the_function() -> None:
+    rng = np.random.default_rng(1)
+    bases = np.concatenate(
+        [
+            np.abs(everywhere()[:100_000]),
+            10 ** rng.uniform(-3, 3, 100_000),
+            1 + 0.1 * rng.standard_normal(100_000),
+        ]
+    ).astype(np.float32)
+    exponents = np.concatenate(
+        [
+            rng.permutation(everywhere()[:100_000]),
+            rng.uniform(-40, 40, 100_000),
+            rng.uniform(-800, 800, 100_000),
+        ]
+    ).astype(np.float32)
+    with np.errstate(all="ignore"):
+        exact = np.power(bases.astype(np.float64), exponents.astype(np.float64))
+        nearest = exact.astype(np.float32)
+        found = FUNCTIONS["pow"][1](ArrayElements(()), bases, exponents)
+        error = np.abs(found.astype(np.float64) - exact) / np.spacing(np.abs(nearest))
+    assert np.array_equal(found[np.isinf(nearest)], nearest[np.isinf(nearest)])
+    assert np.max(error[np.isfinite(nearest)]) <= 4
+
+
+SPECIAL = np.asarray(
+    [
+        *(0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 2.5, -2.5, 1e-45, -1e-45),
+        *(3e38, -3e38, INF, -INF, NAN, 2.0**24, 2.0**25 + 4),
+    ],
+    np.float32,
+)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(n for n, row in ROWS.items() if row.mlir and row.count == 1)
+)
+def test_special_values_are_those_of_the_function(name: str) -> None:
+    with np.errstate(all="ignore"):
+        wanted = ROWS[name].exact(SPECIAL.astype(np.float64)).astype(np.float32)
+        found = FUNCTIONS[name][1](ArrayElements(()), SPECIAL)
+    _check_special(found, wanted)
+
+
+def test_special_powers_are_those_of_ieee_754() -> None:
+    x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.float64), y.astype(np.float64))
+        found = FUNCTIONS["pow"][1](ArrayElements(()), x, y)
+        _check_special(found, wanted.astype(np.float32))
+
+
+def _check_special(found: Floats, wanted: Floats) -> None:
+    """NaN, infinities and signed zeros agree; what is between them nearly."""
+    between = np.isfinite(wanted) & (wanted != 0)
+    np.testing.assert_allclose(found[between], wanted[between], rtol=1e-6, atol=1e-45)
+    np.testing.assert_array_equal(found[~between], wanted[~between])
+    zero = wanted == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))
 
 
 def test_exp_of_what_is_masked_does_not_underflow() -> None:
@@ -94,7 +209,7 @@ def test_special_values() -> None:
     assert not np.signbit(unary("abs", -0.0)[0])
     assert np.signbit(unary("erf", -0.0)[0])
     assert all(np.isnan(unary(name, NAN)[0]) for name in UNARY)
-    assert not np.signbit(unary("tanh", -0.0)[0])
+    assert np.signbit(unary("tanh", -0.0)[0])
     assert np.signbit(unary("relu", -0.0)[0])
 
 
@@ -106,12 +221,22 @@ def _f16(x: Floats) -> Floats:
     return x.astype(np.float16).astype(np.float32)
 
 
+def _round_away(x: Floats) -> Floats:
+    return np.copysign(np.floor(np.abs(x.astype(np.float64)) + 0.5), x)
+
+
 @pytest.mark.parametrize(
     ("name", "function"),
     [
         ("ceil", np.ceil),
         ("floor", np.floor),
         ("round", np.rint),
+        (
+            "round_away",
+            lambda x: np.copysign(np.floor(np.abs(x.astype("f8")) + 0.5), x),
+        ),
+        ("sign", lambda x: np.where(x == 0, x, np.sign(x))),
+        ("trunc", np.trunc),
         ("round_bf16", _bf16),
         ("round_f16", _f16),
     ],
@@ -128,7 +253,7 @@ def test_it_rounds_to_the_same_bits(
         [everywhere(), ties, tiny, near.astype(np.float32), halves, -wide, [-0.0]]
     ).astype(np.float32)
     with np.errstate(all="ignore"):
-        wanted = function(given)
+        wanted = function(given).astype(np.float32)
         found = FUNCTIONS[name][1](ArrayElements(()), given)
     same = found.view(np.int32) == wanted.view(np.int32)
     assert np.all(same | np.isnan(wanted))

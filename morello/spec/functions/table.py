@@ -167,7 +167,7 @@ _OTHERS: dict[str, ElementFunction] = {
     ),
     "log1p": _row(powers.log1p, np.log1p, "math.log1p", numpy=(np.log1p,)),
     "log2": _row(powers.log2, np.log2, "math.log2", numpy=(np.log2,)),
-    "pow": _pair(powers.power, np.power, "math.powf", numpy=(np.power, np.float_power)),
+    "pow": _pair(powers.power, np.power, "math.powf", numpy=(np.power,)),
     "round": _row(
         elementary.round_even, np.rint, "math.roundeven", numpy=(np.rint,), ulps=0
     ),
@@ -181,9 +181,7 @@ _OTHERS: dict[str, ElementFunction] = {
         ulps=0,
     ),
     "sin": _row(angles.sin, np.sin, "math.sin", numpy=(np.sin,), most_change=2),
-    "trunc": _row(
-        elementary.trunc, np.trunc, "math.trunc", numpy=(np.trunc, np.fix), ulps=0
-    ),
+    "trunc": _row(elementary.trunc, np.trunc, "math.trunc", numpy=(np.trunc,), ulps=0),
     "where": ElementFunction(
         3, elementary.where, lambda c, a, b: np.where(c != 0, a, b), ulps=0
     ),
