@@ -138,8 +138,7 @@ def test_arguments_may_be_named_and_lie_anywhere() -> None:
 
 
 REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
-    (lambda x: np.sin(x), [(3, 4)], r"np\.sin is not traced; compute tables of it"),
-    (lambda x: np.rint(x), [(3, 4)], r"np\.rint is not traced; use absolute, "),
+    (lambda x: np.arcsin(x), [(3, 4)], r"np\.arcsin is not traced; use absolute, "),
     (lambda x: np.sort(x), [(3, 4)], r"np\.sort is not traced; use operators, "),
     (lambda x: x[[0, 1]], [(3, 4)], "an index of list is not traced"),
     (lambda x: x if x.sum(0) else -x, [(3, 4)], "value of an array is not known"),
@@ -147,7 +146,6 @@ REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
     (lambda x, y: x + y, [(3, 4), (3, 5)], r"\(3, 4\) and \(3, 5\) do not broadcast"),
     (lambda x: x.reshape(5, 3), [(3, 4)], r"\(3, 4\) cannot be reshaped to \(5, 3\)"),
     (lambda x: x.astype(np.float64), [(3, 4)], "dtype float64 is not traced"),
-    (lambda x: x**0.3, [(3, 4)], "the power 0.3 is not traced"),
     (lambda x: np.add(x, x, where=True), [(3, 4)], "with where"),
     (lambda x: 3.0, [(3, 4)], "returns float, not an array"),
     (lambda x: x @ x, [(3, 4)], "do not broadcast"),
@@ -198,12 +196,12 @@ def test_methods_and_functions_within_each_other() -> None:
 def test_a_refusal_has_the_line() -> None:
     def wrong(x: Any) -> Any:
         y = x * 2
-        return np.arctan(y)
+        return np.arcsin(y)
 
     with pytest.raises(MorelloError) as caught:
         morello.trace(wrong, (3, 4))
     line = wrong.__code__.co_firstlineno + 2
-    assert f"{__file__}:{line}: np.arctan is not traced" in str(caught.value)
+    assert f"{__file__}:{line}: np.arcsin is not traced" in str(caught.value)
 
 
 def test_other_dtypes_are_refused() -> None:
