@@ -229,6 +229,8 @@ def _power(operands: list[Element]) -> Element:
     base, exponent = operands
     if is_number(exponent) and is_number(base):
         return _called("math.powf", operands)
+    if exponent == 0:
+        return 1.0
     if is_number(exponent):
         return _to_the(constant(base), float(exponent))  # type: ignore[arg-type]
     if base == 2:
@@ -239,8 +241,6 @@ def _power(operands: list[Element]) -> Element:
 def _to_the(base: Expression, power: float) -> Expression:
     """A power of which the exponent is known: as few operations as may be."""
     match power:
-        case 0.0:
-            return Constant(1.0)
         case 1.0:
             return base
         case 2.0:
