@@ -206,7 +206,7 @@ def _run(
     waves = Waves([(job, families[job]) for job, _ in jobs])
     with _Known(database) as known, _Hands(executor) as hands:
         while True:
-            count = workers or hands.count
+            count = hands.count if workers is None else workers
             idle = max(0, count - hands.busy)
             for job in waves.ready(idle, idle if hands.may_break else None):
                 hands.give(job, known.layer)

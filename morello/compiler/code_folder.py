@@ -7,7 +7,7 @@ come from anyone, and code may not.
 import os
 from pathlib import Path
 
-from morello.search.storage.connection import DatabaseError
+from morello.search.storage.connection import DatabaseError, absolute
 from morello.search.storage.overlay import (
     NONE,
     Overlay,
@@ -25,7 +25,7 @@ def code_folder() -> Path | None:
     if text == NONE:
         return None
     if text:
-        return Path(text).absolute()
+        return absolute(Path(text))
     try:
         return default_path().with_name("code")
     except DatabaseError:

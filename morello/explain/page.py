@@ -20,6 +20,7 @@ from morello.explain.words import (
     TIMES,
     Clock,
     continuation,
+    counted,
     cycle_count,
     excess,
     percent,
@@ -117,7 +118,7 @@ class _Page:
                 percent(hot.own_share),
                 f"of it in {escape(str(hot.impl.action))}, node {hot.number}",
             ),
-            (f"{count} nodes", searched_text(found.statistics)),
+            (counted(count, "node"), searched_text(found.statistics)),
             (
                 f"{limits.vrf} registers",
                 f"{limits.l1:,} lines of L1, {limits.l2:,} of L2",

@@ -10,6 +10,7 @@ from morello.explain.words import (
     TIMES,
     Clock,
     continuation,
+    counted,
     cycle_count,
     excess,
     percent,
@@ -84,7 +85,7 @@ def _header(explanation: Explanation, clock: Clock) -> str:
         f"{print_spec(found.spec, found.target.limits)} on {found.target.name}\n"
         f"predicted: {clock.cost(found.cost)}\n"
         f"memory: {limits.vrf} registers, {limits.l1} lines of L1, {limits.l2} of L2\n"
-        f"program: {len(nodes)} nodes, {searched_text(statistics)}"
+        f"program: {counted(len(nodes), 'node')}, {searched_text(statistics)}"
     )
 
 
@@ -166,12 +167,14 @@ def _alternatives(node: Node, found: Alternatives, clock: Clock, top: int) -> st
 def count_text(found: Alternatives, top: int) -> str:
     """How many actions there are, and how many of them are shown."""
     hidden = len(found.rejected[top:])
-    parts = [f"{found.applicable} actions apply"]
+    verb = "applies" if found.applicable == 1 else "apply"
+    parts = [f"{counted(found.applicable, 'action')} {verb}"]
     if found.ties:
         verb = "costs" if found.ties == 1 else "cost"
         parts.append(f"{found.ties} other {verb} exactly what the chosen one does")
     if found.dead_ends:
-        parts.append(f"{found.dead_ends} lead to no program")
+        verb = "leads" if found.dead_ends == 1 else "lead"
+        parts.append(f"{found.dead_ends} {verb} to no program")
     if hidden:
         parts.append(f"{hidden} costlier not shown")
     return "; ".join(parts)

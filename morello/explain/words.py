@@ -83,8 +83,15 @@ def sizes(shape: tuple[int, ...]) -> str:
 
 
 def title(spec: Spec) -> str:
-    """A Spec's kind and sizes, the batch among them: ``matmul 1x512x512x512``."""
-    return f"{spec.kind.label} {sizes(spec.sizes)}"
+    """A Spec's kind and sizes, the batch among them: ``matmul 1x512x512x512``; a graph
+    with a name has that: ``softmax 64x256``."""
+    label, shape = spec.kind.short(spec.sizes) or (spec.kind.label, spec.sizes)
+    return f"{label} {sizes(shape)}"
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of something: ``1 table``, ``2 tables``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
@@ -101,5 +108,6 @@ def searched_text(found: Statistics) -> str:
     if not found.specs and not found.tables:
         return "read from the database as it was found before"
     if not found.specs:
-        return f"read from {found.tables:,} tables of the database"
-    return f"found among {found.specs:,} Specs in {found.tables:,} tables"
+        return f"read from {counted(found.tables, 'table')} of the database"
+    specs, tables = counted(found.specs, "Spec"), counted(found.tables, "table")
+    return f"found among {specs} in {tables}"

@@ -72,6 +72,80 @@ freed. Large ones are given huge pages (MADV_HUGEPAGE is 14)."""
 _TEAMS = """
 declare i32 @omp_get_max_active_levels()
 declare void @omp_set_max_active_levels(i32)
+declare i64 @pthread_self()
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_mutex_destroy(ptr)
+
+@callers = internal global [{callers} x i64] zeroinitializer
+@tried = internal global [{callers} x i64] zeroinitializer
+
+define internal ptr @pass(ptr %gate) {
+  %locked = call i32 @pthread_mutex_lock(ptr %gate)
+  %opened = call i32 @pthread_mutex_unlock(ptr %gate)
+  ret ptr null
+}
+
+define internal i1 @startable(i64 %threads) {
+entry:
+  %self = call i64 @pthread_self()
+  %page = lshr i64 %self, 12
+  %place = urem i64 %page, {callers}
+  %caller.at = getelementptr i64, ptr @callers, i64 %place
+  %tried.at = getelementptr i64, ptr @tried, i64 %place
+  %caller = load atomic i64, ptr %caller.at monotonic, align 8
+  %tried = load atomic i64, ptr %tried.at monotonic, align 8
+  %same = icmp eq i64 %caller, %self
+  %enough = icmp uge i64 %tried, %threads
+  %known = and i1 %same, %enough
+  br i1 %known, label %yes, label %try
+try:
+  %more = sub i64 %threads, 1
+  %gate = alloca [8 x i64], align 16
+  %ids = alloca i64, i64 %more
+  %made.gate = call i32 @pthread_mutex_init(ptr %gate, ptr null)
+  %closed = call i32 @pthread_mutex_lock(ptr %gate)
+  br label %next
+next:
+  %i = phi i64 [ 0, %try ], [ %after, %on ]
+  %all = icmp eq i64 %i, %more
+  br i1 %all, label %open, label %start
+start:
+  %id.at = getelementptr i64, ptr %ids, i64 %i
+  %error = call i32 @pthread_create(ptr %id.at, ptr null, ptr @pass, ptr %gate)
+  %started = icmp eq i32 %error, 0
+  br i1 %started, label %on, label %open
+on:
+  %after = add i64 %i, 1
+  br label %next
+open:
+  %opened = call i32 @pthread_mutex_unlock(ptr %gate)
+  br label %wait
+wait:
+  %j = phi i64 [ 0, %open ], [ %later, %end ]
+  %ended = icmp eq i64 %j, %i
+  br i1 %ended, label %done, label %end
+end:
+  %joined.at = getelementptr i64, ptr %ids, i64 %j
+  %joined = load i64, ptr %joined.at
+  %status = call i32 @pthread_join(i64 %joined, ptr null)
+  %later = add i64 %j, 1
+  br label %wait
+done:
+  %gone = call i32 @pthread_mutex_destroy(ptr %gate)
+  br i1 %all, label %keep, label %no
+keep:
+  store atomic i64 %threads, ptr %tried.at monotonic, align 8
+  store atomic i64 %self, ptr %caller.at monotonic, align 8
+  br label %yes
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
 
 define internal i64 @join(ptr %table) {
 entry:
@@ -85,7 +159,10 @@ entry:
   %all = add i64 %others, %threads
   %enough = icmp ule i64 %all, %limit
   %together = or i1 %alone, %enough
-  br i1 %together, label %team, label %single
+  br i1 %together, label %try, label %single
+try:
+  %can = call i1 @startable(i64 %threads)
+  br i1 %can, label %team, label %single
 team:
   ret i64 %threads
 single:
@@ -100,7 +177,13 @@ define internal void @leave(ptr %table, i64 %taken) {
   ret void
 }
 """
-"""``join`` answers how many threads a call may have: all that it wants, or 1."""
+"""``join`` answers how many threads a call may have: all that it wants, or 1.
+
+Where no more threads can be made (a limit of the system or of a container) the runtime
+ends the process: so the first call of a thread tries to start as many, all at once."""
+
+_CALLERS = 64
+"""Places for threads that have tried; two that share one try again in turns."""
 
 _CALL_TEAM = """\
   %taken = call i64 @join(ptr %table)
@@ -139,7 +222,13 @@ def workspaces() -> str:
 
 def teams() -> str:
     """LLVM IR of ``join(table)`` and ``leave(table, threads)``."""
-    return fill(_TEAMS, busy=8 * Word.BUSY, threads=Word.THREADS, limit=Word.PROCESSORS)
+    return fill(
+        _TEAMS,
+        busy=8 * Word.BUSY,
+        threads=Word.THREADS,
+        limit=Word.PROCESSORS,
+        callers=_CALLERS,
+    )
 
 
 def call_in_team(call: str) -> str:

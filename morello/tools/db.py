@@ -12,6 +12,7 @@ from typing import Any
 
 from morello.compiler.code_folder import code_folder
 from morello.errors import MorelloError, visible
+from morello.explain.words import counted
 from morello.runtime import code_cache
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
@@ -189,7 +190,7 @@ def _search_text(row: dict[str, Any]) -> str:
     parts = [
         f"{row['spec']} on {row['target']}: {time_text(row['seconds'])}",
         f"peak {row['peak_bytes'] / 1e6:.0f} MB",
-        f"{row['specs']:,} Specs in {row['tables']:,} tables",
+        f"{counted(row['specs'], 'Spec')} in {counted(row['tables'], 'table')}",
     ]
     if row["compression"]:
         parts.append(
@@ -282,7 +283,7 @@ def _verify(path: Path, options: DbOptions) -> int:
             reason = measured_fault(measured) if is_whole else "the checksum is wrong"
             if reason:
                 wrong.append(f"measured of {measured.key.spec}: {reason}")
-    lines = [*wrong, f"{path}: {rows} rows, {len(wrong)} faults"]
+    lines = [*wrong, f"{path}: {counted(rows, 'row')}, {counted(len(wrong), 'fault')}"]
     write_output("-", visible("\n".join(lines) + "\n"))
     return 1 if wrong else 0
 

@@ -7,6 +7,7 @@ Read `main` first, then `commands.py`: its rows are the subcommands. Exit codes:
 import argparse
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -24,7 +25,10 @@ _NOTES = """\
 A Spec is kind:sizes[:dtypes][:option=value]…
   matmul:512x512x512:f32                m x k x n; matmul:2x512x512x512 has a batch
   matmul:64x64x64:f32:rhs=[0,2,1]       the right operand is column-major
-  matmul_accum, move, fill, max, max_accum are the other kinds
+  softmax:64x256:f32                    a graph that has a name
+
+kinds:
+{kinds}
 
 examples:
   morello run matmul:100x37x53:f32
@@ -37,11 +41,25 @@ usage; 130 interrupted.
 """
 
 
+def _notes() -> str:
+    """What the help ends with; it knows every kind."""
+    from morello.spec.kinds import labels  # as long as all else, and for help alone
+
+    kinds = textwrap.fill(", ".join(labels()), 78, initial_indent="  ")
+    return _NOTES.format(kinds=kinds.replace("\n", "\n  "))
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports by an exception, so that every usage error is printed alike."""
 
     _is_mixing = False
     """Whether words and flags are being read one after the other."""
+
+    def format_help(self) -> str:
+        """The help; that of the tool ends with `_notes`."""
+        if any(self._flags()):
+            self.epilog = _notes()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         message = message.replace(
@@ -149,7 +167,6 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="morello",
         description="From a Spec to the fastest kernel that can be found for it.",
-        epilog=_NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

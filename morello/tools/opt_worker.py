@@ -37,6 +37,7 @@ from morello.tools.diagnostics import (
     Place,
     from_mlir,
 )
+from morello.tools.input_output import write_output
 from morello.tools.ir_dumps import ActionLog, Dumps
 from morello.tools.mlir_reproducer import HELD_AS, held_pipeline, with_pipeline
 from morello.tools.opt_events import (
@@ -189,8 +190,8 @@ class _Run:
             self.check_roundtrip(op)
         pipeline = self.pipeline_for(op, chunk)
         if flags.mlir_generate_reproducer:
-            path = Path(flags.mlir_generate_reproducer)
-            path.write_text(with_pipeline(str(op), str(pipeline), flags.verify_each))
+            text = with_pipeline(str(op), str(pipeline), flags.verify_each)
+            write_output(flags.mlir_generate_reproducer, text)
         if flags.dump_pass_pipeline:
             sys.stderr.write(f"{pretty(resolve(pipeline), pipeline.anchor)}\n\n")
             sys.stderr.flush()

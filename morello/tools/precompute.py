@@ -14,6 +14,7 @@ from morello.cluster.tune_all import tune_all
 from morello.cluster.waves import largest_first
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
+from morello.explain.words import counted
 from morello.machine import Target, print_target
 from morello.machine.processors import processors
 from morello.search.queries.measured import Measured
@@ -208,7 +209,7 @@ def _summary(results: list[Solved], threads: int, seconds: float) -> str:
     there = len(results) - failed - new
     points = sum(done.specs for done in results)
     return (
-        f"{len(results)} Specs for {threads} thread{'s' if threads > 1 else ''} in "
-        f"{time_text(seconds)}: {new} solved ({points:,} Specs below them), {there} "
-        f"were there, {failed} failed\n"
+        f"{counted(len(results), 'Spec')} for {counted(threads, 'thread')} in "
+        f"{time_text(seconds)}: {new} solved "
+        f"({counted(points, 'Spec')} below), {there} were there, {failed} failed\n"
     )

@@ -93,9 +93,10 @@ class Group:
 
     def _searched(self, model: Model, simple: GraphModule) -> CompiledModel:
         """The program of a lowered graph."""
+        threads = self._options.threads
         compiled = model.compile(
             target=self._options.target,
-            threads=self._options.threads or torch.get_num_threads(),
+            threads=torch.get_num_threads() if threads is None else threads,
             db=self._options.database,
             time_limit=patience(self._options.time_limit),
             tune=self._options.tune,

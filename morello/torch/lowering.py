@@ -45,7 +45,9 @@ def _attention(
     heads = query.shape[-3]
     if key.shape[-3] != heads:  # several heads of queries share one of keys
         key, value = (_repeated(tensor, heads) for tensor in (key, value))
-    scores = query @ key.mT * (scale or 1 / math.sqrt(query.shape[-1]))
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.mT * scale
     if is_causal:
         rows, columns = scores.shape[-2:]
         later = torch.ones(rows, columns, dtype=torch.bool).triu(1)

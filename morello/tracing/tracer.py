@@ -209,7 +209,8 @@ class Tracer(NDArrayOperatorsMixin):
     def transpose(self, *axes: Any) -> "Tracer":
         """Axes in another order: nothing is computed."""
         given = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
-        order = tuple(given or range(self.ndim)[::-1])
+        is_open = not axes or given is None
+        order = tuple(range(self.ndim)[::-1] if is_open else given)
         if sorted(a % max(self.ndim, 1) for a in order) != list(range(self.ndim)):
             raise refusal(f"{order} is no order of {self.ndim} axes")
         return self._seen(tuple(self._dims[axis] for axis in order))

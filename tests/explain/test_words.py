@@ -4,6 +4,7 @@ import pytest
 
 from morello.explain.words import (
     Clock,
+    counted,
     cycle_count,
     excess,
     percent,
@@ -13,6 +14,7 @@ from morello.explain.words import (
 from morello.machine import AVX2
 from morello.search import Statistics
 from morello.spec import parse_spec
+from morello.spec.graphs.names import SHORT_NAMES
 
 pytestmark = pytest.mark.quick
 
@@ -57,6 +59,20 @@ def test_shares_and_excesses() -> None:
 def test_titles_show_the_batch() -> None:
     assert title(parse_spec("matmul:2x3x4:f32", AVX2.limits)) == "matmul 1x2x3x4"
     assert title(parse_spec("matmul:5x2x3x4:f32", AVX2.limits)) == "matmul 5x2x3x4"
+
+
+@pytest.mark.parametrize("label", sorted({*SHORT_NAMES} - {"conv"}))
+def test_titles_have_the_names_of_graphs(label: str) -> None:
+    # A convolution is printed as a graph: windows decide its sizes.
+    shape = "x".join(["8"] * len(SHORT_NAMES[label].dims))
+    spec = parse_spec(f"{label}:{shape}:f32", AVX2.limits)
+    assert title(spec) == f"{label} {shape}"
+
+
+def test_one_of_something_is_not_several() -> None:
+    assert (counted(1, "table"), counted(2000, "table")) == ("1 table", "2,000 tables")
+    assert searched_text(Statistics(1, 1, 1.0)) == "found among 1 Spec in 1 table"
+    assert searched_text(Statistics(1, 0, 1.0)) == "read from 1 table of the database"
 
 
 def test_what_a_program_was_chosen_from() -> None:

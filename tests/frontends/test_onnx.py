@@ -324,6 +324,7 @@ WRAPPED = np.array([0, 1, 2, 0, 3, 1], np.int64)
             [Q],
             {},
         ),
+        (node("Attention", ["x", "k", "v"], ["y"], scale=0.0), [Q, KV, KV], [Q], {}),
         (
             node("Attention", ["x", "k", "v", "seen"], ["y"]),
             [Q, KV, KV],

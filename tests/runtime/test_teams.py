@@ -5,6 +5,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from morello.runtime.engine import compile_llvm
 from morello.runtime.function import NativeFunction
 from morello.runtime.openmp import openmp_library
 from morello.runtime.parameter import Parameter
+from morello.runtime.shared_code import teams
 from tests.guarded import check_in_child
 from tests.runtime.build import side_by_side
 
@@ -182,3 +184,54 @@ def test_a_fork_in_the_middle_of_a_call() -> None:
         assert (int(out[0]), int(other[0])) == (2, 1)
 
     check_in_child(child, seconds=60)
+
+
+JOIN = """
+define i64 @enter(ptr %table) {
+  %threads = call i64 @join(ptr %table)
+  ret i64 %threads
+}
+define internal ptr @field(ptr %object, i64 %offset) {
+  %place = getelementptr i8, ptr %object, i64 %offset
+  %value = load ptr, ptr %place
+  ret ptr %value
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "threads"), [(0, 1), (1, 1), (2, 3)])
+def test_where_no_more_threads_can_be_made_a_call_has_one(
+    most: int, threads: int
+) -> None:
+    """Of three threads two are new; each that is started passes, and is waited for."""
+    declared = "declare i32 @pthread_create(ptr, ptr, ptr, ptr)"
+    limited = f"""{declared}
+@left = internal global i64 {most}
+define internal i32 @limited(ptr %id, ptr %how, ptr %what, ptr %data) {{
+  %left = load i64, ptr @left
+  %none = icmp eq i64 %left, 0
+  br i1 %none, label %refused, label %started
+refused:
+  ret i32 11
+started:
+  %fewer = sub i64 %left, 1
+  store i64 %fewer, ptr @left
+  %error = call i32 @pthread_create(ptr %id, ptr %how, ptr %what, ptr %data)
+  ret i32 %error
+}}
+"""
+    called = "call i32 @{}(ptr %id.at"
+    text = teams().replace(called.format("pthread_create"), called.format("limited"))
+    text = text.replace(declared, limited)
+    engine = compile_llvm(text + JOIN, cpu="x86-64", opt=0)
+    busy = ctypes.c_int64(0)
+    table = (ctypes.c_int64 * 64)()
+    table[Word.BUSY] = ctypes.addressof(busy)
+    table[Word.THREADS], table[Word.PROCESSORS] = 3, 8
+    enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.address("enter"))
+    before = len([*Path("/proc/self/task").iterdir()])
+    assert enter(ctypes.addressof(table)) == threads
+    assert busy.value == threads
+    assert len([*Path("/proc/self/task").iterdir()]) == before
+    if threads == 3:  # it is tried once
+        assert enter(ctypes.addressof(table)) == threads

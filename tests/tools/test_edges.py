@@ -9,6 +9,7 @@ import pytest
 
 import morello
 from morello.errors import ArgumentError, SpecError
+from morello.spec.kinds import labels
 from morello.tools import morello_opt
 from morello.tools.morello import main
 
@@ -126,3 +127,47 @@ def test_arrays_of_other_libraries_are_packed_as_they_are_called_with() -> None:
         kernel.pack([[1.0]])
     with pytest.raises(ArgumentError, match="whose mask would be ignored"):
         kernel.pack(np.ma.masked_array(array))
+
+
+def test_every_tool_works_where_the_working_folder_is_gone(tmp_path: Path) -> None:
+    code = """
+import os, sys, warnings
+os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])
+import morello
+from morello.search.storage.overlay import DatabaseWarning
+from morello.tools.morello import main
+morello.compile("move:7x9:f32", threads=1, db="none", time_limit=0)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    morello.compile("move:7x9:f32", threads=1, db="gone.sqlite", time_limit=0)
+assert [w.category for w in told] == [DatabaseWarning], told
+assert "the working folder is gone" in str(told[0].message)
+assert main(["run", "move:7x9:f32", "--threads", "1", "--db", "gone.sqlite"]) == 0
+assert main(["emit", "move:7x9:f32", "--threads", "1", "--db", "none", "-o", "x"]) == 2
+assert main(["run", "gone.mlir", "--db", "none"]) == 2
+"""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_names_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    named = capsys.readouterr().out.partition("kinds:")[2].partition("\n\n")[0]
+    assert {word.strip() for word in named.split(",")} == {*labels()}
+
+
+def test_a_reproducer_that_cannot_be_written_is_no_defect(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    flag = "--mlir-generate-reproducer=/nonexistent/x.mlir"
+    assert morello_opt.main(["/dev/null", flag, "-p", "builtin.module(cse)"]) != 0
+    assert "/nonexistent/x.mlir: error: cannot write" in capfd.readouterr().err

@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from morello.frontends.model import trusted_model  # noqa: E402
-from morello.torch import group  # noqa: E402
+from morello.torch import group, lowering  # noqa: E402
 from morello.torch.group import Group  # noqa: E402
 from morello.torch.lowering import linalg_bytecode  # noqa: E402
 from morello.torch.native_call import array_of  # noqa: E402
@@ -217,3 +217,11 @@ def test_what_keeps_a_model_eager_is_said(
     with torch.no_grad(), config:
         torch.testing.assert_close(fast(x), module(x))
     assert re.search(words, caplog.text)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.5, None])
+def test_a_scale_of_attention_may_be_zero(scale: float | None) -> None:
+    q, k, v = torch.randn(3, 1, 2, 6, 8)
+    wanted = functional.scaled_dot_product_attention(q, k, v, scale=scale)
+    found, _ = lowering._attention(q, k, v, scale=scale)
+    torch.testing.assert_close(found, wanted)

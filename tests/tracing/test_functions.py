@@ -303,3 +303,9 @@ def test_a_function_that_is_too_large_is_refused() -> None:
 
     with pytest.raises(MorelloError, match="compile parts of it by themselves"):
         morello.trace(power, (4, 4))
+
+
+def test_an_order_of_no_axes_is_refused() -> None:
+    x = np.ones((2, 3), np.float32)
+    with pytest.raises(MorelloError, match="no order of 2 axes"):
+        morello.jit(lambda x: x.transpose(()) + 1, threads=1)(x)

@@ -80,6 +80,27 @@ DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
 """What Python makes of values and messages that are damaged."""
 
 
+def absolute(path: Path) -> Path:
+    """The path from the root; as it is where the working folder is gone, and then no
+    file is opened by it."""
+    try:
+        return path.absolute()
+    except FileNotFoundError:
+        return path
+
+
+def _from_root(path: Path) -> Path:
+    """The path from the root.
+
+    Raises:
+        FileNotFoundError: it is relative, and the working folder is gone.
+    """
+    whole = absolute(path)
+    if not whole.is_absolute():
+        raise FileNotFoundError("the working folder is gone, and the path is relative")
+    return whole
+
+
 def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
     """Open a file, and make it a database of ours if it is new.
 
@@ -88,8 +109,9 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
         sqlite3.Error, OSError: it cannot be opened.
     """
     if is_writable:
-        if not path.absolute().parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {path.absolute().parent}")
+        folder = _from_root(path).parent
+        if not folder.is_dir():
+            raise FileNotFoundError(f"there is no folder {folder}")
         _check_writable(path)
         connection = _open(path, "mode=rwc")
         try:
@@ -114,7 +136,7 @@ def _check_writable(path: Path) -> None:
 
 def _open(path: Path, query: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(path.absolute()))}?{query}",
+        f"file:{quote(os.fsencode(_from_root(path)))}?{query}",
         uri=True,
         timeout=ASKING_SECONDS,
         isolation_level=None,

@@ -24,6 +24,7 @@ from morello.forks import before_forks, defer_forks
 from morello.interrupts import defer_sigint
 from morello.search.storage.connection import (
     DAMAGE,
+    absolute,
     connect,
     error_of,
 )
@@ -114,7 +115,7 @@ class Database:
     def __init__(self, path: Path, *, is_writable: bool = True) -> None:
         self.path = path
         self.is_writable = is_writable
-        self._place = path.absolute()
+        self._place = absolute(path)
         self._lock = threading.RLock()
         self._process = 0
         self._file = (0, 0)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from morello.search.storage.connection import DatabaseError
+from morello.search.storage.connection import DatabaseError, absolute
 from morello.search.storage.database import Database, Row
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.search.storage.program_rows import ProgramRow
@@ -224,7 +224,7 @@ def open_database(
             paths = (default(),)
         except DatabaseError as error:
             warn(error, "what is solved is not stored")
-    return _open(tuple(path.absolute() for path in paths)) if paths else None
+    return _open(tuple(map(absolute, paths))) if paths else None
 
 
 def named_paths(wanted: PathLike | None) -> tuple[Path, ...] | None:
