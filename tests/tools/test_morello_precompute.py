@@ -101,7 +101,7 @@ def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) 
     assert main([*arguments, "--db", str(paths[1])]) == 0
     out = capsys.readouterr().out
     assert out.count("was there") == 6
-    assert "0 solved (0 Specs below them), 6 were there, 0 failed" in out
+    assert "0 solved (0 Specs below), 6 were there, 0 failed" in out
 
 
 def test_parts_make_the_whole(tmp_path: Path, capsys: Capture) -> None:
@@ -300,6 +300,6 @@ def test_ctrl_c_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
 
 def test_what_is_solved_but_not_stored_has_failed_alone() -> None:
     lost = Solved("fill:8:f32", 0.1, specs=21, error="the database cannot be written")
-    assert "0 solved (21 Specs below them), 0 were there, 1 failed" in _summary(
+    assert "0 solved (21 Specs below), 0 were there, 1 failed" in _summary(
         [lost], 1, 0.1
     )
