@@ -63,7 +63,9 @@ def modern(proto: Any) -> Any:
     if versions and versions[0] < VERSION:
         converter: Any = importlib.import_module("onnx.version_converter")
         with contextlib.suppress(RuntimeError, ValueError):  # then as it is
-            return converter.convert_version(proto, VERSION)
+            converted = converter.convert_version(proto, VERSION)
+            _say_defaults(converted.graph, proto.graph, versions[0])
+            return converted
     return proto
 
 
@@ -98,6 +100,39 @@ def _copied(proto: Any) -> Any:
     made = type(proto)()
     made.CopyFrom(proto)
     return made
+
+
+_RESIZES_SAY_HOW = 11
+_HARDMAX_HAS_ONE_AXIS = 13
+"""The versions whose other meaning the converter does not know."""
+
+
+def _say_defaults(new: Any, old: Any, version: int) -> None:
+    """Write what nodes of old versions mean without saying it.
+
+    Raises:
+        CompileError: it has no counterpart.
+    """
+    helper: Any = importlib.import_module("onnx.helper")
+    resized = {
+        node.output[0] for node in old.node if node.op_type in ("Resize", "Upsample")
+    }
+    for node in new.node:
+        if version < _RESIZES_SAY_HOW and node.output[0] in resized:
+            node.attribute.extend(
+                [
+                    helper.make_attribute(
+                        "coordinate_transformation_mode", "asymmetric"
+                    ),
+                    helper.make_attribute("nearest_mode", "floor"),
+                ]
+            )
+        if node.op_type == "Hardmax" and version < _HARDMAX_HAS_ONE_AXIS:
+            raise CompileError(
+                f"{node.name} (onnx.Hardmax) of version {version} of the operators is "
+                "over all axes that follow",
+                "export the model with version 13 or later",
+            )
 
 
 def inlined(proto: Any) -> Any:

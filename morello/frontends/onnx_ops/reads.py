@@ -141,6 +141,9 @@ READ: dict[str, str] = {
 }
 """The attributes that torch-mlir reads, by op; an op that is not here has none."""
 
+_ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
+"""Of recurrent layers; the importer takes others with other parameters."""
+
 _UNREAD_INPUTS: dict[str, tuple[int, ...]] = {
     "GRU": (4,),
     "LSTM": (4, 7),
@@ -196,13 +199,16 @@ def check_read(
             formal = _input_name(schema, place)
             raise _refusal(node, f"the input {formal} is given ('{name}')")
     for attribute in node.attribute:
-        if attribute.name in attributes or attribute.name in _SILENT:
+        value = _value(attribute)
+        is_known = attribute.name != "activations" or _ACTIVATIONS.issuperset(
+            activation.decode() for activation in value
+        )
+        if attribute.name in _SILENT or (is_known and attribute.name in attributes):
             continue
         if attribute.HasField("g"):  # a body, which is imported
             continue
         if not _is_default(schema, attribute):
-            value = _text(_value(attribute))
-            raise _refusal(node, f"the attribute {attribute.name} is {value}")
+            raise _refusal(node, f"the attribute {attribute.name} is {_text(value)}")
 
 
 def _refusal(node: Any, what: str) -> CompileError:
@@ -242,4 +248,6 @@ def _is_default(schema: Any, attribute: Any) -> bool:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
     return value.decode() if isinstance(value, bytes) else str(value)
