@@ -288,3 +288,36 @@ def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None
     grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
     found = sampled(row, grid, mode="linear", padding_mode=padding)
     np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_last", [0, 1])
+@pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
+def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:
+    x = f32([1, np.inf, np.nan, np.nan], [2, 2, -1, -1], [-np.inf] * 4, [np.inf] * 4)
+    layer = node(kind, ["x"], ["y"], axis=1, keepdims=0, select_last_index=is_last)
+    found = computed(layer, x, kinds=[TensorProto.INT64])
+    first = np.array([2, 0 if kind == "ArgMax" else 2, 0, 0])
+    last = np.array([3, 1 if kind == "ArgMax" else 3, 3, 3])
+    np.testing.assert_array_equal(found, last if is_last else first)
+
+
+@pytest.mark.parametrize(("kind", "opset"), [("Upsample", 9), ("Resize", 10)])
+def test_old_resizes_begin_at_the_first_element(kind: str, opset: int) -> None:
+    x = f32([[1, 2, 4]])
+    layer = node(kind, ["x", "s"], ["y"], mode="linear")
+    found = computed(layer, x, constants={"s": f32(1, 1, 2)}, opset=opset)
+    np.testing.assert_allclose(found[0, 0], [1, 1.5, 2, 3, 4, 4])
+
+
+def test_old_hardmax_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"onnx\.Hardmax\) of version 11"):
+        computed(node("Hardmax", ["x"], ["y"]), f32([1, 2]), opset=11)
+
+
+def test_activations_with_parameters_are_refused() -> None:
+    weights = {"w": np.ones((1, 8, 3), np.float32), "r": np.ones((1, 8, 2), np.float32)}
+    named = ["HardSigmoid", "Tanh", "Softsign"]
+    layer = node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, activations=named)
+    words = r"the attribute activations is \[HardSigmoid, Tanh, Softsign\]"
+    with pytest.raises(CompileError, match=words):
+        computed(layer, np.ones((2, 1, 3), np.float32), constants=weights)

@@ -8,6 +8,7 @@ memory alone.
 import itertools
 
 from morello.errors import CompileError
+from morello.frontends.plain.nan_places import find_nan
 from morello.frontends.refusals import OpError
 from morello.mlir import PassManager, dialect, ir
 from morello.passes.pipelines.pipeline import Pipeline
@@ -63,6 +64,7 @@ def lowered(module: ir.Module, error: OpError) -> str:
     try:
         module.operation.verify()
         _guard(function.operation)
+        find_nan(function.operation)
         PassManager.parse(_BUFFERS).run(module.operation)
         _copy_by_loops(module.operation)
         PassManager.parse(_LOOPS).run(module.operation)
