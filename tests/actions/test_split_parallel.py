@@ -90,6 +90,11 @@ def test_what_is_added_to_stays_so() -> None:
         ),
         (
             parallel("matmul:8x64x8"),
+            SplitParallel("k", 32, 3),
+            "shares of 32 are 2, not 3",
+        ),
+        (
+            parallel("matmul:8x64x8"),
             SplitParallel("m", 4, 2),
             "'m' is not a reduction of matmul; those are: k",
         ),

@@ -36,6 +36,11 @@ def test_each_feature_is_found_where_llvm_finds_it() -> None:
     assert 0 < sum(found.values()) < len(found)
 
 
+def test_no_two_features_share_a_bit() -> None:
+    """A CPU that has both tells no difference."""
+    assert len(set(BITS.values())) == len(BITS)
+
+
 def test_features_together_are_there_if_each_is() -> None:
     pairs = [frozenset(pair) for pair in itertools.pairwise(CASES)]
     wholes = [frozenset(CASES), frozenset(n for n in CASES if ASKED[n]), frozenset()]

@@ -233,3 +233,28 @@ def test_a_copy_goes_on_in_a_line_unless_it_turns(
     or comes later. A copy that turns has none that is next."""
     text = f"move:4x{columns}:f32:src=[0,1]@L2/strided:dst={order}@L1"
     assert cost(text, "src", Level.L1) == lines * C.line_l2
+
+
+def test_each_price_of_memory_is_another_in_dram() -> None:
+    far = C.in_dram()
+    names = {field.name for field in dataclasses.fields(C)}
+    pairs = {name: name.replace("dram", "mem") for name in names if "dram" in name}
+    assert len(pairs) == 4
+    assert set(pairs.values()) < names
+    for there, here in pairs.items():
+        assert getattr(C, here) != getattr(C, there) == getattr(far, here)
+
+
+def test_a_buffer_beyond_a_third_of_the_last_level_cache_comes_from_dram() -> None:
+    """A packed rhs of 256 lines, which blocks of rows of lhs pass over."""
+    spec = parse_spec("matmul:64x64x64:f32:rhs=[0,1,2]/strided", AVX2.limits)
+
+    def packed(l3_lines: int) -> int:
+        target = dataclasses.replace(AVX2, l3_lines=l3_lines)
+        return Move("rhs", Level.MEM, PANELS).apply(spec, target).cost
+
+    near, far = packed(3 * 256), packed(3 * 256 - 1)
+    assert packed(1 << 20) == near
+    assert packed(1) == far
+    passes, rest = divmod(far - near, 256 * C.line_dram_overlapped)
+    assert (rest, passes > 0) == (0, True)

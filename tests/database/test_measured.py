@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from morello.actions import Tile
 from morello.machine import AVX2
+from morello.search import Solver
 from morello.search.queries.measured import find_measured, measured_solution
-from morello.search.queries.pins import Pins
+from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.queries.pins import Pin, Pins
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
@@ -108,3 +111,13 @@ def test_times_that_no_machine_has_are_a_miss(
     spoilt = dataclasses.replace(first, seconds=seconds, cycles=cycles)
     database.put_measured((spoilt, *rest))
     assert not database.measured()[0][1]
+
+
+def test_a_pin_that_is_made_after_tuning_is_followed(path: Path) -> None:
+    measured_database(path)
+    spec = parse_spec(TEXT, AVX2.limits)
+    pins = Pins((Pin(spec, "avx2", Partial(Tile("m", 3), (HOLE, HOLE))),))
+    assert measured_solution(spec, AVX2, open_database(path), pins) is None
+    tuned = Solver(AVX2, open_database(path)).solve(spec)
+    pinned = Solver(AVX2, open_database(path), pins=pins).solve(spec)
+    assert tuned.impl.action != Tile("m", 3) == pinned.impl.action

@@ -16,6 +16,7 @@ from morello.compiler.tuning.checking import Deadlines, checked_kernels
 from morello.compiler.tuning.contest import likely_seconds
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.verify import judge
+from morello.machine import AVX2
 from morello.spec import parse_spec
 
 
@@ -143,3 +144,15 @@ def test_the_definition_that_is_kept_decides_as_the_judge(text: str) -> None:
         verdict = judge(trial.spec, trial.inputs, got, trial.exact)
         assert trial.definition.holds(got) == verdict.holds
         assert trial.is_right(changed) == verdict.holds
+
+
+def test_an_output_that_nothing_writes_is_wrong_even_if_zeros_are_right() -> None:
+    spec = parse_spec("matmul:4x8x16:f32", AVX2.limits)
+    zeros = np.zeros((1, 4, 8), np.float32)
+    trial = Trial.make(spec, 0, {0: zeros})
+    arguments = trial.arguments()
+    assert not trial.is_right(arguments)
+    assert not trial.judge(arguments).holds
+    arguments[2][...] = 0
+    assert trial.is_right(arguments)
+    assert trial.judge(arguments).holds
