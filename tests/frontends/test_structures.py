@@ -319,3 +319,23 @@ def test_functions_without_a_module_around_them_are_one() -> None:
     )
     x = np.array([-1, 2, -3], np.float32)
     np.testing.assert_array_equal(model.evaluate(x), np.abs(x))
+
+
+COLLAPSED_BEFORE = """
+%bb = stablehlo.broadcast_in_dim %c, dims = [1, 2] : (tensor<3x4xf32>)
+    -> tensor<2x3x4xf32>
+%y = stablehlo.add %x, %bb : tensor<2x3x4xf32>
+%r = stablehlo.reshape %y : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+%z = stablehlo.exponential %r : tensor<6x4xf32>
+return %z : tensor<6x4xf32>"""
+
+
+def test_a_node_behind_a_collapsed_axis_is_one_with_those_before() -> None:
+    """Its axis of 6 is taken as 2 times 3, in this order."""
+    head = "func.func @f(%x: tensor<2x3x4xf32>, %c: tensor<3x4xf32>) -> tensor<6x4xf32>"
+    model = morello.from_mlir(f"{head} {{{COLLAPSED_BEFORE}}}")
+    assert len(str(model).splitlines()) == 2, model
+    x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
+    c = np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4)
+    found = model.compile(threads=1)(x, c)
+    np.testing.assert_allclose(found, np.exp(x + c).reshape(6, 4), rtol=1e-6)

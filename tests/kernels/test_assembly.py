@@ -273,6 +273,15 @@ def test_a_narrow_end_is_one_masked_load() -> None:
     assert not touches_stack(lines)
 
 
+def test_a_narrow_end_is_one_masked_store() -> None:
+    forms = "f32@VRF[0,1]v16", "f32@L1[0,1]"
+    for n in range(1, 16):
+        lines = assembly("store_512", spec(Move(2), (1, n), *forms))
+        stores = [line for line in lines if line.endswith(("(%rsi)", "{%k1}"))]
+        assert len(stores) == 1, n
+        assert ("{%k1}" in stores[0]) == (n.bit_count() > 1)
+
+
 def test_a_transpose_is_the_shuffles_of_avx() -> None:
     lines = assembly("transpose", spec(Move(2), (8, 8), "f32@L1[0,1]", "f32@L1[1,0]"))
     found = opcodes(lines)
