@@ -5,7 +5,7 @@ from collections.abc import Callable
 from morello.actions import Action
 from morello.dialect.build import spec_function
 from morello.dialect.transform import build_action_op, roles_of
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
 from morello.mlir import dialect, ir
 from morello.passes.apply_schedule import ApplySchedule
 from morello.spec import Spec
@@ -14,11 +14,11 @@ Write = Callable[[ir.Value], None]
 """Writes a schedule, given the handle to the Spec op."""
 
 
-def scheduled(spec: Spec, write: Write) -> ir.Module:
+def scheduled(spec: Spec, write: Write, target: Target = AVX2) -> ir.Module:
     """The module of a Spec after a schedule, in the current context."""
     transform = dialect("transform")
     with ir.Location.unknown():
-        module = spec_function(spec, "f", AVX2)
+        module = spec_function(spec, "f", target)
         module.operation.attributes["transform.with_named_sequence"] = ir.UnitAttr.get()
         any_op = transform.AnyOpType.get()
         with ir.InsertionPoint(module.body):
@@ -41,7 +41,7 @@ def scheduled(spec: Spec, write: Write) -> ir.Module:
     return module
 
 
-def one_action(spec: Spec, action: Action) -> ir.Module:
+def one_action(spec: Spec, action: Action, target: Target = AVX2) -> ir.Module:
     """The module of a Spec after one action; what is left is marked by its role."""
     transform = dialect("transform")
 
@@ -50,7 +50,7 @@ def one_action(spec: Spec, action: Action) -> ir.Module:
         for role, result in zip(roles_of(type(action)), left, strict=True):
             transform.AnnotateOp(result, f"test.{role}")
 
-    return scheduled(spec, write)
+    return scheduled(spec, write, target)
 
 
 def function_of(module: ir.Module) -> ir.Operation:

@@ -1,6 +1,8 @@
 """The transform ops as values: actions to ops and back."""
 
 import dataclasses
+import math
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -40,6 +42,8 @@ from morello.errors import ScheduleError, SpecError
 from morello.machine import AVX2
 from morello.mlir import PassManager, dialect, ir
 from morello.spec import Layout, Level, parse_spec
+from morello.spec.layout import LINE_BYTES
+from tests.dialect.schedules import one_action
 
 pytestmark = pytest.mark.quick
 
@@ -166,3 +170,15 @@ def test_a_refusal_leaves_all_ops_of_the_handle_alone() -> None:
     with pytest.raises(ValueError, match="unknown target 'vax'"):
         dialect("transform").interpreter.apply_named_sequence(module, main, module)
     assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    "text", ["matmul:3x64x5:f32", "matmul:1x64x8:f32", "max:7x64:f32"]
+)
+def test_partial_results_of_two_threads_share_no_line(text: str) -> None:
+    spec = dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
+    dim = spec.kind.dims[spec.kind.reductions[0]]
+    four = dataclasses.replace(AVX2, threads=4)
+    module = str(one_action(spec, SplitParallel(dim, 16, 4), four))
+    (shape,) = re.findall(r"memref\.alloc\(\) : memref<4x([\dx]+)xf32>", module)
+    assert math.prod(map(int, shape.split("x"))) * 4 % LINE_BYTES == 0
