@@ -11,8 +11,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
 
 _Handler = Callable[[int, FrameType | None], object]
 
@@ -76,6 +80,29 @@ def check_sigint() -> None:
     number, frame = _gate.waiting
     _gate.waiting = None
     _gate.handler(number, frame)
+
+
+def interruptible(call: Callable[[], _Result]) -> _Result:
+    """The result of a call of a library that takes long without Python's lock.
+
+    Python calls no handler until such a call returns, so another thread makes it. At
+    Ctrl-C the wait ends; the call goes on to its end, and what it gives is dropped.
+
+    Raises:
+        KeyboardInterrupt: SIGINT arrived; a handler of the program may raise another
+            exception. Beside it whatever the call raises.
+    """
+    if not _is_main() or not callable(signal.getsignal(signal.SIGINT)):
+        return call()
+    threads = ThreadPoolExecutor(1, "morello-library")
+    try:
+        answer = threads.submit(call)
+    except RuntimeError:  # no more threads can be made
+        return call()
+    try:
+        return answer.result()
+    finally:
+        threads.shutdown(wait=False)
 
 
 def _is_main() -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from morello.errors import CompileError
+from morello.interrupts import check_sigint, defer_sigint
 
 PATIENCE = 120.0
 """Seconds that a child may wait. Then its parent reads, without having tried."""
@@ -43,6 +44,22 @@ def check_survival(
     Raises:
         CompileError: the child was ended by a signal, or does not end.
     """
+    with defer_sigint():  # what a hook of a fork raises is lost
+        status = _tried(read, source, remedy)
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        raise CompileError(
+            f"{source} makes MLIR end the process that reads it ({name})",
+            remedy,
+        )
+
+
+def _tried(read: Callable[[], object], source: str, remedy: str) -> int:
+    """How a child ends that reads; 0 where none can be made.
+
+    Raises:
+        CompileError: it does not end.
+    """
     try:
         with warnings.catch_warnings():
             # Of threads that the child will not have: it calls nothing that needs them.
@@ -50,22 +67,16 @@ def check_survival(
             warnings.simplefilter("ignore", RuntimeWarning)  # JAX's own words for it
             child = os.fork()
     except (OSError, RuntimeError):
-        return
+        return 0
     if child == 0:
         _run(read)
     try:
-        status = _status(child, source, remedy)
+        return _status(child, source, remedy)
     except BaseException:
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
         raise
-    if os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
-        raise CompileError(
-            f"{source} makes MLIR end the process that reads it ({name})",
-            remedy,
-        )
 
 
 def _status(child: int, source: str, remedy: str) -> int:
@@ -84,6 +95,7 @@ def _status(child: int, source: str, remedy: str) -> int:
         if ended:
             return status
         time.sleep(pause)
+        check_sigint()
         spent = _busy(child)
         if spent > known or not _sleeps(child):
             moved, known = time.monotonic(), spent

@@ -19,6 +19,7 @@ import llvmlite.binding as lb
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from morello.errors import CompileError, TargetError
+from morello.interrupts import interruptible
 from morello.lazy import cached_property
 from morello.machine.host import missing_features, required_features
 from morello.runtime.llvm_text import refuse_hazards
@@ -278,6 +279,26 @@ def _compile(
     required_features(cpu, features)
     if opt not in range(4):
         raise CompileError(f"no optimisation level {opt!r}", "use 0, 1, 2 or 3")
+
+    def call() -> Compiled:
+        return _compiled(text, cpu, features, opt, for_linker, more, exported)
+
+    return interruptible(call) if len(text) >= _LONG else call()
+
+
+_LONG = 100_000
+"""Characters of a module that LLVM may take tenths of a second for."""
+
+
+def _compiled(
+    text: str,
+    cpu: str,
+    features: str,
+    opt: int,
+    for_linker: bool,
+    more: Sequence[str],
+    exported: Sequence[str],
+) -> Compiled:
     machine = _target_machine(cpu, features, opt, _reach(for_linker, ()))
     with _parse(_tuned(text), machine) as module:
         _link(module, more, exported)
