@@ -225,8 +225,14 @@ def test_candidates_are_values() -> None:
     """Frozen, hashable, ordered within a class, each once, and they print."""
     axes = ((1,), (1, 2, 4, 5), (1, 2, 3), (1, 8, 16))
     key = spec("matmul_accum:5x3x16:f32:out=[0,1,2]@L1").key
-    for kind in ACTIONS:
-        found = list(kind.candidates(key, axes, AVX2))
+    every = {kind: list(kind.candidates(key, axes, AVX2)) for kind in ACTIONS}
+    assert {kind for kind, found in every.items() if found} == {
+        Move,
+        Select,
+        Split,
+        Tile,
+    }
+    for kind, found in every.items():
         assert len(set(found)) == len(found)
         assert sorted(found, key=str) == sorted(sorted(found), key=str)
         assert all(str(a).startswith(f"{kind.name}(") for a in found)

@@ -260,9 +260,12 @@ def test_save_writes_what_the_library_holds(tmp_path: Path) -> None:
 
 
 def test_a_library_is_a_value() -> None:
-    kernel = unsearched(SPECS[0])
-    assert kernel.library("k") == kernel.library("k")
-    assert isinstance(kernel.library("k"), Library)
+    kernel, other = unsearched(SPECS[0]), unsearched(SPECS[1])
+    library = kernel.library("k")
+    assert isinstance(library, Library)
+    assert library == kernel.library("k")
+    assert library != kernel.library("l")
+    assert library != other.library("k")
 
 
 def test_names_of_arguments_become_identifiers_of_c() -> None:

@@ -21,9 +21,10 @@ def test_the_first_is_what_is_compiled_and_others_can_be() -> None:
 
 
 def test_a_candidate_is_a_value_that_says_what_it_is() -> None:
-    one, *_ = morello.candidates("softmax:5x40:f32", 1)
-    assert one == morello.candidates("softmax:5x40:f32", 1)[0]
-    assert hash(one.features) == hash(one.features)
+    one, other = morello.candidates("softmax:5x40:f32", 2)
+    again = morello.candidates("softmax:5x40:f32", 1)[0]
+    assert one == again != other
+    assert len({one.features, again.features, other.features}) == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.features = ()  # type: ignore[misc]
     text = str(one)

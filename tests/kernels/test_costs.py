@@ -110,8 +110,14 @@ def test_conditions_say_what_to_do(name: str) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_operands_beyond_l1_are_counted(name: str) -> None:
     """A kernel that reads lines where they lie says so: else they would be free."""
-    for key in accepted()[name]:
-        far = {i for i, t in enumerate(key.tensors) if t.level not in NEAR}
+    keys = accepted()[name]
+    beyond = {
+        key: {i for i, t in enumerate(key.tensors) if t.level not in NEAR}
+        for key in keys
+    }
+    if not any(beyond.values()):
+        pytest.skip("all operands of this kernel are near")
+    for key, far in beyond.items():
         frame = Frame(key, (1,) + (8,) * (len(key.kind.dims) - 1), AVX2.limits)
         phases = KERNELS[name].op_counts(frame).phases
         assert far <= {lines.operand for phase in phases for lines in phase.lines}

@@ -6,7 +6,7 @@ import pytest
 
 from morello.actions import Split, Tile
 from morello.machine import AVX2
-from morello.search import best_program
+from morello.search import Impl, Solver, best_program
 from morello.spec import parse_spec
 from tests.actions.walk import random_rewrite
 
@@ -24,6 +24,26 @@ def test_a_cost_is_affine_in_the_costs_of_the_holes(seed: int) -> None:
             more = list(costs)
             more[index] += 1
             assert rewrite.total(tuple(more)) - total == hole.times >= 1
+
+
+@pytest.mark.parametrize(
+    "text", ["matmul:9x20x24:f32", "max:13x21:f32", "softmax:5x40:f32", "move:7x9:bf16"]
+)
+def test_a_program_costs_its_actions_and_what_they_leave(text: str) -> None:
+    """From the leaves up, by the actions alone."""
+    spec = parse_spec(text, AVX2.limits)
+
+    def cost(impl: Impl) -> int:
+        rewrite = impl.action.apply(impl.spec, AVX2.at(spec))
+        parts = zip(rewrite.holes, impl.branches, strict=True)
+        total = rewrite.cost
+        for hole, branch in parts:
+            assert branch.impl.spec == hole.spec
+            total += hole.times * cost(branch.impl)
+        assert total == impl.cost
+        return total
+
+    assert cost(Solver(AVX2.at(spec)).solve(spec).impl) > 0
 
 
 def test_a_loop_costs_its_trips() -> None:
