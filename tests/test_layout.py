@@ -125,7 +125,7 @@ IMPORTS = {
         "runtime",
         "compiler",
     },
-    "tracing": {"spec", "machine", "compiler"},
+    "tracing": {"spec", "machine", "compiler", "frontends"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"runtime", "compiler", "frontends"},
     "torch": {"compiler", "search", "runtime", "frontends"},

@@ -297,6 +297,15 @@ def trusted_model(
     """
     tensors = _imported(text, name, source, fallback, names, rounds, signature)
     tensors.weights, tensors.expected = frozenset(weights), expected
+    return model_of(tensors)
+
+
+def model_of(tensors: Tensors) -> Model:
+    """The parts of a DAG of tensors.
+
+    Raises:
+        ModelError: a node is no Spec by itself.
+    """
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)
 

@@ -179,12 +179,11 @@ class _Sharing(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Add the maps, then the node."""
-        if node.reduction == MAP:
-            if node.into is None:
-                node = self._folded(node)
-                node = self._small(node)
-                node = self._shared(node)
-            node = self._narrowed(node)
+        if node.reduction == MAP and node.into is None:
+            node = self._folded(node)
+            node = self._small(node)
+            node = self._shared(node)
+        node = self._narrowed(node)
         return self.add(_without_unread(node))
 
     def _outlined(self, node: Node, part: Expression) -> Node:
@@ -288,7 +287,7 @@ class _Sharing(Rewriter):
         return node
 
     def _narrowed(self, node: Node) -> Node:
-        """A map that reads few tensors: others have no program."""
+        """A node that reads few tensors: others have no program."""
         while len(set(references(node.expression))) > _MOST_READS:
             parts = [
                 call

@@ -12,6 +12,11 @@ from morello.compiler.compile import compile
 from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError, SearchError
+from morello.frontends.compiled_model import CompiledModel
+from morello.frontends.graph_tensors import model_of_graph
+from morello.frontends.model import Model
+from morello.spec import Compose, Spec
+from morello.spec.graphs import parse_graph
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
     Arrays,
@@ -129,10 +134,6 @@ class TracedFunction:
         """The graph of all outputs."""
         return self.builder.traced(self.outputs)
 
-    def apart(self) -> list[Traced]:
-        """A graph for each output."""
-        return [self.builder.traced([output]) for output in self.outputs]
-
 
 def _output(builder: Builder, result: Tracer) -> int:
     """The node that a result is, with its axes in the order of the result's."""
@@ -146,19 +147,6 @@ def _output(builder: Builder, result: Tracer) -> int:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", function))
-
-
-class _Program:
-    """The kernels of a trace, without the arrays that it reads."""
-
-    def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
-        try:
-            self.graphs = [_Graph(made.traced, options)]
-        except SearchError:
-            apart = made.apart()
-            if len(apart) < 2:
-                raise
-            self.graphs = [_Graph(each, options) for each in apart]
 
 
 class Jitted:
@@ -178,7 +166,7 @@ class Jitted:
         """By the shapes of arrays of f32 and the classes of objects: a short way."""
         self._classes: set[type] = set()
         """Of objects that were arguments."""
-        self._programs: dict[Hashable, _Program] = {}
+        self._programs: dict[Hashable, _Graph] = {}
 
     __morello_jit__ = True
 
@@ -242,10 +230,11 @@ class Jitted:
             self._variants[pattern] = found
         return found
 
-    def _program(self, made: TracedFunction) -> _Program:
+    def _program(self, made: TracedFunction) -> "_Graph":
         key = made.builder.key(made.outputs)
         if key not in self._programs:
-            self._programs[key] = _Program(made, self._options)
+            name = _name(self._function)
+            self._programs[key] = _Graph(made.traced, name, self._options)
         return self._programs[key]
 
     def __repr__(self) -> str:
@@ -271,7 +260,7 @@ class _Variants:
         self,
         function: Callable[..., Any],
         pattern: Pattern,
-        program: Callable[[TracedFunction], _Program],
+        program: Callable[[TracedFunction], "_Graph"],
     ) -> None:
         self._function = function
         self._pattern = pattern
@@ -316,32 +305,30 @@ class _Variants:
 
 
 class _Compiled:
-    """A function that was traced: one kernel, or one for each output where no program
-    computes all of them."""
+    """A function that was traced, as one kernel."""
 
-    def __init__(self, name: str, made: TracedFunction, program: _Program) -> None:
+    def __init__(self, name: str, made: TracedFunction, program: "_Graph") -> None:
         self._name, self._results, self._made = name, made.results, made.made
-        self._graphs = [(graph, graph.inputs(made.builder)) for graph in program.graphs]
+        self._graph, self._inputs = program, program.inputs(made.builder)
 
     @property
     def kernel(self) -> Kernel:
-        """Where it is one.
+        """Where it is that of a Spec.
 
         Raises:
-            MorelloError: it is several.
+            MorelloError: it is a model of several parts.
         """
-        if len(self._graphs) > 1:
-            raise MorelloError(
-                f"{self._name} is {len(self._graphs)} kernels, since no program "
-                "computes all of its results",
-                "trace a function for each result",
-            )
-        return self._graphs[0][0].kernel
+        found = self._graph.kernel
+        if isinstance(found, Kernel):
+            return found
+        raise MorelloError(
+            f"{self._name} is a model of {len(found.parts)} parts, since no program "
+            "computes all of it",
+            "trace a function for each part",
+        )
 
     def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-        outputs = (
-            out for graph, inputs in self._graphs for out in graph(inputs, arrays)
-        )
+        outputs = iter(self._graph(self._inputs, arrays))
         results = [result.of(outputs) for result in self._made]
         if isinstance(self._results, Leaf):
             return results[0]
@@ -352,12 +339,16 @@ _Inputs = list[tuple[Input, tuple[int, ...]]]
 
 
 class _Graph:
-    """A graph as a kernel of arrays."""
+    """A graph as a kernel of arrays; of several parts where no program computes it."""
 
-    def __init__(self, traced: Traced, options: dict[str, Any]) -> None:
+    def __init__(self, traced: Traced, name: str, options: dict[str, Any]) -> None:
         limits = chosen_target(options.get("target")).limits
         spec = traced.spec(limits)
-        self.kernel = compile(spec, **options)
+        self.kernel: Kernel | CompiledModel
+        try:
+            self.kernel = compile(spec, **options)
+        except SearchError:
+            self.kernel = _model(spec, name).compile(**options)
         self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
         self._values = traced.inputs
         self._out = [self._shapes[out] for out in spec.kind.written]
@@ -372,9 +363,21 @@ class _Graph:
         self, inputs: _Inputs, arrays: Sequence[np.ndarray[Any, Any]]
     ) -> list[np.ndarray[Any, Any]]:
         given = [_argument(found, arrays, shape) for found, shape in inputs]
+        if isinstance(self.kernel, CompiledModel):
+            several = self.kernel(*given)
+            made = list(several) if isinstance(several, tuple) else [several]
+            return [made[place] for place in self._outputs]
         made = [np.empty(shape, np.float32) for shape in self._out]
         self.kernel(*given, *made)
         return [made[place] for place in self._outputs]
+
+
+def _model(spec: Spec, name: str) -> Model:
+    """A Spec of a graph as parts."""
+    assert isinstance(spec.kind, Compose)
+    graph = parse_graph(spec.kind.graph)
+    shapes = [spec.shape(i) for i in range(len(graph.inputs))]
+    return model_of_graph(graph, spec.sizes, shapes, name)
 
 
 def _argument(

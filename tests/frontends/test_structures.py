@@ -339,3 +339,34 @@ def test_a_node_behind_a_collapsed_axis_is_one_with_those_before() -> None:
     c = np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4)
     found = model.compile(threads=1)(x, c)
     np.testing.assert_allclose(found, np.exp(x + c).reshape(6, 4), rtol=1e-6)
+
+
+def test_a_reduction_of_many_tensors_is_cut() -> None:
+    kind = "tensor<3x4xf32>"
+    names = [f"%a{i}" for i in range(7)]
+    lines = [f"%s{i + 1} = arith.addf %s{i}, %b{i + 1} : f32" for i in range(6)]
+    maps = ", ".join(["affine_map<(a, b) -> (a, b)>"] * 7)
+    body = "\n".join(lines).replace("%s0", "%b0")
+    takes = ", ".join(f"{name}: {kind}" for name in names)
+    text = f"""func.func @f({takes}) -> tensor<3xf32> {{
+%z = arith.constant 0.0 : f32
+%e0 = tensor.empty() : tensor<3xf32>
+%e = linalg.fill ins(%z : f32) outs(%e0 : tensor<3xf32>) -> tensor<3xf32>
+%r = linalg.generic {{indexing_maps = [{maps}, affine_map<(a, b) -> (a)>],
+    iterator_types = ["parallel", "reduction"]}}
+    ins({", ".join(names)} : {", ".join([kind] * 7)}) outs(%e : tensor<3xf32>) {{
+  ^bb0({", ".join(f"%b{i}: f32" for i in range(7))}, %o: f32):
+    {body}
+    %t = arith.mulf %s6, %b0 : f32
+    %y = arith.addf %t, %o : f32
+    linalg.yield %y : f32
+}} -> tensor<3xf32>
+return %r : tensor<3xf32>
+}}"""
+    rng = np.random.default_rng(3)
+    given = rng.standard_normal((7, 3, 4)).astype(np.float32)
+    model = morello.from_mlir(text)
+    assert all(len(part.operands) <= 5 for part in model.parts)
+    found = model.compile(threads=1, target="avx2", time_limit=2)(*given)
+    wanted = (given.sum(0) * given[0]).sum(1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

@@ -11,7 +11,7 @@ import morello
 from morello.errors import MorelloError
 from morello.machine import AVX2
 from morello.tracing.arguments import filled
-from morello.tracing.jit import traced_function
+from morello.tracing.jit import TracedFunction, _shapes
 
 pytestmark = pytest.mark.quick
 
@@ -19,13 +19,18 @@ Array = np.ndarray[Any, Any]
 Functions = list[tuple[Callable[..., Any], list[tuple[int, ...]]]]
 
 
+def traced_function(function: Callable[..., Any], *given: Any) -> TracedFunction:
+    """What a function does with arguments of the shapes of some."""
+    return TracedFunction(function, *_shapes(function, given, {}))
+
+
 def by_definition(function: Callable[..., Any], given: list[Array]) -> Any:
     """The results of the graph that a function is traced to, in f64."""
     made = traced_function(function, *given)
     spec = made.traced.spec(AVX2.limits)
     arrays = tuple(
-        found.viewed(given).reshape(spec.shape(i)).astype(np.float64)
-        for i, found in enumerate(made.traced.inputs)
+        made.builder.inputs[value].viewed(given).reshape(spec.shape(i)).astype(float)
+        for i, value in enumerate(made.traced.inputs)
     )
     results = [number for number, _ in spec.kind.reference(spec.sizes, arrays)]
     outputs = iter([results[place] for place in made.traced.outputs])

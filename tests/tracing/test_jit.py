@@ -229,7 +229,7 @@ def test_masks_and_what_is_no_function_are_refused() -> None:
         morello.jit(3)  # type: ignore[arg-type]
 
 
-def test_results_without_a_program_as_a_whole_are_kernels_by_themselves() -> None:
+def test_results_without_a_program_as_a_whole_are_parts_of_a_model() -> None:
     @morello.jit(threads=1)
     def parts(x: Any) -> Any:
         one, two, three = np.array_split(x, 3)
@@ -239,5 +239,35 @@ def test_results_without_a_program_as_a_whole_are_kernels_by_themselves() -> Non
     joined, rest = parts(x)
     assert np.array_equal(joined, np.concatenate([x[5:], x[:3] * 2]))
     assert np.array_equal(rest, x[3:5] + 1)
-    with pytest.raises(MorelloError, match=r"is 3 kernels.*a function for each result"):
+    with pytest.raises(MorelloError, match=r"a model of 3 parts.*for each part"):
         parts.kernel((7, 2))
+
+
+def _filtered(x: Any) -> Any:
+    h = x[0]
+    for row in range(1, 7):
+        h = 0.5 * h + x[row]
+    return h
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "shape"),
+    [
+        (lambda *xs: xs[0] + xs[1] * xs[2] - xs[3] / xs[4] + xs[5] * xs[6], 7, (3, 4)),
+        (lambda *xs: (xs[0] * xs[1] + xs[2] * xs[3] + xs[4] * xs[5]).sum(1), 6, (3, 4)),
+        (_filtered, 1, (7, 5)),
+        (lambda *xs: (sum(xs), xs[0] * xs[5]), 6, (4,)),
+    ],
+    ids=["map", "reduction", "rows", "two results"],
+)
+def test_what_reads_more_than_a_kernel_does_is_several(
+    function: Callable[..., Any], count: int, shape: tuple[int, ...]
+) -> None:
+    given = arrays(*[shape] * count)
+    compiled = morello.jit(function, threads=1, time_limit=2)
+    found, wanted = compiled(*given), function(*given)
+    for made, right in zip(
+        *((x if isinstance(x, tuple) else (x,)) for x in (found, wanted)), strict=True
+    ):
+        assert made.shape == right.shape
+        np.testing.assert_allclose(made, right, rtol=1e-4, atol=1e-5)

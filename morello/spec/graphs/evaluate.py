@@ -358,10 +358,10 @@ def _function(name: str, *given: Bounded) -> Bounded:
     number = row.exact(*(x.number for x in given))
     signs = itertools.product((-1, 1), repeat=len(given))
     moved = [row.exact(*map(_moved, given, own)) - number for own in signs]
-    known = [x.error == 0 for x in given]
-    error = np.where(np.logical_and.reduce(known), 0.0, np.max(np.abs(moved), axis=0))
+    uncertain = sum(x.error for x in given)
+    error = np.where(uncertain == 0, 0.0, np.max(np.abs(moved), axis=0))
     if row.most_change < math.inf:  # a wave: within its error it may turn
-        reach = np.minimum(sum(x.error for x in given), row.most_change)
+        reach = np.minimum(uncertain, row.most_change)
         error = np.maximum(error, reach)
     if not row.ulps:
         return Bounded(number, error)
