@@ -10,7 +10,7 @@ from morello.spec.operand import Window
 from morello.tracing.products import einsum
 from morello.tracing.refusals import refusal
 from morello.tracing.renewal import ONE
-from morello.tracing.tracer import Tracer, pointwise, traced
+from morello.tracing.tracer import Tracer, pointwise, stored, traced
 
 
 def _tracer(array: Any, name: str) -> Tracer:
@@ -135,16 +135,13 @@ def conv2d(
     """Filters ``weight`` [f,c/groups,fh,fw] over images ``x`` [n,c,h,w]: [n,f,oh,ow].
 
     Args:
-        x: an argument of the function.
+        x: the images.
         weight: the filters, those of each group together.
         stride: rows, columns, or one number for both; so are padding and dilation.
         padding: places of 0 on each side; ``"same"`` for as many as keep the size, the
             odd one at the end; ``"valid"`` for none.
         dilation: places from tap to tap.
         groups: shares of channels, each with filters of its own.
-
-    Raises:
-        MorelloError: x is computed: compile what comes before by itself.
     """
     x = _tracer(x, "conv2d")
     weight = _array(x, weight)
@@ -155,11 +152,7 @@ def conv2d(
         )
     if weight.shape[0] % groups:
         raise refusal(f"{groups} groups do not share {weight.shape[0]} filters evenly")
-    if x._value not in x._builder.inputs:
-        raise refusal(
-            "conv2d of an array that is computed is not traced",
-            "compile what comes before it by itself",
-        )
+    x = stored(x)
     steps = _Steps(_pair(stride), padding, _pair(dilation))
     if groups == 1:
         return einsum("fcij,ncuvij->nfuv", weight, _windows(x, weight, steps))

@@ -7,6 +7,7 @@ import numpy as np
 
 from morello.spec.operand import Window
 from morello.tracing import products
+from morello.tracing.builder import Input
 from morello.tracing.concatenation import (
     append,
     concatenate,
@@ -25,6 +26,7 @@ from morello.tracing.tracer import (
     Tracer,
     as_input,
     axes_of,
+    stored,
 )
 from morello.tracing.views import Padding
 
@@ -205,7 +207,7 @@ def pad(
             f"np.pad with mode={mode!r} and several numbers is not traced",
             "pad with one number, or outside of the function",
         )
-    found = _argument(array, "np.pad")
+    array, found = _in_memory(array)
     axes = array._builder.settled(found.axes)
     places = dict(zip(axes, found.kept, strict=True))
     widths = np.broadcast_to(pad_width, (array.ndim, 2))
@@ -223,7 +225,12 @@ def pad(
         shape[place] = extent + sum(around[place])
     view = Padding(tuple(around), float(constant_values))
     whole = as_input(
-        array._builder, found.argument, shape, found.array, (*found.views, view)
+        array._builder,
+        found.argument,
+        shape,
+        found.array,
+        (*found.views, view),
+        found.source,
     )
     dims = iter(order)
     return Tracer(
@@ -237,24 +244,20 @@ def _extents(array: Tracer, found: Any) -> list[int]:
     return [array._builder.sizes[axis] for axis in found.axes]
 
 
-def _argument(array: Any, name: str) -> Any:
-    """The input that an array is, seen along its own axes.
-
-    Raises:
-        MorelloError: it is computed.
-    """
+def _in_memory(array: Tracer) -> tuple[Tracer, Input]:
+    """An array along its own axes, and the input that it is: what is computed, or read
+    through windows, is stored first."""
     found = array._builder.inputs.get(array._value)
-    if found is None or any(isinstance(axis, Window) for axis in found.axes):
-        raise refusal(
-            f"{name} of an array that is computed is not traced",
-            "compile what comes before it by itself",
-        )
-    return found
+    if found is not None and any(isinstance(axis, Window) for axis in found.axes):
+        array, found = array.copied(), None
+    if found is None:
+        array = stored(array)
+    return array, array._builder.inputs[array._value]
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
     """As `numpy.lib.stride_tricks.sliding_window_view`, of an argument."""
-    found = _argument(x, "sliding_window_view")
+    x, found = _in_memory(x)
     builder = x._builder
     lengths = [window_shape] if isinstance(window_shape, int) else [*window_shape]
     every = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis

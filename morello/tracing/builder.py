@@ -26,8 +26,8 @@ from morello.tracing.views import View
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_MOST_NOTES = 16 * MOST_VALUES
-"""Values that are noted down: many vanish in the canonical form."""
+_MOST_NOTES = 20_000
+"""Values that are noted down."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,9 @@ class Input:
     """The number of its axes, those of one element too."""
     array: Array | None = None
     views: tuple[View, ...] = ()
-    """What is done to the array before a call, in order."""
+    """What is done to the array before a call, in order; to a value when it is read."""
+    source: int = -1
+    """The value that is stored, and read as an array is; -1 for none."""
 
     def viewed(self, arrays: Sequence[Array]) -> Array:
         """The array itself, given the arguments."""
@@ -113,7 +115,10 @@ class Builder:
 
     def _note(self, notes: dict[int, Any], found: Any) -> int:
         if self.count >= _MOST_NOTES:
-            raise _too_large(f"more than {MOST_VALUES} values")
+            raise MorelloError(
+                f"the function computes more than {_MOST_NOTES} values",
+                "compile parts of it by themselves",
+            )
         notes[self.count] = found
         self.count += 1
         return self.count - 1
@@ -172,6 +177,7 @@ class Builder:
                 found.kept,
                 found.rank,
                 found.views,
+                found.source,
                 None if found.array is None else found.array.shape,
             )
             for value, found in self.inputs.items()
@@ -194,6 +200,7 @@ class Builder:
                     found.argument,
                     id(found.array),
                     found.views,
+                    found.source,
                     self.settled(found.axes),
                 ),
                 value,

@@ -13,10 +13,7 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError, SearchError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.graph_tensors import model_of_graph
 from morello.frontends.model import Model
-from morello.spec import Compose, Spec
-from morello.spec.graphs import parse_graph
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
     Arrays,
@@ -32,6 +29,7 @@ from morello.tracing.arguments import (
 from morello.tracing.builder import Builder, Input, Traced
 from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, Outside, is_plain
+from morello.tracing.programs import parts_of, tensors_of
 from morello.tracing.renewal import ONE
 from morello.tracing.results import result_of
 from morello.tracing.tracer import Tracer, as_input, pointwise
@@ -118,6 +116,7 @@ class TracedFunction:
             found.append(given)
             return Leaf(given.shape)
 
+        self._name = _name(function)
         args, kwargs = filled(pattern, iter(arguments), iter(objects))
         results = run(*args, **kwargs)
         self.results = pattern_of(results, pick)
@@ -131,8 +130,18 @@ class TracedFunction:
 
     @property
     def traced(self) -> Traced:
-        """The graph of all outputs."""
+        """The graph of all outputs.
+
+        Raises:
+            MorelloError: it is larger than graphs may be, or several.
+        """
         return self.builder.traced(self.outputs)
+
+    def model(self) -> tuple[Model, list[Input]]:
+        """The parts that compute all outputs, each once, and what they are given."""
+        wanted = list(dict.fromkeys(self.outputs))
+        tensors, given = tensors_of(self.builder, wanted, _symbol(self._name))
+        return parts_of(tensors), given
 
 
 def _output(builder: Builder, result: Tracer) -> int:
@@ -145,8 +154,28 @@ def _output(builder: Builder, result: Tracer) -> int:
     return result._value
 
 
+def _symbol(name: str) -> str:
+    """A name of a function that has no `<lambda>` in it."""
+    return name.rpartition(".")[2].strip("<>")
+
+
 def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", function))
+
+
+class _Program:
+    """The kernel of a trace, or of its parts, without the arrays that it reads."""
+
+    def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
+        model, given = made.model()
+        self.graph: _Graph | _Parts
+        if len(model.parts) == 1 and all(each.source < 0 for each in given):
+            try:
+                self.graph = _Graph(made.traced, options)
+                return
+            except SearchError:
+                pass  # its nodes have programs one by one
+        self.graph = _Parts(model, given, made, options)
 
 
 class Jitted:
@@ -166,7 +195,7 @@ class Jitted:
         """By the shapes of arrays of f32 and the classes of objects: a short way."""
         self._classes: set[type] = set()
         """Of objects that were arguments."""
-        self._programs: dict[Hashable, _Graph] = {}
+        self._programs: dict[Hashable, _Program] = {}
 
     __morello_jit__ = True
 
@@ -218,7 +247,7 @@ class Jitted:
                 self._plain[key] = found
         return found(arrays.found, arrays.objects)
 
-    def kernel(self, *shapes: Any, **options: Any) -> Kernel:
+    def kernel(self, *shapes: Any, **options: Any) -> Kernel | CompiledModel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
         pattern, objects = _shapes(self._function, shapes, options)
         return self._for(pattern).of(objects)[0].kernel
@@ -230,11 +259,10 @@ class Jitted:
             self._variants[pattern] = found
         return found
 
-    def _program(self, made: TracedFunction) -> "_Graph":
+    def _program(self, made: TracedFunction) -> _Program:
         key = made.builder.key(made.outputs)
         if key not in self._programs:
-            name = _name(self._function)
-            self._programs[key] = _Graph(made.traced, name, self._options)
+            self._programs[key] = _Program(made, self._options)
         return self._programs[key]
 
     def __repr__(self) -> str:
@@ -260,7 +288,7 @@ class _Variants:
         self,
         function: Callable[..., Any],
         pattern: Pattern,
-        program: Callable[[TracedFunction], "_Graph"],
+        program: Callable[[TracedFunction], _Program],
     ) -> None:
         self._function = function
         self._pattern = pattern
@@ -305,27 +333,17 @@ class _Variants:
 
 
 class _Compiled:
-    """A function that was traced, as one kernel."""
+    """A function that was traced, with the arrays that it holds."""
 
-    def __init__(self, name: str, made: TracedFunction, program: "_Graph") -> None:
+    def __init__(self, name: str, made: TracedFunction, program: _Program) -> None:
         self._name, self._results, self._made = name, made.results, made.made
-        self._graph, self._inputs = program, program.inputs(made.builder)
+        self._graph = program.graph
+        self._inputs = program.graph.inputs(made.builder)
 
     @property
-    def kernel(self) -> Kernel:
-        """Where it is that of a Spec.
-
-        Raises:
-            MorelloError: it is a model of several parts.
-        """
-        found = self._graph.kernel
-        if isinstance(found, Kernel):
-            return found
-        raise MorelloError(
-            f"{self._name} is a model of {len(found.parts)} parts, since no program "
-            "computes all of it",
-            "trace a function for each part",
-        )
+    def kernel(self) -> Kernel | CompiledModel:
+        """The kernel, or several as one function."""
+        return self._graph.kernel
 
     def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
         outputs = iter(self._graph(self._inputs, arrays))
@@ -339,16 +357,12 @@ _Inputs = list[tuple[Input, tuple[int, ...]]]
 
 
 class _Graph:
-    """A graph as a kernel of arrays; of several parts where no program computes it."""
+    """A graph as a kernel of arrays."""
 
-    def __init__(self, traced: Traced, name: str, options: dict[str, Any]) -> None:
+    def __init__(self, traced: Traced, options: dict[str, Any]) -> None:
         limits = chosen_target(options.get("target")).limits
         spec = traced.spec(limits)
-        self.kernel: Kernel | CompiledModel
-        try:
-            self.kernel = compile(spec, **options)
-        except SearchError:
-            self.kernel = _model(spec, name).compile(**options)
+        self.kernel = compile(spec, **options)
         self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
         self._values = traced.inputs
         self._out = [self._shapes[out] for out in spec.kind.written]
@@ -363,21 +377,39 @@ class _Graph:
         self, inputs: _Inputs, arrays: Sequence[np.ndarray[Any, Any]]
     ) -> list[np.ndarray[Any, Any]]:
         given = [_argument(found, arrays, shape) for found, shape in inputs]
-        if isinstance(self.kernel, CompiledModel):
-            several = self.kernel(*given)
-            made = list(several) if isinstance(several, tuple) else [several]
-            return [made[place] for place in self._outputs]
         made = [np.empty(shape, np.float32) for shape in self._out]
         self.kernel(*given, *made)
         return [made[place] for place in self._outputs]
 
 
-def _model(spec: Spec, name: str) -> Model:
-    """A Spec of a graph as parts."""
-    assert isinstance(spec.kind, Compose)
-    graph = parse_graph(spec.kind.graph)
-    shapes = [spec.shape(i) for i in range(len(graph.inputs))]
-    return model_of_graph(graph, spec.sizes, shapes, name)
+class _Parts:
+    """Several graphs as one function of arrays."""
+
+    def __init__(
+        self,
+        model: Model,
+        given: list[Input],
+        made: TracedFunction,
+        options: dict[str, Any],
+    ) -> None:
+        self.kernel = model.compile(**options)
+        number = {id(found): v for v, found in made.builder.inputs.items()}
+        self._values = [number[id(each)] for each in given]
+        self._shapes = [p.shape for p in model.parameters[: len(given)]]
+        wanted = list(dict.fromkeys(made.outputs))
+        self._outputs = [wanted.index(output) for output in made.outputs]
+
+    def inputs(self, builder: Builder) -> _Inputs:
+        """What it reads, and the shapes in which it does."""
+        found = (builder.inputs[value] for value in self._values)
+        return [*zip(found, self._shapes, strict=True)]
+
+    def __call__(
+        self, inputs: _Inputs, arrays: Sequence[np.ndarray[Any, Any]]
+    ) -> list[np.ndarray[Any, Any]]:
+        made = self.kernel(*(_argument(i, arrays, shape) for i, shape in inputs))
+        results = made if isinstance(made, tuple) else (made,)
+        return [results[place] for place in self._outputs]
 
 
 def _argument(

@@ -124,6 +124,8 @@ def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
         parts[place], slices[place] = _axis(builder, old, cuts)
         if isinstance(old, int) and builder.root(old) in cuts:
             around[place] = cuts[builder.root(old)].around
+    if found.source >= 0 and any(step < 0 for _, _, step in slices):
+        raise OutOfReachError("an array that is computed is not traced backwards")
     views = found.views
     if any(each != WHOLE for each in slices):
         views = (*views, Part(tuple(slices)))

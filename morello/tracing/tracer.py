@@ -250,10 +250,31 @@ class Tracer(NDArrayOperatorsMixin):
             return self._seen(tuple(dims))
         try:
             value = renewed(self._builder, self._value, cuts)
-        except OutOfReachError as error:
-            raise refusal(str(error)) from None
+        except OutOfReachError:
+            return self._stored()[index]
         self._own = False
         return Tracer(self._builder, value, tuple(dims))
+
+    def _stored(self) -> "Tracer":
+        """The array in memory, where it is computed or read through windows.
+
+        Raises:
+            MorelloError: it is stored, and cannot be read so.
+        """
+        found = self._builder.inputs.get(self._value)
+        if found is None:
+            return stored(self)
+        if not any(isinstance(axis, Window) for axis in found.axes):
+            raise refusal(
+                "an array that is computed is not traced backwards",
+                "turn arguments, or the result",
+            )
+        return stored(self.copied())
+
+    def copied(self) -> "Tracer":
+        """The same elements as a value that is computed."""
+        dims = tuple(self._builder.root(d) if d != ONE else ONE for d in self._dims)
+        return node(self._builder, dims, MAP, Call("copy", (Reference(self._value),)))
 
     def _cut(self, part: Any, dim: Any, size: int, cuts: dict[int, Cut]) -> list[Any]:
         """The axes that are left of one by an index, which goes to ``cuts``."""
@@ -361,7 +382,8 @@ def _reshaped_argument(array: Tracer, shape: tuple[int, ...]) -> Tracer | None:
     places = [found.kept[axes.index(d)] for d in kept]
     single = [place for place in range(found.rank) if place not in places]
     views = (*found.views, Reshape((*single, *places), shape))
-    return as_input(builder, found.argument, shape, found.array, views)
+    source = found.source
+    return as_input(builder, found.argument, shape, found.array, views, source)
 
 
 class Deferred(Tracer):
@@ -381,7 +403,7 @@ class Deferred(Tracer):
 
 class Reshaped(Deferred):
     """What is computed, in another shape: as a result it costs nothing. What reads it
-    has it computed anew, with axes taken in two; other shapes are refused then."""
+    has it computed anew, with axes taken in two; in other shapes it is stored."""
 
     def __init__(self, base: Tracer, shape: tuple[int, ...]) -> None:
         self.base = base
@@ -396,15 +418,21 @@ class Reshaped(Deferred):
 
     @cached_property
     def _made(self) -> Tracer:
-        return _in_two(self.base, self._shape)
+        in_two = _in_two(self.base, self._shape)
+        if in_two is None:
+            in_two = _reshaped_argument(stored(self.base), self._shape)
+        if in_two is None:  # it is seen through windows
+            in_two = _reshaped_argument(stored(self.base.copied()), self._shape)
+        assert in_two is not None
+        return in_two
 
     def reshape(self, *shape: Any, order: str = "C") -> Tracer:
         """Another shape of the same."""
         return self.base.reshape(*shape, order=order)
 
 
-def _in_two(base: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """A value of which axes are taken in two or more."""
+def _in_two(base: Tracer, shape: tuple[int, ...]) -> Tracer | None:
+    """A value of which axes are taken in two or more; None where they are joined."""
     builder = base._builder
     dims: list[Any] = []
     cuts: dict[int, Cut] = {}
@@ -414,12 +442,7 @@ def _in_two(base: Tracer, shape: tuple[int, ...]) -> Tracer:
         while dim != ONE and rest and math.prod(parts) < size:
             parts.append(rest.pop())
         if math.prod(parts) != size:
-            raise refusal(
-                f"reshaping {base.shape}, which is computed, to {shape} is traced as "
-                "the last step of a function alone",
-                "keep both axes, which sums and np.einsum take together; or reshape "
-                "arguments",
-            )
+            return None
         if len(parts) < 2:
             dims += [dim] * len(parts)
             continue
@@ -428,8 +451,8 @@ def _in_two(base: Tracer, shape: tuple[int, ...]) -> Tracer:
         dims += new
     try:
         value = renewed(builder, base._value, cuts)
-    except OutOfReachError as error:
-        raise refusal(str(error)) from None
+    except OutOfReachError:
+        return None
     left = iter(dims)
     own = tuple(ONE if extent == 1 else next(left) for extent in shape)
     return Tracer(builder, value, own)
@@ -459,6 +482,7 @@ def as_input(
     shape: Sequence[int],
     array: Any = None,
     views: tuple[View, ...] = (),
+    source: int = -1,
 ) -> Tracer:
     """An input of the graph that has a shape."""
     if any(extent < 1 for extent in shape):
@@ -466,8 +490,22 @@ def as_input(
     dims = tuple(ONE if n == 1 else builder.dimension(n) for n in shape)
     axes = tuple(d for d in dims if d != ONE)
     kept = tuple(place for place, d in enumerate(dims) if d != ONE)
-    value = builder.input(Input(argument, axes, kept, len(shape), array, views))
+    value = builder.input(Input(argument, axes, kept, len(shape), array, views, source))
     return Tracer(builder, value, dims)
+
+
+def stored(array: Tracer) -> Tracer:
+    """An array that is read as an argument is: what is computed is stored first."""
+    builder, made = array._builder, array._builder.nodes.get(array._value)
+    if made is None:
+        return array
+    axes = builder.settled(made.axes)
+    sizes = tuple(builder.sizes)
+    shape = [a.extent(sizes) if isinstance(a, Window) else sizes[a] for a in axes]
+    whole = as_input(builder, -1, shape, source=array._value)
+    dims = dict(zip(axes, whole._dims, strict=True))
+    seen = (d if d == ONE else dims[builder.root(d)] for d in array._dims)
+    return Tracer(builder, whole._value, tuple(seen))
 
 
 def pointwise(builder: Builder, name: str, *given: Any) -> Tracer:

@@ -1,0 +1,176 @@
+"""A graph that was noted down as the tensors that all front ends have: `tensors_of`."""
+
+import dataclasses
+
+from morello.frontends.groups import grouped
+from morello.frontends.improving import improved
+from morello.frontends.model import Model
+from morello.frontends.tensors import (
+    ONE,
+    Access,
+    Given,
+    Node,
+    Tensors,
+    View,
+    own_axes,
+    window_of,
+)
+from morello.spec.dtypes import Dtype
+from morello.spec.graphs.expression import Call, Reference, references, renumbered
+from morello.spec.graphs.graph import MAP, axis_dims
+from morello.spec.operand import Axis, Window
+from morello.tracing import views
+from morello.tracing.builder import Builder, Input
+
+_COPY = Call("copy", (Reference(0),))
+
+
+def tensors_of(
+    builder: Builder, outputs: list[int], name: str
+) -> tuple[Tensors, list[Input]]:
+    """The tensors of a function, and what each of its arguments is.
+
+    Args:
+        outputs: values that are computed, each once.
+    """
+    made = _Tensors(builder, name)
+    for value in _needed(builder, outputs):
+        made.add(value)
+    made.tensors.results = [made.known[output][0] for output in outputs]
+    return made.tensors, made.given
+
+
+def parts_of(tensors: Tensors) -> Model:
+    """The tensors of a function as the parts that Specs compute."""
+    tensors = improved(tensors)
+    return Model(tensors, grouped(tensors))
+
+
+def _needed(builder: Builder, outputs: list[int]) -> list[int]:
+    """The values that some depend on, in order."""
+    needed: set[int] = set()
+    rest = [*outputs]
+    while rest:
+        value = rest.pop()
+        if value in needed:
+            continue
+        needed.add(value)
+        if value in builder.nodes:
+            rest += references(builder.nodes[value].expression)
+        elif builder.inputs[value].source >= 0:
+            rest.append(builder.inputs[value].source)
+    return sorted(needed)
+
+
+class _Tensors:
+    """Makes tensors of values, in order."""
+
+    def __init__(self, builder: Builder, name: str) -> None:
+        self.builder = builder
+        self.tensors = Tensors(name)
+        self.given: list[Input] = []
+        self.known: dict[int, tuple[int, tuple[Axis, ...]]] = {}
+        """By value: the tensor, and its axes by dimensions of the builder."""
+        self._memory: dict[object, int] = {}
+
+    def add(self, value: int) -> None:
+        """Note what a value is."""
+        node = self.builder.nodes.get(value)
+        if node is not None:
+            axes = self.builder.settled(node.axes)
+            self.known[value] = self._node(value, axes), axes
+            return
+        found = self.builder.inputs[value]
+        kept = dict(zip(found.kept, self.builder.settled(found.axes), strict=True))
+        axes = tuple(kept.get(place, ONE) for place in range(found.rank))
+        self.known[value] = self._input(found, axes), axes
+
+    def _input(self, found: Input, axes: tuple[Axis, ...]) -> int:
+        """An argument as its views leave it, or a stored value through its views."""
+        key = found.argument, id(found.array), found.views, found.source
+        if key in self._memory:
+            return self._memory[key]
+        if found.source < 0:
+            number = len(self.given)
+            name = f"arg{number}"
+            self.tensors.names.append(name)
+            self.given.append(found)
+            shape = tuple(map(self._extent, axes))
+            made = self.tensors.add(Given(name, shape, Dtype.F32, number))
+        else:
+            made = self.known[found.source][0]
+            for view in found.views:
+                made = self._viewed(made, view)
+        self._memory[key] = made
+        return made
+
+    def _extent(self, axis: Axis) -> int:
+        sizes = tuple(self.builder.sizes)
+        return axis.extent(sizes) if isinstance(axis, Window) else sizes[axis]
+
+    def _viewed(self, tensor: int, view: views.View) -> int:
+        shape = self.tensors.all[tensor].shape
+        match view:
+            case views.Part(slices):
+                places = [
+                    range(n)[slice(*s)] for n, s in zip(shape, slices, strict=True)
+                ]
+                extents = tuple(map(len, places))
+                reads = tuple(
+                    window_of({i: p.step}, -p.start, extents, n)
+                    for i, (p, n) in enumerate(zip(places, shape, strict=True))
+                )
+                return self._copy(tensor, extents, reads)
+            case views.Padding(widths):
+                extents = tuple(n + sum(w) for n, w in zip(shape, widths, strict=True))
+                reads = tuple(
+                    window_of({i: 1}, before, extents, n)
+                    for i, ((before, _), n) in enumerate(
+                        zip(widths, shape, strict=True)
+                    )
+                )
+                return self._copy(tensor, extents, reads)
+        if view.order != tuple(range(len(shape))):
+            extents = tuple(shape[axis] for axis in view.order)
+            own = own_axes(extents)
+            reads = tuple(own[view.order.index(i)] for i in range(len(shape)))
+            tensor = self._copy(tensor, extents, reads)
+        return self.tensors.add(View(self.tensors.root(tensor), view.shape))
+
+    def _copy(
+        self, tensor: int, extents: tuple[int, ...], axes: tuple[Axis, ...]
+    ) -> int:
+        reads = (Access(tensor, axes),)
+        own = own_axes(extents)
+        made = Node(extents, own, MAP, _COPY, reads, Dtype.F32, self.tensors.name)
+        return self.tensors.add(made)
+
+    def _node(self, value: int, axes: tuple[Axis, ...]) -> int:
+        node = self.builder.nodes[value]
+        used = list(dict.fromkeys(references(node.expression)))
+        dims = set(axis_dims(axes))
+        for argument in used:
+            dims |= axis_dims(self.known[argument][1])
+        place = {dim: i for i, dim in enumerate(sorted(dims))}
+        reads = tuple(
+            Access(tensor, tuple(_renamed(axis, place) for axis in own))
+            for tensor, own in map(self.known.__getitem__, used)
+        )
+        return self.tensors.add(
+            Node(
+                tuple(self.builder.sizes[dim] for dim in sorted(dims)),
+                tuple(_renamed(axis, place) for axis in axes),
+                node.reduction if dims > set(axis_dims(axes)) else MAP,
+                renumbered(node.expression, {v: i for i, v in enumerate(used)}),
+                reads,
+                Dtype.F32,
+                self.tensors.name,
+            )
+        )
+
+
+def _renamed(axis: Axis, place: dict[int, int]) -> Axis:
+    if isinstance(axis, int):
+        return place[axis]
+    terms = tuple(sorted((place[dim], step) for dim, step in axis.terms))
+    return dataclasses.replace(axis, terms=terms)
