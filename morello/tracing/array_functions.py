@@ -223,7 +223,11 @@ def pad(
     shape = [1] * found.rank
     for place, extent in zip(found.kept, _extents(array, found), strict=True):
         shape[place] = extent + sum(around[place])
-    view = Padding(tuple(around), float(constant_values))
+    number = float(constant_values)
+    if found.source >= 0 and number:
+        inside = np.pad(np.ones(array.shape, np.float32), widths)
+        return function("where", inside, pad(array, pad_width), number)
+    view = Padding(tuple(around), number)
     whole = as_input(
         array._builder,
         found.argument,

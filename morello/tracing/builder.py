@@ -1,7 +1,7 @@
 """A graph that is being noted down: dimensions that become one, values in order."""
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,12 +134,34 @@ class Builder:
             for axis in axes
         )
 
-    def traced(self, outputs: list[int]) -> "Traced":
-        """The graph of some outputs, in its canonical form.
+    def is_graph(self, outputs: list[int]) -> bool:
+        """Whether one graph can have some outputs: it is small enough, and stores
+        nothing on the way."""
+        if any(
+            self.inputs[v].source >= 0 for v in self.needed(outputs) & {*self.inputs}
+        ):
+            return False
+        graph = self._part(outputs)[0].graph
+        return graph.count <= MOST_VALUES and graph.rank <= MOST_RANK
 
-        Raises:
-            MorelloError: it is larger than graphs may be.
-        """
+    def needed(self, outputs: list[int]) -> set[int]:
+        """Some values, and those that they depend on."""
+        needed: set[int] = set()
+        rest = [*outputs]
+        while rest:
+            value = rest.pop()
+            if value in needed:
+                continue
+            needed.add(value)
+            if value in self.nodes:
+                rest += references(self.nodes[value].expression)
+            elif self.inputs[value].source >= 0:
+                rest.append(self.inputs[value].source)
+        return needed
+
+    def _part(self, outputs: list[int]) -> tuple[Part, list[int], dict[int, int]]:
+        """The canonical graph of some outputs, and the values in order, and the number
+        of each in the graph before."""
         inputs, order = self._inputs_once(), [*self.inputs, *self.nodes]
         number = {value: i for i, value in enumerate(order)}
         number |= {value: number[first] for value, first in inputs.items()}
@@ -151,7 +173,16 @@ class Builder:
             axes = {value: (one, *own) for value, own in axes.items()}
         nodes = tuple(self._node(value, axes, number) for value in self.nodes)
         wanted = tuple(sorted({Output(number[value]) for value in outputs}))
-        part = canonical(Graph(tuple(axes[v] for v in self.inputs), nodes, wanted))
+        graph = Graph(tuple(axes[v] for v in self.inputs), nodes, wanted)
+        return canonical(graph), order, number
+
+    def traced(self, outputs: list[int]) -> "Traced":
+        """The graph of some outputs, in its canonical form.
+
+        Raises:
+            MorelloError: it is larger than graphs may be.
+        """
+        part, order, number = self._part(outputs)
         kind = _kind(part)
         tensors = tuple(
             argument_tensor(Dtype.F32, Layout.row_major(operand.rank))
@@ -234,12 +265,12 @@ def _kind(part: Part) -> Compose:
 def _too_large(what: str) -> MorelloError:
     return MorelloError(
         f"the function has {what}; a graph has at most {MOST_VALUES} and {MOST_RANK}",
-        "compile parts of it by themselves",
+        "compile it with morello.jit, which takes it as several, or trace parts of it",
     )
 
 
-def every_dim(builder: Builder, values: Iterable[int]) -> set[int]:
-    """The dimensions of some values and of all that they depend on."""
+def every_dim(builder: Builder, values: list[int]) -> set[int]:
+    """The dimensions of some values and of all that they are computed of anew."""
     found: set[int] = set()
     seen: set[int] = set()
     rest = [*values]

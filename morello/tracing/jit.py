@@ -13,7 +13,7 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError, SearchError
 from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.model import Model
+from morello.frontends.model import Model, model_of
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
     Arrays,
@@ -29,7 +29,7 @@ from morello.tracing.arguments import (
 from morello.tracing.builder import Builder, Input, Traced
 from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, Outside, is_plain
-from morello.tracing.programs import parts_of, tensors_of
+from morello.tracing.programs import tensors_of
 from morello.tracing.renewal import ONE
 from morello.tracing.results import result_of
 from morello.tracing.tracer import Tracer, as_input, pointwise
@@ -141,7 +141,7 @@ class TracedFunction:
         """The parts that compute all outputs, each once, and what they are given."""
         wanted = list(dict.fromkeys(self.outputs))
         tensors, given = tensors_of(self.builder, wanted, _symbol(self._name))
-        return parts_of(tensors), given
+        return model_of(tensors), given
 
 
 def _output(builder: Builder, result: Tracer) -> int:
@@ -167,15 +167,14 @@ class _Program:
     """The kernel of a trace, or of its parts, without the arrays that it reads."""
 
     def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
-        model, given = made.model()
         self.graph: _Graph | _Parts
-        if len(model.parts) == 1 and all(each.source < 0 for each in given):
+        if made.builder.is_graph(made.outputs):
             try:
                 self.graph = _Graph(made.traced, options)
                 return
             except SearchError:
-                pass  # its nodes have programs one by one
-        self.graph = _Parts(model, given, made, options)
+                pass  # its parts have programs
+        self.graph = _Parts(made, options)
 
 
 class Jitted:
@@ -385,13 +384,8 @@ class _Graph:
 class _Parts:
     """Several graphs as one function of arrays."""
 
-    def __init__(
-        self,
-        model: Model,
-        given: list[Input],
-        made: TracedFunction,
-        options: dict[str, Any],
-    ) -> None:
+    def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
+        model, given = made.model()
         self.kernel = model.compile(**options)
         number = {id(found): v for v, found in made.builder.inputs.items()}
         self._values = [number[id(each)] for each in given]

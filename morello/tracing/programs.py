@@ -2,9 +2,6 @@
 
 import dataclasses
 
-from morello.frontends.groups import grouped
-from morello.frontends.improving import improved
-from morello.frontends.model import Model
 from morello.frontends.tensors import (
     ONE,
     Access,
@@ -34,32 +31,10 @@ def tensors_of(
         outputs: values that are computed, each once.
     """
     made = _Tensors(builder, name)
-    for value in _needed(builder, outputs):
+    for value in sorted(builder.needed(outputs)):
         made.add(value)
     made.tensors.results = [made.known[output][0] for output in outputs]
     return made.tensors, made.given
-
-
-def parts_of(tensors: Tensors) -> Model:
-    """The tensors of a function as the parts that Specs compute."""
-    tensors = improved(tensors)
-    return Model(tensors, grouped(tensors))
-
-
-def _needed(builder: Builder, outputs: list[int]) -> list[int]:
-    """The values that some depend on, in order."""
-    needed: set[int] = set()
-    rest = [*outputs]
-    while rest:
-        value = rest.pop()
-        if value in needed:
-            continue
-        needed.add(value)
-        if value in builder.nodes:
-            rest += references(builder.nodes[value].expression)
-        elif builder.inputs[value].source >= 0:
-            rest.append(builder.inputs[value].source)
-    return sorted(needed)
 
 
 class _Tensors:
@@ -112,9 +87,8 @@ class _Tensors:
         shape = self.tensors.all[tensor].shape
         match view:
             case views.Part(slices):
-                places = [
-                    range(n)[slice(*s)] for n, s in zip(shape, slices, strict=True)
-                ]
+                both = zip(shape, slices, strict=True)
+                places = [range(n)[slice(*part)] for n, part in both]
                 extents = tuple(map(len, places))
                 reads = tuple(
                     window_of({i: p.step}, -p.start, extents, n)

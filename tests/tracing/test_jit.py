@@ -229,7 +229,7 @@ def test_masks_and_what_is_no_function_are_refused() -> None:
         morello.jit(3)  # type: ignore[arg-type]
 
 
-def test_results_without_a_program_as_a_whole_are_parts_of_a_model() -> None:
+def test_results_without_a_program_as_a_whole_are_parts_of_one_function() -> None:
     @morello.jit(threads=1)
     def parts(x: Any) -> Any:
         one, two, three = np.array_split(x, 3)
@@ -239,8 +239,7 @@ def test_results_without_a_program_as_a_whole_are_parts_of_a_model() -> None:
     joined, rest = parts(x)
     assert np.array_equal(joined, np.concatenate([x[5:], x[:3] * 2]))
     assert np.array_equal(rest, x[3:5] + 1)
-    with pytest.raises(MorelloError, match=r"a model of 3 parts.*for each part"):
-        parts.kernel((7, 2))
+    assert len(parts.kernel((7, 2)).parts) == 3
 
 
 def _filtered(x: Any) -> Any:
@@ -271,3 +270,55 @@ def test_what_reads_more_than_a_kernel_does_is_several(
     ):
         assert made.shape == right.shape
         np.testing.assert_allclose(made, right, rtol=1e-4, atol=1e-5)
+
+
+def layers(x: Any, weights: Any) -> Any:
+    for weight in weights:
+        x = np.maximum(x @ weight, 0)
+    return x
+
+
+def test_layers_of_any_number_share_a_program() -> None:
+    (x,), weights = arrays((4, 8)), [w / 3 for w in arrays(*[(8, 8)] * 12)]
+    run = morello.jit(layers, threads=1)
+    assert np.allclose(run(x, weights), layers(x, weights), rtol=1e-4, atol=1e-5)
+    compiled = run.kernel(x, weights)
+    assert len(compiled.parts) == 12
+    assert len({*compiled.specs}) == 1
+
+
+STORED: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
+    (lambda a, b, c, d, e: a + b + c + d + e, [(4, 5)] * 5),
+    (lambda x: (x + 1).reshape(4, -1).sum(1), [(2, 3, 4)]),
+    (lambda x: (x @ HELD).T.reshape(-1) * 2, [(5, 4)]),
+    (lambda x: np.pad(x * 2, ((1, 0), (0, 2))) + 1, [(4, 3)]),
+    (lambda x: np.pad(x * 2, 1, constant_values=3) + 1, [(4, 3)]),
+    (lambda x: sliding_window_view(np.tanh(x), 3)[::2].mean(-1), [(9,)]),
+    (lambda x: np.concatenate([x @ HELD, x[:2, :3] * 2]) @ HELD.T, [(5, 4)]),
+    (lambda x: (sliding_window_view(x, 2) + 1).reshape(-1) * 2, [(5,)]),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes"), STORED)
+def test_what_is_stored_on_the_way(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]]
+) -> None:
+    given = arrays(*shapes)
+    found = morello.jit(function, threads=1)(*given)
+    assert found.shape == function(*given).shape
+    assert np.allclose(found, function(*given), rtol=2e-5, atol=2e-5)
+
+
+def test_convolutions_follow_each_other() -> None:
+    x, w = arrays((1, 3, 6, 6), (3, 3, 3, 3))
+
+    def convolved(x: Array) -> Array:
+        around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = sliding_window_view(around, (3, 3), (2, 3))
+        return np.einsum("fcij,ncuvij->nfuv", w, windows)
+
+    twice = morello.jit(
+        lambda x, w: morello.nn.conv2d(morello.nn.conv2d(x, w, 1, 1), w, 1, 1),
+        threads=1,
+    )
+    assert np.allclose(twice(x, w), convolved(convolved(x)), rtol=1e-4, atol=1e-4)
