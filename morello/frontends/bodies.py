@@ -75,6 +75,9 @@ _INFINITE = (2 - 2**-24) * 2.0**127
 _ORDERED, _NOT_ORDERED = 7, 14
 """Whether none is NaN, and whether one is."""
 
+_LESS_OR_GREATER = 6, 8
+"""Whether they differ and none is NaN, and whether they do not."""
+
 _OPPOSITE = {"eq": "ne", "ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
 
 _INTEGER_PREDICATES = {
@@ -402,6 +405,8 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
             raise _refusal(op)
         a, b = _unsigned(a, width), _unsigned(b, width)
     if is_number(a) and is_number(b):
+        if is_float and (math.isnan(a) or math.isnan(b)):  # type: ignore[arg-type]
+            return number >= _UNORDERED
         found: bool = getattr(operator, predicate)(a, b)
         return found
     left, right = constant(a), constant(b)
@@ -414,6 +419,9 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
         "ne": _not(Call("equal", (left, right))),
     }
     # An unordered comparison holds where one is NaN: as its opposite does not.
+    if is_float and predicate in ("eq", "ne") and number in _LESS_OR_GREATER:
+        differ = Call("add", (made["lt"], made["gt"]))
+        return differ if predicate == "ne" else _not(differ)
     if is_float and number >= _UNORDERED and predicate != "ne":
         return _not(made[_OPPOSITE[predicate]])
     return made[predicate]

@@ -1,0 +1,134 @@
+"""Predicates of floats and divisions of integers at the values where they differ."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+
+Array = np.ndarray[Any, Any]
+
+A = np.array([1, 2, 2, np.nan, 1, np.nan, -0.0, np.inf, -np.inf], np.float32)
+B = np.array([2, 2, 1, 1, np.nan, np.nan, 0.0, np.inf, np.inf], np.float32)
+KIND = "tensor<9xf32>"
+
+PREDICATES: dict[str, Callable[[Array, Array], Array]] = {
+    "eq": np.equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "ne": np.not_equal,
+}
+
+
+def truth(predicate: str, a: Array, b: Array) -> Array:
+    """What LLVM defines: an ordered one is false of NaN, an unordered one true."""
+    is_nan = np.isnan(a) | np.isnan(b)
+    if predicate in ("ord", "uno"):
+        return is_nan == (predicate == "uno")
+    holds = PREDICATES[predicate[1:]](a, b) & ~is_nan
+    return holds | is_nan if predicate[0] == "u" else holds
+
+
+def selected(predicate: str, other: str) -> str:
+    """1 or 2 for each element, by a comparison with another value."""
+    return f"""func.func @f(%x: {KIND}, %y: {KIND}) -> {KIND} {{
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty() : {KIND}
+  %r = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>,
+      affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
+      ins(%x, %y : {KIND}, {KIND}) outs(%e : {KIND}) {{
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %c = arith.cmpf {predicate}, %a, {other} : f32
+      %v = arith.select %c, %one, %two : f32
+      linalg.yield %v : f32
+  }} -> {KIND}
+  return %r : {KIND}
+}}"""
+
+
+EVERY = [*(f"{o}{p}" for o in "ou" for p in PREDICATES), "ord", "uno"]
+
+
+@pytest.mark.parametrize("other", ["%b", "%two"], ids=["a value", "a number"])
+@pytest.mark.parametrize("predicate", EVERY)
+def test_a_predicate_is_that_of_llvm(predicate: str, other: str) -> None:
+    model = morello.from_mlir(selected(predicate, other))
+    assert not model.fallback
+    right = B if other == "%b" else np.full_like(A, 2)
+    wanted = np.where(truth(predicate, A, right), 1, 2)
+    np.testing.assert_array_equal(model.evaluate(A, B), wanted)
+
+
+DIVISIONS: dict[str, Callable[[Array, int], Array]] = {
+    "divsi": lambda a, b: np.trunc(a / b),
+    "floordivsi": lambda a, b: np.floor(a / b),
+    "ceildivsi": lambda a, b: np.ceil(a / b),
+    "remsi": lambda a, b: np.fmod(a, b),
+}
+
+
+@pytest.mark.parametrize("divisor", [2, -2, 3])
+@pytest.mark.parametrize("op", DIVISIONS)
+def test_places_below_0_are_divided_as_the_op_says(op: str, divisor: int) -> None:
+    """Of known places: they become a table when the program is read."""
+    text = f"""func.func @f(%x: {KIND}) -> {KIND} {{
+  %four = arith.constant 4 : index
+  %d = arith.constant {divisor} : index
+  %e = tensor.empty() : {KIND}
+  %r = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>,
+      affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
+      ins(%x : {KIND}) outs(%e : {KIND}) {{
+    ^bb0(%a: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %k = arith.subi %i, %four : index
+      %q = arith.{op} %k, %d : index
+      %n = arith.index_cast %q : index to i64
+      %t = arith.sitofp %n : i64 to f32
+      %v = arith.addf %a, %t : f32
+      linalg.yield %v : f32
+  }} -> {KIND}
+  return %r : {KIND}
+}}"""
+    x = np.zeros(9, np.float32)
+    model = morello.from_mlir(text)
+    assert not model.fallback
+    wanted = DIVISIONS[op](np.arange(9) - 4, divisor)
+    np.testing.assert_array_equal(model.evaluate(x), wanted)
+
+
+COLLAPSED = """func.func @f(%x: tensor<2x3x4xf32>, %y: tensor<3x2x4xf32>)
+    -> tensor<6x4xf32> {
+  %a = tensor.collapse_shape %x [[0, 1], [2]]
+      : tensor<2x3x4xf32> into tensor<6x4xf32>
+  %b = tensor.collapse_shape %y [[0, 1], [2]]
+      : tensor<3x2x4xf32> into tensor<6x4xf32>
+  %z = stablehlo.add %a, %b : tensor<6x4xf32>
+  return %z : tensor<6x4xf32>
+}"""
+
+
+def test_operands_that_are_collapsed_from_other_shapes_keep_their_order() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    y = 100 * np.arange(24, dtype=np.float32).reshape(3, 2, 4)
+    found = morello.from_mlir(COLLAPSED).evaluate(x, y)
+    np.testing.assert_array_equal(found, x.reshape(6, 4) + y.reshape(6, 4))
+
+
+def test_an_axis_of_one_element_is_added_beside_axes_of_the_same_sizes() -> None:
+    """A view that turns nothing, beside a transposition of the same sizes."""
+    text = """func.func @f(%x: tensor<3x2xf32>, %y: tensor<2x3xf32>)
+    -> tensor<1x2x3xf32> {
+  %a = stablehlo.reshape %x : (tensor<3x2xf32>) -> tensor<1x2x3xf32>
+  %b = stablehlo.reshape %y : (tensor<2x3xf32>) -> tensor<1x2x3xf32>
+  %z = stablehlo.subtract %a, %b : tensor<1x2x3xf32>
+  return %z : tensor<1x2x3xf32>
+}"""
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    y = 10 * np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = morello.from_mlir(text).evaluate(x, y)
+    np.testing.assert_array_equal(found, (x.reshape(2, 3) - y)[None])
