@@ -15,11 +15,15 @@ from morello.errors import CompileError
 from morello.frontends import onnx_pooling
 from morello.frontends.onnx_ops import (
     attention,
+    bits,
+    deformed,
+    dropout,
     places,
     pools,
     products,
     recurrent,
     resizing,
+    running,
     sampling,
     slices,
     stable,
@@ -146,6 +150,14 @@ class Expansion:
         """Whether a value has elements of a type of ONNX."""
         wanted: int = getattr(self._onnx.TensorProto, kind)
         return self._kinds.get(name) == wanted
+
+    def dtype(self, name: str) -> np.dtype[Any] | None:
+        """Of the elements of a value; None where it is not known, or NumPy has none."""
+        kind = self._kinds.get(name)
+        if not kind:
+            return None
+        found = self._helper.tensor_dtype_to_np_dtype(kind)
+        return found if isinstance(found, np.dtype) else None
 
     def array(self, name: str) -> Any:
         """A constant; None for another value."""
@@ -381,12 +393,23 @@ def _rotary(to: Expansion, own: Arguments) -> Results:
     return [to.reshape(found, *shape)]
 
 
-_OF_ANY_DTYPE = frozenset({"Compress", "OneHot", "Pad", "Slice", "Split"})
+_OF_ANY_DTYPE = frozenset(
+    {
+        "BitShift",
+        "Compress",
+        "CumProd",
+        "CumSum",
+        "Dropout",
+        "OneHot",
+        "Pad",
+        "Slice",
+        "Split",
+    }
+)
 """Ops whose rules do not compute with elements."""
 
 _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Attention": attention.attention,
-    "CumSum": onnx_pooling.sums_so_far,
     "DepthToSpace": onnx_pooling.depth_to_space,
     "GatherElements": onnx_pooling.picked,
     "LRN": _even_response,
@@ -398,11 +421,15 @@ _RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Slice": slices.within,
     "Softsign": _softsign,
     "Swish": _swish,
+    **bits.RULES,
+    **deformed.RULES,
+    **dropout.RULES,
     **places.RULES,
     **pools.RULES,
     **products.RULES,
     **recurrent.RULES,
     **resizing.RULES,
+    **running.RULES,
     **sampling.RULES,
     **stable.RULES,
 }

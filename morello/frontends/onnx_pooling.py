@@ -1,7 +1,6 @@
 """Ops of ONNX whose windows or places torch-mlir lacks, by rules of `onnx_expansion`.
 
-Each is written in ops that it has: sums so far are convolutions with ones, known places
-are slices and repetitions.
+Each is written in ops that it has: known places are slices and repetitions.
 """
 
 from __future__ import annotations
@@ -14,39 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from morello.frontends.onnx_expansion import Arguments, Expansion, Results
 
-_MOST_SUMMED = 1024
-"""Elements of a cumulative sum, which takes their square of additions."""
-
 _MOST_FACTORS = 16
 """Of a product along an axis."""
-
-
-def sums_so_far(to: Expansion, own: Arguments) -> Results:
-    """Sums of what comes before: a convolution with ones, which adds nothing else."""
-    x, given = own.input(0), to.array(own.input(1))
-    shape = to.shape(x)
-    if shape is None or given is None:
-        return None
-    axis, rank = int(given.reshape(-1)[0]) % len(shape), len(shape)
-    count, rest = shape[axis], [i for i in range(len(shape)) if i != axis]
-    is_exclusive, is_reverse = own.get("exclusive", 0), own.get("reverse", 0)
-    taps = count - is_exclusive
-    if not taps > 0 or count > _MOST_SUMMED:
-        return None
-    order = [*rest, axis]
-    turned = x if order == list(range(rank)) else to.op("Transpose", x, perm=order)
-    rows = to.reshape(turned, math.prod(shape[i] for i in rest), 1, count)
-    if is_exclusive:
-        rows = to.cut(rows, 1, count) if is_reverse else to.cut(rows, 0, taps)
-    ones = to.constant(np.ones((1, 1, taps), np.float32))
-    around = count - 1
-    pads = [0, around] if is_reverse else [around, 0]
-    sums = to.op("Conv", rows, ones, pads=pads, kernel_shape=[taps])
-    found = to.reshape(sums, *(shape[i] for i in order))
-    if order == list(range(rank)):
-        return [found]
-    back = [order.index(i) for i in range(rank)]
-    return [to.op("Transpose", found, perm=back)]
 
 
 def picked(to: Expansion, own: Arguments) -> Results:

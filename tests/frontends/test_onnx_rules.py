@@ -167,6 +167,16 @@ CASES = {
         (1, 5, 2),
         {"n": np.array(4, np.int64), "a": np.array(1, np.int64)},
     ),
+    "filters that are moved": (
+        node("DeformConv", ["x", "w", "o", "b"], ["y"], pads=[1, 0, 1, 0]),
+        (1, 2, 4, 3),
+        {"w": floats(3, 2, 2, 2), "o": floats(1, 8, 5, 2), "b": floats(3)},
+    ),
+    "a dropout that drops nothing": (
+        node("Dropout", ["x", "r"], ["y"], seed=3),
+        (2, 3),
+        {"r": np.array(0.7, np.float32)},
+    ),
     "functions of the standard": (
         node("CenterCropPad", ["x", "n"], ["y"], axes=[1, 2]),
         (2, 5, 3),
@@ -274,3 +284,45 @@ def test_slopes_of_channels_in_an_old_version() -> None:
     wanted = np.where(x < 0, held["s"][:, None] * x, x)
     found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def of_integers(layer: Any, dtype: Any, *shapes: tuple[int, ...]) -> bytes:
+    """A model of inputs and a result of one dtype of integers."""
+    proto = model([layer], dict.fromkeys(layer.input, shapes[0]), {"y": shapes[0]})
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.elem_type = kind
+    proto.opset_import[0].version = 28
+    return bytes(proto.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("direction", "wanted"),
+    [("RIGHT", [-4, -1, -1, 0, -1]), ("LEFT", [-16, 0, 0, 0, -128])],
+)
+def test_bits_are_shifted_by_any_number(direction: str, wanted: list[int]) -> None:
+    layer = node("BitShift", ["x", "n"], ["y"], direction=direction)
+    x = np.array([-8, -8, -1, 4, -1], np.int8)
+    amounts = np.array([1, 8, -1, -8, 7], np.int8)
+    read = morello.from_onnx(of_integers(layer, np.int8, (5,)))
+    np.testing.assert_array_equal(read.evaluate(x, amounts), np.array(wanted, np.int8))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_sums_so_far_of_integers_along_an_axis_of_the_call(axis: int) -> None:
+    layer = node("CumSum", ["x", "a"], ["y"], exclusive=1)
+    proto = model([layer], {"x": (3, 4)}, {"y": (3, 4)})
+    proto.graph.input.append(helper.make_tensor_value_info("a", 6, ()))
+    for value in (proto.graph.input[0], proto.graph.output[0]):
+        value.type.tensor_type.elem_type = 7
+    x = np.arange(12).reshape(3, 4) + 2**40
+    sums = np.cumsum(x, axis) - x
+    read = morello.from_onnx(proto.SerializeToString())
+    np.testing.assert_array_equal(read.evaluate(x, np.array(axis, np.int32)), sums)
+
+
+def test_a_dropout_in_training_is_refused() -> None:
+    layer = node("Dropout", ["x", "", "t"], ["y"], name="d")
+    proto = model([layer], {"x": (4,)}, {"y": (4,)}, {"t": np.array(True)})
+    with pytest.raises(CompileError, match=r"d \(onnx.Dropout\) drops elements by"):
+        morello.from_onnx(proto.SerializeToString())

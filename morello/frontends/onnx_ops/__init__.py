@@ -10,15 +10,6 @@
     culprits.py   why a model cannot be imported
     results.py    results have the types that the graph declares
 
-Rules of `onnx_expansion`, each for an op:
-
-    attention.py  products, softmax and masks
-    places.py     picks, divides and joins elements
-    pools.py      averages, maxima and their places, norms of windows
-    products.py   products, transposed convolutions, transforms
-    recurrent.py  recurrences backwards and in both directions
-    resizing.py   `Resize`
-    sampling.py   `GridSample`
-    slices.py     `Slice`
-    stable.py     functions that the importer computes with less care
+Rules of `onnx_expansion` are in the other files, each with the ops that its first line
+names.
 """

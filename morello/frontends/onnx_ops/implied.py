@@ -159,13 +159,15 @@ def _chosen(proto: Any, name: str, choice: Choice) -> Any:
             continue
         powers = constant(np.array([2**i for i in range(choice.rank)] * 2, np.int64))
         rank = constant(np.array(choice.rank, np.int64))
-        each = op("Gather", powers, op("Add", name, rank))
+        places = op("Add", op("Cast", name, to=7), rank)
+        each = op("Gather", powers, places)
         code = op("ReduceSum", each, keepdims=0)
         options = {own.name: helper.get_attribute_value(own) for own in node.attribute}
         y = ""
         for axes in choice.sets:
             own = constant(np.array(axes, np.int64))
-            one = op(node.op_type, node.input[0], own, **options)
+            inputs = [own if value == name else value for value in node.input]
+            one = op(node.op_type, *inputs, **options)
             number = constant(np.array(sum(2**axis for axis in axes), np.int64))
             y = op("Where", op("Equal", code, number), one, y) if y else one
         op("Identity", y, output=node.output[0])
@@ -404,9 +406,43 @@ def _one_number(value: Array, array: Array) -> bool:
     return array.size == 1 and int(array.reshape(-1)[0]) == int(value)
 
 
+def _one_axis(call: Call) -> Parameter | Choice | None:
+    """The axis of sums so far."""
+    rank = len(call.shape)
+    if rank == 1:
+        return Parameter(
+            np.array([0], np.int64),
+            functools.partial(_same_axes, 1, frozenset({0}), ()),
+        )
+    return _axis_of(rank, range(rank))
+
+
+def _transformed(call: Call) -> Parameter | Choice | None:
+    """The axis of a transform, along which sizes may differ."""
+    (made,) = call.results
+    rank = len(call.shape)
+    axes = range(rank - 1)
+    return _axis_of(
+        rank,
+        [a for a in axes if all(call.shape[i] == made[i] for i in axes if i != a)],
+    )
+
+
+def _axis_of(rank: int, axes: Sequence[int]) -> Parameter | Choice | None:
+    """One axis of several."""
+    if not 0 < len(axes) <= _MOST_CHOICES:
+        return None
+    every = frozenset(frozenset({axis}) for axis in axes)
+    accepts = functools.partial(_one_of, rank, every)
+    return Choice(rank, tuple((axis,) for axis in axes), accepts)
+
+
 _SLOTS: dict[str, dict[int, Callable[[Call], Parameter | Choice | None]]] = {
     "AffineGrid": {1: _image},
     "CenterCropPad": {1: _cropped},
+    "CumProd": {1: _one_axis},
+    "CumSum": {1: _one_axis},
+    "DFT": {2: _transformed},
     "Expand": {1: _expand},
     "OneHot": {1: _depth},
     "Reshape": {1: _reshape},

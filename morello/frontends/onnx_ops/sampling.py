@@ -36,11 +36,47 @@ def sampled(to: Expansion, own: Arguments) -> Results:
         place = to.reshape(to.cut(rows, last, last + 1), places[0], 1, count)
         axis = _Axis(to, size, padding, is_aligned)
         axes.append(axis.taps(place, _MODES.get(mode, mode)))
+    total = _summed(to, flat, axes, (*shape[:2], count), sizes)
+    return [to.reshape(total, *shape[:2], *places[1:-1])]
+
+
+def interpolated(
+    to: Expansion, x: str, shape: tuple[int, ...], places: list[str], count: int
+) -> str:
+    """Linear samples of an image, which is zero outside.
+
+    Args:
+        to: gets the nodes.
+        x: the image, by batch, channels and axes.
+        shape: of the image.
+        places: along each axis, in elements, of shape (batch, 1, count).
+        count: of samples.
+
+    Returns:
+        The samples, of shape (batch, channels, count).
+    """
+    sizes = shape[2:]
+    flat = to.reshape(x, shape[0], shape[1], math.prod(sizes))
+    axes = [
+        _Axis(to, size, "zeros", True).around(place, "linear")
+        for size, place in zip(sizes, places, strict=True)
+    ]
+    return _summed(to, flat, axes, (*shape[:2], count), sizes)
+
+
+def _summed(
+    to: Expansion,
+    flat: str,
+    axes: list[list[tuple[str, str, str]]],
+    shape: tuple[int, ...],
+    sizes: tuple[int, ...],
+) -> str:
+    """The sums of the elements around each place."""
     total = ""
     for taps in itertools.product(*axes):
-        term = _term(to, flat, sizes, taps, (*shape[:2], count))
+        term = _term(to, flat, sizes, taps, shape)
         total = to.op("Add", total, term) if total else term
-    return [to.reshape(total, *shape[:2], *places[1:-1])]
+    return total
 
 
 class _Axis:
@@ -71,8 +107,11 @@ class _Axis:
             Of each its index, its weight, and whether it is in the image; the latter
             two are empty where they are 1 and true.
         """
+        return self.around(self._element(place), mode)
+
+    def around(self, place: str, mode: str) -> list[tuple[str, str, str]]:
+        """The elements around places of elements, as `taps` gives them."""
         to = self._to
-        place = self._element(place)
         if mode == "nearest":
             place = to.op("Round", place)
         place = self._brought(place)

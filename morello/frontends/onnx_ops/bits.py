@@ -1,0 +1,40 @@
+"""`BitShift` of signed integers by any number, by a rule of `onnx_expansion`.
+
+The standard fills with the sign where a number is negative or above the width; a
+processor does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+
+
+def shifted(to: Expansion, own: Arguments) -> Results:
+    """A shift within the width of its elements."""
+    x, amount, direction = own.input(0), own.input(1), own.get("direction", b"")
+    dtype = to.dtype(x)
+    if dtype is None or dtype.kind != "i" or amount.startswith(f"{own.name}."):
+        return None
+    width = 8 * dtype.itemsize
+
+    def number(value: int) -> str:
+        return to.constant(np.array(value, dtype))
+
+    is_within = to.op(
+        "And",
+        to.op("GreaterOrEqual", amount, number(0)),
+        to.op("Less", amount, number(width)),
+    )
+    is_left = direction == b"LEFT"
+    most = number(0 if is_left else width - 1)
+    inside = to.op("Where", is_within, amount, most)
+    y = to.op("BitShift", x, inside, direction=direction)
+    return [to.op("Where", is_within, y, number(0)) if is_left else y]
+
+
+RULES = {"BitShift": shifted}
