@@ -1,0 +1,194 @@
+"""Attributes at unusual values: what ONNX's reference computes, or a refusal by name.
+
+A part of the table is drawn anew in each run; MORELLO_TEST_SEED gives it again. The
+whole: MORELLO_TEST_ALL=1.
+"""
+
+import itertools
+import os
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import morello
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+COUNT = 10
+"""Of the cases of a run."""
+
+RNG = np.random.default_rng(0)
+Case = tuple[str, list[Any], list[Any], dict[str, Any]]
+"""An op, its arguments, its constants after them, its attributes."""
+
+
+def f32(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def i64(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+def _windows() -> list[Case]:
+    """Convolutions and pools."""
+    found: list[Case] = []
+    image, filters = f32(1, 4, 7, 6), f32(6, 2, 3, 2)
+    for options in (
+        {"strides": [2, 3]},
+        {"pads": [1, 0, 2, 1]},
+        {"dilations": [2, 1]},
+        {"auto_pad": "SAME_UPPER", "strides": [2, 2]},
+        {"auto_pad": "VALID", "strides": [2, 2]},
+    ):
+        found.append(("Conv", [image], [filters], {"group": 2, **options}))
+        transposed = f32(4, 3, 3, 2)
+        if options.get("auto_pad") != "VALID":
+            found.append(("ConvTranspose", [image], [transposed], options))
+        pool = {"kernel_shape": [3, 2], **options}
+        found.append(("AveragePool", [image], [], pool))
+        found.append(("LpPool", [image], [], pool))
+        if "pads" not in options:  # of which the reference knows only equal ones
+            found.append(("MaxPool", [image], [], pool))
+        if "auto_pad" not in options:
+            found.append(("AveragePool", [image], [], {"ceil_mode": 1, **pool}))
+        included = {"count_include_pad": 1, "kernel_shape": [3, 2], **options}
+        found.append(("AveragePool", [image], [], included))
+    pool = {"kernel_shape": [2, 2], "p": 3}
+    found.append(("LpPool", [np.abs(image)], [], pool))
+    return found
+
+
+_SUMS = ("LogSum", "LogSumExp", "Mean", "Sum", "SumSquare")
+
+
+def _reductions() -> list[Case]:
+    found: list[Case] = []
+    x = np.abs(f32(2, 3, 4)) + np.float32(0.1)
+    for name in (*_SUMS, "L1", "L2", "Max", "Min", "Prod"):
+        for axes, keepdims in itertools.product(([i64(-1)], [i64(0, 2)], []), (0, 1)):
+            found.append((f"Reduce{name}", [x], axes, {"keepdims": keepdims}))
+        if name in ("Max", "Mean", "Min", "Sum"):
+            found.append((f"Reduce{name}", [x], [], {"noop_with_empty_axes": 1}))
+    for name, last in itertools.product(("ArgMax", "ArgMin"), (0, 1)):
+        tied = np.array([[1, 3, 3], [2, 2, 2], [-1, -5, -5]], np.float32)
+        found.append((name, [tied], [], {"axis": -1, "select_last_index": last}))
+    for axis in (0, 1, -1):
+        found += [(n, [x], [], {"axis": axis}) for n in ("Softmax", "LogSoftmax")]
+        found.append(("Hardmax", [x], [], {"axis": axis}))
+    for exclusive, reverse in itertools.product((0, 1), (0, 1)):
+        options = {"exclusive": exclusive, "reverse": reverse}
+        found.append(("CumSum", [f32(3, 5)], [np.array(1)], options))
+    return found
+
+
+def _resizes() -> list[Case]:
+    found: list[Case] = []
+    empty = np.zeros(0, np.float32)
+    ways = ("half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric")
+    for mode, way, sizes in itertools.product(
+        ("nearest", "linear", "cubic"), ways, ((9, 4), (4, 10))
+    ):
+        options = {"mode": mode, "coordinate_transformation_mode": way}
+        constants = [empty, empty, i64(1, 2, *sizes)]
+        found.append(("Resize", [f32(1, 2, 6, 5)], constants, options))
+    for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
+        constants = [empty, empty, i64(1, 1, 9)]
+        found.append(("Resize", [f32(1, 1, 6)], constants, {"nearest_mode": how}))
+    for options in ({"antialias": 1}, {"exclude_outside": 1}, {"cubic_coeff_a": -0.5}):
+        constants = [empty, empty, i64(1, 2, 4, 9)]
+        options = {"mode": "cubic", **options}
+        found.append(("Resize", [f32(1, 2, 6, 5)], constants, options))
+    return found
+
+
+def _others() -> list[Case]:
+    x = f32(3, 4)
+    channels = [f32(4), f32(4)]
+    found: list[Case] = [
+        ("Gemm", [f32(4, 3)], [f32(5, 4), f32(5)], {"transA": 1, "transB": 1}),
+        ("Gemm", [x], [f32(4, 5), f32(3, 1)], {"alpha": 0.5, "beta": 0.3}),
+        ("LeakyRelu", [x], [], {"alpha": -0.3}),
+        ("ThresholdedRelu", [x], [], {"alpha": -0.5}),
+        ("HardSigmoid", [x], [], {"alpha": 0.5, "beta": 0.3}),
+        ("Shrink", [x], [], {"lambd": 0.7, "bias": 0.4}),
+        ("Elu", [x], [], {"alpha": -0.3}),
+        ("Gelu", [x], [], {"approximate": "tanh"}),
+        ("LayerNormalization", [x], channels, {"epsilon": 0.3}),
+        ("InstanceNormalization", [f32(1, 4, 3)], channels, {"epsilon": 0.3}),
+        ("DepthToSpace", [f32(1, 8, 2, 3)], [], {"blocksize": 2, "mode": "CRD"}),
+        ("SpaceToDepth", [f32(1, 2, 4, 6)], [], {"blocksize": 2}),
+        ("Trilu", [x], [np.array(-1)], {"upper": 0}),
+        ("Flatten", [f32(2, 3, 4)], [], {"axis": -1}),
+        ("Gather", [x], [np.array([[0, -1]])], {"axis": 1}),
+        ("GatherND", [f32(2, 4, 5)], [np.array([[1], [-1]])], {"batch_dims": 1}),
+        ("OneHot", [i64(0, 2, -1)], [np.array(4), np.float32([-2, 3])], {"axis": 0}),
+        ("Einsum", [f32(2, 3, 4), f32(2, 4, 5)], [], {"equation": "bij,bjk->bki"}),
+        ("IsInf", [np.float32([np.inf, -np.inf, 1])], [], {"detect_positive": 0}),
+        ("Mod", [np.array([5, -5, 7, -7])], [np.array([3, 3, -3, -3])], {"fmod": 1}),
+        ("LpNormalization", [x], [], {"axis": 0}),
+        ("GridSample", [f32(1, 1, 3, 3), f32(1, 2, 2, 2)], [], {"align_corners": 1}),
+    ]
+    for mode in ("constant", "edge", "reflect"):
+        found.append(("Pad", [x], [i64(0, 2, 1, 1)], {"mode": mode}))
+    for reduction in ("none", "add", "mul"):
+        constants = [np.array([[0, -2], [1, 3]]), f32(2, 2)]
+        options = {"axis": 1, "reduction": reduction}
+        found.append(("ScatterElements", [f32(4, 5)], constants, options))
+    return found
+
+
+CASES = [*_windows(), *_reductions(), *_resizes(), *_others()]
+
+
+def _drawn() -> list[Case]:
+    if os.environ.get("MORELLO_TEST_ALL"):
+        return CASES
+    return random.Random(os.environ.get("MORELLO_TEST_SEED", "0")).sample(CASES, COUNT)
+
+
+def _name(case: Case) -> str:
+    return f"{case[0]}-{case[3]}"
+
+
+@pytest.mark.parametrize("case", _drawn(), ids=_name)
+def test_it_is_read_or_refused(case: Case) -> None:
+    op, arrays, constants, attributes = case
+    given = {f"x{place}": array for place, array in enumerate(arrays)}
+    held = {f"c{place}": array for place, array in enumerate(constants)}
+    names = [*given, *(name if held[name].size else "" for name in held)]
+    layer = helper.make_node(op, names, ["y"], name="layer", **attributes)
+    kinds = {"ArgMax": 7, "ArgMin": 7, "IsInf": 9, "Mod": 7}
+    graph = helper.make_graph(
+        [layer],
+        "graph",
+        [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
+            for name, array in given.items()
+        ],
+        [helper.make_tensor_value_info("y", kinds.get(op, 1), None)],
+        [numpy_helper.from_array(array, name) for name, array in held.items()],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    (wanted,) = ReferenceEvaluator(proto).run(None, given)
+    try:
+        model = morello.from_onnx(proto.SerializeToString(), fallback=True)
+    except morello.MorelloError as error:
+        if "layer" not in str(error):
+            raise
+        return
+    found = model.evaluate(*arrays)
+    assert isinstance(found, np.ndarray)
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
