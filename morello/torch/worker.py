@@ -32,32 +32,47 @@ class _Worker:
 
     def run(self) -> None:
         while (found := self.tasks.get()) is not None:
-            task, future = found
+            self.do(*found)
+
+    def do(self, task: Callable[[], None], future: Future) -> None:
+        """Do a task, of which a future tells."""
+        try:
+            if not self.is_over:
+                task()
+        except BaseException as error:  # noqa: BLE001 (it is whoever waits that asks)
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+        with self.lock:
+            self.pending.discard(future)
+
+    def begin(self) -> bool:
+        """Start the thread that does tasks; whether there is one."""
+        if self.thread is None:
+            thread = threading.Thread(
+                target=self.run, name="morello-torch", daemon=True
+            )
             try:
-                if not self.is_over:
-                    task()
-            except BaseException as error:  # noqa: BLE001 (it is whoever waits that asks)
-                future.set_exception(error)
-            else:
-                future.set_result(None)
-            with self.lock:
-                self.pending.discard(future)
+                thread.start()
+            except RuntimeError:  # no more threads can be made
+                return False
+            self.thread = thread
+        return True
 
 
 _worker = _Worker()
 
 
 def submit(task: Callable[[], None]) -> Future:
-    """Do a task when those before it are done."""
+    """Do a task when those before it are done; where no thread can be made, now."""
     future: Future = concurrent.futures.Future()
     with _worker.lock:
         _worker.pending.add(future)
-        if _worker.thread is None:
-            _worker.thread = threading.Thread(
-                target=_worker.run, name="morello-torch", daemon=True
-            )
-            _worker.thread.start()
-    _worker.tasks.put((task, future))
+        is_begun = _worker.begin()
+    if is_begun:
+        _worker.tasks.put((task, future))
+    else:
+        _worker.do(task, future)
     return future
 
 

@@ -21,7 +21,7 @@ from torch.nn import functional  # noqa: E402
 import morello.torch  # noqa: E402
 from morello.errors import MorelloError  # noqa: E402
 from morello.frontends.compiled_model import CompiledModel  # noqa: E402
-from morello.torch import group, partition  # noqa: E402
+from morello.torch import group, partition, worker  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -505,3 +505,17 @@ print("was compiled before the end:", morello.torch.wait(0))
     )
     assert (run.returncode, run.stdout) == (0, "was compiled before the end: False\n")
     assert "Traceback" not in run.stderr
+
+
+def test_where_no_thread_can_be_made_a_group_is_compiled_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    done: list[str] = []
+    monkeypatch.setattr(worker, "_worker", worker._Worker())
+    monkeypatch.setattr(threading.Thread, "start", start)
+    worker.submit(lambda: done.append("compiled")).result(timeout=0)
+    assert done == ["compiled"]
+    assert worker.wait(0)

@@ -165,12 +165,22 @@ class _Checks:
             stages = _stages(candidate)
             taken = time.perf_counter() - start
             self._pace.stages = max(self._pace.stages, taken)
-            future = self._pool.submit(self._kernel, stages)
+            future = self._submitted(stages)
         except (CompileError, ScheduleError) as error:
             future = Future()
             future.set_exception(error)
         self.finish()
         self._waiting = candidate, future
+
+    def _submitted(self, stages: Stages) -> Future[Kernel]:
+        """The kernel of some stages, made by LLVM in the other thread; where none can
+        be made, at once."""
+        try:
+            return self._pool.submit(self._kernel, stages)
+        except RuntimeError:
+            future: Future[Kernel] = Future()
+            future.set_result(self._kernel(stages))
+            return future
 
     def finish(self) -> None:
         """Check the candidate that LLVM has, if it has one."""

@@ -1,6 +1,7 @@
 """Candidates that are compiled and checked in the time that there is."""
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -75,6 +76,18 @@ def _tried(
     right, tried = checked_kernels(candidates, trial, deadlines)
     assert right[0].candidate is candidates[0]
     return tried, clock.now
+
+
+def test_where_no_thread_can_be_made_candidates_are_checked_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, found: tuple[Candidate, ...]
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    right, tried = checked_kernels(found[:2], Trial.make(found[0].spec, 0, {}))
+    assert tried == 2
+    assert [one.candidate for one in right] == [*found[:2]]
 
 
 @pytest.mark.parametrize(
