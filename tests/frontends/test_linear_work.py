@@ -1,5 +1,7 @@
 """Ops whose loops do as much as they read and write are compiled unasked."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,37 @@ def test_linear_work_is_compiled_unasked(case: str) -> None:
     made = model.compile(target="avx2{relayouts=0}", threads=1)(X, PLACES)
     assert made.dtype == wanted.dtype
     np.testing.assert_array_equal(made, wanted)
+
+
+def scan(body: str, inclusive: bool) -> str:
+    """A cumulative function of rows, as torch-mlir writes it."""
+    row = "tensor<2xf32>"
+    return f"""func.func @f(%x: {KEPT}) -> {KEPT} {{
+  %e = tensor.empty() : {KEPT}
+  %a = tensor.empty() : {row}
+  %y:2 = tm_tensor.scan dimension(1) inclusive({str(inclusive).lower()})
+      ins(%x : {KEPT}) outs(%e, %a : {KEPT}, {row}) {{
+    ^bb0(%v: f32, %s: f32):
+      %t = {body} %v, %s : f32
+      tm_tensor.yield %t : f32
+  }} -> {KEPT}, {row}
+  return %y#0 : {KEPT}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "function"),
+    [("arith.addf", np.cumsum), ("arith.mulf", np.cumprod)],
+)
+def test_cumulative_functions_are_loops(body: str, function: Any) -> None:
+    model = morello.from_mlir(scan(body, inclusive=True))
+    found = model.compile(target="avx2{relayouts=0}", threads=1)(X)
+    np.testing.assert_allclose(found, function(X, axis=1), rtol=1e-6)
+
+
+def test_cumulative_sums_without_the_last_element_are_refused() -> None:
+    with pytest.raises(ModelError, match=r"tm_tensor\.scan: no graph"):
+        morello.from_mlir(scan("arith.addf", inclusive=False), fallback=True)
 
 
 HEAVY = {

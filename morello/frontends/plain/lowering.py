@@ -25,6 +25,8 @@ _BUFFERS = (
     "buffer-results-to-out-params{modify-public-functions=1 hoist-static-allocs=1},"
     "canonicalize,cse)"
 )
+_SCANS = "builtin.module(func.func(tm-tensor-bufferize))"
+_LOOPS_OF_SCANS = "builtin.module(func.func(tm-tensor-to-loops))"
 _LOOPS = (
     "builtin.module(func.func(convert-linalg-to-loops),lower-affine,arith-expand,"
     "canonicalize,cse,symbol-dce)"
@@ -65,7 +67,10 @@ def lowered(module: ir.Module, error: OpError) -> str:
         module.operation.verify()
         _guard(function.operation)
         find_nan(function.operation)
+        has_scan = _store_scans(module.operation)
         PassManager.parse(_BUFFERS).run(module.operation)
+        if has_scan:
+            PassManager.parse(_LOOPS_OF_SCANS).run(module.operation)
         _copy_by_loops(module.operation)
         PassManager.parse(_LOOPS).run(module.operation)
         text = str(module)
@@ -100,6 +105,17 @@ def _all(operation: ir.Operation, *names: str) -> list[ir.Operation]:
 
     operation.walk(see)
     return found
+
+
+def _store_scans(module: ir.Operation) -> bool:
+    """Give ops of torch-mlir memory of their own, since bufferization does not know
+    them; whether there are any."""
+    if not _all(module, "tm_tensor.scan"):
+        return False
+    PassManager.parse(_SCANS).run(module)
+    for op in _all(module, "bufferization.to_tensor"):
+        op.attributes["restrict"] = ir.UnitAttr.get()
+    return True
 
 
 def _copy_by_loops(module: ir.Operation) -> None:

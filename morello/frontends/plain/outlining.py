@@ -18,6 +18,7 @@ from morello.spec.dtypes import Dtype
 _DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
 """Of the ops that are lowered."""
 
+
 _WIDTHS = (1, 8, 16, 32, 64)
 
 Stored = Callable[[ir.Value], int | None]
@@ -108,7 +109,8 @@ class _Outline:
         outside: list[str] = []
 
         def see(inner: ir.Operation) -> ir.WalkResult:
-            if inner.name.partition(".")[0] not in _DIALECTS:
+            family = inner.name.partition(".")[0]
+            if family not in _DIALECTS and not _is_scan(inner):
                 outside.append(inner.name)
             return ir.WalkResult.ADVANCE
 
@@ -133,6 +135,16 @@ class _Outline:
                 new |= dict(zip(op.results, clone.results, strict=True))
             func.ReturnOp([new[result] for result in last.results])
         return module
+
+
+def _is_scan(op: ir.Operation) -> bool:
+    """Whether an op is of a cumulative sum of torch-mlir that begins with the first
+    element: others of its ops write at places that are data, or read what nobody has
+    written once they are lowered."""
+    if op.name == "tm_tensor.scan":
+        is_whole: bool = ir.BoolAttr(op.attributes["inclusive"]).value
+        return is_whole
+    return str(op.name) == "tm_tensor.yield"
 
 
 def captured(op: ir.Operation) -> list[ir.Value]:

@@ -54,7 +54,7 @@ def _steps(op: ir.Operation) -> int | None:
             return _times(1, op)
         case "tensor.generate" | "tensor.pad":
             return _times(_elements(op.results[0]), op)
-        case "tm_tensor.scan" | "tm_tensor.scatter":
+        case "tm_tensor.scan":
             return max(map(_elements, op.operands))
         case "tensor.extract" | "tensor.insert":
             return 1
