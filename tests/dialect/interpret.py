@@ -201,7 +201,14 @@ VIEWS = {
 
 def allocated(kind: ir.MemRefType, rng: np.random.Generator) -> Array:
     """A buffer of arbitrary bits for a memref type."""
-    names = {"f32": "f4", "i32": "i4", "bf16": "u2", "i8": "i1", "i16": "i2"}
+    names = {
+        "f32": "f4",
+        "i32": "i4",
+        "bf16": "u2",
+        "f16": "u2",
+        "i8": "i1",
+        "i16": "i2",
+    }
     element, shape = kind.element_type, tuple(kind.shape)
     if isinstance(element, ir.VectorType):
         shape, element = (*shape, *element.shape), element.element_type

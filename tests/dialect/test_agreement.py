@@ -192,11 +192,11 @@ def test_every_action_is_tried() -> None:
     rng = random.Random(1)
     seen = set()
     rare = [parse_spec("matmul:16x32x48:u8,s8,s32", AVX2.limits)] * 40
-    for spec in [*(random_spec(rng) for _ in range(200)), *rare]:
+    for spec in [*(random_spec(rng) for _ in range(400)), *rare]:
         pair = random_action(spec, rng)
         if pair is not None:
             seen.add(type(pair[0]))
-    assert seen == {
+    assert seen >= {
         Tile,
         Split,
         Peel,

@@ -20,6 +20,7 @@ from morello.spec.kind import Array
 from tests.dialect.interpret import run_spec
 from tests.quality.lanes import (
     bitcast,
+    cast_float,
     dtype_of,
     intrinsic,
     run_of,
@@ -396,6 +397,8 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "builtin.unrealized_conversion_cast": _fields,
     "arith.select": lambda op: np.where,
     "arith.bitcast": bitcast,
+    "arith.extf": cast_float,
+    "arith.truncf": cast_float,
     "arith.extsi": sign_extend,
     "arith.extui": zero_extend,
     "arith.trunci": truncate,

@@ -7,11 +7,14 @@ import ml_dtypes
 import numpy as np
 
 from morello.mlir import ir
+from morello.spec import Dtype
 from morello.spec.kind import Array
+from morello.spec.narrow_floats import cast
 
 DTYPES: dict[str, Any] = {
     "f32": np.float32,
     "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
     "i1": np.bool_,
     "i8": np.int8,
     "i16": np.int16,
@@ -53,6 +56,14 @@ def truncate(op: ir.Operation) -> Callable[..., Any]:
     """To fewer bits."""
     dtype = _element(op.results[0].type)
     return lambda a: np.asarray(a).astype(dtype)[()]
+
+
+def cast_float(op: ir.Operation) -> Callable[..., Any]:
+    """A float of another width, as VCVTPH2PS and VCVTPS2PH have it."""
+    source, dest = (
+        Dtype.parse(str(_scalar(value.type))) for value in (op.operands[0], op.result)
+    )
+    return lambda a: cast(np.asarray(a), source, dest)[()]
 
 
 def shift_left(a: Any, b: Any) -> Any:
@@ -115,7 +126,12 @@ def run_of(array: Array, at: tuple[int, ...], width: int) -> Array:
 
 
 def _element(kind: ir.Type) -> Any:
-    return dtype_of(kind.element_type if isinstance(kind, ir.VectorType) else kind)
+    return dtype_of(_scalar(kind))
+
+
+def _scalar(kind: ir.Type) -> ir.Type:
+    """The type of a scalar, or of the lanes of a vector."""
+    return kind.element_type if isinstance(kind, ir.VectorType) else kind
 
 
 def _unsigned(a: Any) -> Array:
