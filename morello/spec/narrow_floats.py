@@ -49,7 +49,7 @@ def _widen_f16(array: Array) -> Array:
 
 def _round_to_bf16(array: Array) -> Array:
     """Half of the last place is added to the bits, less 1 where they are even."""
-    bits = np.ascontiguousarray(array).view(np.uint32)
+    bits = np.asarray(array, order="C").view(np.uint32)
     upper = bits >> 16
     nearest = bits + (0x7FFF + (upper & 1))  # carries into the exponent, up to inf
     rounded = np.where(np.isnan(array), upper | 0x40, nearest >> 16)
@@ -57,7 +57,7 @@ def _round_to_bf16(array: Array) -> Array:
 
 
 def _round_to_f16(array: Array) -> Array:
-    bits = np.ascontiguousarray(array).view(np.uint32)
+    bits = np.asarray(array, order="C").view(np.uint32)
     nan = bits >> 16 & 0x8000 | 0x7E00 | bits >> 13 & 0x1FF
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         nearest = array.astype(np.float16).view(np.uint16)
