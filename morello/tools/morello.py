@@ -7,7 +7,6 @@ Read `main` first, then `commands.py`: its rows are the subcommands. Exit codes:
 import argparse
 import re
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -28,7 +27,11 @@ A Spec is kind:sizes[:dtypes][:option=value]…
   softmax:64x256:f32                    a graph that has a name
 
 kinds:
-{kinds}
+  matmul, matmul_accum, max, max_accum, min, min_accum, sum, sum_accum, abs,
+  erf, exp, gelu, log, neg, relu, rsqrt, sigmoid, silu, sqrt, square, tanh, add,
+  div, maximum, minimum, mul, sub, move, fill, compose, softmax, log_softmax,
+  softmax_max_and_sum, softmax_unscaled, softmax_complete, layer_norm, rms_norm,
+  gelu_matmul, residual_matmul, chain, attention, conv, mean
 
 examples:
   morello run matmul:100x37x53:f32
@@ -41,25 +44,11 @@ usage; 130 interrupted.
 """
 
 
-def _notes() -> str:
-    """What the help ends with; it knows every kind."""
-    from morello.spec.kinds import labels  # as long as all else, and for help alone
-
-    kinds = textwrap.fill(", ".join(labels()), 78, initial_indent="  ")
-    return _NOTES.format(kinds=kinds.replace("\n", "\n  "))
-
-
 class _Parser(argparse.ArgumentParser):
     """Reports by an exception, so that every usage error is printed alike."""
 
     _is_mixing = False
     """Whether words and flags are being read one after the other."""
-
-    def format_help(self) -> str:
-        """The help; that of the tool ends with `_notes`."""
-        if any(self._flags()):
-            self.epilog = _notes()
-        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         message = message.replace(
@@ -167,6 +156,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="morello",
         description="From a Spec to the fastest kernel that can be found for it.",
+        epilog=_NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
