@@ -326,3 +326,16 @@ def test_a_dropout_in_training_is_refused() -> None:
     proto = model([layer], {"x": (4,)}, {"y": (4,)}, {"t": np.array(True)})
     with pytest.raises(CompileError, match=r"d \(onnx.Dropout\) drops elements by"):
         morello.from_onnx(proto.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted"), [("linear", [0, 1.5, 3]), ("cubic", [0, 1.5, 3])]
+)
+def test_corners_are_aligned_by_the_size_of_the_result(
+    mode: str, wanted: list[float]
+) -> None:
+    options = {"coordinate_transformation_mode": "align_corners", "mode": mode}
+    proto = model([resize("", "s", **options)], {"x": (4,)}, {"y": (3,)}, scales(0.8))
+    x = np.arange(4, dtype=np.float32)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(found, wanted, atol=1e-6)

@@ -91,7 +91,7 @@ def _along(
             return onnx_pooling.rows(to, x, places, axis, now)
     if new * now[axis] > _MOST_WEIGHTS:
         return None
-    weights, outside = _weights(own, now[axis], scale, roi)
+    weights, outside = _weights(own, now[axis], (new, scale), roi)
     if len(weights) != new:
         return None
     y = _weighted(to, x, weights, axis, len(now))
@@ -103,17 +103,26 @@ def _along(
     return y
 
 
-def _weights(own: Arguments, size: int, scale: float, roi: Any) -> tuple[Any, Any]:
+def _weights(
+    own: Arguments, size: int, made: tuple[int, float], roi: Any
+) -> tuple[Any, Any]:
     """The weight of each row in each row of the result, and which of these are outside
-    of the image."""
+    of the image.
+
+    Args:
+        made: the size of the result, and the factor.
+    """
+    new, scale = made
+    mode = own.get("coordinate_transformation_mode", b"half_pixel")
+    # Of these, the definition has the size of the result, not the factor.
+    by_size = mode in (b"align_corners", b"tf_crop_and_resize") or scale == new / size
     helper: Any = importlib.import_module("onnx.helper")
     reference: Any = importlib.import_module("onnx.reference")
     attributes = own.attributes(without=("axes", "keep_aspect_ratio_policy"))
     attributes["extrapolation_value"] = _OUTSIDE
-    node = helper.make_node(
-        "Resize", ["x", "roi", "scales"], ["y"], axes=[0], **attributes
-    )
-    kind = {"x": 11, "roi": 11, "scales": 1}
+    inputs = ["x", "roi", *(["", "sizes"] if by_size else ["scales"])]
+    node = helper.make_node("Resize", inputs, ["y"], axes=[0], **attributes)
+    kind = {"x": 11, "roi": 11} | ({"sizes": 7} if by_size else {"scales": 1})
     graph = helper.make_graph(
         [node],
         "weights",
@@ -126,8 +135,9 @@ def _weights(own: Arguments, size: int, scale: float, roi: Any) -> tuple[Any, An
         "x": np.eye(size),
         "roi": np.array([0.0, 1.0] if roi is None else roi, np.float64),
         "scales": np.array([scale], np.float32),
+        "sizes": np.array([new], np.int64),
     }
-    weights = np.asarray(run.run(None, feeds)[0])
+    weights = np.asarray(run.run(None, {name: feeds[name] for name in kind})[0])
     outside = (weights == _OUTSIDE).all(1)
     return np.where(outside[:, None], 0, weights), outside
 
