@@ -337,7 +337,7 @@ def _imported(
     signature: Signature | None = None,
 ) -> Tensors:
     with ir.Context(), ir.Location.unknown():
-        program = read_program(text, source)
+        program = read_program(text, source, fallback)
         function = chosen_function(program.module, name)
         if signature is None:
             own = ir.StringAttr(function.attributes["sym_name"]).value

@@ -25,17 +25,21 @@ from morello.frontends.refusals import (
     refusal_of,
 )
 from morello.frontends.signature import Signature, make_signless, signatures
+from morello.frontends.stablehlo import repeated, with_loops
 from morello.frontends.types import dynamic
-from morello.frontends.unrolling import LOOPS, WRITTEN_OUT, unroll, why_not
+from morello.frontends.unrolling import WRITTEN_OUT, unroll, why_not
 from morello.mlir import BACKEND, PassManager, ir
 
 Text = str | bytes
 
 _SIMPLER = "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse"
 
+_FROM_CHLO = (
+    "builtin.module(func.func(stablehlo-legalize-composite-to-call),"
+    "inline{default-pipeline=},symbol-dce,func.func(chlo-legalize-to-stablehlo))"
+)
 _FROM_STABLEHLO = (
-    "builtin.module(inline,symbol-dce,func.func(stablehlo-legalize-composite-to-call),"
-    "inline,symbol-dce,func.func(chlo-legalize-to-stablehlo),stablehlo-refine-shapes,"
+    "builtin.module(inline,symbol-dce,stablehlo-refine-shapes,"
     "func.func(stablehlo-aggressive-simplification),canonicalize,"
     f"stablehlo-legalize-to-linalg,canonicalize,cse,{_SIMPLER})"
 )
@@ -89,12 +93,13 @@ class Program:
     """Of its functions, by their names."""
 
 
-def read_program(given: Text, source: str) -> Program:
+def read_program(given: Text, source: str, fallback: bool = False) -> Program:
     """The module of a program, all of it `linalg.generic`, in the current context.
 
     Args:
         given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
+        fallback: take sorts, and loops whose number of trips is data.
 
     Raises:
         CompileError: it cannot be parsed.
@@ -107,7 +112,7 @@ def read_program(given: Text, source: str) -> Program:
     _from_vhlo(module, source)
     text = given if isinstance(given, str) else _decoded(given)
     declared = signatures(module, text, source)
-    to_linalg(module, source)
+    to_linalg(module, source, fallback)
     return Program(module, names, declared)
 
 
@@ -128,12 +133,13 @@ def _names_by_place(module: ir.Operation) -> dict[str, str]:
     return found
 
 
-def to_linalg(module: ir.Operation, source: str) -> None:
+def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None:
     """Bring a module to linalg on tensors, in place.
 
     Args:
         module: the program.
         source: the name of the file, for messages.
+        fallback: take sorts, and loops whose number of trips is data.
 
     Raises:
         ModelError: ops that have no counterpart in linalg.
@@ -145,12 +151,16 @@ def to_linalg(module: ir.Operation, source: str) -> None:
     made_smaller(module)
     if names & {*_DIALECTS}:
         _run(_INLINED, module, source)  # so that refusals tell who calls
-        _refuse_foreign(module, source)
         keep_dilation(module)
         keep_concatenation(module)
         keep_error_functions(module)
+        _run(_FROM_CHLO, module, source)
+        with_loops(module, fallback)
+        _refuse_foreign(module, source, fallback)
         _run(_FROM_STABLEHLO, module, source)
         make_signless(module)
+        repeated(module)
+        _run(f"builtin.module({_SIMPLER})", module, source)
     else:
         _drop_asserts(module)
         make_signless(module)
@@ -330,8 +340,11 @@ def _unknown(error: Exception) -> Refusal:
     return Refusal("module", "module", str(error), "compute it outside of the program")
 
 
-def _refuse_foreign(module: ir.Operation, source: str) -> None:
+def _refuse_foreign(module: ir.Operation, source: str, fallback: bool) -> None:
     """Refuse what has no counterpart in linalg, all at once.
+
+    Args:
+        fallback: take sorts, and loops whose number of trips is data.
 
     Raises:
         ModelError: every such op.
@@ -339,7 +352,7 @@ def _refuse_foreign(module: ir.Operation, source: str) -> None:
     found: list[Refusal] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        refused = _foreign(op)
+        refused = _foreign(op, fallback)
         if refused is not None:
             found.append(refusal_of(op, refused, source))
             return ir.WalkResult.SKIP
@@ -363,14 +376,16 @@ _FOREIGN = {
     "stablehlo.dynamic_gather": _INDICES,
     "stablehlo.if": _CONTROL,
     "stablehlo.scatter": _INDICES,
-    "stablehlo.sort": ("sorting is neither a map nor a reduction", _OUTSIDE),
-    "chlo.top_k": ("sorting is neither a map nor a reduction", _OUTSIDE),
+    "stablehlo.sort": (
+        "sorting is neither a map nor a reduction",
+        f"{_OUTSIDE}, or give fallback=True",
+    ),
 }
 
 
-def _foreign(op: ir.Operation) -> OpError | None:
+def _foreign(op: ir.Operation, fallback: bool) -> OpError | None:
     """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
-    if op.name in LOOPS:
+    if op.name == "stablehlo.while" and not fallback:
         return OpError(*why_not(op))
     if op.name in _FOREIGN:
         return OpError(*_FOREIGN[op.name])

@@ -85,6 +85,8 @@ def why_not(loop: ir.Operation) -> tuple[str, str]:
     if trips is None:
         return "how often the loop runs depends on data", remedy
     count = len(trips)
+    if count <= MOST_TRIPS and not _is_long(loop, count):
+        return "a loop over elements is no graph of reductions and maps", remedy
     said = f"more than {_MOST_COUNTED}" if count > _MOST_COUNTED else str(count)
     return (
         f"a loop of {said} trips is not unrolled: at most {MOST_TRIPS} trips and "

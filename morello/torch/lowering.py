@@ -1,8 +1,8 @@
 """A group as linalg on tensors: larger ops are taken apart by rules of PyTorch.
 
-Some have rules of their own: the importer computes the variances of norms in f64, from
-a copy, spreads the image of a transposed convolution with zeros, and has another
-constant in gelu.
+Some have rules of their own: the importer computes variances in f64, from a copy, and
+by negative degrees of freedom, spreads images of transposed convolutions with zeros, and
+has another constant in gelu.
 """
 
 import copy
@@ -142,6 +142,29 @@ def _power(x: Any, exponent: Any) -> Any:
     return x.rsqrt() if exponent == -0.5 else NotImplemented
 
 
+def _variance(
+    x: Any,
+    axes: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Any:
+    """The mean square of the distance from the mean, by the degrees of freedom that
+    are left: never fewer than none."""
+    axes = axes or list(range(x.dim()))
+    count = math.prod(x.shape[axis] for axis in axes)
+    wide = x.float()
+    centred = wide - wide.mean(axes, keepdim=True)
+    left = max(count - (1 if correction is None else correction), 0)
+    return ((centred * centred).sum(axes, keepdim=keepdim) / left).to(x.dtype)
+
+
+def _variance_and_mean(x: Any, axes: Any = None, **options: Any) -> tuple[Any, Any]:
+    every = axes or list(range(x.dim()))
+    mean = x.mean(every, keepdim=options.get("keepdim", False))
+    return _variance(x, axes, **options), mean
+
+
 def _rules() -> dict[Any, Any]:
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
@@ -154,6 +177,8 @@ def _rules() -> dict[Any, Any]:
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
         aten.pow.Tensor_Scalar: _power,
+        aten.var.correction: _variance,
+        aten.var_mean.correction: _variance_and_mean,
         aten._native_batch_norm_legit.no_stats: _batch_norm,
     }
 

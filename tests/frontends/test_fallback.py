@@ -135,11 +135,6 @@ def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     assert {"atan2f", "cbrtf"} <= {*needed}
 
 
-SORT = """%y = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
-^bb0(%one: tensor<f32>, %two: tensor<f32>):
-  %l = stablehlo.compare LT, %one, %two : (tensor<f32>, tensor<f32>) -> tensor<i1>
-  stablehlo.return %l : tensor<i1>
-}) : (tensor<4xf32>) -> tensor<4xf32>"""
 CALL = "%y = stablehlo.custom_call @theirs(%x) : (tensor<4xf32>) -> tensor<4xf32>"
 BRANCH = """%y = scf.if %b -> tensor<4xf32> {
   %n = math.exp %x : tensor<4xf32>
@@ -155,11 +150,10 @@ GROWING = """%z = stablehlo.add %d, %d : tensor<?xf32>
     ("op", "name", "reason"),
     [
         (CALL, "stablehlo.custom_call", "only its framework has"),
-        (SORT, "stablehlo.sort", "sorting"),
         (BRANCH, "scf.if", "control flow depends on data, and upstream"),
         (GROWING, "stablehlo.add", "has a dynamic shape"),
     ],
-    ids=["custom call", "sort", "branch", "dynamic"],
+    ids=["custom call", "branch", "dynamic"],
 )
 def test_what_even_that_cannot_do_is_refused(op: str, name: str, reason: str) -> None:
     text = f"""func.func @f(%x: tensor<4xf32>, %d: tensor<?xf32>, %c: tensor<i1>)

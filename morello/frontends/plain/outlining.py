@@ -15,7 +15,9 @@ from morello.frontends.types import float_dtype, refuse_dynamic
 from morello.mlir import dialect, ir
 from morello.spec.dtypes import Dtype
 
-_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
+_DIALECTS = frozenset(
+    {"arith", "bufferization", "index", "linalg", "math", "scf", "tensor"}
+)
 """Of the ops that are lowered."""
 
 
@@ -131,7 +133,7 @@ class _Outline:
         with ir.InsertionPoint(block):
             for op in self.ops:
                 clone = op.clone().operation
-                _renamed(clone, new)
+                renamed(clone, new)
                 new |= dict(zip(op.results, clone.results, strict=True))
             func.ReturnOp([new[result] for result in last.results])
         return module
@@ -165,7 +167,7 @@ def captured(op: ir.Operation) -> list[ir.Value]:
     return [value for value in found if value not in inside]
 
 
-def _renamed(op: ir.Operation, new: dict[ir.Value, ir.Value]) -> None:
+def renamed(op: ir.Operation, new: dict[ir.Value, ir.Value]) -> None:
     """Make an op, and those within it, read other values."""
 
     def see(inner: ir.Operation) -> ir.WalkResult:

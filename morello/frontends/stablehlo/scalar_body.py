@@ -1,0 +1,83 @@
+"""Regions of StableHLO, which compute tensors without axes, as ops on numbers."""
+
+from collections.abc import Sequence
+
+from morello.frontends.plain.outlining import renamed
+from morello.mlir import PassManager, dialect, ir
+
+_TO_LINALG = "builtin.module(stablehlo-legalize-to-linalg,linalg-generalize-named-ops)"
+
+
+class ScalarBody:
+    """A region with one result, for numbers instead of tensors.
+
+    Args:
+        op: with the region as its only one; it is not changed.
+
+    Raises:
+        MLIRError: StableHLO's conversion does not take it.
+    """
+
+    def __init__(self, op: ir.Operation) -> None:
+        block = op.regions[0].blocks[0]
+        last = block.operations[len(block.operations) - 1]
+        takes = [_row(argument.type) for argument in block.arguments]
+        gives = [_row(last.operands[0].type)]
+        self._module = ir.Module.create(op.location)
+        func = dialect("func")
+        with op.location, ir.InsertionPoint(self._module.body):
+            function = func.FuncOp("body", (takes, gives))
+        entry = function.add_entry_block()
+        with op.location, ir.InsertionPoint(entry):
+            mapped = ir.Operation.create(
+                "stablehlo.map",
+                results=gives,
+                operands=list(entry.arguments),
+                attributes={"dimensions": ir.DenseI64ArrayAttr.get([0])},
+                regions=1,
+            )
+            copy = op.clone().operation
+            copy.regions[0].blocks[0].append_to(mapped.regions[0])
+            copy.erase()
+            func.ReturnOp(mapped.results)
+        PassManager.parse(_TO_LINALG).run(self._module.operation)
+        self._block = next(
+            each.regions[0].blocks[0]
+            for each in function.entry_block.operations
+            if each.operation.name == "linalg.generic"
+        )
+
+    def __call__(self, *numbers: ir.Value) -> ir.Value:
+        """What it computes of numbers, by ops at the current place."""
+        known = dict(zip(self._block.arguments, numbers, strict=False))
+        ops = [op.operation for op in self._block.operations]
+        for op in ops[:-1]:
+            _copied(op, known)
+        return _known(ops[-1].operands[0], known)
+
+
+def _row(scalar: ir.Type) -> ir.Type:
+    """The type of a tensor of one element, for that of one without axes."""
+    element = scalar.maybe_downcast().element_type
+    return ir.RankedTensorType.get([1], element)
+
+
+def _known(value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
+    """A value here; a constant from outside of the body is copied."""
+    if value not in known:
+        _copied(value.owner, known)
+    return known[value]
+
+
+def _copied(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+    for operand in op.operands:
+        _known(operand, known)
+    clone = op.clone().operation
+    renamed(clone, known)
+    known |= dict(zip(op.results, clone.results, strict=True))
+
+
+def index_constants(numbers: Sequence[int]) -> list[ir.Value]:
+    """Numbers as indices, by ops at the current place."""
+    arith = dialect("arith")
+    return [arith.ConstantOp(ir.IndexType.get(), n).result for n in numbers]

@@ -1,0 +1,133 @@
+"""``stablehlo.scatter`` as a loop over its updates."""
+
+import dataclasses
+import importlib
+from typing import Any
+
+from morello.frontends.stablehlo.scalar_body import ScalarBody, index_constants
+from morello.frontends.stablehlo.walking import all_ops, is_signless
+from morello.mlir import BACKEND, dialect, ir
+
+_INPUTS = 3
+"""Operands of a scatter into one tensor: that, places, and updates."""
+
+
+def scattered(module: ir.Operation) -> None:
+    """Replace the scatters of a module into one tensor each, in place."""
+    for op in all_ops(module, "stablehlo.scatter"):
+        if len(op.operands) == _INPUTS and is_signless(*op.operands):
+            _Scatter(op).run()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Numbers:
+    """How axes of the three operands belong to each other."""
+
+    windows: tuple[int, ...]
+    """The axes of the updates that lie in windows."""
+    inserted: tuple[int, ...]
+    batches: tuple[int, ...]
+    place_batches: tuple[int, ...]
+    scattered: tuple[int, ...]
+    """The axis of the tensor for each number of a place."""
+    vector: int
+    """The axis of the places that has the numbers of one."""
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> "_Numbers":
+        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+        own = stablehlo.ScatterDimensionNumbers(
+            op.attributes["scatter_dimension_numbers"]
+        )
+        return cls(
+            tuple(own.update_window_dims),
+            tuple(own.inserted_window_dims),
+            tuple(own.input_batching_dims),
+            tuple(own.scatter_indices_batching_dims),
+            tuple(own.scattered_dims_to_operand_dims),
+            own.index_vector_dim,
+        )
+
+
+class _Scatter:
+    def __init__(self, op: ir.Operation) -> None:
+        self.op = op
+        self.into, self.places, self.updates = op.operands
+        self.shape, self.place_shape, self.update_shape = (
+            tuple(value.type.maybe_downcast().shape) for value in op.operands
+        )
+        self.numbers = _Numbers.of(op)
+        self.combine = ScalarBody(op)
+
+    def run(self) -> None:
+        """Write the loop, and remove the op."""
+        with self.op.location, ir.InsertionPoint(self.op):
+            result = self._loop(self.into, [])
+        self.op.results[0].replace_all_uses_with(result)
+        self.op.erase()
+
+    def _loop(self, into: ir.Value, update: list[ir.Value]) -> ir.Value:
+        """The tensor after all updates that have some first indices."""
+        if len(update) == len(self.update_shape):
+            return self._updated(into, update)
+        scf = dialect("scf")
+        bounds = index_constants([0, self.update_shape[len(update)], 1])
+        loop = scf.ForOp(*bounds, [into])
+        with ir.InsertionPoint(loop.body):
+            inner = self._loop(
+                loop.inner_iter_args[0], [*update, loop.induction_variable]
+            )
+            scf.YieldOp([inner])
+        return loop.results[0]
+
+    def _updated(self, into: ir.Value, update: list[ir.Value]) -> ir.Value:
+        """The tensor after one update; where its place is outside, it is as before."""
+        scf, tensor = dialect("scf"), dialect("tensor")
+        at = self._index(update)
+        number = tensor.ExtractOp(self.updates, update).result
+        choice = scf.IfOp(self._is_inside(at), [into.type], has_else=True)
+        with ir.InsertionPoint(choice.then_block):
+            held = tensor.ExtractOp(into, at).result
+            made = tensor.InsertOp(self.combine(held, number), into, at).result
+            scf.YieldOp([made])
+        with ir.InsertionPoint(choice.else_block):
+            scf.YieldOp([into])
+        return choice.results[0]
+
+    def _index(self, update: list[ir.Value]) -> list[ir.Value]:
+        """Where an update goes."""
+        arith, own = dialect("arith"), self.numbers
+        (zero,) = index_constants([0])
+        at = [zero] * len(self.shape)
+        outer = [u for i, u in enumerate(update) if i not in own.windows]
+        for number, axis in enumerate(own.scattered):
+            at[axis] = self._place(outer, number)
+        around = [i for i in range(len(self.place_shape)) if i != own.vector]
+        for axis, place_axis in zip(own.batches, own.place_batches, strict=True):
+            at[axis] = outer[around.index(place_axis)]
+        axes = [
+            axis
+            for axis in range(len(self.shape))
+            if axis not in own.inserted and axis not in own.batches
+        ]
+        for axis, update_axis in zip(axes, own.windows, strict=True):
+            at[axis] = arith.AddIOp(at[axis], update[update_axis]).result
+        return at
+
+    def _place(self, outer: list[ir.Value], number: int) -> ir.Value:
+        arith, tensor = dialect("arith"), dialect("tensor")
+        at = list(outer)
+        if self.numbers.vector < len(self.place_shape):
+            at.insert(self.numbers.vector, index_constants([number])[0])
+        found = tensor.ExtractOp(self.places, at).result
+        return arith.IndexCastOp(ir.IndexType.get(), found).result
+
+    def _is_inside(self, at: list[ir.Value]) -> ir.Value:
+        arith = dialect("arith")
+        truth = ir.IntegerType.get_signless(1)
+        inside = arith.ConstantOp(truth, 1).result
+        for index, extent in zip(at, self.shape, strict=True):
+            (most,) = index_constants([extent])
+            below = arith.CmpIOp(arith.CmpIPredicate.ult, index, most).result
+            inside = arith.AndIOp(inside, below).result
+        return inside

@@ -1,0 +1,172 @@
+"""Sorts, scatters, choices and loops by data are what JAX computes itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip(
+    "jax", reason="jax is not installed: pip install -e '.[test-frameworks]'"
+)
+
+import jax.numpy as jnp  # noqa: E402
+from jax import lax  # noqa: E402
+
+import morello  # noqa: E402
+from morello.frontends.refusals import ModelError  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+Function = Callable[..., Any]
+
+X = np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32)
+TIES = np.array([[3, 1, 3, np.nan, -np.inf, 1], [0.0, -0.0, 0.0, np.inf, -1, -1]])
+TIES = TIES.astype(np.float32)
+I = np.array([3, 0, 3, 9, -1], np.int32)  # noqa: E741
+"""Places among five, of which one is beyond, and one counts from the end."""
+TRUE, FALSE = np.array([2.0], np.float32), np.array([-2.0], np.float32)
+
+
+def swapped(x: Any, y: Any) -> Any:
+    """Each result of the body is the other argument."""
+    return lax.while_loop(lambda s: s[0].sum() < 4, lambda s: (s[1], s[0] + 1), (x, y))
+
+
+def nested(x: Any) -> Any:
+    def outer(state: Any) -> Any:
+        count, x = state
+        x = lax.while_loop(lambda v: v.max() < 10 * count, lambda v: v * 2, x)
+        return count + 1, x
+
+    return lax.while_loop(lambda s: s[1].max() < 50, outer, (jnp.int32(1), x))
+
+
+def bisected(x: Any) -> Any:
+    def step(bounds: Any) -> Any:
+        low, high = bounds
+        middle = (low + high) / 2
+        return jnp.where(middle**2 < x, middle, low), jnp.where(
+            middle**2 < x, high, middle
+        )
+
+    return lax.while_loop(
+        lambda s: (s[1] - s[0]).max() > 1e-4, step, (jnp.zeros_like(x), x + 1)
+    )
+
+
+def by_index(i: Any, x: Any) -> Any:
+    return lax.switch(i[0], [lambda v: v, lambda v: v * 2, lambda v: v.sum() + v], x)
+
+
+LINEAR: dict[str, tuple[Function, tuple[Any, ...]]] = {
+    "set a row": (lambda x: x.at[1].set(0.0), (X,)),
+    "set a window": (lambda x, y: x.at[1:3, 2:5].set(y), (X, X[:2, :3].copy())),
+    "set by data": (lambda x, i: x.at[i].set(7.0), (X, I)),
+    "set elements": (lambda x, i: x.at[i, i % 6].set(7.0), (X, I)),
+    "set, or fail": (lambda x, i: x.at[i].set(7.0, mode="clip"), (X, I)),
+    "add to repeated": (lambda x, i: x.at[i].add(x[:5]), (X, I)),
+    "add along columns": (lambda x, i: x.at[:, i].add(1.0), (X, I)),
+    "multiply": (lambda x, i: x.at[i].mul(2.0), (X, I)),
+    "least": (lambda x, i: x.at[i].min(x[:5] - 0.5), (X, I)),
+    "greatest": (lambda x, i: x.at[i].max(x[:5] + 0.5), (X, I)),
+    "integers": (lambda i: jnp.zeros(5, jnp.int32).at[i].add(2), (I,)),
+    "batches": (
+        jax.vmap(lambda x, i: x.at[i].add(1.0)),
+        (X, np.array([0, 5, 2, 2, 7], np.int32)),
+    ),
+    "segments": (lambda x, i: jax.ops.segment_sum(x, i, 4), (X, I)),
+    "counts": (lambda i: jnp.bincount(i, length=5), (np.abs(I),)),
+    "a choice": (lambda c, x: lax.cond(c[0] > 0, jnp.sin, jnp.negative, x), (TRUE, X)),
+    "the other": (
+        lambda c, x: lax.cond(c[0] > 0, jnp.sin, jnp.negative, x),
+        (FALSE, X),
+    ),
+    **{
+        f"choice {i}": (by_index, (np.array([i], np.int32), X))
+        for i in (-3, 0, 1, 2, 9)
+    },
+    "choices in a choice": (
+        lambda c, x: lax.cond(
+            c[0] > 0,
+            lambda v: lax.cond(c[0] > 1, jnp.tanh, jnp.exp, v),
+            lambda v: v,
+            x,
+        ),
+        (TRUE, X),
+    ),
+}
+
+SLOW: dict[str, tuple[Function, tuple[Any, ...]]] = {
+    "rows": (lambda x: jnp.sort(x, 1), (X,)),
+    "columns": (lambda x: jnp.sort(x, 0), (X,)),
+    "downwards": (lambda x: jnp.sort(x, descending=True), (TIES,)),
+    "special values": (lambda x: jnp.sort(x), (TIES,)),
+    "places of ties": (lambda x: jnp.argsort(x), (TIES,)),
+    "places of ties downwards": (lambda x: jnp.argsort(x, descending=True), (TIES,)),
+    "sorted integers": (lambda i: jnp.sort(i), (I,)),
+    "by two keys": (lambda i, x: lax.sort((i, x[:, 0], x[:, 1]), num_keys=2), (I, X)),
+    "greatest three": (lambda x: lax.top_k(x, 3), (TIES,)),
+    "median": (lambda x: jnp.median(x, 1), (X,)),
+    "quantile": (lambda x: jnp.quantile(x, 0.3, 0), (X,)),
+    "swapped": (swapped, (np.zeros(2, np.float32), np.ones(2, np.float32))),
+    "no trip": (swapped, (X, X + 100)),
+    "nested": (nested, (np.abs(X),)),
+    "bisected": (bisected, (np.abs(X),)),
+    "counted long": (lambda x: lax.fori_loop(0, 100, lambda i, v: v + i, x), (X,)),
+    "scan of many": (
+        lambda x: lax.scan(lambda c, v: (c + v, c), jnp.float32(0), x),
+        (np.ones(50, np.float32),),
+    ),
+}
+
+
+def check(function: Function, given: tuple[Any, ...], fallback: bool) -> None:
+    program = jax.jit(function)
+    model = morello.from_mlir(program.lower(*given).as_text(), fallback=fallback)
+    found = model.compile(threads=1, time_limit=0.2)(*given)
+    wanted = jax.tree.leaves(program(*given))
+    for one, other in zip(
+        found if isinstance(found, tuple) else (found,), wanted, strict=True
+    ):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_what_takes_linear_time_needs_no_leave(name: str) -> None:
+    check(*LINEAR[name], fallback=False)
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_takes_longer_needs_fallback(name: str) -> None:
+    check(*SLOW[name], fallback=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("rows", r"stablehlo\.sort: sorting is .* or give fallback=True"),
+        ("swapped", "how often the loop runs depends on data"),
+        ("counted long", "a loop of 100 trips is not unrolled"),
+    ],
+)
+def test_without_it_is_refused(name: str, reason: str) -> None:
+    function, given = SLOW[name]
+    text = jax.jit(function).lower(*given).as_text()
+    with pytest.raises(ModelError, match=rf"model:\d+:\d+: .*{reason}"):
+        morello.from_mlir(text)
+
+
+def test_a_loop_in_a_branch_is_refused() -> None:
+    """It may have no end where the branch is not taken."""
+
+    def function(x: Any) -> Any:
+        def loop(v: Any) -> Any:
+            return lax.while_loop(lambda w: w[0] > 0, lambda w: w + 1, v)
+
+        return lax.cond(x[0] < 0, loop, lambda v: v, x)
+
+    text = jax.jit(function).lower(TRUE).as_text()
+    with pytest.raises(ModelError, match="control flow depends on data"):
+        morello.from_mlir(text, fallback=True)
