@@ -1,8 +1,8 @@
 """A group as linalg on tensors: larger ops are taken apart by rules of PyTorch.
 
 Some have rules of their own: the importer computes variances in f64, from a copy, and
-by negative degrees of freedom, spreads images of transposed convolutions with zeros, and
-has another constant in gelu.
+by negative degrees of freedom, spreads images of transposed convolutions with zeros,
+loses small values of elu, and has another constant in gelu.
 """
 
 import copy
@@ -135,6 +135,11 @@ def _gelu(x: Any, *, approximate: str = "none") -> Any:
     return x * (0.5 * (torch.tanh(math.sqrt(2 / math.pi) * inner) + 1))
 
 
+def _elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    below = torch.expm1(x * input_scale) * (alpha * scale)
+    return torch.where(x > 0, x * scale, below)
+
+
 def _power(x: Any, exponent: Any) -> Any:
     """Roots, which eager takes for these powers: NaN of -inf."""
     if exponent == 0.5:
@@ -173,6 +178,7 @@ def _rules() -> dict[Any, Any]:
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
         aten.convolution.default: _convolution,
+        aten.elu.default: _elu,
         aten.gelu.default: _gelu,
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,

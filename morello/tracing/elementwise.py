@@ -119,4 +119,6 @@ UFUNCS |= {
     np.not_equal: not_equal,
     np.power: power,
     np.reciprocal: lambda x: function("div", 1.0, x),
+    # NumPy's is +0 of both zeros.
+    np.sign: lambda x: _where(function("equal", x, 0.0), 0.0, function("sign", x)),
 }
