@@ -189,7 +189,20 @@ def computed_element(
         return _called(name, operands)
     if name in _INTEGERS:
         return _integer(op, operands)
-    return _composed(op, operands)
+    found = _composed(op, operands)
+    return _number(found) if all(map(is_number, operands)) else found
+
+
+def _number(element: Element) -> Number:
+    """What an expression of numbers alone is."""
+    if isinstance(element, bool | int | float):
+        return element
+    if isinstance(element, Constant):
+        return element.number
+    assert isinstance(element, Call)
+    with np.errstate(all="ignore"):
+        given = [np.float64(_number(argument)) for argument in element.arguments]
+        return float(ROWS[element.function].exact(*given))
 
 
 def _called(name: str, operands: list[Element]) -> Element:

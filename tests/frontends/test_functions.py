@@ -69,3 +69,35 @@ def test_powers_of_a_number_are_those_of_ieee_754(power: float) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-45)
     zero = wanted == 0
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))
+
+
+@pytest.mark.parametrize(
+    ("op", "wanted"),
+    [
+        ("math.copysign %k, %k", -2.5),
+        ("math.fma %k, %k, %k", 3.75),
+        ("math.log10 %h", 2.0),
+        ("math.trunc %k", -2.0),
+        ("math.round %k", -3.0),
+        ("math.powf %h, %k", 1e-5),
+    ],
+)
+def test_functions_of_numbers_alone_are_numbers(op: str, wanted: float) -> None:
+    kind = "tensor<4xf32>"
+    text = f"""func.func @f(%x: {kind}) -> ({kind}, {kind}) {{
+  %k = arith.constant -2.5 : f32
+  %h = arith.constant 100.0 : f32
+  %e = tensor.empty() : {kind}
+  %r:2 = linalg.generic {{indexing_maps = [affine_map<(a) -> (a)>,
+      affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}}
+      ins(%x : {kind}) outs(%e, %e : {kind}, {kind}) {{
+    ^bb0(%a: f32, %o: f32, %p: f32):
+      %v = {op} : f32
+      %w = arith.addf %a, %v : f32
+      linalg.yield %v, %w : f32, f32
+  }} -> ({kind}, {kind})
+  return %r#0, %r#1 : {kind}, {kind}
+}}"""
+    alone, added = morello.from_mlir(text).evaluate(X)
+    np.testing.assert_allclose(alone, np.full(4, wanted), rtol=1e-6)
+    np.testing.assert_allclose(added, X + np.float32(wanted), rtol=1e-6)
