@@ -189,12 +189,16 @@ class Importer:
     def refuse(self, op: ir.Operation, error: OpError) -> None:
         """Note why an op has no place."""
         found = refusal_of(op, error, self.source)
-        name = self.name(op)
+        name = self.name(op, error.location)
         self.refusals.append(dataclasses.replace(found, op=name))
 
-    def name(self, op: ir.Operation) -> str:
-        """What the program calls an op, which may have another name now."""
-        return self.names.get(key_of(op.location), op.name)
+    def name(self, op: ir.Operation, inside: ir.Location | None = None) -> str:
+        """What the program calls an op, which may have another name now.
+
+        Args:
+            inside: of an op inside of it, where that is meant.
+        """
+        return self.names.get(key_of(inside or op.location), op.name)
 
     def define(self, value: ir.Value, tensor: int) -> None:
         """A value is a tensor as it is."""
