@@ -17,9 +17,10 @@ stays eager; tensors are read where they lie; all work on MLIR is done by one th
 
 try:
     import torch  # noqa: F401 (to say at once what is missing)
+    import xxhash  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "morello.torch needs the package torch: pip install 'morello[torch]'"
+        f"morello.torch needs the package {error.name}: pip install 'morello[torch]'"
     ) from error
 
 from morello.torch.dynamo_backend import backend

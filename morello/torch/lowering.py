@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from morello.frontends.importer_output import check_linalg
 from morello.frontends.refusals import ModelError
-from morello.torch.ops import COMPUTED, MULTIPLE, PLAIN, is_upsampling
+from morello.torch.ops import COMPUTED, IN_BF16, is_upsampling
 
 NODE = "node"
 """The file of which each node of a lowered graph is a line."""
@@ -170,15 +170,33 @@ def _variance_and_mean(x: Any, axes: Any = None, **options: Any) -> tuple[Any, A
     return _variance(x, axes, **options), mean
 
 
+def _addmv(x: Any, matrix: Any, vector: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = alpha * torch.mv(matrix, vector)
+    return product if beta == 0 else beta * x + product
+
+
+def _fmax(x: Any, y: Any) -> Any:
+    return torch.where(y.isnan(), x, torch.where(x.isnan(), y, torch.maximum(x, y)))
+
+
+def _fmin(x: Any, y: Any) -> Any:
+    return torch.where(y.isnan(), x, torch.where(x.isnan(), y, torch.minimum(x, y)))
+
+
 def _rules() -> dict[Any, Any]:
+    from torch._decomp import get_decompositions
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
     aten = torch.ops.aten
     return {
+        **get_decompositions([aten.all, aten.logaddexp]),
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
+        aten.addmv.default: _addmv,
         aten.convolution.default: _convolution,
         aten.elu.default: _elu,
+        aten.fmax.default: _fmax,
+        aten.fmin.default: _fmin,
         aten.gelu.default: _gelu,
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
@@ -208,13 +226,14 @@ def _in_f32(graph: GraphModule) -> None:
         return made
 
     for node in list(graph.graph.nodes):
-        if node.target not in COMPUTED - PLAIN:
+        if node.target not in COMPUTED - IN_BF16:
             continue
         read = [n for n in node.all_input_nodes if _is_bf16(n)]
         with graph.graph.inserting_before(node):
             for source in read:
                 node.replace_input_with(source, cast(source, torch.float32))
-        made = list(node.users) if node.target in MULTIPLE else [node]
+        is_several = isinstance(node.meta["val"], (tuple, list))
+        made = list(node.users) if is_several else [node]
         for result in made if read else []:
             if not _is_bf16(result):
                 continue

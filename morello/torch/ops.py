@@ -1,5 +1,6 @@
 """The ops of ATen that may be in a group."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -7,175 +8,175 @@ from torch.fx import Node
 
 aten: Any = torch.ops.aten
 
-DTYPES = (torch.float32, torch.bfloat16)
-"""Of the tensors that a group reads and writes."""
+FLOATS = (torch.float32, torch.bfloat16)
+"""Of what a group computes."""
 
-VIEWS = frozenset(
-    (
-        aten.view.default,
-        aten._unsafe_view.default,
-        aten.permute.default,
-        aten.transpose.int,
-        aten.t.default,
-        aten.unsqueeze.default,
-        aten.squeeze.dim,
-        aten.squeeze.dims,
-        aten.expand.default,
-        aten.select.int,
-        aten.slice.Tensor,
-    )
-)
+COUNTS = (torch.bool, torch.int32, torch.int64)
+"""Of masks and places: computed with, too."""
+
+INTEGERS = (*COUNTS, torch.uint8, torch.int8, torch.int16)
+"""Of what is moved, and cast."""
+
+
+def _ops(names: str) -> frozenset[Any]:
+    """Overloads by their names; ``default`` is left out."""
+    found = []
+    for name in names.split():
+        op, _, overload = name.partition(".")
+        found.append(getattr(getattr(aten, op), overload or "default"))
+    return frozenset(found)
+
+
+VIEWS = _ops("""
+    _unsafe_view alias diagonal expand permute select.int slice.Tensor squeeze
+    squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
+""")
 """Ops that compute nothing."""
 
-SPLITS = frozenset(
-    (
-        aten.split.Tensor,
-        aten.split_with_sizes.default,
-        aten.unsafe_split.Tensor,
-        aten.unsafe_split_with_sizes.default,
-    )
-)
+SPLITS = _ops("""
+    split.Tensor split_with_sizes unbind.int unsafe_split.Tensor
+    unsafe_split_with_sizes
+""")
 """Those with a list of results."""
 
-PLAIN = frozenset(
-    (
-        aten.mm.default,
-        aten.bmm.default,
-        aten.addmm.default,
-        aten.baddbmm.default,
-        aten.convolution.default,
-        aten.cat.default,
-        aten.constant_pad_nd.default,
-        aten.clone.default,
-        aten.pixel_shuffle.default,
-        aten.pixel_unshuffle.default,
-        aten.repeat.default,
-        aten.replication_pad1d.default,
-        aten.replication_pad2d.default,
-        aten.roll.default,
-        aten.stack.default,
-        aten._to_copy.default,
-    )
-)
-"""Computed ops that are taken in bf16 as they are: data movement, and products, which
-add up in f32. All others compute in f32."""
+CREATED = _ops("""
+    arange arange.start arange.start_step full full_like ones ones_like new_full
+    new_ones new_zeros scalar_tensor zeros zeros_like
+""")
+"""Tensors of constants: they compute nothing by themselves."""
 
-MULTIPLE = frozenset(
-    (
-        aten._scaled_dot_product_flash_attention_for_cpu.default,
-        aten.native_group_norm.default,
-        aten.native_layer_norm.default,
-        aten._native_batch_norm_legit.no_stats,
-        aten._native_batch_norm_legit_no_training.default,
-        aten.log_sigmoid_forward.default,
-        aten.max_pool2d_with_indices.default,
-    )
-)
+PRODUCTS = _ops("addmm baddbmm bmm convolution dot mm mv")
+
+MOVES = _ops("""
+    cat clone constant_pad_nd embedding flip gather im2col index.Tensor index_select
+    lift_fresh_copy masked_fill.Scalar masked_fill.Tensor pixel_shuffle
+    pixel_unshuffle reflection_pad1d reflection_pad2d repeat replication_pad1d
+    replication_pad2d roll select_copy.int select_scatter slice_scatter stack tril triu
+    where.self
+""")
+"""Ops that change no element."""
+
+EXACT = _ops("""
+    abs add.Scalar add.Tensor bitwise_and.Tensor bitwise_not bitwise_or.Tensor
+    bitwise_xor.Tensor clamp clamp_max clamp_min eq.Scalar eq.Tensor ge.Scalar ge.Tensor
+    gt.Scalar gt.Tensor le.Scalar le.Tensor logical_and logical_not logical_or
+    logical_xor lt.Scalar lt.Tensor maximum minimum mul.Scalar mul.Tensor ne.Scalar
+    ne.Tensor neg rsub.Scalar sub.Scalar sub.Tensor
+""")
+"""Ops that are taken of places and masks, too."""
+
+TRUTHS = _ops("all all.dim any any.dim any.dims")
+"""Ops that are taken of masks alone."""
+
+FIRST_OF_SEVERAL = _ops("""
+    _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
+    _scaled_dot_product_flash_attention_for_cpu log_sigmoid_forward
+    max_pool2d_with_indices native_group_norm native_layer_norm
+""")
 """Ops with several results, of which the first alone may be read."""
 
 COMPUTED = (
-    MULTIPLE
-    | PLAIN
-    | frozenset(
-        (
-            aten.avg_pool2d.default,
-            aten._safe_softmax.default,
-            aten._softmax.default,
-            aten._log_softmax.default,
-            aten.add.Tensor,
-            aten.sub.Tensor,
-            aten.rsub.Scalar,
-            aten.mul.Tensor,
-            aten.add.Scalar,
-            aten.sub.Scalar,
-            aten.mul.Scalar,
-            aten.div.Scalar,
-            aten.div.Tensor,
-            aten.neg.default,
-            aten.abs.default,
-            aten.ceil.default,
-            aten.clamp.default,
-            aten.elu.default,
-            aten.erf.default,
-            aten.exp.default,
-            aten.floor.default,
-            aten.gelu.default,
-            aten.hardsigmoid.default,
-            aten.hardswish.default,
-            aten.hardtanh.default,
-            aten.leaky_relu.default,
-            aten.log.default,
-            aten.mish.default,
-            aten.pow.Tensor_Scalar,
-            aten.reciprocal.default,
-            aten.relu.default,
-            aten.round.default,
-            aten.rsqrt.default,
-            aten.sigmoid.default,
-            aten.silu.default,
-            aten.softplus.default,
-            aten.sqrt.default,
-            aten.tanh.default,
-            aten.maximum.default,
-            aten.minimum.default,
-            aten.sum.dim_IntList,
-            aten.mean.default,
-            aten.mean.dim,
-            aten.var.correction,
-            aten.amax.default,
-            aten.amin.default,
-            aten._adaptive_avg_pool2d.default,
-            aten._prelu_kernel.default,
-            aten.celu.default,
-            aten.clamp_min.default,
-            aten.dot.default,
-            aten.expm1.default,
-            aten.glu.default,
-            aten.huber_loss.default,
-            aten.linalg_vector_norm.default,
-            aten.log1p.default,
-            aten.log2.default,
-            aten.log10.default,
-            aten.logsumexp.default,
-            aten.mse_loss.default,
-            aten.mv.default,
-            aten.pow.Scalar,
-            aten.pow.Tensor_Tensor,
-            aten.sin.default,
-            aten.cos.default,
-            aten.atan.default,
-            aten.exp2.default,
-            aten.sign.default,
-            aten.trunc.default,
-            aten.smooth_l1_loss.default,
-            aten.std.correction,
-            aten.sum.default,
-        )
-    )
+    FIRST_OF_SEVERAL
+    | PRODUCTS
+    | MOVES
+    | TRUTHS
+    | EXACT
+    | _ops("""
+    _adaptive_avg_pool2d _log_softmax _prelu_kernel _safe_softmax _softmax
+    _softmax_backward_data _to_copy _unsafe_index.Tensor acos acosh addcdiv addcmul
+    addmv amax amin aminmax argmax argmin asin asinh atan atan2 atanh avg_pool1d
+    avg_pool2d avg_pool3d ceil celu clamp.Tensor clamp_max.Tensor clamp_min.Tensor
+    cos cosh cumprod cumsum div.Scalar div.Tensor div.Tensor_mode
+    elu erf exp exp2 expm1 floor fmax fmin fmod.Scalar fmod.Tensor frac gelu glu
+    hardsigmoid hardswish hardtanh huber_loss isinf isnan leaky_relu lerp.Scalar
+    lerp.Tensor linalg_vector_norm log log10 log1p log2 logaddexp logit logsumexp
+    max max.dim mean mean.dim min min.dim mish mse_loss nan_to_num nll_loss_forward
+    pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod prod.dim_int reciprocal relu
+    remainder.Scalar remainder.Tensor round rsqrt rsub.Tensor sgn sigmoid sign silu
+    sin sinh smooth_l1_loss softplus sqrt std.correction std_mean.correction sum
+    sum.dim_IntList tan tanh threshold trunc upsample_bilinear2d.vec
+    upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
+    var.correction var_mean.correction xlogy.Tensor
+""")
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
 
+OF_AXES = _ops("""
+    aminmax argmax argmin cumprod cumsum logsumexp max.dim min.dim
+""")
+"""Ops that the importer does not take of tensors without axes."""
 
-def takes(node: Node) -> bool:
-    """Whether such an op is known with its arguments that are no tensors."""
-    match node.target:
-        case aten._scaled_dot_product_flash_attention_for_cpu.default:
-            return len(node.args) < 4 or node.args[3] == 0.0  # without dropout
-        case aten.convolution.default:
-            return not node.args[6] or is_upsampling(node.args)
-        case aten._to_copy.default:
-            return set(node.kwargs) <= {"dtype"}
-        case aten.roll.default:
-            return len(node.args) > 2 and bool(node.args[2])
-        case aten._adaptive_avg_pool2d.default:
-            shape = node.all_input_nodes[0].meta["val"].shape[-2:]
-            return all(a % b == 0 for a, b in zip(shape, node.args[1], strict=True))
-        case aten.constant_pad_nd.default:
-            value = node.args[2] if len(node.args) > 2 else 0
-            return value == 0 and all(n >= 0 for n in node.args[1])
-        case aten.max_pool2d_with_indices.default | aten.avg_pool2d.default:
-            return not any(argument is True for argument in node.args[4:6])
-    return True
+IN_BF16 = PRODUCTS | MOVES | _ops("_to_copy")
+"""Ops that are taken in bf16 as they are: data movement, and products, which add up in
+f32. All others compute in f32."""
+
+KNOWN = VIEWS | SPLITS | CREATED | COMPUTED
+
+
+def _convolution(node: Node) -> str:
+    if node.args[6] and not is_upsampling(node.args):
+        return "transposed, and its steps are not the size of its filters"
+    return ""
+
+
+def _roll(node: Node) -> str:
+    shifts: Any = node.args[1]
+    has_dims = len(node.args) > 2 and node.args[2]
+    return "" if has_dims and all(shifts) else "without dimensions, or by 0"
+
+
+def _adaptive(node: Node) -> str:
+    shape = node.all_input_nodes[0].meta["val"].shape[-2:]
+    sizes: Any = node.args[1]
+    is_even = not any(a % b for a, b in zip(shape, sizes, strict=True))
+    return "" if is_even else "its windows differ in size"
+
+
+def _pool(node: Node) -> str:
+    is_plain = not any(argument is True for argument in node.args[4:6])
+    return "" if is_plain else "with ceil_mode or count_include_pad"
+
+
+def _unless(is_known: Callable[[Node], bool], reason: str) -> Callable[[Node], str]:
+    return lambda node: "" if is_known(node) else reason
+
+
+_REASONS: dict[Any, Callable[[Node], str]] = {
+    aten._scaled_dot_product_flash_attention_for_cpu.default: _unless(
+        lambda node: len(node.args) < 4 or node.args[3] == 0.0, "with dropout"
+    ),
+    aten._to_copy.default: _unless(
+        lambda node: set(node.kwargs) <= {"dtype"}, "to another memory format"
+    ),
+    aten._adaptive_avg_pool2d.default: _adaptive,
+    aten.avg_pool2d.default: _pool,
+    aten.convolution.default: _convolution,
+    aten.max_pool2d_with_indices.default: _pool,
+    aten.div.Tensor_mode: _unless(
+        lambda node: node.kwargs["rounding_mode"] != "floor", "rounded down"
+    ),
+    aten.roll.default: _roll,
+}
+
+
+_Dtypes = tuple[torch.dtype, ...]
+
+
+def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
+    """The dtypes that the first tensor that an op reads may have, and all others."""
+    if op in VIEWS | SPLITS | CREATED | MOVES | {aten._to_copy.default}:
+        return FLOATS + INTEGERS, FLOATS + INTEGERS
+    if op in EXACT:
+        return FLOATS + COUNTS, FLOATS + COUNTS
+    return (torch.bool,) if op in TRUTHS else FLOATS, FLOATS + COUNTS
+
+
+def refused(node: Node) -> str:
+    """Why an op of `COMPUTED` is not known with its arguments; empty if it is."""
+    if node.target in OF_AXES and not node.all_input_nodes[0].meta["val"].dim():
+        return "of a number"
+    reason = _REASONS.get(node.target)
+    return reason(node) if reason else ""
 
 
 def is_upsampling(arguments: Any) -> bool:

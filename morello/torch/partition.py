@@ -1,7 +1,8 @@
 """Which nodes of an FX graph of ATen ops become groups.
 
 A node may be in a group if its op is one of `ops.py` and its tensors are on the CPU,
-dense, of f32 or bf16, and of static shape. `groups_of` is the entry point. Views that
+dense, of dtypes that the op is taken of, and of static shape. `groups_of` is the entry
+point. Views that
 are read outside of a group are taken there, where they cost nothing and alias what
 eager's do.
 """
@@ -16,7 +17,18 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
-from morello.torch.ops import COMPUTED, DTYPES, MULTIPLE, SPLITS, VIEWS, takes
+from morello.torch.ops import (
+    COMPUTED,
+    CREATED,
+    FIRST_OF_SEVERAL,
+    FLOATS,
+    INTEGERS,
+    KNOWN,
+    SPLITS,
+    VIEWS,
+    dtypes_of,
+    refused,
+)
 
 
 class _Support(OperatorSupportBase):
@@ -35,13 +47,25 @@ class _Support(OperatorSupportBase):
 
 def _is_supported(node: Any) -> bool:
     """Whether an op, and all that is taken of its results, may be in a group."""
-    if not isinstance(node, Node) or node.target not in VIEWS | SPLITS | COMPUTED:
-        return False
-    if node.target in MULTIPLE and not _reads_first_alone(node):
-        return False
-    if not takes(node):
-        return False
-    return all(is_plain(value) for value in _tensors(node))
+    return isinstance(node, Node) and not why_not(node)
+
+
+def why_not(node: Node) -> str:
+    """Why an op is in no group; empty if it may be in one."""
+    if node.target not in KNOWN:
+        return "unknown"
+    if node.target in FIRST_OF_SEVERAL and not _reads_first_alone(node):
+        return "more than its first result is read"
+    values = list(_tensors(node))
+    if not all(is_plain(value) for value in values):
+        return "of tensors of other dtypes, devices or layouts, or without elements"
+    first, others = dtypes_of(node.target)
+    if values[0].dtype not in first:
+        return f"of {values[0].dtype}"
+    odd = {value.dtype for value in values}.difference(others)
+    if odd:
+        return f"of {odd.pop()}"
+    return refused(node)
 
 
 def is_take(node: Node) -> bool:
@@ -57,7 +81,7 @@ def _tensors(node: Node) -> Iterator[Any]:
     """The values of a node's arguments and results."""
     for other in (*node.all_input_nodes, node):
         value = other.meta.get("val")
-        if other.target in MULTIPLE:
+        if other.target in FIRST_OF_SEVERAL:
             yield value[0]
         elif isinstance(value, (tuple, list)):
             yield from value
@@ -69,7 +93,7 @@ def is_plain(value: Any) -> bool:
     """Whether a value is a tensor that a group may read or write."""
     return (
         isinstance(value, torch.Tensor)
-        and value.dtype in DTYPES
+        and value.dtype in FLOATS + INTEGERS
         and value.device.type == "cpu"
         and value.layout is torch.strided
         and all(isinstance(size, int) and size > 0 for size in value.shape)
@@ -83,7 +107,7 @@ def other_dtypes(graph: GraphModule) -> list[str]:
         if node.op == "call_function" and node.target in COMPUTED:
             values = [v for v in _tensors(node) if isinstance(v, torch.Tensor)]
             floats = {v.dtype for v in values if v.dtype.is_floating_point}
-            found |= {str(d).partition(".")[2] for d in floats.difference(DTYPES)}
+            found |= {str(d).partition(".")[2] for d in floats.difference(FLOATS)}
     return sorted(found)
 
 
@@ -117,17 +141,15 @@ def why_eager(graph: GraphModule) -> list[str]:
 
 
 def eager_ops(graph: GraphModule) -> list[str]:
-    """The ops that no group takes, by name."""
-    known = VIEWS | SPLITS | COMPUTED
-    return sorted(
-        {
-            str(node.target)
-            for node in graph.graph.nodes
-            if node.op == "call_function"
-            and isinstance(node.target, torch._ops.OpOverload)
-            and node.target not in known
-        }
-    )
+    """The ops that no group takes, by name, and why those that groups know are left."""
+    found = set()
+    for node in graph.graph.nodes:
+        is_op = isinstance(node.target, torch._ops.OpOverload)
+        if is_op and node.target not in VIEWS | SPLITS | CREATED:
+            reason = why_not(node)
+            is_known = node.target in KNOWN and reason
+            found.add(f"{node.target} ({reason})" if is_known else str(node.target))
+    return sorted(found)
 
 
 def groups_of(graph: GraphModule) -> list[list[Node]]:

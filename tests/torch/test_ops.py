@@ -5,6 +5,7 @@ import logging
 import re
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -63,6 +64,44 @@ def losses(x: Any, y: Any) -> Any:
         functional.logsigmoid(x).sum(),
     ]
     return rows * torch.stack(scalars).sum()
+
+
+def masked(x: Any, y: Any) -> Any:
+    is_later = torch.ones(8, 8, dtype=torch.bool).triu(1)
+    scores = (x.T @ y).masked_fill(is_later, -torch.inf).softmax(-1)
+    return torch.where(scores > 0.1, scores, y.sum()).tril() + scores.flip(0, 1)
+
+
+def looked_up(table: Any, places: Any) -> Any:
+    rows = functional.embedding(places, table)
+    return rows + table[places] + table.index_select(0, places[0])
+
+
+def best(x: Any) -> Any:
+    values, places = x.max(1)
+    least = x.min(0, keepdim=True).indices
+    return values + places + x.argmax(1) - x.argmin() + x.gather(0, least).sum()
+
+
+def spread(x: Any, y: Any) -> Any:
+    variance, mean = torch.var_mean(x, 1, keepdim=True)
+    first, *rest = x.unbind(0)
+    mixed = torch.lerp(x, y, 0.3).clamp(y, y + 1) + torch.addcmul(x, y, variance)
+    products = (
+        torch.prod(x, 1, keepdim=True) + torch.addmv(first[:3], x, first)[:, None]
+    )
+    return (torch.rsub(mixed, mean) + products - rest[0]).squeeze()
+
+
+def trigonometric(x: Any, y: Any) -> Any:
+    waves = torch.sin(x) * torch.cos(y) + torch.atan(x).sign() + torch.atan2(x, y)
+    return waves + (x.abs() + 1) ** y + torch.remainder(x, y) + torch.fmax(x, y)
+
+
+def sizes(x: Any) -> Any:
+    wide = functional.interpolate(x, scale_factor=2, mode="bilinear")
+    near = functional.interpolate(x, scale_factor=2)
+    return functional.pad(wide * near, (1, 1, 1, 1), mode="reflect")
 
 
 def moves(x: Any) -> Any:
@@ -125,6 +164,15 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         (torch.randn(1, 4, 5, 5),),
     ),
     "losses": (Of(losses), (torch.randn(3, 8), torch.randn(3, 8))),
+    "lookups": (
+        Of(lambda places, table: looked_up(table, places), (7, 4)),
+        (torch.tensor([[0, 6, 3], [2, 2, 5]]),),
+    ),
+    "masks": (Of(masked), tuple(torch.randn(2, 8, 8))),
+    "best places": (Of(best), (torch.randn(4, 6),)),
+    "moments and mixtures": (Of(spread), tuple(torch.randn(2, 3, 5))),
+    "functions of libm": (Of(trigonometric), tuple(torch.randn(2, 3, 5))),
+    "interpolation": (Of(sizes), (torch.randn(1, 2, 3, 4),)),
     "moves": (Of(moves), (torch.randn(1, 4, 3, 3),)),
     "rotary embedding": (
         Of(rotated),
@@ -139,24 +187,20 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
 
 
 def tensor_of(array: Any) -> Any:
-    if array.dtype == np.float32:
-        return torch.from_numpy(array)
-    return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 IN_BF16 = ("attention with a mask", "gates of an LSTM", "group norm", "losses", "moves")
 BOTH = [(name, False) for name in MODULES] + [(name, True) for name in IN_BF16]
 
 
-@pytest.mark.parametrize(("name", "is_bf16"), BOTH)
-def test_an_op_is_taken(
-    name: str,
-    is_bf16: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.WARNING, "morello.torch")
-    defined = []
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The groups that calls have run: by their definition, without a search."""
+    torch._dynamo.reset()
+    defined: list[Any] = []
 
     def define(self: Group, simple: Any) -> None:
         model = trusted_model(linalg_bytecode(simple), weights=self._weights)
@@ -165,24 +209,108 @@ def test_an_op_is_taken(
             arrays = [array_of(t.detach().contiguous()) for t in tensors]
             found = model.evaluate(*arrays)
             defined.append(model)
-            return tuple(map(tensor_of, found if isinstance(found, tuple) else [found]))
+            results = found if isinstance(found, tuple) else (found,)
+            return tuple(tensor_of(np.asarray(result)) for result in results)
 
         self._run = run
 
     monkeypatch.setattr(group.Group, "_compile", define)
+    return defined
+
+
+@pytest.mark.parametrize(("name", "is_bf16"), BOTH)
+def test_an_op_is_taken(
+    name: str,
+    is_bf16: bool,
+    evaluated: list[Any],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, "morello.torch")
     module, given = MODULES[name]
     bound = 1e-5
     if is_bf16:
         module = copy.deepcopy(module).bfloat16()
         given, bound = tuple(x.bfloat16() for x in given), 2**-6
-    torch._dynamo.reset()
     fast = torch.compile(module, backend="morello", options={"wait": True})
     with torch.no_grad():
         found, wanted = fast(*given), module(*given)
     assert found.dtype == wanted.dtype
     assert torch.allclose(found, wanted, rtol=bound, atol=bound)
-    assert len(defined) == 1
+    assert len(evaluated) == 1
     assert not caplog.records
+
+
+NAN, INF = float("nan"), float("inf")
+ODD = torch.tensor([[-INF, INF, -0.0, 0.0, NAN, -1.0], [INF, 2.5, INF, -2.5, 0.5, 0]])
+
+SPECIAL = {
+    "argmax": (lambda x: x.argmax(1), [4, 0]),
+    "argmin": (lambda x: x.argmin(1), [4, 3]),
+    "max": (lambda x: x.max(1).values, [NAN, INF]),
+    "min": (lambda x: x.min(1).indices, [4, 3]),
+    "sign": (lambda x: x[0].sign(), [-1, 1, 0, 0, 0, -1]),
+    "clamp": (lambda x: x[0].clamp(-2, 2), [-2, 2, 0, 0, NAN, -1]),
+    "round": (lambda x: x[1].round(), [INF, 2, INF, -2, 0, 0]),
+    "remainder": (lambda x: x[1].remainder(2), [NAN, 0.5, NAN, 1.5, 0.5, 0]),
+    "fmax": (lambda x: torch.fmax(*x), [INF, INF, INF, 0, 0.5, 0]),
+    "variance of too few": (lambda x: x[1:, 3:].var(1, correction=9), [INF]),
+    "halves of powers": (lambda x: x[0] ** 1.5, [INF, INF, 0, 0, NAN, NAN]),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_values(name: str, evaluated: list[Any]) -> None:
+    function, wanted = SPECIAL[name]
+    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
+    with torch.no_grad():
+        found = fast(ODD)
+    np.testing.assert_allclose(found.numpy(), wanted)
+    assert len(evaluated) == 1
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 5), (5, 3), (1, 4)])
+def test_causal_attention_counts_from_the_first_key(
+    rows: int, columns: int, evaluated: list[Any]
+) -> None:
+    q, k, v = torch.randn(1, 2, rows, 4), *torch.randn(2, 1, 2, columns, 4)
+    scores = q @ k.mT / 2
+    scores[..., ~torch.ones(rows, columns, dtype=torch.bool).tril()] = -INF
+    attention = functional.scaled_dot_product_attention
+    fast = torch.compile(attention, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        found = fast(q, k, v, is_causal=True)
+        without = fast(q, k, v, scale=0.0)
+    assert torch.allclose(found, scores.softmax(-1) @ v, atol=1e-5)
+    assert torch.allclose(without, v.mean(-2, keepdim=True), atol=1e-5)
+    assert len(evaluated) == 2
+
+
+COUNTED = {
+    "sum": (lambda x: x + x, "bool int32 int64"),
+    "comparison": (lambda x: x == x.flip(0), "bool int32 int64"),
+    "move": (lambda x: torch.cat([x, x]).flip(0), "bool uint8 int8 int16 int32 int64"),
+    "cast": (lambda x: x.to(torch.float32), "bool uint8 int8 int16 int32 int64"),
+    "any": (lambda x: x.any(0), "bool"),
+    "sine": (lambda x: torch.sin(x), ""),
+    "maximum": (lambda x: x.max(), ""),
+}
+"""Functions, and the dtypes of which they are in a group, besides floats."""
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float64", "float16"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", COUNTED)
+def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:
+    """Each is computed in a group, or by eager, with the dtype of eager's result."""
+    function, taken = COUNTED[name]
+    x = torch.tensor([[200, 3, 0], [1, 128, 255]]).to(getattr(torch, dtype))
+    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
+    with torch.no_grad():
+        found, wanted = fast(x), function(x)
+    assert found.dtype == wanted.dtype
+    assert torch.equal(found, wanted)
+    assert len(evaluated) == (dtype in taken.split())
 
 
 def test_what_has_no_spec_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
