@@ -210,7 +210,10 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             found = model.evaluate(*arrays)
             defined.append(model)
             results = found if isinstance(found, tuple) else (found,)
-            return tuple(tensor_of(np.asarray(result)) for result in results)
+            tensors = [tensor_of(np.asarray(result)) for result in results]
+            wanted, _ = group._results(self._graph)
+            # The definition has no signs.
+            return tuple(t.view(o.dtype) for t, o in zip(tensors, wanted, strict=True))
 
         self._run = run
 
@@ -286,17 +289,17 @@ def test_causal_attention_counts_from_the_first_key(
 
 
 COUNTED = {
-    "sum": (lambda x: x + x, "bool int32 int64"),
-    "comparison": (lambda x: x == x.flip(0), "bool int32 int64"),
-    "move": (lambda x: torch.cat([x, x]).flip(0), "bool uint8 int8 int16 int32 int64"),
-    "cast": (lambda x: x.to(torch.float32), "bool uint8 int8 int16 int32 int64"),
+    "sum": (lambda x: x + x, "bool int64"),
+    "comparison": (lambda x: x == 3, "bool int64"),
+    "move": (lambda x: torch.cat([x, x]).flip(0), "bool uint8 int8 int64"),
+    "cast": (lambda x: x.to(torch.float32), "bool uint8 int8 int64"),
     "any": (lambda x: x.any(0), "bool"),
     "sine": (lambda x: torch.sin(x), ""),
     "maximum": (lambda x: x.max(), ""),
 }
 """Functions, and the dtypes of which they are in a group, besides floats."""
 
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float64", "float16"]
+DTYPES = ["bool", "uint8", "int8", "int64", "float16", "float64"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
