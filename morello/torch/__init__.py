@@ -9,6 +9,8 @@
 
 `dynamo_backend.py` is the entry point, `options.py` has what a user may set.
 
+`graph_breaks.py` tells of what Dynamo leaves to eager.
+
 `operator.py` makes an operator of a kernel.
 
 Invariants: a group computes what eager computes, and if Morello cannot compile it, it
@@ -24,7 +26,10 @@ except ImportError as error:
     ) from error
 
 from morello.torch.dynamo_backend import backend
+from morello.torch.graph_breaks import watch
 from morello.torch.operator import operator
 from morello.torch.worker import wait
 
 __all__ = ["backend", "operator", "wait"]
+
+watch()

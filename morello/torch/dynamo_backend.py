@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
+from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
 from morello.torch.options import Options
 from morello.torch.partition import (
@@ -46,6 +47,7 @@ def backend(
         ArgumentError: an option that does not exist.
     """
     del mode
+    watch()
     chosen = Options.read(options)
 
     def forward(traced: GraphModule, given: Sequence[Any]) -> Function:

@@ -86,7 +86,7 @@ COMPUTED = (
     _softmax_backward_data _to_copy _unsafe_index.Tensor acos acosh addcdiv addcmul
     addmv amax amin aminmax argmax argmin asin asinh atan atan2 atanh avg_pool1d
     avg_pool2d avg_pool3d ceil celu clamp.Tensor clamp_max.Tensor clamp_min.Tensor
-    cos cosh cumprod cumsum div.Scalar div.Tensor div.Tensor_mode
+    cos cosh div.Scalar div.Tensor div.Tensor_mode
     elu erf exp exp2 expm1 floor fmax fmin fmod.Scalar fmod.Tensor frac gelu glu
     hardsigmoid hardswish hardtanh huber_loss isinf isnan leaky_relu lerp.Scalar
     lerp.Tensor linalg_vector_norm log log10 log1p log2 logaddexp logit logsumexp
@@ -102,7 +102,7 @@ COMPUTED = (
 """Ops that `morello.from_mlir` knows once they are linalg."""
 
 OF_AXES = _ops("""
-    aminmax argmax argmin cumprod cumsum logsumexp max.dim min.dim
+    aminmax argmax argmin logsumexp max.dim min.dim
 """)
 """Ops that the importer does not take of tensors without axes."""
 

@@ -58,7 +58,9 @@ def why_not(node: Node) -> str:
         return "more than its first result is read"
     values = list(_tensors(node))
     if not all(is_plain(value) for value in values):
-        return "of tensors of other dtypes, devices or layouts, or without elements"
+        dtypes = {getattr(value, "dtype", None) for value in values}
+        names = [str(d) for d in dtypes.difference((None, *FLOATS, *INTEGERS))]
+        return f"of {', '.join(names) or 'another device or layout, or no elements'}"
     first, others = dtypes_of(node.target)
     if values[0].dtype not in first:
         return f"of {values[0].dtype}"

@@ -1,6 +1,7 @@
 """Models compiled by ``torch.compile(backend="morello")`` compute what eager does."""
 
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from torch.nn import functional  # noqa: E402
 import morello.torch  # noqa: E402
 from morello.errors import MorelloError  # noqa: E402
 from morello.frontends.compiled_model import CompiledModel  # noqa: E402
-from morello.torch import group, partition, worker  # noqa: E402
+from morello.torch import graph_breaks, group, partition, worker  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -353,9 +354,8 @@ def test_a_group_is_divided_at_what_is_refused(
     told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Logarithms of sums so far are no Spec; here they are taken for one."""
-    aten = torch.ops.aten
-    more = {aten.logcumsumexp.default, aten.gt.Scalar, aten.where.self}
-    monkeypatch.setattr(partition, "COMPUTED", partition.COMPUTED | more)
+    more = {torch.ops.aten.logcumsumexp.default}
+    monkeypatch.setattr(partition, "KNOWN", partition.KNOWN | more)
     model = Mlp().eval()
 
     def around(x: Any) -> Any:
@@ -463,8 +463,30 @@ def test_other_dtypes_stay_eager_and_are_named(
     with torch.no_grad():
         found = torch.compile(model, backend="morello", options=WAIT)(x)
         assert torch.equal(found, model(x))
-    (message,) = [r.message for r in told.records if r.name == "morello.torch"]
+    left, message = [r.message for r in told.records if r.name == "morello.torch"]
+    assert left == "ops that no group takes: aten.addmm.default (of torch.float64)"
     assert message.startswith("ops of float64 stay eager, and groups have float32 and")
+
+
+def _branching(x: Any) -> Any:
+    return torch.relu(x) if x.sum() > 0 else torch.tanh(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (nn.LSTM(4, 4), r"LSTM\(4, 4\).*; Set torch._dynamo.config.allow_rnn=True"),
+        (_branching, r"test_backend.py:\d+: .*it branches by the value of a tensor"),
+    ],
+)
+def test_what_dynamo_leaves_is_told(
+    function: Any, words: str, told: pytest.LogCaptureFixture
+) -> None:
+    graph_breaks.watch()
+    fast = torch.compile(function, backend="morello", options=WAIT)
+    with torch.no_grad():
+        fast(torch.randn(3, 4))
+    assert re.search(words, told.text)
 
 
 def test_an_option_that_does_not_exist_is_refused() -> None:
