@@ -238,7 +238,9 @@ def test_an_op_is_taken(
     with torch.no_grad():
         found, wanted = fast(*given), module(*given)
     assert found.dtype == wanted.dtype
-    assert torch.allclose(found, wanted, rtol=bound, atol=bound)
+    # Terms that cancel leave the rounding of the larger ones.
+    most = bound * max(1.0, float(wanted.abs().max())) if is_bf16 else bound
+    assert torch.allclose(found, wanted, rtol=bound, atol=most)
     assert len(evaluated) == 1
     assert not caplog.records
 
