@@ -1,0 +1,127 @@
+"""Models that packages ship, against onnxruntime.
+
+`python -m tests.conformance.packages` fetches nothing: of magika, silero-vad,
+rapidocr-onnxruntime and openwakeword those are run that are installed, for which
+`pip install --no-deps` will do.
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+import morello
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shipped:
+    """A file of a package, and what its inputs are."""
+
+    package: str
+    file: str
+    shapes: Shapes = dataclasses.field(default_factory=dict)
+    constants: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None where the package, or a version with it, is not installed."""
+        found = find_spec(self.package)
+        if found is None or not found.submodule_search_locations:
+            return None
+        path = Path(found.submodule_search_locations[0]) / self.file
+        return path if path.exists() else None
+
+
+_SPEECH: Shapes = {"input": (1, 512), "state": (2, 1, 128)}
+_RATE = {"sr": 16000}
+_WORDS = "resources/models"
+_PAGES = "rapidocr_onnxruntime"
+
+FILES = (
+    Shipped("magika", "models/standard_v3_3/model.onnx", {"bytes": (1, 2048)}),
+    Shipped(_PAGES, "models/ch_PP-OCRv4_det_infer.onnx", {"x": (1, 3, 96, 128)}),
+    Shipped(_PAGES, "models/ch_PP-OCRv4_rec_infer.onnx", {"x": (1, 3, 48, 160)}),
+    Shipped(
+        _PAGES, "models/ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": (1, 3, 48, 192)}
+    ),
+    Shipped("silero_vad", "data/silero_vad.onnx", _SPEECH, _RATE),
+    Shipped("silero_vad", "data/silero_vad_16k_op15.onnx", _SPEECH, _RATE),
+    Shipped("silero_vad", "data/silero_vad_op18_ifless.onnx", _SPEECH, _RATE),
+    Shipped("silero_vad", "data/silero_vad_half.onnx", _SPEECH),
+    Shipped("silero_vad", "data/silero_vad_openvino_16k.onnx"),
+    Shipped("silero_vad", "data/silero_vad_16k_sequence.onnx", {"input": (2, 576)}),
+    Shipped("openwakeword", f"{_WORDS}/melspectrogram.onnx", {"input": (1, 1280)}),
+    Shipped(
+        "openwakeword", f"{_WORDS}/embedding_model.onnx", {"input_1": (1, 76, 32, 1)}
+    ),
+    *(
+        Shipped("openwakeword", f"{_WORDS}/{word}_v0.1.onnx")
+        for word in ("alexa", "hey_jarvis", "hey_mycroft", "hey_rhasspy", "timer")
+    ),
+)
+
+
+def main() -> int:
+    """Run the files that are installed; 1 if a result is wrong."""
+    verdicts = [verdict for file in FILES for verdict in _run(file)]
+    return int(not all(verdicts))
+
+
+def _run(file: Shipped) -> Iterator[bool]:
+    """Whether the results of a file are right, printed with the seconds of reading."""
+    if file.path is None:
+        print(f"{file.package} {file.file}: not installed")
+        return
+    session = onnxruntime.InferenceSession(str(file.path))
+    feeds = _feeds(session, file)
+    expected = session.run(None, feeds)
+    start = time.perf_counter()
+    try:
+        model = morello.from_onnx(
+            file.path, shapes=file.shapes, constants=file.constants
+        )
+    except morello.MorelloError as error:
+        print(f"{file.path.name}: refused: {error}")
+        return
+    seconds = time.perf_counter() - start
+    compiled = model.compile(threads=1, time_limit=1)
+    found = compiled(*(a for n, a in feeds.items() if n not in file.constants))
+    pairs = list(
+        zip(found if isinstance(found, tuple) else (found,), expected, strict=True)
+    )
+    # Sigmoids of onnxruntime are 0 below 1e-8.
+    error = max(float(np.abs(a - b).max()) for a, b in pairs)
+    size = max(1.0, *(float(np.abs(b).max()) for _, b in pairs))
+    is_right = error <= 1e-4 * size
+    verdict = "right" if is_right else "WRONG"
+    print(f"{file.path.name}: {verdict}, off by {error:.1e}; read in {seconds:.1f} s")
+    yield is_right
+
+
+def _feeds(
+    session: onnxruntime.InferenceSession, file: Shipped
+) -> dict[str, np.ndarray]:
+    """Numbers for the inputs of a file, by name and in order."""
+    rng = np.random.default_rng(0)
+    feeds = {}
+    for given in session.get_inputs():
+        shape = file.shapes.get(given.name, given.shape)
+        if given.name in file.constants:
+            feeds[given.name] = np.array(file.constants[given.name], np.int64)
+        elif given.type == "tensor(int32)":  # bytes, and one for what is beyond a file
+            feeds[given.name] = rng.integers(0, 257, shape).astype(np.int32)
+        else:
+            numbers = 0.3 * rng.standard_normal(shape)
+            feeds[given.name] = numbers.astype(np.float32)
+    return feeds
+
+
+if __name__ == "__main__":
+    sys.exit(main())
