@@ -43,6 +43,7 @@ def test_resources(form: str) -> None:
     check_linear(step, 4000)
 
 
+@pytest.mark.quick
 def test_resources_are_found_by_name() -> None:
     text = '{-# dialect_resources: { builtin: { r: "0x01", "a b": "0x0203" } } #-}'
     assert resources_of(text) == {"r": "01", "a b": "0203"}
