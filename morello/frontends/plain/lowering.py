@@ -28,7 +28,9 @@ _BUFFERS = (
 _SCANS = "builtin.module(func.func(tm-tensor-bufferize))"
 _LOOPS_OF_SCANS = "builtin.module(func.func(tm-tensor-to-loops))"
 _LOOPS = (
-    "builtin.module(func.func(convert-linalg-to-loops),lower-affine,arith-expand,"
+    "builtin.module(func.func(convert-linalg-to-loops),lower-affine,"
+    "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}),"
+    "arith-expand{include-bf16=true},"
     "canonicalize,cse,symbol-dce)"
 )
 

@@ -1,0 +1,86 @@
+"""Dtypes, signs and names of arguments and results are those of the function of JAX."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip(
+    "jax", reason="jax is not installed: pip install -e '.[test-frameworks]'"
+)
+
+import jax.numpy as jnp  # noqa: E402
+
+import morello.jax  # noqa: E402
+from morello.errors import ArgumentError  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+SMALL = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")
+FLOATS = ("float16", "bfloat16", "float32")
+WIDE = ("int64", "uint64", "float64")
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "copy": lambda x: x,
+    "places": lambda x: x[::-1],
+    "sum": lambda x: x.sum(),
+    "greatest": lambda x: x.max(),
+    "where it is": lambda x: jnp.argmax(x),
+    "comparison": lambda x: x > x[0],
+    "weak number": lambda x: x + 1,
+    "weak fraction": lambda x: x * 0.5,
+    "to f32": lambda x: x.astype(jnp.float32),
+    "to bytes": lambda x: (x != 0).astype(jnp.uint8) * 200,
+    "choice": lambda x: jnp.where(x == x[0], x, x[::-1]),
+}
+
+
+def values(dtype: str) -> Any:
+    """The least and the greatest, and some between."""
+    if dtype == "bool":
+        return jnp.array([True, False, True, True])
+    if dtype in FLOATS or dtype == "float64":
+        return jnp.array([1.5, -2.25, 0.0, 100.0], dtype)
+    info = jnp.iinfo(dtype)
+    return jnp.array([info.max, info.min, 1, info.max // 2 + 1], dtype)
+
+
+def check(dtype: str) -> None:
+    x = values(dtype)
+
+    def function(x: Any) -> Any:
+        return {name: each(x) for name, each in FUNCTIONS.items()}
+
+    run = morello.jax.compile(function, x, threads=1, fallback=True, time_limit=0.2)
+    found, wanted = run(x), jax.jit(function)(x)
+    for name in FUNCTIONS:
+        assert found[name].dtype == wanted[name].dtype, name
+        np.testing.assert_array_equal(
+            np.asarray(found[name], np.float64),
+            np.asarray(wanted[name], np.float64),
+            err_msg=name,
+        )
+
+
+@pytest.mark.parametrize("dtype", SMALL + FLOATS)
+def test_dtypes_in_and_out(dtype: str) -> None:
+    check(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", *WIDE])
+def test_dtypes_with_64_bits(dtype: str) -> None:
+    with jax.enable_x64(True):
+        check(dtype)
+
+
+def test_names_are_those_of_the_function() -> None:
+    def function(image: Any, weights: dict[str, Any]) -> Any:
+        return image @ weights["first"]
+
+    image, weights = jnp.ones((2, 3)), {"first": jnp.ones((3, 4))}
+    run = morello.jax.compile(function, image, weights, threads=1)
+    with pytest.raises(ArgumentError, match=r"input 'image' .* float32\[2, 4\]"):
+        run(jnp.ones((2, 4)), weights)
+    with pytest.raises(ArgumentError, match=r"""input 'weights\["?'?first"""):
+        run(image, {"first": jnp.ones((4, 4))})
