@@ -314,10 +314,78 @@ def test_old_hardmax_is_refused() -> None:
         computed(node("Hardmax", ["x"], ["y"]), f32([1, 2]), opset=11)
 
 
-def test_activations_with_parameters_are_refused() -> None:
-    weights = {"w": np.ones((1, 8, 3), np.float32), "r": np.ones((1, 8, 2), np.float32)}
-    named = ["HardSigmoid", "Tanh", "Softsign"]
-    layer = node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, activations=named)
-    words = r"the attribute activations is \[HardSigmoid, Tanh, Softsign\]"
-    with pytest.raises(CompileError, match=words):
-        computed(layer, np.ones((2, 1, 3), np.float32), constants=weights)
+WEIGHTS = {
+    name: RNG.standard_normal(shape).astype(np.float32)
+    for name, shape in {"w": (1, 8, 3), "r": (1, 8, 2), "b": (1, 16)}.items()
+}
+"""Of an LSTM with a state of 2."""
+SEQUENCES = RNG.standard_normal((3, 2, 3), np.float32)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_a_shorter_sequence_ends_before(direction: str) -> None:
+    options = {"hidden_size": 2, "direction": direction}
+    kinds = [TensorProto.FLOAT] * 3
+    names = ["x", "w", "r", "b"]
+    whole = node("LSTM", [*names, "n"], ["y", "h", "c"], **options)
+    lengths = np.array([3, 1], np.int32)
+    y, h, c = computed(
+        whole, SEQUENCES, constants={**WEIGHTS, "n": lengths}, kinds=kinds
+    )
+    alone = node("LSTM", names, ["y", "h", "c"], **options)
+    for number, length in enumerate(lengths):
+        rows = SEQUENCES[:length, number : number + 1]
+        wanted = computed(alone, rows, constants=WEIGHTS, kinds=kinds)
+        own = slice(number, number + 1)
+        np.testing.assert_allclose(y[:length, :, own], wanted[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(y[length:, :, own], 0)
+        np.testing.assert_allclose(h[:, own], wanted[1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(c[:, own], wanted[2], rtol=1e-5, atol=1e-6)
+
+
+def test_peepholes_clips_and_activations_of_an_lstm() -> None:
+    peepholes = RNG.standard_normal((1, 6)).astype(np.float32)
+    activations = ["HardSigmoid", "LeakyRelu", "Softsign"]
+    layer = node(
+        "LSTM",
+        ["x", "w", "r", "b", "", "", "", "p"],
+        ["y"],
+        hidden_size=2,
+        clip=1.5,
+        activations=activations,
+        activation_alpha=[0.3, 0.1],
+    )
+    found = computed(layer, SEQUENCES, constants={**WEIGHTS, "p": peepholes})
+
+    def inner(x: Array) -> Array:
+        return np.clip(0.3 * np.clip(x, -1.5, 1.5) + 0.5, 0, 1)
+
+    def outer(x: Array) -> Array:
+        x = np.clip(x, -1.5, 1.5)
+        return np.where(x < 0, 0.1 * x, x)
+
+    w, r, b = (WEIGHTS[name][0].astype(float) for name in "wrb")
+    of_i, of_o, of_f = np.split(peepholes[0].astype(float), 3)
+    h = cell = np.zeros((2, 2))
+    for step, row in enumerate(SEQUENCES.astype(float)):
+        i, o, f, c = np.split(row @ w.T + h @ r.T + b[:8] + b[8:], 4, axis=1)
+        cell = inner(f + of_f * cell) * cell + inner(i + of_i * cell) * outer(c)
+        h = inner(o + of_o * cell) * cell / (1 + abs(cell))
+        np.testing.assert_allclose(found[step, 0], h, rtol=1e-5, atol=1e-6)
+
+
+def test_lengths_of_sequences_by_data_are_refused() -> None:
+    layer = node("LSTM", ["x", "w", "r", "b", "n"], ["y"], hidden_size=2, name="layer")
+    graph = helper.make_graph(
+        [layer],
+        "graph",
+        [
+            helper.make_tensor_value_info("x", 1, (3, 2, 3)),
+            helper.make_tensor_value_info("n", 6, (2,)),
+        ],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(own, name) for name, own in WEIGHTS.items()],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    with pytest.raises(CompileError, match=r"layer \(onnx\.LSTM\): the input seq"):
+        morello.from_onnx(proto.SerializeToString(), fallback=True)

@@ -173,7 +173,15 @@ def refuse_unread(proto: Any) -> None:
             if name in empty or place not in unread
         ]
         if op in READ or not node.domain:
-            check_read(node, versions, READ.get(op, "").split(), inputs)
+            attributes = set(READ.get(op, "").split()) - _unusual(node)
+            check_read(node, versions, attributes, inputs)
+
+
+def _unusual(node: Any) -> set[str]:
+    """Attributes that are read, but not with their values."""
+    named = [own for own in node.attribute if own.name == "activations"]
+    names = {name.decode() for own in named for name in own.strings}
+    return {"activations"} if names - _ACTIVATIONS else set()
 
 
 def check_read(
@@ -199,16 +207,13 @@ def check_read(
             formal = _input_name(schema, place)
             raise _refusal(node, f"the input {formal} is given ('{name}')")
     for attribute in node.attribute:
-        value = _value(attribute)
-        is_known = attribute.name != "activations" or _ACTIVATIONS.issuperset(
-            activation.decode() for activation in value
-        )
-        if attribute.name in _SILENT or (is_known and attribute.name in attributes):
+        if attribute.name in attributes or attribute.name in _SILENT:
             continue
         if attribute.HasField("g"):  # a body, which is imported
             continue
         if not _is_default(schema, attribute):
-            raise _refusal(node, f"the attribute {attribute.name} is {_text(value)}")
+            value = _text(_value(attribute))
+            raise _refusal(node, f"the attribute {attribute.name} is {value}")
 
 
 def _refusal(node: Any, what: str) -> CompileError:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from morello.frontends.onnx_ops.cells import is_plain, stepped
+
 if TYPE_CHECKING:
     from morello.frontends.onnx_expansion import Arguments, Expansion, Results
 
@@ -21,6 +23,8 @@ _STATES = (5, 6)
 
 def forward(to: Expansion, own: Arguments) -> Results:
     """A recurrence as forward ones over sequences of batches."""
+    if not is_plain(to, own):
+        return stepped(to, own)
     direction, is_by_batch = own.get("direction", b"forward"), own.get("layout", 0)
     if (direction == b"forward" and not is_by_batch) or own.input(_LENGTHS):
         return None
