@@ -30,13 +30,13 @@ node = helper.make_node
     [
         (
             node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, clip=1.0),
-            (3, 1, 4),
+            (40, 1, 4),
             {"w": (1, 8, 4), "r": (1, 8, 2)},
             r"layer \(onnx\.LSTM\): the attribute clip is 1.0",
         ),
         (
             node("GRU", ["x", "w", "r", "", "n"], ["y"], hidden_size=2),
-            (3, 1, 4),
+            (40, 1, 4),
             {"w": (1, 6, 4), "r": (1, 6, 2), "n": np.array([2], np.int32)},
             r"layer \(onnx\.GRU\): the input sequence_lens is given",
         ),
