@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from morello.spec.operand import Window
-from morello.tracing import products
+from morello.tracing import (  # noqa: F401 (they fill the tables)
+    arrangements,
+    composed,
+    indexing,
+    products,
+    reductions,
+)
 from morello.tracing.builder import Input
 from morello.tracing.concatenation import (
     append,
@@ -18,7 +24,7 @@ from morello.tracing.concatenation import (
     vstack,
 )
 from morello.tracing.elementwise import function
-from morello.tracing.refusals import INSTEAD, refusal
+from morello.tracing.refusals import refusal
 from morello.tracing.renewal import ONE
 from morello.tracing.tracer import (
     FUNCTIONS,
@@ -29,15 +35,6 @@ from morello.tracing.tracer import (
     stored,
 )
 from morello.tracing.views import Padding
-
-INSTEAD |= {
-    "argmax": "compare with x.max(axis, keepdims=True), or use it on the result",
-    "argmin": "compare with x.min(axis, keepdims=True), or use it on the result",
-    "cumsum": "multiply by a triangle of ones: x @ np.triu(np.ones((n, n)))",
-    "broadcast_to": "leave it out: shapes broadcast by themselves",
-    "tile": "leave it out: shapes broadcast by themselves",
-    "repeat": "use x[:, None] and broadcasting",
-}
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
@@ -207,12 +204,20 @@ def pad(
             f"np.pad with mode={mode!r} and several numbers is not traced",
             "pad with one number, or outside of the function",
         )
+    number = float(constant_values)
+    widths = np.broadcast_to(pad_width, (array.ndim, 2))
+    single = [w.any() and n == 1 for w, n in zip(widths, array.shape, strict=True)]
+    if any(single):
+        # Such an axis has no dimension, and is the same all along.
+        rest = [(0, 0) if one else w for w, one in zip(widths, single, strict=True)]
+        wide = pad(array, rest, "constant", number) if np.any(rest) else array
+        alone = [w if one else (0, 0) for w, one in zip(widths, single, strict=True)]
+        ones = [1 if one else n for n, one in zip(wide.shape, single, strict=True)]
+        inside = np.pad(np.ones(ones, np.float32), alone)
+        return function("where", inside, wide, number)
     array, found = _in_memory(array)
     axes = array._builder.settled(found.axes)
     places = dict(zip(axes, found.kept, strict=True))
-    widths = np.broadcast_to(pad_width, (array.ndim, 2))
-    if any(w.any() and d == ONE for w, d in zip(widths, array._dims, strict=True)):
-        raise refusal("np.pad of an axis of one element is not traced")
     around = [(0, 0)] * found.rank
     order = []
     for (before, after), dim in zip(widths, array._dims, strict=True):
@@ -223,7 +228,6 @@ def pad(
     shape = [1] * found.rank
     for place, extent in zip(found.kept, _extents(array, found), strict=True):
         shape[place] = extent + sum(around[place])
-    number = float(constant_values)
     if found.source >= 0 and number:
         inside = np.pad(np.ones(array.shape, np.float32), widths)
         return function("where", inside, pad(array, pad_width), number)
@@ -291,6 +295,12 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
     return Tracer(builder, value, (*dims, *taps))
 
 
+def _filled(a: Tracer, number: Any) -> Tracer:
+    """An array of the shape of another, which may be written."""
+    array = np.full(a.shape, number, np.float32)
+    return as_input(a._builder, -1, a.shape, array).copy()
+
+
 def _method(name: str) -> Callable[..., Tracer]:
     def call(a: Tracer, *args: Any, **kwargs: Any) -> Tracer:
         found: Tracer = getattr(a, name)(*args, **kwargs)
@@ -300,6 +310,8 @@ def _method(name: str) -> Callable[..., Tracer]:
 
 
 FUNCTIONS |= {
+    np.amax: _method("max"),
+    np.amin: _method("min"),
     np.append: append,
     np.array_split: array_split,
     np.average: average,
@@ -344,11 +356,11 @@ FUNCTIONS |= {
     np.vdot: lambda a, b: products.dot(a.reshape(-1), b.reshape(-1)),
     np.vstack: vstack,
     np.where: where,
-    np.full_like: lambda a, fill_value: np.full(a.shape, fill_value, np.float32),
-    np.ones_like: lambda a: np.ones(a.shape, np.float32),
+    np.full_like: lambda a, fill_value: _filled(a, fill_value),
+    np.ones_like: lambda a: _filled(a, 1.0),
     np.hsplit: lambda ary, n: split(ary, n, 0 if ary.ndim == 1 else 1),
     np.vsplit: lambda ary, n: split(ary, n, 0),
-    np.zeros_like: lambda a: np.zeros(a.shape, np.float32),
+    np.zeros_like: lambda a: _filled(a, 0.0),
 }
 
 UFUNCS[np.matmul] = products.matmul

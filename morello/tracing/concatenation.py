@@ -35,6 +35,8 @@ class Concatenated(Deferred):
         self.parts = tuple(parts)
         self.axis = axis
         self._own = False
+        kinds = {part.kind for part in parts}
+        self.kind = kinds.pop() if len(kinds) == 1 else "f"
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -52,6 +52,11 @@ def not_equal(a: Any, b: Any) -> Tracer:
     return logical_not(function("equal", a, b))
 
 
+def is_nan(x: Any) -> Tracer:
+    """1.0 where it is no number."""
+    return not_equal(x, x)
+
+
 def logaddexp(a: Any, b: Any) -> Tracer:
     """log(exp(a) + exp(b))."""
     apart = function("abs", function("sub", a, b))
@@ -110,7 +115,7 @@ UFUNCS |= {
     np.greater_equal: lambda a, b: function("less_equal", b, a),
     np.invert: logical_not,
     np.isfinite: lambda x: function("less_equal", function("abs", x), _LARGEST),
-    np.isnan: lambda x: not_equal(x, x),
+    np.isnan: is_nan,
     np.log10: lambda x: function("log", x) * (1 / math.log(10)),
     np.logaddexp: logaddexp,
     np.logical_and: logical_and,

@@ -1,5 +1,6 @@
 """`jit`: a function on NumPy arrays is traced by its first call, and compiled."""
 
+import contextlib
 import functools
 import inspect
 import types
@@ -31,7 +32,7 @@ from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, Outside, is_plain
 from morello.tracing.programs import tensors_of
 from morello.tracing.renewal import ONE
-from morello.tracing.results import result_of
+from morello.tracing.results import Constant, Result, result_of
 from morello.tracing.tracer import Tracer, as_input, pointwise
 
 
@@ -105,15 +106,21 @@ class TracedFunction:
             self.guards = outside.guards
             run, *objects = outside.roots
         found: list[Tracer] = []
+        made: list[Result | Constant] = []
 
         def pick(given: Any, place: str) -> Pattern:
+            if isinstance(given, np.ndarray | np.number | int | float):
+                made.append(Constant(given))
+                return Leaf(np.shape(given))
             if not isinstance(given, Tracer):
                 raise MorelloError(
                     f"{_name(function)} returns {type(given).__name__}, not an array "
                     "that depends on its arguments",
                     "return one array or a tuple of them",
                 )
-            found.append(given)
+            result, own = result_of(given)
+            made.append(result)
+            found.extend(own)
             return Leaf(given.shape)
 
         self._name = _name(function)
@@ -121,12 +128,22 @@ class TracedFunction:
         results = run(*args, **kwargs)
         self.results = pattern_of(results, pick)
         if not found:
-            raise MorelloError(f"{_name(function)} returns no array")
-        made = [result_of(result) for result in found]
-        self.made = [result for result, _ in made]
-        values = [value for _, own in made for value in own]
+            given = (
+                " and ".join(
+                    type(each.value).__name__
+                    for each in made
+                    if isinstance(each, Constant)
+                )
+                or "none"
+            )
+            raise MorelloError(
+                f"{_name(function)} returns no array that depends on its arguments, "
+                f"but {given}",
+                "return one array or a tuple of them",
+            )
+        self.made = made
         self.builder = builder
-        self.outputs = [_output(builder, value) for value in values]
+        self.outputs = [_output(builder, value) for value in found]
 
     @property
     def traced(self) -> Traced:
@@ -304,20 +321,17 @@ class _Variants:
             arrays = guards.arrays(roots)
             if arrays is not None:
                 return compiled, arrays
-        try:
+        with contextlib.suppress(OpaqueError, Exception):  # of the user's function
             guards, compiled = self._traced(objects, True)
-        except (OpaqueError, Exception):  # noqa: BLE001 (of the user's function)
-            # A stand-in was not enough. If the function is wrong, it says so again.
-            found = self._traced(objects, False)[1]
-            self._is_opaque = True
-            return found, []
-        arrays = guards.arrays(roots)
-        if arrays is None:
-            self._is_opaque = True
-            return self.of(objects)
-        self._known.insert(0, (guards, compiled))
-        del self._known[_MOST_VARIANTS:]
-        return compiled, arrays
+            arrays = guards.arrays(roots)
+            if arrays is not None:
+                self._known.insert(0, (guards, compiled))
+                del self._known[_MOST_VARIANTS:]
+                return compiled, arrays
+        # A stand-in was not enough. If the function is wrong, it says so again.
+        found = self._traced(objects, False)[1]
+        self._is_opaque = True
+        return found, []
 
     def _traced(
         self, objects: Sequence[Any], guarded: bool

@@ -30,17 +30,24 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
             raise refusal(
                 f"einsum('{subscripts}'): '{term}' for an array of {array.shape}"
             )
-        if len({*term}) < len(term):
-            raise refusal(
-                f"einsum('{subscripts}'): a diagonal, '{term}', is not traced",
-                "take it outside of the function, with np.diagonal",
-            )
+    pairs = [_without_diagonals(*pair) for pair in zip(terms, arrays, strict=True)]
     lacking = {*wanted} - {*"".join(terms)}
     if lacking or len({*wanted}) < len(wanted):
         raise refusal(
             f"einsum('{subscripts}'): the result has a letter of no array, or one twice"
         )
-    return _contracted(builder, subscripts, [*zip(terms, arrays, strict=True)], wanted)
+    return _contracted(builder, subscripts, pairs, wanted)
+
+
+def _without_diagonals(term: Letters, array: Any) -> tuple[Letters, Tracer]:
+    """An array with each letter once: a letter that stands twice is a diagonal."""
+    for letter in term:
+        while term.count(letter) > 1:
+            places = [i for i, c in enumerate(term) if c == letter][:2]
+            array = np.diagonal(array, 0, *places)
+            rest = "".join(c for i, c in enumerate(term) if i not in places)
+            term = rest + letter
+    return term, array
 
 
 def _read(text: str, arrays: list[Tracer]) -> tuple[list[Letters], Letters]:

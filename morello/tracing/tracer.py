@@ -24,9 +24,10 @@ from morello.spec.graphs.expression import (
 from morello.spec.graphs.graph import MAP
 from morello.spec.operand import Window
 from morello.tracing.builder import Builder, Input
+from morello.tracing.kinds import DTYPES, kind_of
 from morello.tracing.refusals import called, not_traced, refusal
-from morello.tracing.renewal import ONE, Cut, OutOfReachError, fresh, renewed, whole
-from morello.tracing.views import Reshape, View
+from morello.tracing.renewal import ONE, Cut, OutOfReachError, fresh, renewed
+from morello.tracing.views import View
 
 Dims = tuple[Any, ...]
 """The dimension of each axis, `ONE`, or a `Window`."""
@@ -36,6 +37,9 @@ UFUNCS: dict[Any, Callable[..., Any]] = {}
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's other functions that are traced: `array_functions.py`."""
+
+INDEXING: dict[str, Callable[..., Any]] = {}
+"""Lists as indices, assignments, and other shapes: `indexing.py`, `reshapes.py`."""
 
 _MOST_ROWS = 8
 """Of an array that a loop of Python may take apart."""
@@ -47,11 +51,19 @@ class Tracer(NDArrayOperatorsMixin):
     __array_priority__ = 1000
 
     def __init__(
-        self, builder: Builder, value: int, dims: Dims, own: bool = False
+        self,
+        builder: Builder,
+        value: int,
+        dims: Dims,
+        own: bool = False,
+        kind: str = "f",
     ) -> None:
         self._builder = builder
         self._value = value
         self._dims = dims
+        self.kind = kind
+        """Of NumPy's result: ``f`` for float32, ``b`` for truth values, ``i`` for whole
+        numbers, which a graph has as float32."""
         self._own = own
         """Whether no other array of NumPy would share its memory."""
 
@@ -80,8 +92,8 @@ class Tracer(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """f32."""
-        return np.dtype(np.float32)
+        """NumPy's, of the result."""
+        return DTYPES[self.kind]
 
     def __len__(self) -> int:
         if not self._dims:
@@ -108,10 +120,7 @@ class Tracer(NDArrayOperatorsMixin):
         return iter([self[i] for i in range(len(self))])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise refusal(
-            "an assignment to elements is not traced",
-            "make a new array, with np.where(condition, a, b)",
-        )
+        INDEXING["assign"](self, index, value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise refusal(
@@ -149,7 +158,9 @@ class Tracer(NDArrayOperatorsMixin):
         if known is None:
             names = sorted({f.__name__ for f in UFUNCS})
             raise not_traced(f"np.{ufunc.__name__}", names)
-        return known(*inputs)
+        found = known(*inputs)
+        found.kind = kind_of(ufunc, inputs)
+        return found
 
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: Any
@@ -208,7 +219,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def transpose(self, *axes: Any) -> "Tracer":
         """Axes in another order: nothing is computed."""
-        given = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
+        given = axes[0] if len(axes) == 1 and not is_integer(axes[0]) else axes
         is_open = not axes or given is None
         order = tuple(range(self.ndim)[::-1] if is_open else given)
         if sorted(a % max(self.ndim, 1) for a in order) != list(range(self.ndim)):
@@ -226,11 +237,14 @@ class Tracer(NDArrayOperatorsMixin):
         """The same value with its axes in another order, or with axes of one
         element."""
         self._own = False
-        return Tracer(self._builder, self._value, dims)
+        return Tracer(self._builder, self._value, dims, kind=self.kind)
 
     def __getitem__(self, index: Any) -> "Tracer":
         """New axes (``None``), whole axes (``:``, ``...``), slices and integers."""
         parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(part, list | np.ndarray) for part in parts):
+            picked: Tracer = INDEXING["pick"](self, parts)
+            return picked
         given = sum(part is not None and part is not Ellipsis for part in parts)
         if given > self.ndim:
             raise refusal(f"{given} indices of an array of {self.ndim} axes")
@@ -253,7 +267,7 @@ class Tracer(NDArrayOperatorsMixin):
         except OutOfReachError:
             return self._stored()[index]
         self._own = False
-        return Tracer(self._builder, value, tuple(dims))
+        return Tracer(self._builder, value, tuple(dims), kind=self.kind)
 
     def _stored(self) -> "Tracer":
         """The array in memory, where it is computed or read through windows.
@@ -278,7 +292,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def _cut(self, part: Any, dim: Any, size: int, cuts: dict[int, Cut]) -> list[Any]:
         """The axes that are left of one by an index, which goes to ``cuts``."""
-        if _is_integer(part):
+        if is_integer(part):
             place = operator.index(part)
             if not -size <= place < size:
                 raise refusal(f"the index {place} of an axis of {size} elements")
@@ -290,8 +304,7 @@ class Tracer(NDArrayOperatorsMixin):
             shown = part if isinstance(part, slice | str) else type(part).__name__
             raise refusal(
                 f"an index of {shown} is not traced",
-                "use integers, slices, None or ...; np.where chooses by element, and "
-                "np.take takes rows at known places",
+                "use integers, slices, lists, None or ...; np.where chooses by element",
             )
         start, stop, step = part.indices(size)
         count = len(range(start, stop, step))
@@ -324,14 +337,23 @@ class Tracer(NDArrayOperatorsMixin):
         return pointwise(self._builder, "mul", total, share)
 
     def astype(self, dtype: Any, **options: Any) -> "Tracer":
-        """f32 alone."""
-        if np.dtype(dtype) != np.float32:
+        """f32, whole numbers of 64 bits and truth values."""
+        kinds = {held: kind for kind, held in DTYPES.items()}
+        kind = kinds.get(np.dtype(dtype))
+        if kind is None:
             raise refusal(f"the dtype {np.dtype(dtype)} is not traced", "use float32")
-        return self.copy()
+        found: Any = self
+        if kind == "b" != self.kind:
+            found = np.not_equal(self, 0.0)
+        elif kind == "i" and self.kind == "f":
+            found = np.trunc(self)
+        made: Tracer = found.copy()
+        made.kind = kind
+        return made
 
     def copy(self, order: str = "C") -> "Tracer":
         """The same values, by themselves."""
-        return Tracer(self._builder, self._value, self._dims, own=True)
+        return Tracer(self._builder, self._value, self._dims, True, self.kind)
 
     def flatten(self, order: str = "C") -> "Tracer":
         """One axis."""
@@ -339,51 +361,19 @@ class Tracer(NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, order: str = "C") -> "Tracer":
         """Axes of one element added or left out; of an argument, any other shape."""
-        given = shape[0] if len(shape) == 1 and not _is_integer(shape[0]) else shape
+        given = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
         if order != "C":
             raise refusal(f"reshape with order={order!r} is not traced")
-        return reshaped(self, tuple(map(operator.index, given)))
+        found: Tracer = INDEXING["reshape"](self, tuple(map(operator.index, given)))
+        return found
 
 
 _SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
 
 
-def _is_integer(given: Any) -> bool:
+def is_integer(given: Any) -> bool:
+    """Whether it is a whole number."""
     return isinstance(given, int | np.integer) and not isinstance(given, bool)
-
-
-def reshaped(array: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """An array in another shape."""
-    known = 1
-    for extent in shape:
-        known *= extent if extent != ONE else 1
-    if shape.count(-1) == 1 and known and array.size % known == 0:
-        shape = tuple(array.size // known if n == -1 else n for n in shape)
-    if min(shape, default=1) < 1 or math.prod(shape) != array.size:
-        raise refusal(f"{array.shape} cannot be reshaped to {shape}")
-    kept = [d for d in array._dims if d != ONE]
-    extents = [extent for extent in array.shape if extent != 1]
-    if [extent for extent in shape if extent != 1] == extents:
-        rest = iter(kept)
-        return array._seen(tuple(ONE if n == 1 else next(rest) for n in shape))
-    argument = _reshaped_argument(array, shape)
-    return Reshaped(array, shape) if argument is None else argument
-
-
-def _reshaped_argument(array: Tracer, shape: tuple[int, ...]) -> Tracer | None:
-    """An argument that is reshaped before the call; None for what is computed."""
-    builder, found = array._builder, array._builder.inputs.get(array._value)
-    if found is None:
-        return None
-    axes = builder.settled(found.axes)
-    kept = [builder.root(d) for d in array._dims if d != ONE]
-    if {*kept} != {*axes}:  # it is seen through windows
-        return None
-    places = [found.kept[axes.index(d)] for d in kept]
-    single = [place for place in range(found.rank) if place not in places]
-    views = (*found.views, Reshape((*single, *places), shape))
-    source = found.source
-    return as_input(builder, found.argument, shape, found.array, views, source)
 
 
 class Deferred(Tracer):
@@ -399,63 +389,6 @@ class Deferred(Tracer):
     @property
     def _dims(self) -> Dims:  # type: ignore[override]
         return self._made._dims
-
-
-class Reshaped(Deferred):
-    """What is computed, in another shape: as a result it costs nothing. What reads it
-    has it computed anew, with axes taken in two; in other shapes it is stored."""
-
-    def __init__(self, base: Tracer, shape: tuple[int, ...]) -> None:
-        self.base = base
-        self._builder = base._builder
-        self._shape = shape
-        self._own = base._own = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extent of each axis."""
-        return self._shape
-
-    @cached_property
-    def _made(self) -> Tracer:
-        in_two = _in_two(self.base, self._shape)
-        if in_two is None:
-            in_two = _reshaped_argument(stored(self.base), self._shape)
-        if in_two is None:  # it is seen through windows
-            in_two = _reshaped_argument(stored(self.base.copied()), self._shape)
-        assert in_two is not None
-        return in_two
-
-    def reshape(self, *shape: Any, order: str = "C") -> Tracer:
-        """Another shape of the same."""
-        return self.base.reshape(*shape, order=order)
-
-
-def _in_two(base: Tracer, shape: tuple[int, ...]) -> Tracer | None:
-    """A value of which axes are taken in two or more; None where they are joined."""
-    builder = base._builder
-    dims: list[Any] = []
-    cuts: dict[int, Cut] = {}
-    rest = [n for n in shape if n != 1][::-1]
-    for dim, size in zip(base._dims, base.shape, strict=True):
-        parts: list[int] = []
-        while dim != ONE and rest and math.prod(parts) < size:
-            parts.append(rest.pop())
-        if math.prod(parts) != size:
-            return None
-        if len(parts) < 2:
-            dims += [dim] * len(parts)
-            continue
-        new = tuple(builder.dimension(extent) for extent in parts)
-        cuts[builder.root(dim)] = whole(new, size)
-        dims += new
-    try:
-        value = renewed(builder, base._value, cuts)
-    except OutOfReachError:
-        return None
-    left = iter(dims)
-    own = tuple(ONE if extent == 1 else next(left) for extent in shape)
-    return Tracer(builder, value, own)
 
 
 def traced(builder: Builder, given: Any) -> Tracer | None:
@@ -607,9 +540,9 @@ def node(
 def axes_of(array: Tracer, axis: Any) -> tuple[int, ...]:
     """Places of axes, from what NumPy takes."""
     given = range(array.ndim) if axis is None else axis
-    places = (given,) if _is_integer(given) else tuple(given)
+    places = (given,) if is_integer(given) else tuple(given)
     for place in places:
-        if not _is_integer(place) or not -array.ndim <= place < array.ndim:
+        if not is_integer(place) or not -array.ndim <= place < array.ndim:
             raise refusal(f"axis {place} of an array of {array.ndim} axes")
     return tuple(sorted({int(place) % array.ndim for place in places}))
 
@@ -636,4 +569,5 @@ def reduced(
         reference = Reference(array._value)
         found = node(array._builder, tuple(kept), reduction, reference)
     dims = tuple(d for place, d in enumerate(kept) if keepdims or place not in places)
-    return Tracer(array._builder, found._value, dims, own=True)
+    kind = "i" if reduction == "sum" and array.kind != "f" else array.kind
+    return Tracer(array._builder, found._value, dims, True, kind)

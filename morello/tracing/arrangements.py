@@ -1,0 +1,237 @@
+"""NumPy's functions that repeat, pick and combine elements, made of others."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from morello.tracing.concatenation import concatenate
+from morello.tracing.elementwise import builder_of, function
+from morello.tracing.refusals import refusal
+from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of, traced
+
+
+def _array(like: Any, given: Any) -> Tracer:
+    found = traced(builder_of(*like), given)
+    if found is None:
+        raise refusal("a number stands where an array should")
+    return found
+
+
+def broadcast_to(array: Any, shape: Any) -> Tracer:
+    """As `numpy.broadcast_to`: a new array."""
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    if np.broadcast_shapes(array.shape, extents) != extents:
+        raise refusal(f"{array.shape} cannot be broadcast to {extents}")
+    return function("mul", array, np.ones(extents, np.float32))
+
+
+def tile(A: Any, reps: Any) -> Tracer:  # noqa: N803 (NumPy's name)
+    """As `numpy.tile`."""
+    times = [reps] if isinstance(reps, int) else [*reps]
+    rank = max(A.ndim, len(times))
+    times = [1] * (rank - len(times)) + times
+    extents = [1] * (rank - A.ndim) + [*A.shape]
+    apart = A.reshape([n for extent in extents for n in (1, extent)])
+    both = [n for pair in zip(times, extents, strict=True) for n in pair]
+    whole = broadcast_to(apart, both)
+    return whole.reshape([t * n for t, n in zip(times, extents, strict=True)])
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
+    """As `numpy.repeat`, of each element as often."""
+    if not isinstance(repeats, int | np.integer):
+        raise refusal(
+            "np.repeat of elements a different number of times", "use np.take"
+        )
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    (place,) = axes_of(a, axis)
+    shape = [*a.shape]
+    apart = a.reshape([*shape[: place + 1], 1, *shape[place + 1 :]])
+    wide = broadcast_to(apart, [*shape[: place + 1], repeats, *shape[place + 1 :]])
+    shape[place] *= repeats
+    return wide.reshape(shape)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
+    """As `numpy.diagonal`: a new array."""
+    turned = np.moveaxis(a, (axis1, axis2), (-2, -1))
+    *rest, rows, columns = turned.shape
+    start = offset if offset >= 0 else -offset * columns
+    count = min(rows + min(offset, 0), columns - max(offset, 0))
+    if count < 1:
+        raise refusal(f"the diagonal {offset} of {rows} by {columns} is empty")
+    end = start + (count - 1) * (columns + 1) + 1
+    flat = turned.reshape((*rest, rows * columns))
+    found: Tracer = flat[..., start : end : columns + 1]
+    return found
+
+
+def diag(v: Any, k: int = 0) -> Tracer:
+    """As `numpy.diag`."""
+    if v.ndim == 2:
+        return diagonal(v, k)
+    size = v.shape[0] + abs(k)
+    row = np.pad(v, (max(k, 0), max(-k, 0))) if k else v
+    return function("where", np.eye(size, k=k, dtype=np.float32), row[None], 0.0)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
+    """As `numpy.trace`."""
+    return diagonal(a, offset, axis1, axis2).sum(-1)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """As `numpy.convolve`."""
+    left, right = _array((a, v), a), _array((a, v), v)
+    if left.shape[0] < right.shape[0]:
+        left, right = right, left
+    return _slid(left, np.flip(right), mode)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """As `numpy.correlate`."""
+    left, right = _array((a, v), a), _array((a, v), v)
+    if left.shape[0] < right.shape[0]:
+        raise refusal("np.correlate by more elements than there are", "exchange them")
+    return _slid(left, right, mode)
+
+
+def _slid(a: Any, v: Any, mode: str) -> Any:
+    """Sums of products of one array with a shorter one that slides along it."""
+    taps = v.shape[0]
+    around = {
+        "full": (taps - 1, taps - 1),
+        "same": (taps // 2, (taps - 1) // 2),
+        "valid": (0, 0),
+    }
+    if mode not in around:
+        raise refusal(f"the mode {mode!r}", "write 'full', 'same' or 'valid'")
+    if any(around[mode]):
+        a = np.pad(a, around[mode])
+    return np.lib.stride_tricks.sliding_window_view(a, taps) @ v
+
+
+def kron(a: Any, b: Any) -> Tracer:
+    """As `numpy.kron`, of arrays of as many axes."""
+    left, right = _array((a, b), a), _array((a, b), b)
+    if left.ndim != right.ndim:
+        raise refusal("np.kron of arrays of different numbers of axes")
+    outer = left.reshape([n for extent in left.shape for n in (extent, 1)])
+    inner = right.reshape([n for extent in right.shape for n in (1, extent)])
+    shape = [i * j for i, j in zip(left.shape, right.shape, strict=True)]
+    whole: Tracer = outer * inner
+    return whole.reshape(shape)
+
+
+def cross(a: Any, b: Any, axis: int = -1) -> Any:
+    """As `numpy.cross`, of vectors of three."""
+    given: list[Any] = [_array((a, b), x) for x in (a, b)]
+    left, right = (np.moveaxis(x, axis, -1) for x in given)
+    if left.shape[-1] != 3 or right.shape[-1] != 3:
+        raise refusal("np.cross of other vectors than of three")
+    (i, j, k), (x, y, z) = ([v[..., n] for n in range(3)] for v in (left, right))
+    parts = [j * z - k * y, k * x - i * z, i * y - j * x]
+    return np.stack(parts, axis)
+
+
+def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tracer]:
+    """As `numpy.meshgrid`: new arrays."""
+    vectors = [_array(xi, x).reshape(-1) for x in xi]
+    order = [*range(len(vectors))]
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = 1, 0
+    shape = [vectors[i].shape[0] for i in order]
+    places = [order.index(i) for i in range(len(order))]
+    return [
+        broadcast_to(v.reshape([-1 if p == i else 1 for i in range(len(order))]), shape)
+        for v, p in zip(vectors, places, strict=True)
+    ]
+
+
+def dstack(tup: Any) -> Tracer:
+    """As `numpy.dstack`."""
+    parts = [_array(tup, x) for x in tup]
+    deep = [x[None, :, None] if x.ndim == 1 else x[:, :, None] for x in parts]
+    return concatenate(deep, 2)
+
+
+def column_stack(tup: Any) -> Tracer:
+    """As `numpy.column_stack`."""
+    parts = [_array(tup, x) for x in tup]
+    return concatenate([x[:, None] if x.ndim == 1 else x for x in parts], 1)
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """As `numpy.rot90`."""
+    first, second = axes
+    for _ in range(k % 4):
+        m = np.flip(m, second).swapaxes(first, second)
+    return m
+
+
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """As `numpy.trapezoid`, of places that are evenly apart."""
+    if x is not None:
+        raise refusal("np.trapezoid of places x is not traced", "give dx")
+    last = np.moveaxis(y, axis, -1)
+    return (last[..., 1:] + last[..., :-1]).sum(-1) * (dx / 2)
+
+
+def gradient(f: Any) -> Any:
+    """As `numpy.gradient`, of a vector."""
+    if f.ndim != 1 or f.shape[0] < 2:
+        raise refusal("np.gradient of other arrays than vectors is not traced")
+    parts = [f[1:2] - f[:1], (f[2:] - f[:-2]) * 0.5, f[-1:] - f[-2:-1]]
+    return concatenate(parts if f.shape[0] > 2 else parts[::2])
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """As `numpy.polyval`."""
+    found: Any = 0.0
+    for coefficient in p:
+        found = found * x + coefficient
+    return found
+
+
+def cov(m: Any, *, ddof: int = 1) -> Any:
+    """As `numpy.cov`, of rows that are variables."""
+    rows = m[None] if m.ndim == 1 else m
+    centred = rows - rows.mean(1, keepdims=True)
+    found = centred @ centred.T * (1.0 / (rows.shape[1] - ddof))
+    return found[0, 0] if m.ndim == 1 else found
+
+
+def corrcoef(x: Any) -> Any:
+    """As `numpy.corrcoef`, of rows that are variables."""
+    centred = x - x.mean(1, keepdims=True)
+    unit = centred / np.sqrt(np.square(centred).sum(1, keepdims=True))
+    return np.clip(unit @ unit.T, -1.0, 1.0)
+
+
+FUNCTIONS |= {
+    np.broadcast_to: broadcast_to,
+    np.column_stack: column_stack,
+    np.convolve: convolve,
+    np.corrcoef: corrcoef,
+    np.correlate: correlate,
+    np.cov: cov,
+    np.cross: cross,
+    np.diag: diag,
+    np.diagonal: diagonal,
+    np.dstack: dstack,
+    np.gradient: gradient,
+    np.kron: kron,
+    np.linalg.multi_dot: lambda arrays: functools.reduce(np.matmul, arrays),
+    np.meshgrid: meshgrid,
+    np.polyval: polyval,
+    np.repeat: repeat,
+    np.rollaxis: lambda a, axis, start=0: np.moveaxis(
+        a, axis, start - (start > axis % a.ndim)
+    ),
+    np.rot90: rot90,
+    np.tile: tile,
+    np.trace: trace,
+    np.trapezoid: trapezoid,
+}

@@ -1,0 +1,88 @@
+"""Elements by lists of places, and assignments to elements."""
+
+from typing import Any
+
+import numpy as np
+
+from morello.tracing.refusals import refusal
+from morello.tracing.tracer import INDEXING, Tracer, is_integer, pointwise, traced
+
+
+def picked(array: Any, parts: tuple[Any, ...]) -> Any:
+    """Elements at known places along one axis, or along several at once."""
+    lists = [
+        (axis, np.asarray(part))
+        for axis, part in enumerate(parts)
+        if isinstance(part, list | np.ndarray)
+    ]
+    if None in parts or Ellipsis in parts or any(a.dtype == bool for _, a in lists):
+        raise refusal(
+            "an index of lists beside None or ..., or of booleans, is not traced",
+            "use np.take along an axis, or np.where",
+        )
+    if len(lists) == 1:
+        axis, places = lists[0]
+        rest = tuple(slice(None) if i == axis else p for i, p in enumerate(parts))
+        if any(is_integer(part) for part in rest):
+            raise refusal("an index of lists and integers is not traced")
+        return np.take(array[rest], places, axis)
+    if len(lists) < len(parts) or any(a.ndim != 1 for _, a in lists):
+        raise refusal("an index of lists and slices is not traced", "use np.take")
+    columns = np.broadcast_arrays(*(a for _, a in lists))
+    each = [array[tuple(map(int, place))] for place in zip(*columns, strict=True)]
+    return np.stack(each)
+
+
+def assign(array: Tracer, index: Any, value: Any) -> None:
+    """Write a block of elements.
+
+    Raises:
+        MorelloError: it is no block, or of an argument.
+    """
+    if not array._own:
+        raise refusal(
+            "an assignment to elements of an argument, or of a part of an array, "
+            "is not traced",
+            "write x = x.copy() before it",
+        )
+    places = np.arange(array.size).reshape(array.shape)
+    part = np.asarray(places[index])
+    widths = _around(places, part)
+    if widths is None:
+        raise refusal(
+            f"an assignment to the elements {index!r} is not traced",
+            "assign to slices without steps, or use np.where(condition, a, b)",
+        )
+    extents = [n - sum(w) for n, w in zip(array.shape, widths, strict=True)]
+    inside = np.pad(np.ones(extents, np.float32), widths)
+    written: Any = value
+    if isinstance(value, Tracer) or np.ndim(value):
+        whole = traced(array._builder, value)
+        assert whole is not None
+        wide = np.broadcast_to(whole, part.shape)
+        written = np.pad(wide.reshape(extents), widths)
+    found = pointwise(array._builder, "where", inside, written, array)
+    array._value, array._dims = found._value, found._dims
+
+
+def _around(places: Any, part: Any) -> list[tuple[int, int]] | None:
+    """How many elements are before and after a part along each axis; None where it is
+    no block.
+
+    Args:
+        places: of all elements, row-major.
+        part: of some.
+    """
+    if not part.size:
+        return None
+    corners = [np.unravel_index(p, places.shape) for p in (part.min(), part.max())]
+    block = tuple(slice(a, b + 1) for a, b in zip(*corners, strict=True))
+    if not np.array_equal(places[block].ravel(), part.ravel()):
+        return None
+    return [
+        (int(cut.start), int(n - cut.stop))
+        for cut, n in zip(block, places.shape, strict=True)
+    ]
+
+
+INDEXING |= {"assign": assign, "pick": picked}

@@ -1,0 +1,169 @@
+"""NumPy's reductions and running sums that are made of a graph's own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from morello.tracing.elementwise import function, is_nan, not_equal
+from morello.tracing.refusals import refusal
+from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of, stored
+
+_MOST_PLACES = 2**24
+"""Whole numbers below it are exact in f32."""
+
+
+def _counted(found: Tracer) -> Tracer:
+    found.kind = "i"
+    return found
+
+
+def _tested(found: Tracer) -> Tracer:
+    found.kind = "b"
+    return found
+
+
+def any_of(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    """As `numpy.any`."""
+    return _tested(not_equal(a, 0.0).max(axis, keepdims))
+
+
+def all_of(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    """As `numpy.all`."""
+    return _tested(not_equal(a, 0.0).min(axis, keepdims))
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    """As `numpy.count_nonzero`."""
+    return _counted(not_equal(a, 0.0).sum(axis, keepdims))
+
+
+def _first(name: str) -> Callable[..., Tracer]:
+    def first(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+        if axis is None:
+            if keepdims and a.ndim > 1:
+                raise refusal(f"arg{name} of all elements with keepdims")
+            a, axis = a.reshape(-1), 0
+        (place,) = axes_of(a, axis)
+        size = a.shape[place]
+        if size > _MOST_PLACES:
+            raise refusal(f"arg{name} of {size} elements is not traced")
+        best = getattr(a, name)(place, keepdims=True)
+        hit = function("where", is_nan(a), 1.0, function("equal", a, best))
+        places = np.arange(size, dtype=np.float32)
+        places = places.reshape(-1, *[1] * (a.ndim - place - 1))
+        found = function("where", hit, places, float(size))
+        return _counted(found.min(place, keepdims=keepdims))
+
+    return first
+
+
+def _along(a: Tracer, axis: Any) -> tuple[Tracer, int]:
+    if axis is None:
+        return a.reshape(-1), 0
+    return a, axes_of(a, axis)[0]
+
+
+def _running(name: str, neutral: float) -> Callable[..., Tracer]:
+    """A running sum or product, in steps that double."""
+
+    def running(a: Any, axis: Any = None) -> Tracer:
+        found: Any
+        found, place = _along(a, axis)
+        size, step = found.shape[place], 1
+        before = (slice(None),) * place
+        while step < size:
+            found = stored(found)
+            widths = [(0, 0)] * found.ndim
+            widths[place] = (step, 0)
+            moved = found[(*before, slice(None, size - step))]
+            moved = np.pad(moved, widths, constant_values=neutral)
+            found = function(name, found, moved)
+            step *= 2
+        whole: Tracer = found.copy()
+        return whole
+
+    return running
+
+
+def prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    """As `numpy.prod`: products of halves."""
+    places = axes_of(a, axis)
+    found = a
+    for place in places:
+        before = (slice(None),) * place
+        while found.shape[place] > 1:
+            found = stored(found)
+            half = found.shape[place] // 2
+            first, second, rest = (
+                (*before, slice(start, end))
+                for start, end in ((0, half), (half, 2 * half), (2 * half, None))
+            )
+            product = found[first] * found[second]
+            odd = found.shape[place] % 2
+            found = np.concatenate([product, found[rest]], place) if odd else product
+    if keepdims:
+        return found.copy()  # type: ignore[no-any-return]
+    whole: Tracer = found[
+        tuple(0 if i in places else slice(None) for i in range(a.ndim))
+    ]
+    return whole
+
+
+def _without_nan(a: Any, instead: float) -> Tracer:
+    return function("where", is_nan(a), instead, a)
+
+
+def nansum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    """As `numpy.nansum`."""
+    return _without_nan(a, 0.0).sum(axis, keepdims)
+
+
+def _present(a: Any, axis: Any, keepdims: bool) -> Tracer:
+    """How many elements are numbers."""
+    return function("equal", a, a).sum(axis, keepdims)
+
+
+def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """As `numpy.nanmean`."""
+    return nansum(a, axis, keepdims=keepdims) / _present(a, axis, keepdims)
+
+
+def nanvar(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+    """As `numpy.nanvar`."""
+    centred = function("where", is_nan(a), 0.0, a - nanmean(a, axis, keepdims=True))
+    total = np.square(centred).sum(axis, keepdims=keepdims)
+    return total / (_present(a, axis, keepdims) - ddof)
+
+
+def nanstd(
+    a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tracer:
+    """As `numpy.nanstd`."""
+    return function("sqrt", nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+
+
+def _nan_extreme(name: str, neutral: float) -> Callable[..., Tracer]:
+    def extreme(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+        found = getattr(_without_nan(a, neutral), name)(axis, keepdims)
+        return function("where", _present(a, axis, keepdims), found, np.nan)
+
+    return extreme
+
+
+FUNCTIONS |= {
+    np.all: all_of,
+    np.any: any_of,
+    np.argmax: _first("max"),
+    np.argmin: _first("min"),
+    np.count_nonzero: count_nonzero,
+    np.cumprod: _running("mul", 1.0),
+    np.cumsum: _running("add", 0.0),
+    np.nanmax: _nan_extreme("max", -np.inf),
+    np.nanmean: nanmean,
+    np.nanmin: _nan_extreme("min", np.inf),
+    np.nanstd: nanstd,
+    np.nansum: nansum,
+    np.nanvar: nanvar,
+    np.prod: prod,
+}

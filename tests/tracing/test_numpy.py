@@ -1,0 +1,118 @@
+"""NumPy's functions under `morello.jit` give NumPy's numbers and dtypes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import MorelloError
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(7)
+X, Y = RNG.standard_normal((2, 4, 6), np.float32)
+V, W = RNG.standard_normal((2, 6), np.float32)
+ODD = np.array([[np.nan, 1, np.inf, -0.0], [2, 2, -np.inf, 0.5]], np.float32)
+
+
+def assigned(x: Any) -> Any:
+    y = np.zeros_like(x)
+    y[:, 1:] = x[:, :-1]
+    y[0] = 2.0
+    y[1:3, 2] = x[1, 3]
+    return y
+
+
+CASES: list[tuple[Callable[..., Any], tuple[Array, ...]]] = [
+    (lambda x: (np.floor(x), np.ceil(x), np.rint(x), np.trunc(x)), (X,)),
+    (lambda x: (np.amax(x, 0), np.amin(x), x.argmax(1), np.argmin(x)), (X,)),
+    (lambda x: (np.argmax(x, 1), np.argmin(x, 0)), (ODD,)),
+    (lambda x: ((x > 0).any(0), np.all(x > -9, axis=1), np.any(x)), (X,)),
+    (lambda x: (np.cumsum(x, 0), np.cumprod(x, 1), np.cumsum(x)), (X,)),
+    (lambda x: (np.cumsum(x, 1), np.nan_to_num(x), np.isinf(x)), (ODD,)),
+    (lambda x: (np.prod(x, 1), x.prod(), np.count_nonzero(x > 0, 0)), (X,)),
+    (lambda x: (x[[2, 0, 1]], x[:, [0, 0, 5]], x[[0, 1], [3, 2]]), (X,)),
+    (lambda x: (np.tile(x, (2, 2)), np.repeat(x, 3, 1), np.repeat(x, 2)), (X,)),
+    (lambda x: (np.broadcast_to(x, (3, 6)) + 1, np.diag(x), np.diag(x, -1)), (V,)),
+    (lambda x: (np.trace(x), np.diagonal(x, 1), np.diagonal(x, -2) + 1), (X,)),
+    (lambda x: (np.einsum("ii", x @ x.T), np.einsum("iij->j", x[None])), (X[:1],)),
+    (lambda a, v: (np.convolve(a, v[:3]), np.convolve(v, a, "same")), (V, W)),
+    (lambda a, v: (np.correlate(a, v[:2]), np.kron(a[:2], v)), (V, W)),
+    (lambda a, b: (np.cross(a[:, :3], b[:, :3]), np.dstack([a, b])), (X, Y)),
+    (lambda a, b: (np.column_stack([a, b]), np.meshgrid(a, b)[1]), (V, W)),
+    (lambda x: (np.rot90(x), np.gradient(x[0]), np.trapezoid(x)), (X,)),
+    (lambda x: (np.polyval([1.0, 2.0, 3.0], x), np.cov(x), np.corrcoef(x)), (X,)),
+    (lambda x: (x % 2, x // 0.5, np.fmod(x, 4), 2.0**x), (X * 9,)),
+    (lambda x: (np.sinh(x), np.cosh(x), np.tan(x), np.arcsinh(x)), (X,)),
+    (lambda x: (np.arcsin(x), np.arccos(x), np.arctanh(x)), (np.tanh(X),)),
+    (lambda x: (np.cbrt(x), np.sinc(x), np.deg2rad(x), np.degrees(x)), (X,)),
+    (lambda a, b: (np.fmax(a, b), np.hypot(a, b), np.heaviside(a, b)), (X, Y)),
+    (lambda x: (np.fmin(x, 1.0), np.hypot(x, 1.0), np.sign(x)), (ODD,)),
+    (lambda a, b: (np.isclose(a, b), np.isclose(a, a + 1e-7)), (X, Y)),
+    (lambda x: (np.select([x > 1, x < -1], [x, -x], 0), np.round(x, 1)), (X,)),
+    (lambda x: (np.nansum(x, 1), np.nanmax(x, 1), np.nanmean(x, 0)), (ODD,)),
+    (lambda x: (np.nanstd(x, 1), np.nanmin(x)), (ODD[:, :2],)),
+    (assigned, (X,)),
+    (lambda x: (x + 1, np.ones(3, np.float32), 2.5), (X,)),
+    (lambda x: np.pad(x[:1] * 2, ((1, 2), (0, 1)), constant_values=4), (X,)),
+]
+
+
+@pytest.mark.parametrize(("function", "arrays"), CASES)
+def test_numbers_are_those_of_numpy(
+    function: Callable[..., Any], arrays: tuple[Array, ...]
+) -> None:
+    with np.errstate(all="ignore"):
+        wanted = function(*arrays)
+    found = morello.jit(function, threads=1)(*arrays)
+    many = isinstance(wanted, tuple)
+    pairs = zip(found, wanted, strict=True) if many else [(found, wanted)]
+    for got, want in pairs:
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
+        assert np.shape(got) == np.shape(want)
+
+
+DTYPES: list[tuple[Callable[[Any], Any], type]] = [
+    (lambda x: x + 1, np.float32),
+    (lambda x: x > 0, np.bool_),
+    (lambda x: (x > 0) & ~(x < 1), np.bool_),
+    (lambda x: (x > 0)[1:].T, np.bool_),
+    (lambda x: np.isnan(x).reshape(-1), np.bool_),
+    (lambda x: np.isclose(x, 1.0), np.bool_),
+    (lambda x: (x > 0).any(1), np.bool_),
+    (lambda x: np.all(x, 0), np.bool_),
+    (lambda x: (x > 0).max(0), np.bool_),
+    (lambda x: (x > 0).sum(0), np.int64),
+    (lambda x: x.argmax(0), np.int64),
+    (lambda x: np.count_nonzero(x, axis=0), np.int64),
+    (lambda x: np.concatenate([x > 0, x < 1]), np.bool_),
+    (lambda x: np.where(x > 0, x, 0), np.float32),
+    (lambda x: x * (x > 0), np.float32),
+    (lambda x: x.astype(np.int64), np.int64),
+    (lambda x: x.astype(bool), np.bool_),
+    (lambda x: (x > 0).astype(np.float32), np.float32),
+]
+
+
+@pytest.mark.parametrize(("function", "dtype"), DTYPES)
+def test_dtypes_are_those_of_numpy(function: Callable[..., Any], dtype: type) -> None:
+    found = morello.jit(function, threads=1)(X)
+    assert found.dtype == function(X).dtype == dtype
+    assert np.array_equal(found, function(X))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: x % 3, "remainder by what is no power of two is not traced"),
+        (lambda x: np.sort(x), r"np\.sort is not traced"),
+        (lambda x: np.flip(np.tanh(x).reshape(-1)) + 1, "computed is not traced back"),
+        (lambda x: x.__setitem__(0, 1.0), "assignment to elements of an argument"),
+    ],
+)
+def test_what_is_not_traced_is_one_sentence(
+    function: Callable[..., Any], words: str
+) -> None:
+    with pytest.raises(MorelloError, match=words):
+        morello.jit(function, threads=1)(X)
