@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
+from morello.frontends.parts import MOST_OPERANDS
 from morello.spec import Compose, Layout, Spec, argument_tensor
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Expression, references, renumbered
@@ -142,7 +143,9 @@ class Builder:
         ):
             return False
         graph = self._part(outputs)[0].graph
-        return graph.count <= MOST_VALUES and graph.rank <= MOST_RANK
+        operands = len(graph.inputs) + len(graph.outputs)
+        is_small = graph.count <= MOST_VALUES and graph.rank <= MOST_RANK
+        return is_small and operands <= MOST_OPERANDS
 
     def needed(self, outputs: list[int]) -> set[int]:
         """Some values, and those that they depend on."""

@@ -137,8 +137,8 @@ class TracedFunction:
                 or "none"
             )
             raise MorelloError(
-                f"{_name(function)} returns no array that depends on its arguments, "
-                f"but {given}",
+                f"{_name(function)} returns {given}, not an array that depends on its "
+                "arguments",
                 "return one array or a tuple of them",
             )
         self.made = made

@@ -138,9 +138,9 @@ def test_arguments_may_be_named_and_lie_anywhere() -> None:
 
 
 REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
-    (lambda x: np.arcsin(x), [(3, 4)], r"np\.arcsin is not traced; use absolute, "),
+    (lambda x: np.frexp(x), [(3, 4)], r"np\.frexp is not traced; use absolute, "),
     (lambda x: np.sort(x), [(3, 4)], r"np\.sort is not traced; use operators, "),
-    (lambda x: x[[0, 1]], [(3, 4)], "an index of list is not traced"),
+    (lambda x: x[{0}], [(3, 4)], "an index of set is not traced"),
     (lambda x: x if x.sum(0) else -x, [(3, 4)], "value of an array is not known"),
     (lambda x: sum(row for row in x), [(9, 4)], "iterating over an array of 9 rows"),
     (lambda x, y: x + y, [(3, 4), (3, 5)], r"\(3, 4\) and \(3, 5\) do not broadcast"),
@@ -196,12 +196,12 @@ def test_methods_and_functions_within_each_other() -> None:
 def test_a_refusal_has_the_line() -> None:
     def wrong(x: Any) -> Any:
         y = x * 2
-        return np.arcsin(y)
+        return np.frexp(y)
 
     with pytest.raises(MorelloError) as caught:
         morello.trace(wrong, (3, 4))
     line = wrong.__code__.co_firstlineno + 2
-    assert f"{__file__}:{line}: np.arcsin is not traced" in str(caught.value)
+    assert f"{__file__}:{line}: np.frexp is not traced" in str(caught.value)
 
 
 def test_other_dtypes_are_refused() -> None:
