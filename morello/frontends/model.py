@@ -156,7 +156,8 @@ class Model:
             arrays: the arguments, as a call takes them.
 
         Raises:
-            ArgumentError: another number of arrays than the model has arguments.
+            ArgumentError: another number of arrays than the model has arguments, or
+                one of another dtype or shape.
         """
         count = len(self._tensors.names)
         if len(arrays) != count:
@@ -164,6 +165,7 @@ class Model:
                 f"{self.name} takes {count} arrays, not {len(arrays)}",
                 "give one for each argument",
             )
+        self._check(arrays)
         for expected in self._tensors.expected:
             expected.check(arrays)
         known = _memory(self._tensors, arrays, self._preparation)
@@ -178,6 +180,22 @@ class Model:
             for shape in [self._tensors.all[r].shape]
         ]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _check(self, arrays: tuple[Any, ...]) -> None:
+        """Check dtypes and shapes, on which native code relies."""
+        declared = {p.name: p for p in self.parameters if not p.is_output}
+        for name, array in zip(self._tensors.names, arrays, strict=True):
+            parameter = declared.get(name)
+            given = np.asarray(array)
+            if parameter is None or (
+                given.dtype == parameter.dtype and given.shape in parameter.shapes
+            ):
+                continue
+            raise ArgumentError(
+                f"{parameter.role} of {self.name} has elements of {given.dtype} and "
+                f"shape {given.shape}",
+                f"give elements of {parameter.dtype} and shape {parameter.shape}",
+            )
 
     def __str__(self) -> str:
         given = ", ".join(_said(p) for p in self.parameters if not p.is_output)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.errors import ArgumentError
 from morello.frontends.model import Model
 
 pytestmark = [
@@ -180,3 +181,29 @@ def test_constants_keep_their_signs(op: str) -> None:
     x = np.array([1, 2, 3, 4], np.float32)
     found = morello.from_onnx(made.SerializeToString()).evaluate(x)
     np.testing.assert_array_equal(found, x + wanted)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "message"),
+    [
+        (0, np.ones((4, 3), object), "'x' of f has elements of object and shape"),
+        (0, np.ones((2, 3), np.float32), r"shape \(2, 3\); give .* shape \(4, 3\)"),
+        (1, np.ones(4, np.int64), "'i' of f has elements of int64.*; give .* of int32"),
+        (1, None, r"'i' of f has elements of object and shape \(\)"),
+    ],
+)
+def test_the_definition_checks_what_it_reads(
+    place: int, wrong: Any, message: str
+) -> None:
+    """Native code computes a part of it, which reads memory as the program has it."""
+    model = morello.from_mlir(
+        "func.func @f(%x: tensor<4x3xf32>, %i: tensor<4xi32>)"
+        " -> (tensor<4x3xf32>, tensor<4xi32>) {\n"
+        "  %j = stablehlo.add %i, %i : tensor<4xi32>\n"
+        "  return %x, %j : tensor<4x3xf32>, tensor<4xi32>\n}"
+    )
+    arrays: list[Any] = [np.ones((4, 3), np.float32), np.arange(4, dtype=np.int32)]
+    assert model.evaluate(*arrays)[1].tolist() == [0, 2, 4, 6]
+    arrays[place] = wrong
+    with pytest.raises(ArgumentError, match=message):
+        model.evaluate(*arrays)

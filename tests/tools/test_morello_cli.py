@@ -53,7 +53,7 @@ REFUSED = {
     "run foo:3": "unknown kind 'foo' in the Spec 'foo:3'; use one of matmul,",
     "run matmul:4x4": "has 2 sizes, but matmul has 3 or 4; give mxkxn",
     "bench fill:0": "size 0 of dimension d0 of fill is not between 1 and",
-    "emit fill:3:f16 --stage asm": "unknown dtype 'f16'; use one of f32,",
+    "emit fill:3:f64 --stage asm": "unknown dtype 'f64'; use one of f32,",
     "run fill:4:out=[0]@L1": "operand 'out' is in L1, but the arguments of a kernel",
     "bench move:900000x90000": "of memory, and this machine has",
     "run matmul:8x8x8:u8,s8,s32:l1=0:l2=0": "no program exists for matmul:1x8x8x8 u8",
