@@ -40,12 +40,13 @@ def test_all_rounds_count_where_few_are_undisturbed() -> None:
 
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_a_roof_does_what_it_counts(name: str) -> None:
-    """At most two vectors of 32 bytes begin a cycle, so no roof is faster than that."""
+    """At most two vectors of 32 bytes begin a cycle, so no roof is faster than that; a
+    core's clock may rise by a half while it is measured."""
     roof, spec = RoofLoop(name), parse_spec("fill:64:f32", AVX2.limits)
     cycles = Stopwatch(0.002).time(spec, roof).cycles
     each = ARITHMETIC[name].operations
     assert roof.operations == 12 * 4000 * each
-    assert 0.25 < roof.operations / each / cycles < 2.5
+    assert 0.25 < roof.operations / each / cycles < 3
 
 
 def test_a_record_is_written(tmp_path: Path, capsys: Capture) -> None:
