@@ -93,6 +93,17 @@ VARIABLES = (
         "the profile of Hypothesis; `thorough` tries more examples",
     ),
     Variable(
+        "MORELLO_TEST_SEED",
+        "tests",
+        "the seed of what is drawn anew in each run; a random one, which the header of "
+        "pytest has, if not set",
+    ),
+    Variable(
+        "MORELLO_TEST_ALL",
+        "tests",
+        "if set, all attributes of ONNX ops are tried, not a part that is drawn",
+    ),
+    Variable(
         "PYTHON",
         "`.ci/run`",
         "the Python to make environments with; `python3` if not set",

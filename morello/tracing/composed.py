@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.tracing.elementwise import function, is_nan, not_equal
+from morello.tracing.elementwise import builder_of, function, is_nan, not_equal
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer
+from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer, pointwise
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -151,8 +151,12 @@ def floor_divide(a: Any, b: Any) -> Any:
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
     """As `numpy.isclose`."""
     size = abs(b)
-    near = function("less_equal", abs(a - b), size * rtol + atol)
-    near = _where(function("less_equal", size, _LARGEST), near, 0.0)
+    near: Any = function("less_equal", abs(a - b), size * rtol + atol)
+    if isinstance(b, Tracer) or np.ndim(b):
+        finite = pointwise(builder_of(a, b), "less_equal", size, _LARGEST)
+        near = _where(finite, near, 0.0)
+    elif not math.isfinite(b):
+        near = 0.0
     found: Tracer = _where(function("equal", a, b), 1.0, near)
     found.kind = "b"
     return found

@@ -48,7 +48,7 @@ CORRECTIONS = (0, 1, 3, 4, 5)
 """Of the variance of 4."""
 
 SIGNLESS = (
-    *("max", "min", "amax", "amin", "relu", "clip", "hard"),
+    *("max", "min", "amax", "amin", "fmax", "fmin", "relu", "clip", "hard"),
     *("elu", "celu", "selu", "trunc"),
 )
 """Functions of which frameworks leave open which of two zeros is the greater, or which
