@@ -188,7 +188,8 @@ class Model:
             parameter = declared.get(name)
             given = np.asarray(array)
             if parameter is None or (
-                given.dtype == parameter.dtype and given.shape in parameter.shapes
+                _same_bits(given.dtype, parameter.dtype)
+                and given.shape in parameter.shapes
             ):
                 continue
             raise ArgumentError(
@@ -245,6 +246,12 @@ def _memory(
             array = made.get(tensor.name, array)
             found[i] = np.ascontiguousarray(array).reshape(-1)
     return found
+
+
+def _same_bits(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether two dtypes are one, but for the sign of integers: MLIR has none."""
+    integers = {one.kind, other.kind} <= {"i", "u"}
+    return one == other or (integers and one.itemsize == other.itemsize)
 
 
 def _said(parameter: Parameter) -> str:

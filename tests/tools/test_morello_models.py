@@ -36,10 +36,10 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_computes_given_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     x = np.arange(-6, 6, dtype=np.float32).reshape(3, 4)
     np.save("x.npy", x)
-    assert main(["run", *OPTIONS, "--input", "arg0=x.npy", "-o", "out.npy"]) == 0
+    assert main(["run", *OPTIONS, "--input", "x=x.npy", "-o", "out.npy"]) == 0
     np.testing.assert_array_equal(np.load("out.npy"), np.abs(x @ WEIGHTS))
     out = capsys.readouterr().out
-    assert out.startswith("layer(arg0: 3x4 float32) -> out: 3x2 float32\n  0: out = ")
+    assert out.startswith("layer(x: 3x4 float32) -> out: 3x2 float32\n  0: out = ")
     assert "of the allowed difference from the definition" in out
 
 
@@ -112,6 +112,6 @@ def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert found["fallback"] == ["stablehlo.reverse", "stablehlo.dot_general"]
     assert main(["explain", *options, "--fallback"]) == 0
-    assert "= stablehlo.dot_general of arg1, arg2" in capsys.readouterr().out
+    assert "= stablehlo.dot_general of i, j" in capsys.readouterr().out
     assert main(["run", "fill:5", "--fallback"]) != 0
     assert "is no program in a file" in capsys.readouterr().err

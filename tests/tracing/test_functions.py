@@ -271,9 +271,6 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.concatenate([x, x[:, :2]]), r"\(4, 4\) and \(4, 2\) cannot be conc"),
     (lambda x: np.stack([x, 1.0]), r"cannot be stacked; write np\.full\(shape, number"),
     (lambda x: np.take(x, x[0]), "np.take at places that are computed is not traced"),
-    (lambda x: x[[0, 2]], r"an index of list .* np\.take takes rows"),
-    (lambda x: np.tile(x, 2), r"np\.tile is not traced; leave it out"),
-    (lambda x: x.cumsum(0), r"array\.cumsum is not traced; multiply by a triangle"),
     (lambda x: x.sum(dtype=np.float64), "sum with dtype is not traced"),
     (lambda x: np.std(x, mean=0), "np.std: got an unexpected keyword argument 'mean'"),
     (lambda x: np.linalg.inv(x), r"np\.linalg\.inv is not traced"),
@@ -281,15 +278,15 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.add(x, 1, out=x), r"np\.add with out is not traced"),
     (lambda x: x.__iadd__(1), r"\+= on an argument, .* write x = x \+ …"),
     (_changed, r"\+= on an argument, or on a part of an array"),
-    (lambda x: x.__setitem__(0, 1), r"assignment to elements .* np\.where"),
+    (
+        lambda x: x.__setitem__(0, 1),
+        r"assignment to elements .* x = x\.copy",
+    ),
     (lambda x: x[x > 0], "an index of Tracer is not traced"),
     (lambda x: x[4], "the index 4 of an axis of 4 elements"),
     (lambda x: x[:0], "the slice 0:0:1 of 4 is empty"),
-    (lambda x: np.einsum("ii->i", x), "a diagonal, 'ii', is not traced"),
     (lambda x: np.where(x > 0, x, -1e300), "-1e\\+300 is too large for float32"),
     (lambda x: np.array([x.sum()]), "several results are a tuple"),
-    (lambda x: (x @ x).reshape(2, 8).sum(0), "the last step of a function alone"),
-    (lambda x: sliding_window_view(x * 2, 2, 0), "that is computed is not traced"),
 ]
 
 
@@ -306,7 +303,9 @@ def test_a_function_that_is_too_large_is_refused() -> None:
             x = x @ x.T @ x
         return x
 
-    with pytest.raises(MorelloError, match="compile parts of it by themselves"):
+    with pytest.raises(
+        MorelloError, match=r"28 dimensions; .* morello\.jit"
+    ):
         morello.trace(power, (4, 4))
 
 
