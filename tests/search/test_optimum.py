@@ -21,7 +21,7 @@ from tests.search.goals import KINDS, PEELS, goals_of, random_goal
 ALONE = [kind for kind in KINDS if kind.has_element]
 """Graphs are enumerated in `tests/graphs/test_optimum.py`."""
 
-GOALS = {kind: goals_of(kind, few=18, many=60) for kind in KINDS}
+GOALS = {kind: goals_of(kind, few=18, many=64) for kind in KINDS}
 BUDGET = 1000
 """Specs enumerated for a goal. What was finished is compared if it does not suffice."""
 
