@@ -194,7 +194,7 @@ def computed_element(
 
 
 def _number(element: Element) -> Number:
-    """What an expression of numbers alone is."""
+    """The number that an expression of numbers alone is."""
     if isinstance(element, bool | int | float):
         return element
     if isinstance(element, Constant):

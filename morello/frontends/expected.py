@@ -18,11 +18,11 @@ class Expected:
     """An argument that has to mean what the model was read for."""
 
     argument: int
-    """Its position."""
+    """The position of the argument."""
     name: str
     accepts: Callable[[np.ndarray[Any, Any]], bool]
     text: str
-    """What it has to be, for messages."""
+    """The shape or value that is required, for messages."""
 
     def check(self, arguments: Sequence[Any]) -> None:
         """Check it in a call.

@@ -237,7 +237,7 @@ class _Grouping:
         return size and on in self._below(node, on)
 
     def _below(self, node: int, first: int) -> set[int]:
-        """What a node depends on, from one on: nodes read those before them."""
+        """The nodes that a node depends on, from one on: all come before it."""
         found: set[int] = set()
         stack = [node]
         while stack:

@@ -193,7 +193,7 @@ class Importer:
         self.refusals.append(dataclasses.replace(found, op=name))
 
     def name(self, op: ir.Operation, inside: ir.Location | None = None) -> str:
-        """What the program calls an op, which may have another name now.
+        """The name of an op in the program, which may have another one now.
 
         Args:
             inside: of an op inside of it, where that is meant.

@@ -53,7 +53,7 @@ def expanded(proto: Any) -> Any:
 
 
 _MOST_ROUNDS = 8
-"""Of rules for what rules and functions give."""
+"""The most rounds of rules for nodes that rules and functions give."""
 
 
 class Expansion:
@@ -152,7 +152,7 @@ class Expansion:
         return self._kinds.get(name) == wanted
 
     def dtype(self, name: str) -> np.dtype[Any] | None:
-        """Of the elements of a value; None where it is not known, or NumPy has none."""
+        """The dtype of a value; None where it is not known, or NumPy has none."""
         kind = self._kinds.get(name)
         if not kind:
             return None

@@ -132,7 +132,7 @@ def _lengthened(to: Expansion, mask: str, shape: tuple[int, ...]) -> str:
 
 
 def _seen(own: Arguments, rows: int, columns: int, past: int) -> Array:
-    """Which keys a query sees, by cause and windows."""
+    """The keys that a query sees, by cause and windows."""
     behind = np.arange(rows)[:, None] + past - np.arange(columns)
     seen = np.ones((rows, columns), np.bool_)
     if own.get("is_causal", 0):
