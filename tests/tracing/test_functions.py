@@ -303,9 +303,7 @@ def test_a_function_that_is_too_large_is_refused() -> None:
             x = x @ x.T @ x
         return x
 
-    with pytest.raises(
-        MorelloError, match=r"28 dimensions; .* morello\.jit"
-    ):
+    with pytest.raises(MorelloError, match=r"28 dimensions; .* morello\.jit"):
         morello.trace(power, (4, 4))
 
 
