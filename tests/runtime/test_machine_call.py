@@ -191,13 +191,18 @@ def test_references_are_balanced(copy: NativeFunction) -> None:
         with pytest.raises(ValueError, match="not a NumPy array but None"):
             call(a, None)
 
+    def changes() -> list[int]:
+        before = counts()
+        for _ in range(300):
+            use()
+        gc.collect()
+        return [abs(n - m) for n, m in zip(counts(), before, strict=True)]
+
     use()
     gc.collect()
-    before = counts()
-    for _ in range(300):
-        use()
-    gc.collect()
-    assert all(abs(n - m) < 50 for n, m in zip(counts(), before, strict=True))
+    # A leak shows in each round; other code's references to None come in some.
+    rounds = [changes() for _ in range(4)]
+    assert all(min(each) < 50 for each in zip(*rounds, strict=True)), rounds
 
 
 def test_a_bound_function_runs_on_its_arrays(copy: NativeFunction) -> None:
