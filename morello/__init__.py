@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from morello import forks as _forks  # noqa: F401 (forks wait for imports from here on)
 from morello._version import __version__
-from morello.former_names import find_former_names as _find_former_names
 
 if TYPE_CHECKING:
     from morello.cluster.solve_all import solve_all
@@ -54,8 +53,6 @@ __all__ = [
     "trace",
     "tune_all",
 ]
-
-_find_former_names()
 
 
 def __getattr__(name: str) -> Any:

@@ -45,8 +45,8 @@ VARIABLES = (
     Variable(
         "MORELLO_LEARNED",
         'tuning, `tune="learned"`',
-        "the file of a learned model, as `python -m morello.training train` writes it; "
-        "the shipped models if not set",
+        "the file of a learned model, as `python -m benchmarks.training train` writes "
+        "it; the shipped models if not set",
     ),
     Variable(
         "KMP_BLOCKTIME",

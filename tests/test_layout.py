@@ -93,16 +93,6 @@ IMPORTS = {
     "runtime": {"machine", "passes", "mlir"},
     "aot": {"spec", "machine", "runtime", "compiler"},
     "learned": {"spec", "machine", "cost", "actions", "search"},
-    "training": {
-        "spec",
-        "machine",
-        "search",
-        "learned",
-        "runtime",
-        "compiler",
-        "calibration",
-        "tools",
-    },
     "compiler": {
         "spec",
         "machine",

@@ -7,5 +7,5 @@
 - `nodes.py`: what is read of each node; `network.py`: networks that look at these.
 - `model.py`: the models that are shipped, and what they predict: read this first.
 
-`morello.training` makes the models.
+`benchmarks.training` makes the models.
 """

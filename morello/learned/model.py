@@ -128,7 +128,7 @@ class LearnedModel:
         except _BROKEN as error:
             raise MorelloError(
                 f"{path} is no learned model: {error}",
-                "write one with 'python -m morello.training train'",
+                "write one with 'python -m benchmarks.training train'",
             ) from error
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import morello
+from benchmarks.training.collect import both_ways
 from morello.calibration.sample import Sampler
 from morello.compiler.tuning.order import tried_order
 from morello.errors import CompileError, MorelloError
@@ -19,7 +20,6 @@ from morello.learned.trees import Trees
 from morello.machine import AVX2, find_target
 from morello.search import Solver
 from morello.spec import parse_spec
-from morello.training.collect import both_ways
 from tests.learned.made_up import model_file, stump
 
 pytestmark = pytest.mark.quick

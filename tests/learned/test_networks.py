@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import morello
+from benchmarks.training.data_set import Entry, Timed, programs
 from morello.errors import MorelloError
 from morello.learned.model import LearnedModel
 from morello.learned.network import Network, Networks
@@ -14,7 +15,6 @@ from morello.learned.nodes import Nodes, nodes_of
 from morello.learned.priced import Priced
 from morello.machine import AVX2
 from morello.search import Impl
-from morello.training.data_set import Entry, Timed, programs
 from tests.learned.made_up import model_file, stump
 
 pytestmark = pytest.mark.quick

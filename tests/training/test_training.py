@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import morello
+from benchmarks.training.__main__ import main
+from benchmarks.training.collect import in_turns
+from benchmarks.training.data_set import Entry, Timed, append, entries, programs
+from benchmarks.training.distinct import Distinct
+from benchmarks.training.fit import Sample, Settings, train
+from benchmarks.training.judge import Fusion, cross_validated, judge
+from benchmarks.training.report import fusions, sort_of, table
+from benchmarks.training.specs import TEXTS, specs
 from morello.compiler.tuning.contest import Entry as Turn
 from morello.errors import MorelloError
 from morello.learned.model import LearnedModel
 from morello.learned.nodes import Nodes
 from morello.machine import AVX2
 from morello.search.queries.partial_program import Partial
-from morello.training.__main__ import main
-from morello.training.collect import in_turns
-from morello.training.data_set import Entry, Timed, append, entries, programs
-from morello.training.distinct import Distinct
-from morello.training.fit import Sample, Settings, train
-from morello.training.judge import Fusion, cross_validated, judge
-from morello.training.report import fusions, sort_of, table
-from morello.training.specs import TEXTS, specs
 
 pytestmark = pytest.mark.quick
 
@@ -245,7 +245,7 @@ def test_programs_of_the_specs_that_are_predicted_are_not_learned(
         seen.append({one.spec for one in some})
         return Nothing()
 
-    monkeypatch.setattr("morello.training.judge.train", trained)
+    monkeypatch.setattr("benchmarks.training.judge.train", trained)
     found = cross_validated(samples, Settings(), 3)
     assert all(
         (one == sample.times).all() for one, sample in zip(found, samples, strict=True)

@@ -1,4 +1,4 @@
-"""``python -m morello.training collect|train|judge|fusion``: the learned model."""
+"""``python -m benchmarks.training collect|train|judge|fusion``: the learned model."""
 
 import argparse
 import sys
@@ -6,18 +6,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.training.collect import Plan, collect
+from benchmarks.training.data_set import entries
+from benchmarks.training.fit import Sample, Settings, sample_of, train
+from benchmarks.training.judge import PARTS, Verdict, cross_validated, judge
+from benchmarks.training.report import fusions, table
+from benchmarks.training.specs import TEXTS, specs
 from morello.calibration.target_file import machine
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
 from morello.learned.model import LearnedModel
 from morello.machine import Target
 from morello.tools.flags import seconds, whole_number
-from morello.training.collect import Plan, collect
-from morello.training.data_set import entries
-from morello.training.fit import Sample, Settings, sample_of, train
-from morello.training.judge import PARTS, Verdict, cross_validated, judge
-from morello.training.report import fusions, table
-from morello.training.specs import TEXTS, specs
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -113,7 +113,7 @@ def _samples(path: Path, target: Target, *, older: bool) -> list[Sample]:
     if not samples:
         raise MorelloError(
             f"{path} has no programs for {target.name} that this version has",
-            "make some with 'python -m morello.training collect', or give --older "
+            "make some with 'python -m benchmarks.training collect', or give --older "
             "for those of other versions",
         )
     return samples
@@ -125,7 +125,7 @@ def _tell(line: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m morello.training",
+        prog="python -m benchmarks.training",
         description="Make, train and judge the learned performance model.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

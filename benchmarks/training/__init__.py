@@ -1,4 +1,4 @@
-"""Making and judging the learned performance model: ``python -m morello.training``.
+"""Making and judging the learned performance model: ``python -m benchmarks.training``.
 
 - `specs.py`: the Specs whose programs are timed, of every kind; `fusions.py`: graphs
   whose parts may take turns.

@@ -4,9 +4,9 @@ A call of each takes at most some 30 ms. Sizes are drawn from those of real laye
 from between them. None is a Spec of `benchmarks.models`, whose layers are held out.
 """
 
+from benchmarks.training.fusions import FUSIONS
 from morello.machine import Target
 from morello.spec import Spec, parse_spec
-from morello.training.fusions import FUSIONS
 
 PRODUCTS = (
     "matmul:32x32x32:f32",

@@ -79,7 +79,7 @@ def entries(path: Path, *, older: bool = False) -> Iterator[Entry]:
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise MorelloError(
                 f"{path}:{number} is no line of a data set: {error}",
-                "give a file that 'python -m morello.training collect' wrote",
+                "give a file that 'python -m benchmarks.training collect' wrote",
             ) from error
         if older or found.space == space():
             yield found

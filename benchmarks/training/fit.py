@@ -17,6 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.training.data_set import Entry, programs
+from benchmarks.training.distinct import Distinct
+from benchmarks.training.networks import (
+    NetworkSettings,
+    imported_torch,
+    train_networks,
+)
 from morello.errors import MorelloError
 from morello.learned.features import Features, features_of, is_fused, matrix
 from morello.learned.network import Networks
@@ -24,13 +31,6 @@ from morello.learned.nodes import Nodes, nodes_of
 from morello.learned.priced import Priced
 from morello.learned.trees import Trees, Vector
 from morello.machine import Target
-from morello.training.data_set import Entry, programs
-from morello.training.distinct import Distinct
-from morello.training.networks import (
-    NetworkSettings,
-    imported_torch,
-    train_networks,
-)
 
 _FEWER = 4
 """How many times as few trees predict the mean of a Spec."""
@@ -129,7 +129,7 @@ def train(samples: Sequence[Sample], settings: Settings) -> Trained:
     if not samples:
         raise MorelloError(
             "there are no programs to learn from",
-            "make a data set with 'python -m morello.training collect'",
+            "make a data set with 'python -m benchmarks.training collect'",
         )
     ensemble, _ = _ensemble(), imported_torch()  # before anything takes its time
     names, trees = _train_trees(ensemble, samples, settings)

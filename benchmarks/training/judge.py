@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.training.fit import Sample, Settings, train
 from morello.learned.trees import Vector
-from morello.training.fit import Sample, Settings, train
 
 FIRST = 4
 """How many of the first are timed where a stopwatch decides among them."""

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.training.data_set import Entry, Timed, append, entries
+from benchmarks.training.distinct import Distinct
 from morello.calibration.sample import Sampler, code_of, spread
 from morello.calibration.turns import shared, turn
 from morello.compiler.candidates import Candidate, find_candidates
@@ -30,8 +32,6 @@ from morello.search import Impl, Solver
 from morello.search.queries.partial_program import Partial
 from morello.search.queries.program_class import class_of
 from morello.spec import Spec
-from morello.training.data_set import Entry, Timed, append, entries
-from morello.training.distinct import Distinct
 
 _FAR = 4.0
 """How many times the cost of the best a program may have that is drawn."""

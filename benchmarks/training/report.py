@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from benchmarks.training.judge import CLEAR, FIRST, Fusion, Verdict
 from morello.spec.graphs.graph import canonical
 from morello.spec.graphs.text import parse_graph
-from morello.training.judge import CLEAR, FIRST, Fusion, Verdict
 
 Models = Mapping[str, Sequence[Verdict]]
 """The verdicts on some models, by name: on the same Specs, in the same order."""
