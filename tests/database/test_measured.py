@@ -64,6 +64,24 @@ def test_a_damaged_row_makes_the_goal_a_miss(path: Path, change: str) -> None:
     assert [whole for _, whole in Database(path).measured()] == [True, False, True]
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_rows_that_are_damaged_give_way(path: Path, replace: bool) -> None:
+    rows = measured_database(path)
+    other = elsewhere(rows, cpu="another")
+    database = Database(path)
+    database.put_measured(other)
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE measured SET seconds = 1e-9 WHERE place = 1 AND cpu = ?",
+            (rows[0].key.cpu,),
+        )
+    connection.close()
+    again = tuple(dataclasses.replace(row, features="new") for row in rows + other)
+    database.put_measured(again, replace=replace)
+    kept = again if replace else (*again[: len(rows)], *other)
+    assert {*database.measured()} == {(row, True) for row in kept}
+
+
 @pytest.mark.parametrize(
     "program",
     ["null", "[]", '["select",["gemm_outer"],[]]', "x", '["tile",["m",2],[]]'],

@@ -297,6 +297,31 @@ def test_a_call_in_a_function_that_was_planned_before_is_refused() -> None:
     assert "the call of @g has no workspace to give it" in refused(text)
 
 
+BETWEEN = "func.func @h() { func.call @g() : () -> () return }"
+
+
+def test_a_workspace_is_handed_on() -> None:
+    """A function without buffers takes what those that it calls need."""
+    around = "func.func @f() { func.call @h() : () -> () return }"
+    found = planned(f"{around} {CALLED} {BETWEEN}")
+    assert found.count("morello.workspace_bytes = 64") == 3
+    assert "call @h(%" in found
+    assert "call @g(%" in found
+
+
+def test_a_function_that_hands_a_workspace_on_grows_too() -> None:
+    around = "func.func @f() attributes {morello.workspace_bytes = 0 : i64}"
+    text = f"{CALLED} {BETWEEN} {around} {{ func.call @h() : () -> () return }}"
+    assert "the call of @h has no workspace to give it" in refused(text)
+
+
+def test_calls_of_functions_that_do_not_grow_stay() -> None:
+    called = "func.func @g() { return }"
+    around = "func.func @f() attributes {morello.workspace_bytes = 0 : i64}"
+    text = f"{called} {BETWEEN} {around} {{ func.call @h() : () -> () return }}"
+    assert planned(text).count("morello.workspace_bytes = 0") == 3
+
+
 def test_a_function_that_calls_itself_is_refused() -> None:
     text = "func.func @f() { func.call @f() : () -> () return }"
     assert "calls the function that it stands in" in refused(text)

@@ -157,6 +157,67 @@ def test_neighbours_do_not_overlap() -> None:
     ArgumentChecker(parameters()).check([a, b, c])
 
 
+def columns(memory: Any, start: int, stop: int) -> Any:
+    """Some columns of each row of an array of 8 columns."""
+    return memory.reshape(-1, 8)[:, start:stop]
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_c", "meets"),
+    [
+        ((0, 4), (4, 8), False),  # the rows of both fill each other's gaps
+        ((4, 8), (0, 4), False),
+        ((0, 4), (5, 8), False),
+        ((0, 4), (3, 8), True),
+        ((3, 8), (0, 4), True),
+        ((0, 5), (4, 7), True),
+    ],
+)
+def test_rows_may_lie_in_the_gaps_of_others(
+    of_a: tuple[int, int], of_c: tuple[int, int], meets: bool
+) -> None:
+    memory = np.zeros(32, np.float32)
+    given = [columns(memory, *place) for place in (of_a, of_c)]
+    a, c = (
+        Parameter(name, F32, array.shape, is_output=name == "c", strides=(8, 1))
+        for name, array in zip("ac", given, strict=True)
+    )
+    checker = ArgumentChecker((a, c))
+    if not meets:
+        assert checker.check(given) == [array.ctypes.data for array in given]
+        return
+    with pytest.raises(ArgumentError, match="output 'c' overlaps input 'a'"):
+        checker.check(given)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "row"),
+    [
+        ((2, 3, 4), (48, 16, 4), 4),  # no gaps: a distance like any other
+        ((2, 3, 4), (60, 20, 4), 5),
+        ((2, 3, 4), (36, 12, 4), None),  # rows share elements
+        ((2, 3, 4), (64, 20, 4), None),  # more between batches than rows
+        ((2, 3, 4), (72, 18, 4), None),  # not whole elements
+        ((2, 3, 4), (96, 32, 8), None),  # every second element
+        ((3, 4), (16, 4), None),
+    ],
+)
+def test_rows_of_any_distance(
+    shape: tuple[int, ...], strides: tuple[int, ...], row: int | None
+) -> None:
+    any_row = Parameter("a", F32, (2, 3, 4), strides=(15, 5, 1), any_row=5)
+    assert any_row.row_of(shape, strides) == row
+    assert any_row.lies_as_one(shape, strides) == (row is not None)
+
+
+@pytest.mark.parametrize(("shape", "row"), [((1, 3, 1), 7), ((1, 1, 4), 4)])
+def test_strides_of_one_element_say_no_distance(
+    shape: tuple[int, ...], row: int
+) -> None:
+    any_row = Parameter("a", F32, shape, strides=(27, 9, 1), any_row=9)
+    assert any_row.row_of(shape, (12345, 4 * 7, 4)) == row
+
+
 def test_inputs_may_be_one_array() -> None:
     square = Parameter("a", F32, (4, 4)), Parameter("b", F32, (4, 4))
     output = Parameter("c", F32, (4, 4), is_output=True)

@@ -169,3 +169,20 @@ def test_an_output_that_nothing_writes_is_wrong_even_if_zeros_are_right() -> Non
     arguments[2][...] = 0
     assert trial.is_right(arguments)
     assert trial.judge(arguments).holds
+
+
+def test_sums_of_given_inputs_may_be_rounded_otherwise() -> None:
+    """Those of random ones are exact where they are short: no bit may differ."""
+    spec = parse_spec("matmul:2x3x2:f32", AVX2.limits)
+    given = np.array([[[0.1, 0.2, 0.3], [0.7, -1.1, 1.3]]], np.float32)
+    for inputs in ({}, {0: given}):
+        trial = Trial.make(spec, 0, inputs)
+        arguments = trial.arguments()
+        arguments[2][...] = spec.outputs(*trial.inputs)[0]
+        assert trial.is_right(arguments)
+        arguments[2][...] = np.nextafter(arguments[2], np.float32(9))
+        assert trial.is_right(arguments) == bool(inputs)
+        assert trial.judge(arguments).holds == bool(inputs)
+        arguments[2][...] += np.float32(1e-3)
+        assert not trial.is_right(arguments)
+        assert not trial.judge(arguments).holds
