@@ -281,3 +281,18 @@ def test_names_of_arguments_become_identifiers_of_c() -> None:
         "float_2",
         "status_2",
     ]
+
+
+def test_no_two_identifiers_differ_in_case_alone() -> None:
+    names = ["X", "x", "Input.1", "input_1", "INPUT_1", "Status", "Float"]
+    identifiers = c_identifiers(names)
+    assert identifiers == [
+        "X",
+        "x_2",
+        "Input_1",
+        "input_1_2",
+        "INPUT_1_3",
+        "Status_2",
+        "Float",
+    ]
+    assert len({name.lower() for name in identifiers}) == len(names)

@@ -90,6 +90,19 @@ def test_kernels_of_all_widths_compute_their_spec(tmp_path: Path, suffix: str) -
     assert np.array_equal(out, kernel.spec.evaluate(*arrays))
 
 
+@pytest.mark.parametrize("larger", [0, 1])
+def test_the_workspace_is_that_of_the_largest(larger: int) -> None:
+    text = "matmul:7x9x17:f32:lhs=[0,1,2]:rhs=[0,2,1]"
+    pair = [unsearched(text, seed).library("k") for seed in (0, 1)]
+    sizes = [one.workspace_bytes for one in pair]
+    assert 0 < sizes[0] < sizes[1]
+    pair[larger] = needing(pair[larger], "sse4.2", "pclmul")
+    several = Variants.of(pair)
+    assert several.variants[0].workspace_bytes == sizes[larger]
+    assert several.workspace_bytes == sizes[1]
+    assert f"#define k_WORKSPACE_BYTES {sizes[1]}\n" in several.header
+
+
 def test_each_kernel_has_the_code_of_its_target() -> None:
     text = Variants.of([library("avx2"), library("avx512")]).assembly
     first, second = text.split("k.variant1:\n")

@@ -12,7 +12,7 @@ from morello.dialect.build import (
     spec_function,
     spec_of,
 )
-from morello.dialect.memrefs import tile_extent, whole_shape
+from morello.dialect.memrefs import check_memref, tile_extent, whole_shape
 from morello.dialect.operand_groups import MAX_OPERANDS
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
@@ -131,6 +131,34 @@ def test_odd_even_packs_are_not_cut() -> None:
 def test_registers_hold_whole_vectors() -> None:
     tensor = TensorSpec.parse("f32@VRF[0,1]v8")
     assert whole_shape(tensor, (3, 17)) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "fits"),
+    [
+        ("1x4x6", "32, 8, 1", True),
+        ("1x4x6", "777, 8, 1", True),  # of one batch no stride says anything
+        ("1x4x6", "24, 6, 1", False),
+        ("1x4x6", "36, 9, 1", False),
+        ("1x4x6", "?, ?, 1", False),
+        ("3x4x6", "32, 8, 1", True),
+        ("3x4x6", "40, 8, 1", False),
+        ("3x1x6", "8, 777, 1", True),
+        ("3x1x6", "9, 8, 1", False),
+        ("3x4x1", "32, 8, 777", True),
+    ],
+)
+def test_the_rows_of_an_argument_are_as_far_apart_as_its_spec_says(
+    shape: str, strides: str, fits: bool
+) -> None:
+    batch, m, k = shape.split("x")
+    spec = parse_spec(f"matmul:{batch}x{m}x{k}x5:f32:lhs=ld8", AVX2.limits)
+    found = ir.Type.parse(f"memref<{shape}xf32, strided<[{strides}]>>")
+    if fits:
+        check_memref(spec, 0, found)
+        return
+    with pytest.raises(SpecError, match="but its leading dimension is 8"):
+        check_memref(spec, 0, found)
 
 
 def test_places() -> None:

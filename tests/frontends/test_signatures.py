@@ -9,6 +9,7 @@ import pytest
 import morello
 from morello.errors import ArgumentError
 from morello.frontends.model import Model
+from morello.frontends.signature import unique_name
 
 pytestmark = [
     pytest.mark.usefixtures("one_database"),
@@ -146,6 +147,29 @@ def test_results_of_onnx_have_their_names() -> None:
     total, power = model.compile(threads=1)(**{"constant0_": x})
     np.testing.assert_array_equal(total, [1, 1, 6])
     np.testing.assert_allclose(power, np.exp(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "otherwise", "taken", "wanted"),
+    [
+        ("", "out0", [], "out0"),
+        ("out0", "out0", [], "out0"),
+        ("out1", "out0", [], "out1_"),
+        ("out0", "out1", [], "out0_"),
+        ("", "out1", ["out1"], "out1_"),
+        ("out", "out0", [], "out_"),
+        ("table", "arg0", [], "table_"),
+        ("constant1.0", "arg0", [], "constant1.0_"),
+        ("tables", "arg0", [], "tables"),
+        ("arg1", "arg0", [], "arg1"),
+        ("x", "arg0", ["x", "x_"], "x__"),
+        ("zeros", "arg0", ["zeros_"], "zeros__"),
+    ],
+)
+def test_names_that_are_made_up_are_no_source_names(
+    name: str, otherwise: str, taken: list[str], wanted: str
+) -> None:
+    assert unique_name(name, otherwise, taken) == wanted
 
 
 @pytest.mark.parametrize("op", ["Cast", "DequantizeLinear", "Less"])

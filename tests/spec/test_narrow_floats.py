@@ -51,7 +51,7 @@ def test_what_was_widened_is_rounded_to_itself_but_for_quiet_nan(dtype: Dtype) -
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("sign", [0, 1])
 def test_between_two_neighbours_the_even_one_is_taken(dtype: Dtype, sign: int) -> None:
-    numbers = np.isfinite(widened(dtype)) & (ALL >> 15 == sign)
+    numbers = np.isfinite(widened(dtype)) & (np.signbit(widened(dtype)) == bool(sign))
     low = ALL[numbers][:-1]
     one, other = widened(dtype)[low], widened(dtype)[low + 1]
     middle = ((one.astype(np.float64) + other) / 2).astype(np.float32)
