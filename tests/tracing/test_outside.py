@@ -200,7 +200,59 @@ def a_method_of_a_class() -> Iterator[Callable[..., Any]]:
     Config.scale = 2.0
 
 
+def two_names_of_one_array() -> Iterator[Callable[..., Any]]:
+    """What was one object may be two later, and two may be one."""
+    scale = shift = np.ones(4, np.float32)
+    yield lambda x: x * scale + shift
+    shift = np.full(4, 5, np.float32)
+    yield lambda: None
+    shift[1] = 7
+    yield lambda: None
+    shift = scale
+    yield lambda: None
+    scale[2] = 3
+
+
+def an_object_in_two_places() -> Iterator[Callable[..., Any]]:
+    layer = Layer(np.ones(4, np.float32))
+    layers = {"first": layer, "last": layer}
+    yield lambda x: layers["last"](layers["first"](x))
+    layers["last"] = Layer(np.ones(4, np.float32))
+    yield lambda: None
+    layers["last"].weight[0] = 4
+    yield lambda: None
+    layers["first"] = layers["last"]
+    yield lambda: None
+    layer.weight[1] = 3
+
+
+def a_list_in_two_places() -> Iterator[Callable[..., Any]]:
+    inner = [2.0]
+    outer = [inner, inner]
+    yield lambda x: x * outer[0][0] + outer[1][0]
+    outer[1] = [5.0]
+    yield lambda: None
+    outer[0] = outer[1]
+    yield lambda: None
+    outer[0][0] = 7.0
+
+
+def an_argument_and_a_global() -> Iterator[Callable[..., Any]]:
+    """A closure and a default that are one array."""
+    held = np.ones(4, np.float32)
+
+    def run(x: Any, w: Any = held) -> Any:
+        return x * w + held
+
+    yield run
+    held = np.full(4, 3, np.float32)
+
+
 STATES = [
+    two_names_of_one_array,
+    an_object_in_two_places,
+    a_list_in_two_places,
+    an_argument_and_a_global,
     numbers_of_an_object,
     objects_of_a_list,
     a_dictionary,
@@ -231,17 +283,123 @@ def test_what_changed_is_read(states: Callable[[], Iterator[Any]]) -> None:
     assert np.allclose(compiled(X), function(X), atol=1e-6)
 
 
-def test_what_a_function_writes_is_written_in_each_call() -> None:
+ZERO: Any = 0.0
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.float64])
+def test_the_sign_of_a_zero_is_read(kind: Any) -> None:
+    global ZERO
+    run = morello.jit(lambda x: np.abs(x) * ZERO, threads=1)
+    for sign in (1, -1, 1):
+        ZERO = kind(sign * 0.0)
+        assert (np.signbit(run(X)) == (sign < 0)).all()
+        other = morello.jit(run.__wrapped__, threads=1)
+        assert (np.signbit(other(X)) == (sign < 0)).all()
+
+
+def test_a_number_that_is_nan_is_the_same_in_the_next_call() -> None:
+    held = [float("nan")]
+    run = morello.jit(lambda x: x * held[0], threads=1)
+    for _ in range(3):
+        assert np.isnan(run(X)).all()
+        held[0] = float("nan")
+    assert len(run._programs) == 1
+    assert all(len(found._known) == 1 for found in run._variants.values())
+
+
+def by_nonlocal() -> tuple[Callable[..., Any], Callable[[], int]]:
     count = 0
 
-    @morello.jit(threads=1)
+    def run(x: Any) -> Any:
+        def inner() -> None:
+            nonlocal count
+            count += 1
+
+        inner()
+        return x * float(count)
+
+    return run, lambda: count
+
+
+def by_itself() -> tuple[Callable[..., Any], Callable[[], int]]:
+    count = 0
+
     def run(x: Any) -> Any:
         nonlocal count
         count += 1
         return x * float(count)
 
+    return run, lambda: count
+
+
+COUNT = 0
+
+
+def by_global() -> tuple[Callable[..., Any], Callable[[], int]]:
+    global COUNT
+    COUNT = 0
+
+    def run(x: Any) -> Any:
+        def inner() -> float:
+            global COUNT
+            COUNT += 1
+            return float(COUNT)
+
+        return x * inner()
+
+    return run, lambda: COUNT
+
+
+def by_a_list() -> tuple[Callable[..., Any], Callable[[], int]]:
+    counts = [0]
+
+    def run(x: Any) -> Any:
+        def inner() -> None:
+            counts[0] += 1
+
+        inner()
+        return x * float(counts[0])
+
+    return run, lambda: counts[0]
+
+
+def by_a_comprehension() -> tuple[Callable[..., Any], Callable[[], int]]:
+    counts = [0]
+
+    def run(x: Any) -> Any:
+        return x * float(max([counts.append(0) or len(counts) for _ in range(1)]) - 1)
+
+    return run, lambda: len(counts) - 1
+
+
+WRITES = [by_itself, by_nonlocal, by_global, by_a_list, by_a_comprehension]
+
+
+@pytest.mark.parametrize("made", WRITES)
+def test_what_a_function_writes_is_written_in_each_call(made: Any) -> None:
+    function, count = made()
+    run = morello.jit(function, threads=1)
     for wanted in (1, 2, 3):
         assert np.array_equal(run(X), X * np.float32(wanted))
+        assert count() == wanted
+
+
+def test_a_variable_of_the_function_itself_may_be_written_inside() -> None:
+    def run(x: Any) -> Any:
+        total = 0
+
+        def add(number: int) -> None:
+            nonlocal total
+            total += number
+
+        for number in range(3):
+            add(number)
+        return x * float(total)
+
+    compiled = morello.jit(run, threads=1)
+    for _ in range(2):
+        assert np.array_equal(compiled(X), X * np.float32(3))
+    assert len(compiled._programs) == 1
 
 
 class Model:
@@ -261,8 +419,25 @@ def test_objects_of_one_class_share_what_is_compiled() -> None:
 
 
 def test_numbers_drawn_in_a_function_are_new_in_each_call() -> None:
-    draw = morello.jit(lambda x: x + np.random.standard_normal(4), threads=1)
-    assert not np.array_equal(draw(X), draw(X))
+    def inside(x: Any) -> Any:
+        return x + sum([np.random.standard_normal(4) for _ in range(1)])
+
+    for function in (inside, lambda x: x + np.random.standard_normal(4)):
+        draw = morello.jit(function, threads=1)
+        assert not np.array_equal(draw(X), draw(X))
+
+
+def test_the_time_that_an_inner_function_reads_is_that_of_the_call() -> None:
+    def run(x: Any) -> Any:
+        def now() -> float:
+            import time
+
+            return float(time.monotonic_ns() % 99_991)
+
+        return x * now()
+
+    compiled = morello.jit(run, threads=1)
+    assert len({float(compiled(X)[0, 0]) for _ in range(3)}) > 1
 
 
 def test_a_change_of_a_number_compiles_no_equal_graph_again() -> None:

@@ -19,9 +19,15 @@ class Reference:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Constant:
-    """A number, in f32."""
+    """A number, in f32; 0.0 and -0.0 are two of them."""
 
     number: float
+    is_negative: bool = dataclasses.field(init=False, repr=False)
+    """Whether its sign bit is set."""
+
+    def __post_init__(self) -> None:
+        is_negative = math.copysign(1.0, self.number) < 0
+        object.__setattr__(self, "is_negative", is_negative)
 
 
 @dataclasses.dataclass(frozen=True, order=True)
