@@ -296,16 +296,21 @@ def of_integers(layer: Any, dtype: Any, *shapes: tuple[int, ...]) -> bytes:
     return bytes(proto.SerializeToString())
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize(
     ("direction", "wanted"),
-    [("RIGHT", [-4, -1, -1, 0, -1]), ("LEFT", [-16, 0, 0, 0, -128])],
+    [("RIGHT", [-4, -1, -1, 0, -1, 0]), ("LEFT", [-16, 0, 0, 0, "least", 0])],
 )
-def test_bits_are_shifted_by_any_number(direction: str, wanted: list[int]) -> None:
+def test_bits_are_shifted_by_any_number(
+    direction: str, wanted: list[Any], dtype: Any
+) -> None:
     layer = node("BitShift", ["x", "n"], ["y"], direction=direction)
-    x = np.array([-8, -8, -1, 4, -1], np.int8)
-    amounts = np.array([1, 8, -1, -8, 7], np.int8)
-    read = morello.from_onnx(of_integers(layer, np.int8, (5,)))
-    np.testing.assert_array_equal(read.evaluate(x, amounts), np.array(wanted, np.int8))
+    width, least = np.iinfo(dtype).bits, np.iinfo(dtype).min
+    x = np.array([-8, -8, -1, 4, -1, 4], dtype)
+    amounts = np.array([1, width, -1, -width, width - 1, width + 3], dtype)
+    read = morello.from_onnx(of_integers(layer, dtype, (6,)))
+    right = np.array([least if n == "least" else n for n in wanted], dtype)
+    np.testing.assert_array_equal(read.evaluate(x, amounts), right)
 
 
 @pytest.mark.parametrize("axis", [0, -1])
