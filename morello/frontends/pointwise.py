@@ -20,10 +20,12 @@ from morello.frontends.rewriting import (
 from morello.frontends.simplify import simplified
 from morello.frontends.tensors import Access, Node, Tensors
 from morello.spec.graphs.expression import (
+    MOST_DEPTH,
     Call,
     Constant,
     Expression,
     Reference,
+    depth,
     references,
     substituted,
 )
@@ -195,7 +197,8 @@ class _Sharing(Rewriter):
         return dataclasses.replace(node, expression=expression, reads=reads)
 
     def _shared(self, node: Node) -> Node:
-        """What is there twice and is no mere operation with a number."""
+        """What is there twice and is no mere operation with a number, the smallest
+        first: what is larger then has it as one value."""
         while True:
             uses: Counter[Expression] = Counter()
             seen: set[Expression] = set()
@@ -203,9 +206,7 @@ class _Sharing(Rewriter):
                 if call not in seen:
                     seen.add(call)
                     uses.update(a for a in call.arguments if _is_worth(a))
-            part = next(
-                (p for p, n in sorted(uses.items(), key=_largest) if n > 1), None
-            )
+            part = next((p for p, n in sorted(uses.items(), key=_size) if n > 1), None)
             if part is None:
                 return node
             node = self._outlined(node, part)
@@ -287,7 +288,7 @@ class _Sharing(Rewriter):
         return node
 
     def _narrowed(self, node: Node) -> Node:
-        """A node that reads few tensors: others have no program."""
+        """A node that reads few tensors and is not deep: others have no program."""
         while len(set(references(node.expression))) > _MOST_READS:
             parts = [
                 call
@@ -298,6 +299,9 @@ class _Sharing(Rewriter):
             if not parts:
                 return node
             node = self._outlined(node, max(parts, key=_reads))
+        while depth(node.expression) > MOST_DEPTH:
+            deep = (c for c in _calls(node.expression) if depth(c) == MOST_DEPTH)
+            node = self._outlined(node, next(deep))
         return node
 
 
@@ -409,5 +413,5 @@ def _is_worth(expression: Expression) -> bool:
     return not is_cheap
 
 
-def _largest(item: tuple[Expression, int]) -> tuple[int, str]:
-    return -_count(item[0]), repr(item[0])
+def _size(item: tuple[Expression, int]) -> tuple[int, str]:
+    return _count(item[0]), repr(item[0])

@@ -8,6 +8,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.tracing.guards import is_constant
+from morello.tracing.refusals import noted
 from morello.tracing.tracer import Tracer
 
 Shape = tuple[int, ...]
@@ -114,28 +115,45 @@ class Arrays:
             MorelloError: an array is not of f32.
         """
         if isinstance(given, float) and not isinstance(given, np.generic):
-            given = np.float32(given)
+            given = self._number(given, place)
         if isinstance(given, np.integer) or not _is_array(given):
             return _fixed(given, self.objects)
         if isinstance(given, np.ma.MaskedArray):
-            raise MorelloError(
-                f"argument {_plain(place)} of {self._name} is a masked array, whose "
-                "mask would be ignored",
+            raise self._refusal(
+                place,
+                "is a masked array, whose mask would be ignored",
                 "give numpy.ma.filled(array, value)",
             )
         array = np.asarray(given)
         if array.dtype == np.bool_:
             array = array.astype(np.float32)
         if array.dtype != np.float32:
-            raise MorelloError(
-                f"argument {_plain(place)} of {self._name} has the dtype "
-                f"{array.dtype}, not float32",
-                "write np.float32(x)"
-                if not array.ndim
-                else "write x.astype(np.float32)",
-            )
+            what = f"has the dtype {array.dtype}, not float32"
+            raise self._refusal(place, what, _remedy(array))
         self.found.append(array)
         return Leaf(array.shape)
+
+    def _number(self, given: float, place: str) -> np.float32:
+        with np.errstate(over="ignore"):
+            number = np.float32(given)
+        if np.isinf(number) and np.isfinite(given):
+            remedy = "give np.finfo(np.float32).max, or np.inf"
+            raise self._refusal(place, f"is {given}, too large for float32", remedy)
+        return number
+
+    def _refusal(self, place: str, what: str, remedy: str) -> MorelloError:
+        text = f"argument {_plain(place)} of {self._name} {what}"
+        return noted(MorelloError(text, remedy))
+
+
+def _remedy(array: np.ndarray[Any, Any]) -> str:
+    """How an array of another dtype can be given."""
+    kind = array.dtype.kind
+    if kind not in "fiu":
+        return "give real numbers of float32"
+    if array.ndim:
+        return "write x.astype(np.float32)"
+    return "write int(x) or np.float32(x)" if kind in "iu" else "write np.float32(x)"
 
 
 def _plain(place: str) -> str:

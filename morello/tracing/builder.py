@@ -20,9 +20,10 @@ from morello.spec.graphs.graph import (
     axis_dims,
     canonical,
 )
-from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, print_graph
+from morello.spec.graphs.text import MOST_RANK, MOST_TEXT, MOST_VALUES, print_graph
 from morello.spec.limits import Limits
 from morello.spec.operand import Axis
+from morello.tracing.refusals import refusal
 from morello.tracing.views import View
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -116,7 +117,7 @@ class Builder:
 
     def _note(self, notes: dict[int, Any], found: Any) -> int:
         if self.count >= _MOST_NOTES:
-            raise MorelloError(
+            raise refusal(
                 f"the function computes more than {_MOST_NOTES} values",
                 "compile parts of it by themselves",
             )
@@ -145,7 +146,8 @@ class Builder:
         graph = self._part(outputs)[0].graph
         operands = len(graph.inputs) + len(graph.outputs)
         is_small = graph.count <= MOST_VALUES and graph.rank <= MOST_RANK
-        return is_small and operands <= MOST_OPERANDS
+        is_small = is_small and operands <= MOST_OPERANDS
+        return is_small and len(print_graph(graph)) <= MOST_TEXT
 
     def needed(self, outputs: list[int]) -> set[int]:
         """Some values, and those that they depend on."""

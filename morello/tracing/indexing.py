@@ -5,15 +5,20 @@ from typing import Any
 import numpy as np
 
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import INDEXING, Tracer, is_integer, pointwise, traced
+from morello.tracing.tracer import (
+    INDEXING,
+    Tracer,
+    is_integer,
+    is_list,
+    pointwise,
+    traced,
+)
 
 
 def picked(array: Any, parts: tuple[Any, ...]) -> Any:
     """Elements at known places along one axis, or along several at once."""
     lists = [
-        (axis, np.asarray(part))
-        for axis, part in enumerate(parts)
-        if isinstance(part, list | np.ndarray)
+        (axis, np.asarray(part)) for axis, part in enumerate(parts) if is_list(part)
     ]
     if None in parts or Ellipsis in parts or any(a.dtype == bool for _, a in lists):
         raise refusal(

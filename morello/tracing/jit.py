@@ -31,6 +31,7 @@ from morello.tracing.builder import Builder, Input, Traced
 from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, Outside, is_plain
 from morello.tracing.programs import tensors_of
+from morello.tracing.refusals import noted, trace_of_one_function
 from morello.tracing.renewal import ONE
 from morello.tracing.results import Constant, Result, result_of
 from morello.tracing.tracer import Tracer, as_input, pointwise
@@ -109,10 +110,10 @@ class TracedFunction:
         made: list[Result | Constant] = []
 
         def pick(given: Any, place: str) -> Pattern:
-            if isinstance(given, np.ndarray | np.number | int | float):
-                made.append(Constant(given))
-                return Leaf(np.shape(given))
             if not isinstance(given, Tracer):
+                if isinstance(given, np.ndarray | np.number | int | float):
+                    made.append(Constant(given))
+                    return Leaf(np.shape(given))
                 raise MorelloError(
                     f"{_name(function)} returns {type(given).__name__}, not an array "
                     "that depends on its arguments",
@@ -125,7 +126,8 @@ class TracedFunction:
 
         self._name = _name(function)
         args, kwargs = filled(pattern, iter(arguments), iter(objects))
-        results = run(*args, **kwargs)
+        with trace_of_one_function():
+            results = run(*args, **kwargs)
         self.results = pattern_of(results, pick)
         if not found:
             given = (
@@ -329,7 +331,11 @@ class _Variants:
                 del self._known[_MOST_VARIANTS:]
                 return compiled, arrays
         # A stand-in was not enough. If the function is wrong, it says so again.
-        found = self._traced(objects, False)[1]
+        try:
+            found = self._traced(objects, False)[1]
+        except MorelloError as error:
+            noted(error)  # of a function around this one, which is being traced
+            raise
         self._is_opaque = True
         return found, []
 

@@ -19,7 +19,8 @@ import numpy as np
 from morello.tracing import guards as reads
 from morello.tracing.builder import Builder
 from morello.tracing.guards import ABSENT, Check, Get, Guards, is_constant
-from morello.tracing.tracer import Tracer, as_input
+from morello.tracing.refusals import noted
+from morello.tracing.tracer import as_input
 
 _MOST_STEPS = 4000
 """Reads that are checked in a call; a larger structure is traced anew."""
@@ -53,7 +54,11 @@ _WORLD = frozenset(
 
 
 class OpaqueError(BaseException):
-    """A read that no guard can repeat; no ``except Exception`` of a user stops it."""
+    """A read that no guard can repeat; no ``except`` of a user stops it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        noted(self)
 
 
 class Outside:
@@ -228,15 +233,6 @@ def _reasons(code: types.CodeType, outer: frozenset[str]) -> Iterator[str]:
             yield from _reasons(inner, outer)
 
 
-def _isinstance(value: Any, kind: Any) -> bool:
-    if isinstance(value, Tracer):
-        value = np.empty(0, np.float32)
-    return isinstance(value, kind)
-
-
-_BUILTINS = {**vars(builtins), "isinstance": _isinstance}
-
-
 class _Globals(dict[str, Any]):
     """The globals of a function, of which each read is noted.
 
@@ -244,7 +240,7 @@ class _Globals(dict[str, Any]):
     """
 
     def __init__(self, outside: Outside, function: Any, number: int) -> None:
-        super().__init__(__builtins__=_BUILTINS, __name__=function.__module__)
+        super().__init__(__builtins__=vars(builtins), __name__=function.__module__)
         self._outside = outside
         self._function = function
         self._number = number

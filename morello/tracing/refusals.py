@@ -1,17 +1,59 @@
 """What is not traced: an error at the line of the function, with a way on."""
 
+import contextlib
+import difflib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from morello.errors import MorelloError
 
-INSTEAD: dict[str, str] = {}
-"""What to write in the place of what is not traced, by name."""
+_E = TypeVar("_E", bound=BaseException)
+
+_CLOSEST, _LIKENESS = 3, 0.7
+"""Names that a refusal proposes at most, and how like they are at least, of 1."""
+
+
+class _Traces(threading.local):
+    """The errors that each trace of a thread has met, the innermost last."""
+
+    def __init__(self) -> None:
+        self.errors: list[list[BaseException]] = []
+
+
+_TRACES = _Traces()
+
+
+def noted(error: _E) -> _E:
+    """An error that ends the trace in the end, though the function may catch it.
+
+    NumPy would not raise there: what the function does next is not what it does with
+    arrays.
+    """
+    if _TRACES.errors:
+        _TRACES.errors[-1].append(error)
+    return error
+
+
+@contextlib.contextmanager
+def trace_of_one_function() -> Iterator[None]:
+    """A trace, which raises the first error that was noted in it."""
+    errors: list[BaseException] = []
+    _TRACES.errors.append(errors)
+    try:
+        yield
+    except Exception:
+        if not errors:
+            raise
+    finally:
+        _TRACES.errors.pop()
+    if errors:
+        raise errors[0]
 
 
 def refusal(what: str, remedy: str = "") -> MorelloError:
@@ -24,12 +66,15 @@ def refusal(what: str, remedy: str = "") -> MorelloError:
     ):
         frame = frame.f_back  # type: ignore[assignment]
     place = f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""
-    return MorelloError(f"{place}{what}", remedy)
+    return noted(MorelloError(f"{place}{what}", remedy))
 
 
-def not_traced(name: str, known: Sequence[str]) -> MorelloError:
-    """A refusal that says what to write instead, or what there is."""
-    remedy = INSTEAD.get(name.rpartition(".")[2], f"use {', '.join(known)}")
+def not_traced(name: str, known: Iterable[str]) -> MorelloError:
+    """A refusal that says what to write instead, or what is traced of a like name."""
+    last = name.rpartition(".")[2]
+    close = difflib.get_close_matches(last, sorted(known), _CLOSEST, _LIKENESS)
+    like = f"{' or '.join(close)}, or " if close else ""
+    remedy = f"use {like}what docs/guide/jit.md lists under 'What is traced'"
     return refusal(f"{name} is not traced", remedy)
 
 
@@ -45,4 +90,8 @@ def called(
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as error:
         raise refusal(f"{name}: {error}", "leave the option out") from None
-    return function(*bound.args, **bound.kwargs)
+    try:
+        return function(*bound.args, **bound.kwargs)
+    except Exception as error:
+        noted(error)
+        raise

@@ -25,7 +25,7 @@ from morello.spec.graphs.graph import MAP
 from morello.spec.operand import Window
 from morello.tracing.builder import Builder, Input
 from morello.tracing.kinds import DTYPES, kind_of
-from morello.tracing.refusals import called, not_traced, refusal
+from morello.tracing.refusals import called, not_traced, noted, refusal
 from morello.tracing.renewal import ONE, Cut, OutOfReachError, fresh, renewed
 from morello.tracing.views import View
 
@@ -100,6 +100,11 @@ class Tracer(NDArrayOperatorsMixin):
             raise refusal("an array without axes has no length")
         return self.shape[0]
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """NumPy's class, so that `isinstance` answers as it does for arrays."""
+        return np.ndarray
+
     def __repr__(self) -> str:
         return f"Tracer(shape={self.shape})"
 
@@ -138,8 +143,7 @@ class Tracer(NDArrayOperatorsMixin):
                 return known(self, *args, **kwargs)  # type: ignore[misc]
 
             return method
-        methods = sorted(n for n in vars(Tracer) if n[0] != "_")
-        raise not_traced(f"array.{name}", methods)
+        raise not_traced(f"array.{name}", (n for n in vars(Tracer) if n[0] != "_"))
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
@@ -156,9 +160,12 @@ class Tracer(NDArrayOperatorsMixin):
             )
         known = UFUNCS.get(ufunc)
         if known is None:
-            names = sorted({f.__name__ for f in UFUNCS})
-            raise not_traced(f"np.{ufunc.__name__}", names)
-        found = known(*inputs)
+            raise not_traced(f"np.{ufunc.__name__}", {f.__name__ for f in UFUNCS})
+        try:
+            found = known(*inputs)
+        except Exception as error:
+            noted(error)
+            raise
         found.kind = kind_of(ufunc, inputs)
         return found
 
@@ -169,8 +176,7 @@ class Tracer(NDArrayOperatorsMixin):
         name = f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
         known = FUNCTIONS.get(function)
         if known is None:
-            names = sorted({f.__name__ for f in FUNCTIONS})
-            raise not_traced(name, ["operators", *names])
+            raise not_traced(name, {f.__name__ for f in FUNCTIONS})
         return called(known, name, args, kwargs)
 
     def _changed(self, ufunc: Any, other: Any) -> "Tracer":
@@ -242,7 +248,7 @@ class Tracer(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> "Tracer":
         """New axes (``None``), whole axes (``:``, ``...``), slices and integers."""
         parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(part, list | np.ndarray) for part in parts):
+        if any(is_list(part) for part in parts):
             picked: Tracer = INDEXING["pick"](self, parts)
             return picked
         given = sum(part is not None and part is not Ellipsis for part in parts)
@@ -376,6 +382,11 @@ def is_integer(given: Any) -> bool:
     return isinstance(given, int | np.integer) and not isinstance(given, bool)
 
 
+def is_list(index: Any) -> bool:
+    """Whether it is an index of known places."""
+    return isinstance(index, list | np.ndarray) and not isinstance(index, Tracer)
+
+
 class Deferred(Tracer):
     """What is made when something reads it: as a result it may cost nothing."""
 
@@ -401,9 +412,9 @@ def traced(builder: Builder, given: Any) -> Tracer | None:
         return None
     array = np.asarray(given)
     if array.dtype.kind not in "fiub":
-        raise refusal(
-            f"an array of dtype {array.dtype} is not traced", "use numbers of float32"
-        )
+        held = isinstance(given, np.ndarray | np.generic)
+        what = f"an array of dtype {array.dtype}" if held else type(given).__name__
+        raise refusal(f"{what} is not traced", "use numbers of float32")
     if array.ndim == 0:
         return None
     return as_input(builder, -1, array.shape, np.asarray(array, np.float32))
