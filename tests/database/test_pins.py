@@ -70,6 +70,31 @@ def test_tables_of_other_pins_are_not_read(tmp_path: Path) -> None:
         database.close()
 
 
+def test_another_schedule_of_the_same_spec_is_another_pin(tmp_path: Path) -> None:
+    goal, path = "fill:5x7:f32", tmp_path / "tables.sqlite"
+    programs = [Partial(Tile(dim, 3), (HOLE, HOLE)) for dim in ("d0", "d1")]
+    for decided in (*programs, *programs):
+        database = Database(path)
+        assert database.pin((row(goal, decided),), replace=True) == 1
+        found = program(goal, Overlay(database))
+        assert f": {decided.action} [" in found.splitlines()[0]
+        database.close()
+
+
+def test_a_digest_is_of_all_that_pins_decide() -> None:
+    pins = [
+        Pin(spec(goal), target, program)
+        for goal in (GOAL, INNER)
+        for target in ("avx2", "avx512")
+        for program in (TILE, NEAR)
+    ]
+    assert len({pin.digest for pin in pins}) == len(pins)
+    assert len({pin.action for pin in pins}) == len(pins)
+    sets = [(), *((pin,) for pin in pins), (pins[0], pins[7]), tuple(pins)]
+    assert len({Pins(own).digest for own in sets}) == len(sets)
+    assert Pins(tuple(pins)).digest == Pins(tuple(reversed(pins))).digest
+
+
 def test_a_pinned_program_is_the_same_warm_half_filled_merged_and_reopened(
     tmp_path: Path,
 ) -> None:

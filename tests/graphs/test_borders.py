@@ -114,6 +114,28 @@ def test_holes_of_a_border() -> None:
     assert not graph.padded_dims
 
 
+@pytest.mark.parametrize("taps", [5, 7])
+def test_a_border_has_up_to_three_strips_on_a_side(taps: int) -> None:
+    text = f"conv:1x8x9x9x8x{taps}x{taps}:f32:pad={taps // 2}:groups=8"
+    rewrite = Border("d1").apply(parse_spec(text, AVX2.limits), AVX2)
+    sides = taps // 2
+    before, after = ROLES[:sides], ROLES[4 : 4 + sides]
+    assert [hole.role for hole in rewrite.holes] == [*before, "main", *after]
+    rows, inside = {}, {}
+    for hole in rewrite.holes:
+        rows[hole.role], inside[hole.role] = hole.spec.sizes[1], hole.spec.sizes[3]
+    assert rows == dict.fromkeys(rows, 1) | {"main": 9 - 2 * sides}
+    most = [*range(taps - sides, taps)]
+    assert [*inside.values()] == [*most, taps, *reversed(most)]
+    assert rewrite.cost == (2 * sides + 1) * AVX2.coefficients.loop
+
+
+def test_a_border_of_four_strips_on_a_side_is_refused() -> None:
+    spec = parse_spec("conv:1x8x12x12x8x9x9:f32:pad=4:groups=8", AVX2.limits)
+    with pytest.raises(ScheduleError, match="more than 3 strips on one side"):
+        Border("d1").apply(spec, AVX2)
+
+
 def _refused(spec: Any, name: str) -> bool:
     try:
         Border(name).apply(spec, AVX2)

@@ -193,3 +193,38 @@ def test_samples_repeat_a_short_call_and_take_the_best_of_each_placement() -> No
     assert entry.repeats > 1000
     assert calls[1] == entry.repeats + 1  # the first one is not timed
     assert 0 < entry.seconds < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "is_sure"),
+    [
+        (64, 0, True),
+        (43, 21, True),  # two thirds
+        (42, 22, False),  # which chance hardly gives, either
+        (41, 23, False),
+        (6, 0, True),
+        (5, 1, False),  # chance gives as many in 7 of 64 duels
+        (11, 1, True),
+        (8, 4, False),
+    ],
+)
+def test_two_thirds_of_the_rounds_are_won_beyond_chance(
+    won: int, lost: int, is_sure: bool
+) -> None:
+    assert duel_module._is_sure([1.1] * won + [0.9] * lost) == is_sure
+
+
+@pytest.mark.parametrize(
+    ("ratios", "is_sure"),
+    [
+        ([1.02] * 8, True),
+        ([1.019] * 8, False),  # not by enough
+        ([1.05] * 3, True),
+        ([1.06, 1.049, 1.06], False),  # few rounds: each of them clearly
+        ([1.2] * 2, False),
+        ([1.004] * 2 + [1.1] * 10, True),
+        ([1.004] * 3 + [1.1] * 9, False),  # three rounds that are not won
+    ],
+)
+def test_rounds_are_won_by_so_much(ratios: list[float], is_sure: bool) -> None:
+    assert duel_module._is_sure(ratios) == is_sure

@@ -1,0 +1,54 @@
+"""Pads: what their buffer takes of a cache, and what is copied into it."""
+
+import pytest
+
+from morello.actions.pad import Pad
+from morello.errors import ScheduleError
+from morello.machine import AVX2
+from morello.spec import Layout, Level, Spec, parse_spec
+
+pytestmark = pytest.mark.quick
+
+NATURAL = Layout.row_major(1)
+LINES = 63
+"""Of the 1002 elements that windows reach."""
+
+
+def image(level: str, l2: int = 8192) -> Spec:
+    """Windows of three taps that reach one place beyond both ends of a row."""
+    graph = "graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])"
+    text = f"compose:1000x3:f32:{graph}:x1=[0]@{level}:l2={l2}"
+    return parse_spec(text, AVX2.limits)
+
+
+def test_what_is_around_a_buffer_in_a_cache_has_the_rest_of_it() -> None:
+    spec = image("L2")
+    rewrite = Pad("x1", NATURAL).apply(spec, AVX2)
+    assert [hole.role for hole in rewrite.holes] == ["fill", "copy", "body"]
+    left = AVX2.take(spec.limits, Level.L2, LINES)
+    assert left.l2 < spec.limits.l2
+    assert {hole.spec.limits for hole in rewrite.holes} == {left}
+    sizes = {hole.role: hole.spec.sizes for hole in rewrite.holes}
+    assert sizes == {"fill": (1002,), "copy": (1000,), "body": (1000, 3)}
+
+
+def test_a_buffer_in_memory_takes_nothing() -> None:
+    spec = image("MEM")
+    rewrite = Pad("x1", NATURAL).apply(spec, AVX2)
+    assert {hole.spec.limits for hole in rewrite.holes} == {spec.limits}
+
+
+def test_a_buffer_has_to_fit() -> None:
+    assert Pad("x1", NATURAL).apply(image("L2", 64), AVX2)
+    with pytest.raises(ScheduleError, match="more lines than are free of L2"):
+        Pad("x1", NATURAL).apply(image("L2", 32), AVX2)
+
+
+def test_what_is_copied_and_where_may_have_gaps_and_the_buffer_has_none() -> None:
+    fill, copy, body = Pad("x1", NATURAL).apply(image("L2"), AVX2).holes
+    assert fill.spec.tensors[0].contiguous
+    assert not any(tensor.contiguous for tensor in copy.spec.tensors)
+    assert body.spec.tensors[1].contiguous
+    graph = body.spec.kind.as_graph
+    assert graph is not None
+    assert not graph.padded_dims
