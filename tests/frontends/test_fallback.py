@@ -101,6 +101,94 @@ def test_places_and_divisors_that_are_data_do_no_harm() -> None:
     assert not np.shares_memory(same, far)
 
 
+PLACE = """
+  %c0 = arith.constant 0 : index
+  %k = tensor.extract %i[%c0] : tensor<1xi64>
+  %o = arith.index_cast %k : i64 to index
+"""
+
+TAKEN = f"""
+func.func @f(%x: tensor<9x2xf32>, %i: tensor<1xi64>) -> tensor<3x2xf32> {{{PLACE}
+  %y = tensor.extract_slice %x[%o, 0] [3, 2] [STEP, 1]
+      : tensor<9x2xf32> to tensor<3x2xf32>
+  return %y : tensor<3x2xf32>
+}}
+"""
+
+PUT = f"""
+func.func @f(%x: tensor<9x2xf32>, %y: tensor<3x2xf32>, %i: tensor<1xi64>)
+    -> tensor<9x2xf32> {{{PLACE}
+  %z = tensor.insert_slice %y into %x[%o, 0] [3, 2] [STEP, 1]
+      : tensor<3x2xf32> into tensor<9x2xf32>
+  return %z : tensor<9x2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("step", "last"), [(1, 6), (2, 4), (4, 0)])
+def test_slices_at_places_that_are_data_are_within_their_tensor(
+    step: int, last: int
+) -> None:
+    """The last place is that from where all of a slice is within."""
+    assert last + 2 * step <= 8 < last + 1 + 2 * step
+    take, put = (
+        read(TAKEN.replace("STEP", f"{step}")),
+        read(PUT.replace("STEP", f"{step}")),
+    )
+    x, y = drawn(9, 2), drawn(3, 2)
+    for place in (-(2**40), -1, 0, last, last + 1, 2**40):
+        rows = min(max(place, 0), last) + step * np.arange(3)
+        at = np.array([place])
+        np.testing.assert_array_equal(take.evaluate(x, at), x[rows])
+        wanted = x.copy()
+        wanted[rows] = y
+        np.testing.assert_array_equal(put.evaluate(x, y, at), wanted)
+
+
+EXTREME = """
+func.func @f(%x: tensor<3x5xf32>) -> tensor<3xi64> {
+  %first = arith.constant INIT : f32
+  %zero = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<3xf32>
+  %v0 = linalg.fill ins(%first : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+  %f = tensor.empty() : tensor<3xi64>
+  %p0 = linalg.fill ins(%zero : i64) outs(%f : tensor<3xi64>) -> tensor<3xi64>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>,
+      affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x5xf32>) outs(%v0, %p0 : tensor<3xf32>, tensor<3xi64>) {
+    ^bb0(%a: f32, %v: f32, %p: i64):
+      %n = linalg.index 1 : index
+      %here = arith.index_cast %n : index to i64
+      %m = arith.OP %a, %v : f32
+      %c = arith.cmpf PREDICATE, %a, %v : f32
+      %q = arith.select %c, %here, %p : i64
+      linalg.yield %m, %q : f32, i64
+  } -> (tensor<3xf32>, tensor<3xi64>)
+  return %r#1 : tensor<3xi64>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("predicate", "wanted"),
+    [("ogt", [1, 0, 1]), ("oge", [3, 1, 2]), ("olt", [1, 0, 3]), ("ole", [3, 1, 4])],
+)
+def test_the_place_of_nan_is_the_first_or_the_last_as_that_of_others(
+    predicate: str, wanted: list[int]
+) -> None:
+    is_most = predicate.startswith("og")
+    text = (
+        EXTREME.replace("OP", "maximumf" if is_most else "minimumf")
+        .replace("INIT", "0xFF800000" if is_most else "0x7F800000")
+        .replace("PREDICATE", predicate)
+    )
+    nan = np.nan
+    rows = [[1, nan, 3, nan, 0], [nan, nan, 1, 9, -9], [2, 7, 7, -4, -4]]
+    found = read(text).evaluate(np.array(rows, np.float32))
+    assert found.tolist() == wanted
+
+
 FUNCTIONS = """
 func.func @f(%x: tensor<2x20xf32>, %m: tensor<2x20xi1>)
     -> (tensor<2x20xf32>, tensor<2xf16>) {

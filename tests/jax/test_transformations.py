@@ -182,6 +182,23 @@ def test_numbers_of_python_have_the_dtype_that_is_wanted() -> None:
         run(jnp.ones((2, 3), jnp.int32), 3.0)
 
 
+def test_numbers_of_python_that_another_dtype_holds_alone_are_refused() -> None:
+    run = morello.jax.compile(lambda x, n: x * n, X, 2, threads=1)
+    for number in (3, True, np.int32(3)):
+        np.testing.assert_array_equal(run(X, number), int(number) * X)
+    for wrong, dtype in (
+        (2.5, "float32"),
+        (3.0, "float32"),
+        (np.float32(3), "float32"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"{dtype}\[\] was given"):
+            run(X, wrong)
+    choose = morello.jax.compile(jnp.where, X > 0, X, 1.0, threads=1)
+    np.testing.assert_array_equal(choose(X > 0, X, 1), np.where(X > 0, X, 1))
+    with pytest.raises(ArgumentError, match="was given"):
+        morello.jax.compile(jnp.where, True, X, X, threads=1)(2, X, X)
+
+
 def test_integers_have_no_gradient_and_others_have_theirs() -> None:
     def function(table: Any, i: Any) -> Any:
         return jnp.tanh(table[i]) * 2

@@ -22,10 +22,15 @@ def stump(low: float, high: float, threshold: float = 0.5) -> Trees:
 
 
 def model_file(
-    path: Path, target: str, feature: str, *, decides_fusion: bool = False
+    path: Path,
+    target: str,
+    feature: str,
+    *,
+    decides_fusion: bool = False,
+    times: float = 10,
 ) -> Path:
-    """A model for which programs with a feature take ten times as long."""
-    trees = stump(0.0, float(np.log(10)))
+    """A model for which programs with a feature take so many times as long."""
+    trees = stump(0.0, float(np.log(times)))
     model = LearnedModel(
         target, "made up", (feature,), trees, decides_fusion=decides_fusion
     )

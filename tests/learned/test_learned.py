@@ -11,7 +11,9 @@ import pytest
 import morello
 from benchmarks.training.collect import both_ways
 from morello.calibration.sample import Sampler
-from morello.compiler.tuning.order import tried_order
+from morello.compiler.candidates import find_candidates
+from morello.compiler.tuning import order
+from morello.compiler.tuning.order import learned_solution, tried_order
 from morello.errors import CompileError, MorelloError
 from morello.learned.features import features_of, is_fused, matrix
 from morello.learned.model import LearnedModel, find_model, shipped_models
@@ -19,6 +21,7 @@ from morello.learned.priced import Priced
 from morello.learned.trees import Trees
 from morello.machine import AVX2, find_target
 from morello.search import Solver
+from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
 from tests.learned.made_up import model_file, stump
 
@@ -168,6 +171,25 @@ def test_a_given_model_chooses_and_orders(
     assert (kernel(a, b) == 8).all()
     plain = morello.compile(TEXT, target=AVX2, threads=1, db=db)
     assert plain.solution.impl == found[0].impl
+
+
+def test_a_program_that_is_hardly_faster_is_not_chosen(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order, "CANDIDATES", 8)
+    goal = parse_spec(TEXT, AVX2.limits)
+    solver = Solver(AVX2.at(goal), open_database(db))
+    candidates = find_candidates(goal, AVX2, solver, 8)
+    found = [one.impl for one in candidates]
+    feature = f"has {next(f for f in candidates[0].features if '@' not in f)}"
+    slow = [feature in one for one in features_of(Priced(found, AVX2))]
+    other = found[slow.index(False)]
+    for faster, wanted in ((1.01, found[0]), (1.03, other)):
+        times = faster * other.cost / found[0].cost
+        path = tmp_path / f"{faster}.json"
+        model_file(path, "avx2", feature, times=times)
+        monkeypatch.setenv("MORELLO_LEARNED", str(path))
+        assert learned_solution(goal, AVX2, solver).impl == wanted
 
 
 def test_fusion_is_left_to_the_cost_model_unless_a_model_decides_it(

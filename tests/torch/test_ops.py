@@ -273,6 +273,37 @@ def test_special_values(name: str, evaluated: list[Any]) -> None:
     assert len(evaluated) == 1
 
 
+def test_variances_with_any_correction(evaluated: list[Any]) -> None:
+    """The squares of the distances from the mean, 3, are 4, 1, 0 and 9."""
+
+    def function(x: Any) -> Any:
+        found = [x.var(1, correction=c) for c in range(6)]
+        found += [x.var(1), x.var(1, unbiased=False), x.std(1, correction=0) ** 2]
+        found += [torch.var_mean(x, 1, correction=0)[0], x.var(correction=2).view(1)]
+        return torch.stack(found)
+
+    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
+    with torch.no_grad():
+        found = fast(torch.tensor([[1.0, 2, 3, 6]]))
+    wanted = [14 / n if n else INF for n in (4, 3, 2, 1, 0, 0, 3, 4, 4, 4, 2)]
+    np.testing.assert_allclose(found[:, 0].numpy(), wanted, rtol=1e-6)
+    assert len(evaluated) == 1
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_place_of_several_nan_is_that_of_the_first(
+    name: str, evaluated: list[Any]
+) -> None:
+    rows = torch.tensor([[1, NAN, 3, NAN, 0], [NAN, NAN, 1, 9, -9], [2, 7, 7, -4, -4]])
+    fast = torch.compile(
+        Of(lambda x: getattr(x, name)(1)), backend="morello", options={"wait": True}
+    )
+    with torch.no_grad():
+        found = fast(rows)
+    assert found.tolist() == [1, 0, {"argmax": 1, "argmin": 3}[name]]
+    assert len(evaluated) == 1
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(3, 5), (5, 3), (1, 4)])
 def test_causal_attention_counts_from_the_first_key(
     rows: int, columns: int, evaluated: list[Any]
