@@ -1,12 +1,13 @@
 """The matmul kernels on narrow factors: exact at every edge size, for any values."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
 from morello.kernels import KERNELS
-from morello.spec import Dtype, Matmul, Spec
+from morello.spec import Dtype, Level, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.guarded import check_in_child
 from tests.kernels.harness import (
@@ -224,12 +225,38 @@ def test_what_bytes_by_float_need_is_said() -> None:
         assert found[0].startswith(said[0])
 
 
-def test_what_pairs_need_is_said() -> None:
-    given = product((1, 2, 1, 8), ("s16", "s16", "s32"), "[0,1,2]", "[0,2,1,2p16,1p2]")
-    conditions = KERNELS["int_dot2"].conditions(Frame.of(given))
-    assert [c.text for c in conditions if not c.holds] == [
-        "takes pairs along k: k < 2 has none"
-    ]
+NEEDS = [
+    ((1, 2, 1, 8), 0, "takes pairs along k: k < 2 has none"),
+    ((1, 1, 4, 17), 16, "takes n of rhs within one pack: at most 16"),
+    ((1, 5, 4, 8), 16, "takes m of lhs within one pack: at most 4"),
+    ((1, 4, 4, 17), 16, "takes n of rhs within one pack: at most 16"),
+    ((1, 4, 4, 32), 16, "needs registers for its sums, a row of rhs and"),
+    ((1, 2, 4, 8), 1, "needs free registers for a row of rhs and"),
+]
+"""Sizes, free registers, and what they lack."""
+
+
+@pytest.mark.parametrize(("sizes", "vrf", "said"), NEEDS)
+@pytest.mark.parametrize("kernel", ["int_dot2", "int_dot2_saturating", "int_dot4"])
+def test_what_products_of_groups_need_is_said(
+    kernel: str, sizes: tuple[int, ...], vrf: int, said: str
+) -> None:
+    group = 4 if kernel == "int_dot4" else 2
+    dtypes = {
+        "int_dot2": ("s16", "s16", "s32"),
+        "int_dot2_saturating": ("u8", "s8", "s16"),
+        "int_dot4": ("u8", "s7", "s32"),
+    }[kernel]
+    lhs, rhs = f"[0,1,2,1p4,2p{group}]", f"[0,2,1,2p16,1p{group}]"
+    given = product(sizes, dtypes, lhs, rhs)
+    assert KERNELS[kernel].accepts(given.key)
+    found = dataclasses.replace(given, limits=given.limits.replace(Level.VRF, vrf))
+    texts = [c.text for c in KERNELS[kernel].conditions(Frame.of(found)) if not c.holds]
+    if group == 4:
+        said = said.replace("pairs", "quads").replace("k < 2", "k < 4")
+    if dtypes[2] == "s16" and sizes[3] == 32:  # twice as many in a register
+        said = "takes n of rhs within one pack: at most 16"
+    assert any(text.startswith(said) for text in texts)
 
 
 QUADS = "u8@L1[0,1,2]", "s7@L1[0,2,1,2p16,1p4]", "s32@VRF[0,1,2]v8"
