@@ -194,6 +194,14 @@ SEEN = {
 }
 
 
+AFTERWARDS = {
+    f"{name}, of a weight that is copied": change
+    for name, change in UNSEEN.items()
+    if name in ("data in place", "array of NumPy")
+}
+"""The same, where channels are last: what is read is a copy."""
+
+
 @pytest.mark.parametrize("freeze", [False, True])
 def test_a_change_of_a_weight_is_seen(
     freeze: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -218,7 +226,7 @@ def test_a_change_of_a_weight_is_seen(
     code = (
         f"import numpy; numpy.memmap({str(tmp_path / 'weights')!r}, 'f4', 'r+')[:] += 1"
     )
-    changes = SEEN if freeze else UNSEEN | SEEN
+    changes = SEEN if freeze else UNSEEN | SEEN | AFTERWARDS
     if not freeze:
         changes = {
             "another process": lambda _: subprocess.run(
