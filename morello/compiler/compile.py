@@ -1,5 +1,6 @@
 """From a Spec to a kernel that runs in this process: `compile`."""
 
+import dataclasses
 import time
 import warnings
 from numbers import Real
@@ -107,7 +108,7 @@ class Searches:
 
     Args:
         db: as `compile` takes it.
-        time_limit: of each search.
+        time_limit: of all searches together.
         tune: the seconds that tuning a goal may take; 0 to use what was measured
             before; None for the model's choice; or ``learned``.
     """
@@ -120,33 +121,42 @@ class Searches:
     ) -> None:
         self._db = db
         self._tune = tune
-        self._patience = (
-            time_limit if isinstance(time_limit, Patience) else Patience(time_limit)
-        )
+        self._patience = Patience.of(time_limit)
         self.seconds = 0.0
         """Seconds spent so far."""
+        self.left = 1
+        """How many searches are to come, of which each may take the same share of the
+        time that is left; what one does not need is the others'."""
         self.code = folder_beside(db)
         """The folder of machine code; None for none."""
+
+    def _share(self) -> Patience:
+        """The time of the next search."""
+        left = self._patience.after(self.seconds)
+        if left.seconds is None:
+            return left
+        return dataclasses.replace(left, seconds=left.seconds / self.left)
 
     def __call__(self, spec: Spec, target: Target) -> Solution:
         """The best program of a Spec."""
         start = time.perf_counter()
+        share = self._share()
         overlay = open_database(self._db)
-        found = self._measured(spec, target, overlay)
+        found = self._measured(spec, target, overlay, share)
         if found is None:
-            left = self._patience.after(time.perf_counter() - start)
+            left = share.after(time.perf_counter() - start)
             found = best_program(spec, target, overlay, left)
         self.seconds += time.perf_counter() - start
         return found
 
     def _measured(
-        self, spec: Spec, target: Target, overlay: Overlay | None
+        self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
     ) -> Solution | None:
         """What was measured of a Spec, now or before; None for the model's choice."""
         if self._tune is None:
             return None
         if self._tune == "learned":
-            return self._learned(spec, target, overlay)
+            return self._learned(spec, target, overlay, share)
         pins = pins_of(overlay, target)
         found = measured_solution(spec, target, overlay, pins)
         if found is not None or not self._tune:
@@ -154,7 +164,7 @@ class Searches:
         # What tuning needs is imported only where it is done.
         from morello.compiler.tuning import Plan, tune
 
-        watch = watch_of(self._patience)
+        watch = watch_of(share)
         solver = Solver(target.at(spec), overlay, watch, pins)
         try:
             tune(spec, target, solver, Plan(self._tune))
@@ -163,12 +173,12 @@ class Searches:
         return measured_solution(spec, target, overlay, pins)
 
     def _learned(
-        self, spec: Spec, target: Target, overlay: Overlay | None
+        self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
     ) -> Solution | None:
         """The choice of the learned model; None if the search is stopped before."""
         from morello.compiler.tuning.order import learned_solution
 
-        solver = Solver(target.at(spec), overlay, watch_of(self._patience))
+        solver = Solver(target.at(spec), overlay, watch_of(share))
         try:
             return learned_solution(spec, target, solver)
         except SearchStoppedError:
@@ -180,7 +190,7 @@ class Searches:
             return goal.spec, self(goal.spec, target)
         start = time.perf_counter()
         overlay = open_database(self._db)
-        spec, found = best_settled(goal, target, overlay, self._patience)
+        spec, found = best_settled(goal, target, overlay, self._share())
         self.seconds += time.perf_counter() - start
         if found.complete and self._tune is not None:
             found = self(spec, target)

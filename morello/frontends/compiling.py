@@ -108,32 +108,32 @@ def searched_parts(
     tried: set[OpenSpec] = set()
     found: list[Compiled] = []
     weights: list[Packed] = []
-    rest = list(parts)
 
     def goal(part: Part) -> OpenSpec:
         spec = parallel_goal(part.spec(machine.limits), machine, threads)[0]
         return OpenSpec(spec, opened(tensors, tuple(parts), part) if pack else ())
 
+    rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
     while rest:
-        part = rest.pop(0)
+        part, wanted = rest.pop(0)
         if isinstance(part, PlainPart):
             found.append(part)
             continue
-        wanted = goal(part)
+        assert wanted is not None
         if wanted not in known:
             tried.add(wanted)
+            later = {g for _, g in rest if g is not None} - tried
+            search.left = 1 + len(later)
             if progress is not None:
-                later = (p for p in rest if isinstance(p, Part))
-                count = len(tried.union(map(goal, later)))
                 text = print_open_spec(wanted, machine.limits)
-                progress(f"{len(tried)} of {count}: {text}")
+                progress(f"{len(tried)} of {len(tried) + len(later)}: {text}")
             try:
                 known[wanted] = _searched(part, wanted, machine, search)
             except SearchError:
                 smaller = split(tensors, part)
                 if len(smaller) == 1:
                     raise
-                rest[:0] = smaller
+                rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
         spec, solution = known[wanted]
         part, made = packed(tensors, part, spec, wanted.open)

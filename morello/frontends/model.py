@@ -117,7 +117,9 @@ class Model:
 
         Args:
             target, threads, db: as `morello.compile` takes them.
-            time_limit: of each search.
+            time_limit: as `morello.compile` takes it, of all searches together: each
+                has the same share of what is left, so that a part may be searched to
+                its end and another not.
             tune: of each part, as `morello.compile` takes it.
             pack: leave the layouts of constants and weights that one product reads to
                 the search. They are copied into these once, and not in each call; the

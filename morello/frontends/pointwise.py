@@ -191,7 +191,7 @@ class _Sharing(Rewriter):
     def _outlined(self, node: Node, part: Expression) -> Node:
         """A node that reads a part of its expression from a map of its own."""
         made, access = outlined(node, part)
-        tensor = self.add(_without_unread(made))
+        tensor = self.add(_without_unread(self._narrowed(made)))
         reads = (*node.reads, Access(tensor, access.axes))
         expression = replaced(node.expression, part, Reference(len(node.reads)))
         return dataclasses.replace(node, expression=expression, reads=reads)

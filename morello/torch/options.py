@@ -17,7 +17,7 @@ class Options:
             ``torch.get_num_threads()``.
         target: as `morello.compile` takes it.
         database: as ``db`` of `morello.compile`.
-        time_limit: seconds of the search of each part of a group.
+        time_limit: seconds of the searches of a group, which its parts share.
         tune: of each part of a group, as ``tune`` of `morello.compile`.
         wait: compile before the first call, not beside the first calls.
         freeze: believe PyTorch's counters of changes of parameters and buffers, and

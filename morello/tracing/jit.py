@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import inspect
+import time
 import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError, SearchError
 from morello.frontends.compiled_model import CompiledModel
 from morello.frontends.model import Model, model_of
+from morello.search import Patience
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
     Arrays,
@@ -187,13 +189,15 @@ class _Program:
 
     def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
         self.graph: _Graph | _Parts
+        start, limit = time.perf_counter(), Patience.of(options.get("time_limit"))
         if made.builder.is_graph(made.outputs):
             try:
                 self.graph = _Graph(made.traced, options)
                 return
             except SearchError:
                 pass  # its parts have programs
-        self.graph = _Parts(made, options)
+        left = limit.after(time.perf_counter() - start)
+        self.graph = _Parts(made, {**options, "time_limit": left})
 
 
 class Jitted:
@@ -317,34 +321,39 @@ class _Variants:
     def of(self, objects: Sequence[Any]) -> tuple["_Compiled", list[Any]]:
         """The function as it is now, and the arrays that it reads besides."""
         if self._is_opaque:
-            return self._traced(objects, False)[1], []
+            return self._opaque(objects), []
         roots = [self._function, *objects]
         for guards, compiled in self._known:
             arrays = guards.arrays(roots)
             if arrays is not None:
                 return compiled, arrays
+        made = arrays = None
         with contextlib.suppress(OpaqueError, Exception):  # of the user's function
-            guards, compiled = self._traced(objects, True)
-            arrays = guards.arrays(roots)
-            if arrays is not None:
-                self._known.insert(0, (guards, compiled))
-                del self._known[_MOST_VARIANTS:]
-                return compiled, arrays
+            made = self._traced(objects, guarded=True)
+            arrays = made.guards.arrays(roots)
+        if made is not None and arrays is not None:
+            compiled = self._compiled(made)
+            self._known.insert(0, (made.guards, compiled))
+            del self._known[_MOST_VARIANTS:]
+            return compiled, arrays
         # A stand-in was not enough. If the function is wrong, it says so again.
-        try:
-            found = self._traced(objects, False)[1]
-        except MorelloError as error:
-            noted(error)  # of a function around this one, which is being traced
-            raise
+        found = self._opaque(objects)
         self._is_opaque = True
         return found, []
 
-    def _traced(
-        self, objects: Sequence[Any], guarded: bool
-    ) -> tuple[Guards, "_Compiled"]:
-        made = TracedFunction(self._function, self._pattern, objects, guarded)
-        name = _name(self._function)
-        return made.guards, _Compiled(name, made, self._program(made))
+    def _opaque(self, objects: Sequence[Any]) -> "_Compiled":
+        try:
+            made = self._traced(objects, guarded=False)
+        except MorelloError as error:
+            noted(error)  # of a function around this one, which is being traced
+            raise
+        return self._compiled(made)
+
+    def _traced(self, objects: Sequence[Any], guarded: bool) -> TracedFunction:
+        return TracedFunction(self._function, self._pattern, objects, guarded)
+
+    def _compiled(self, made: TracedFunction) -> "_Compiled":
+        return _Compiled(_name(self._function), made, self._program(made))
 
     def __call__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> Any:
         compiled, more = self.of(objects)

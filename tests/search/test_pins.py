@@ -7,6 +7,8 @@ import pytest
 
 from morello.errors import MorelloError, ScheduleError
 from morello.search import Solver
+from morello.search.impl import Impl
+from morello.search.queries.first_program import first_programs
 from morello.search.queries.partial_program import Partial
 from morello.search.queries.pins import Pin, Pins
 from morello.spec import Kind, Spec
@@ -44,6 +46,38 @@ def random_pins(rng: random.Random, goal: Spec) -> Pins:
             continue
         found[spec] = pin
     return Pins(tuple(found.values()))
+
+
+def _follows(impl: Impl, program: Partial) -> bool:
+    """Whether a program begins with what is decided."""
+    if program.action is None:
+        return True
+    pairs = zip(impl.branches, program.branches, strict=False)
+    return impl.action == program.action and all(
+        _follows(branch.impl, below) for branch, below in pairs
+    )
+
+
+def _parts(impl: Impl) -> list[Impl]:
+    """A program and its holes' programs, at every depth."""
+    return [impl, *(p for branch in impl.branches for p in _parts(branch.impl))]
+
+
+def test_first_programs_are_as_pins_say() -> None:
+    met = 0
+    for kind in KINDS:
+        for seed in range(4):
+            rng = random.Random(f"first {kind} {seed}")
+            goal = random_goal(rng, kind)
+            pins = Pins(random_pins(rng, goal).pins[:1])
+            solver = Solver(PEELS, pins=pins)
+            for first in first_programs(goal, solver, lambda: None):
+                for part in _parts(first):
+                    for pin in pins.pins:
+                        if part.spec == pin.spec:
+                            met += 1
+                            assert _follows(part, pin.program), (goal, pin)
+    assert met > len(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

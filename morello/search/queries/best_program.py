@@ -69,6 +69,11 @@ class Patience:
                 f"a time limit of {self.seconds} seconds", "give a number from 0 on"
             )
 
+    @classmethod
+    def of(cls, limit: "float | Patience | None") -> "Patience":
+        """What a time limit of `morello.compile` is."""
+        return limit if isinstance(limit, Patience) else cls(limit)
+
     def after(self, seconds: float) -> "Patience":
         """What is left of it after so many seconds."""
         if self.seconds is None:

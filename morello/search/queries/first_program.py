@@ -4,16 +4,19 @@
 moves, cuts, loops. Of what applies the first is taken whose holes have programs. Holes
 whose best program a stopped search knows already have that. A few orders are tried;
 each gives a program that is legal and priced as every other, and often several times
-slower than the best.
+slower than the best. A pinned Spec has the program of its pin.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 
 from morello.actions import Action, Expansion, candidates
+from morello.errors import ScheduleError, SearchError
 from morello.search.dp.solver import Solver
-from morello.search.dp.table import TableId
+from morello.search.dp.table import TableId, position
 from morello.search.impl import Branch, Impl
+from morello.search.queries.partial_program import complete
 from morello.spec import Spec
 from morello.spec.frame import Frame
 
@@ -29,7 +32,7 @@ def first_programs(
         pause: called before each decision; what it raises ends the search.
     """
     for order in _orders(spec):
-        impl = _Descent(solver, spec, order, pause).program()
+        impl = _Descent(solver, spec, order, pause, {}).program()
         if impl is not None:
             yield impl
 
@@ -68,14 +71,20 @@ class _Descent:
     """One way down from a goal; a Spec that is met again has the program it had."""
 
     def __init__(
-        self, solver: Solver, goal: Spec, order: _Order, pause: Callable[[], None]
+        self,
+        solver: Solver,
+        goal: Spec,
+        order: _Order,
+        pause: Callable[[], None],
+        known: dict[Spec, Impl | None],
     ) -> None:
+        self._solver = solver
         self._run = solver.run_of(goal)
         self._goal = goal
         self._root = solver.goal_table(goal)
         self._order = order
         self._pause = pause
-        self._known: dict[Spec, Impl | None] = {}
+        self._known = known
 
     def program(self) -> Impl | None:
         """A program of the goal."""
@@ -85,8 +94,30 @@ class _Descent:
         """A program of a Spec; a circle has none."""
         if spec not in self._known:
             self._known[spec] = None
-            self._known[spec] = self._solved(spec, table) or self._decided(spec, table)
+            self._known[spec] = (
+                self._solved(spec, table)
+                or self._pinned(spec, table)
+                or self._decided(spec, table)
+            )
         return self._known[spec]
+
+    def _pinned(self, spec: Spec, table: TableId) -> Impl | None:
+        """The program that a pin says; None where there is none that applies."""
+        run, box = self._run, self._run.box(table)
+        point = position(box, spec.sizes, spec.limits)
+        for pin in run.pinned.pins.of(spec.key):
+            if position(box, pin.spec.sizes, pin.spec.limits) == point:
+                with contextlib.suppress(ScheduleError, SearchError):
+                    return complete(pin.program, spec, run.target, self._hole)
+        return None
+
+    def _hole(self, spec: Spec) -> Impl:
+        """The program of a hole of a pin, which is a goal of its own."""
+        parts = self._solver, spec, self._order, self._pause, self._known
+        found = _Descent(*parts).program()
+        if found is None:
+            raise SearchError(f"no program of {spec} was found at once")
+        return found
 
     def _solved(self, spec: Spec, table: TableId) -> Impl | None:
         """The best program, where the table is solved."""

@@ -1,0 +1,64 @@
+"""The time limit of a model is that of all its searches together."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.compiler import compile as compiler
+from morello.errors import SearchError
+from morello.search import Patience
+from morello.tracing.jit import TracedFunction, _shapes
+
+_LIMIT = 300.0
+
+
+def _layers(x: Any, *weights: Any) -> Any:
+    for weight in weights:
+        x = np.maximum(x @ weight, 0)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("extents", "distinct"), [((2, 3, 4, 5), 3), ((3, 3, 3, 2), 2)], ids=str
+)
+def test_searches_share_what_is_left(
+    extents: tuple[int, ...], distinct: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = []
+    search = compiler.best_program
+
+    def noted(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
+        shares.append(patience.seconds)
+        return search(spec, target, database, patience)
+
+    monkeypatch.setattr(compiler, "best_program", noted)
+    pairs = itertools.pairwise(extents)
+    pattern, objects = _shapes(_layers, ((2, extents[0]), *pairs), {})
+    model, _ = TracedFunction(_layers, pattern, objects).model()
+    compiled = model.compile(threads=1, time_limit=_LIMIT, db="none")
+    assert len(compiled.parts) == 3
+    assert len(shares) == distinct
+    # What searches have not used, all but some seconds, is the others'.
+    for count, share in zip(range(distinct, 0, -1), shares, strict=True):
+        assert share == pytest.approx(_LIMIT / count, rel=0.2)
+    assert shares[-1] < _LIMIT
+
+
+def test_a_search_without_a_program_leaves_less_to_its_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shares = []
+
+    def none(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
+        shares.append(patience.seconds)
+        raise SearchError("no program")
+
+    monkeypatch.setattr(compiler, "best_program", none)
+    run = morello.jit(lambda x: x + 1, threads=1, time_limit=_LIMIT, db="none")
+    with pytest.raises(SearchError):
+        run(np.zeros(4, np.float32))
+    assert len(shares) == 2
+    assert shares[1] < shares[0] <= _LIMIT
