@@ -27,9 +27,8 @@ from morello.machine.text import TARGETS
 from morello.passes.pipelines.options import options_of
 from morello.passes.registry import PASSES
 from morello.search import Impl, best_program
-from morello.spec import Kind, Window, parse_spec
+from morello.spec import IndexMap, Kind, parse_spec
 from morello.spec.kinds import KINDS
-from morello.spec.operand import Axis
 from morello.tools.commands import COMMANDS
 from morello.whole_files import write_whole
 
@@ -161,10 +160,8 @@ def _kind(cls: type[Kind]) -> str:
     return "\n\n".join(parts).replace("``", "`")
 
 
-def _axis(kind: Kind, axis: Axis) -> str:
+def _axis(kind: Kind, axis: IndexMap) -> str:
     """How an operand is indexed along an axis: ``m``; a window ``2*oh+kh``."""
-    if not isinstance(axis, Window):
-        return kind.dims[axis]
     terms = (
         f"{step}*{kind.dims[dim]}" if step > 1 else kind.dims[dim]
         for dim, step in axis.terms

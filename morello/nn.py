@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from morello.spec.graphs.loops import LOWEST
-from morello.spec.operand import Window
+from morello.spec.index_map import IndexMap
 from morello.tracing.products import einsum
 from morello.tracing.refusals import refusal
 from morello.tracing.renewal import ONE
@@ -211,7 +211,7 @@ def _windows(x: Tracer, weight: Tracer, steps: _Steps) -> Tracer:
     builder = x._builder
     found = builder.inputs[x._value]
     dims, taps = list(x._dims), []
-    windows: dict[int, Any] = {}
+    windows: dict[IndexMap, IndexMap] = {}
     for axis, place in enumerate((-2, -1)):
         extent, count = x.shape[place], weight.shape[place]
         size, before, after = steps.along(axis, extent, count)
@@ -222,14 +222,11 @@ def _windows(x: Tracer, weight: Tracer, steps: _Steps) -> Tracer:
         terms = [(out, steps.stride[axis])]
         terms += [] if tap == ONE else [(tap, steps.dilation[axis])]
         if dims[place] != ONE:
-            window = Window(tuple(sorted(terms)), before, after)
-            windows[builder.root(dims[place])] = window
+            whole = IndexMap.of(builder.root(dims[place]))
+            windows[whole] = IndexMap(tuple(terms), before, after)
             dims[place] = out
         taps.append(tap)
-    axes = tuple(
-        windows.get(axis, axis) if isinstance(axis, int) else axis
-        for axis in builder.settled(found.axes)
-    )
+    axes = tuple(windows.get(axis, axis) for axis in builder.settled(found.axes))
     value = builder.input(dataclasses.replace(found, axes=axes))
     return Tracer(builder, value, (*dims, *taps))
 

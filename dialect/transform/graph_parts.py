@@ -8,7 +8,7 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
 from morello.dialect.transform.action_op import Left, Site
 from morello.mlir import dialect, ir
-from morello.spec import Layout, Level, Operand, TensorSpec, Window
+from morello.spec import Layout, Level, Operand, TensorSpec
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.graph import Graph
 
@@ -103,8 +103,7 @@ def narrowed(
     kept = [d.dim in inner.axes[operand] for d in layout.dims]
     steps = []
     for d in layout.dims:
-        axis = whole.axes[d.dim]
-        terms = axis.terms if isinstance(axis, Window) else ((axis, 1),)
+        terms = whole.axes[d.dim].terms
         own = [step for dim, step in terms if dim in inner.dims]
         steps.append(own[0] if own else 1)
     if all(kept) and set(steps) == {1}:

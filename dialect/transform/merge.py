@@ -13,6 +13,7 @@ from morello.dialect.transform.graph_parts import joined, overlapping
 from morello.mlir import ir
 from morello.spec import Layout
 from morello.spec.graphs.merging import Taps
+from morello.spec.index_map import IndexMap
 
 
 def apply_merge(site: Site, action: Merge) -> Left:
@@ -29,7 +30,7 @@ def apply_merge(site: Site, action: Merge) -> Left:
     )
     graph = kind.as_graph
     assert graph is not None
-    axis = graph.axes(own.weights).index(own.tap)
+    axis = graph.axes(own.weights).index(IndexMap.of(own.tap))
     memrefs[own.weights] = joined(memrefs[own.weights], layouts[own.weights], axis)
     values = (found.part.values[v] for v in body.spec.kind.values)
     return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}

@@ -9,7 +9,6 @@ from morello.actions.pad import Pad, Padded
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import buffer_of, part_at
-from morello.spec.graphs.padding import offset
 
 
 def apply_pad(site: Site, action: Pad) -> Left:
@@ -22,7 +21,7 @@ def apply_pad(site: Site, action: Pad) -> Left:
     axes = site.spec.kind.operands[found.operand].axes
     layout = site.spec.tensors[found.operand].layout
     sizes = holes["copy"].sizes
-    start = tuple(map(offset, axes))
+    start = tuple(axis.before for axis in axes)
     inside = part_at(room, found.room.layout, start, sizes)
     reached = part_at(source, layout, (0,) * len(axes), sizes)
     memrefs = list(site.operands)

@@ -27,7 +27,6 @@ from morello.actions.to_accum import ToAccum
 from morello.actions.unfold import Unfold
 from morello.machine import Target
 from morello.spec import Level, SpecKey
-from morello.spec.graphs.graph import axis_dims
 from morello.spec.graphs.products import normal
 from morello.spec.layout import LINE_BYTES
 
@@ -125,7 +124,7 @@ def _has_lines(key: SpecKey, axes: tuple[tuple[int, ...], ...], dim: int) -> boo
         order = [d.dim for d in tensor.layout.dims]
         place = order.index(operand.axis(dim))
         inside = {*order[place + 1 :]}
-        extents = [axes[d][-1] for a in inside for d in axis_dims((operand.axes[a],))]
+        extents = [axes[d][-1] for a in inside for d in operand.axes[a].dims]
         if place and math.prod(extents) * tensor.dtype.itemsize < LINE_BYTES:
             return False
     return True

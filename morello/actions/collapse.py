@@ -90,9 +90,9 @@ def _first(key: SpecKey) -> Collapse | None:
         return None
     names = key.kind.dims
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
-        order = [operand.axes[d.dim] for d in tensor.layout.dims]
+        order = [operand.axes[d.dim].dim for d in tensor.layout.dims]
         for outer, inner in itertools.pairwise(order):
-            if isinstance(outer, int) and isinstance(inner, int) and outer != inner:
+            if outer is not None and inner is not None and outer != inner:
                 if key.kind.as_graph is None and _may_be_tiled(key, outer):
                     continue
                 found = Collapse(names[outer], names[inner])

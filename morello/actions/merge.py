@@ -25,6 +25,7 @@ from morello.spec import Layout, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.merging import Taps, merged, taps
+from morello.spec.index_map import IndexMap
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +90,7 @@ def merged_key(key: SpecKey) -> Merged | str:
     forms = dict(zip(kind.values, key.tensors, strict=True))
     forms[found.image] = dataclasses.replace(forms[found.image], contiguous=False)
     forms[found.weights] = _without(
-        forms[found.weights], graph.axes(found.weights).index(found.tap)
+        forms[found.weights], graph.axes(found.weights).index(IndexMap.of(found.tap))
     )
     tensors = tuple(forms[part.values[value]] for value in made.values)
     return Merged(found, part, SpecKey(made, tensors, key.serial))

@@ -24,12 +24,12 @@ import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
-from morello.spec import Fill, Kind, Layout, Level, SpecKey, TensorSpec, Window
+from morello.spec import Fill, Kind, Layout, Level, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.merging import taps
-from morello.spec.graphs.padding import copied, has_zeros, padded
-from morello.spec.operand import Axis
+from morello.spec.graphs.padding import copied, padded
+from morello.spec.index_map import IndexMap
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _tried(key: SpecKey) -> tuple[Pad, ...]:
         return ()
     found: dict[Pad, None] = {}
     for index, operand in enumerate(key.kind.operands[: len(graph.inputs)]):
-        padded = any(isinstance(a, Window) and a.is_padded for a in operand.axes)
+        padded = any(axis.is_padded for axis in operand.axes)
         natural = Layout.row_major(operand.rank)
         layouts = [natural] if padded else []
         # From there only, so that no program goes round in circles; and before one
@@ -151,11 +151,11 @@ def asked_layouts(key: SpecKey, index: int) -> Iterator[Layout]:
             yield layout
 
 
-def _dims(axes: tuple[Axis, ...], sizes: tuple[Ints, ...]) -> tuple[int, ...]:
+def _dims(axes: tuple[IndexMap, ...], sizes: tuple[Ints, ...]) -> tuple[int, ...]:
     """The dimension that an axis is a part of; for a window, which has one size, minus
     that and one more (`Child.dims`)."""
     return tuple(
-        -1 - int(np.max(size)) if isinstance(axis, Window) else axis
+        -1 - int(np.max(size)) if axis.dim is None else axis.dim
         for axis, size in zip(axes, sizes, strict=True)
     )
 
@@ -189,10 +189,10 @@ def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:
     source = key.tensors[operand]
     rank = source.rank
     axes = key.kind.operands[operand].axes
-    zeros = any(map(has_zeros, axes))
+    zeros = any(axis.has_zeros for axis in axes)
     room = TensorSpec(source.dtype, source.level, layout, True)
     # What is copied is a part of the buffer, and of an input that is not all read.
-    if any(isinstance(axis, Window) and axis.is_padded for axis in axes):
+    if any(axis.is_padded for axis in axes):
         source = dataclasses.replace(source, contiguous=False)
     inside = dataclasses.replace(room, contiguous=not zeros)
     tensors = (*key.tensors[:operand], room, *key.tensors[operand + 1 :])

@@ -77,7 +77,7 @@ def _stepping(key: SpecKey, operand: int, dims: tuple[int, ...]) -> str:
     if own.is_plain or tensor.level is Level.VRF:
         return ""
     inner = own.axes[tensor.layout.innermost]
-    if isinstance(inner, int) or all(s == 1 for d, s in inner.terms if d in dims):
+    if all(s == 1 for d, s in inner.terms if d in dims):
         return ""
     return (
         f"'{own.name}' is read in steps along neighbours: bring it to another layout "

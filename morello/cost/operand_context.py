@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from morello.spec import Level, Spec, Window
+from morello.spec import Level, Spec
 from morello.spec.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -109,8 +109,8 @@ def _has_room_for_copies(goal: Spec) -> bool:
     for operand, tensor in zip(goal.kind.operands, goal.tensors, strict=True):
         if operand.is_plain:
             continue
-        axes = (Window(a.terms) if isinstance(a, Window) else a for a in operand.axes)
-        whole = dataclasses.replace(operand, axes=tuple(axes)).sizes(goal.sizes)
+        axes = tuple(axis.unpadded for axis in operand.axes)
+        whole = dataclasses.replace(operand, axes=axes).sizes(goal.sizes)
         if math.prod(whole) * tensor.dtype.itemsize > goal.limits.l2 * LINE_BYTES:
             return False
     return True

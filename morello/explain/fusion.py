@@ -105,7 +105,7 @@ def bytes_between(spec: Spec) -> int:
 
 
 def _shape(graph: Graph, value: int, spec: Spec) -> tuple[int, ...]:
-    return tuple(spec.sizes[d] for d in graph.axes(value) if isinstance(d, int))
+    return tuple(spec.sizes[d] for d in graph.node(value).axes)
 
 
 def _bytes(graph: Graph, value: int, spec: Spec) -> int:

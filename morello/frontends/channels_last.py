@@ -14,7 +14,6 @@ from morello.frontends.convolution import Convolution, Order
 from morello.frontends.prepared import known_beforehand
 from morello.frontends.rewriting import Rewriter
 from morello.frontends.tensors import (
-    ONE,
     Access,
     Joined,
     Node,
@@ -25,7 +24,7 @@ from morello.frontends.tensors import (
 )
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis
+from morello.spec.index_map import ONE, IndexMap
 
 _T = TypeVar("_T")
 
@@ -91,8 +90,7 @@ class _Turning(Rewriter):
             lying = self._widest(node)
         sequence: list[int] = []
         for axis in lying:
-            dims = [axis] if isinstance(axis, int) else [d for d, _ in axis.terms]
-            sequence += [d for d in dims if d in node.kept and d not in sequence]
+            sequence += [d for d in axis.dims if d in node.kept and d not in sequence]
         if not sequence:
             return None
 
@@ -100,18 +98,18 @@ class _Turning(Rewriter):
         after = len(sequence) if node.reduction == "sum" else -1
 
         def place(number: int) -> int:
-            axis = node.axes[number]
-            if not isinstance(axis, int):
+            dim = node.axes[number].dim
+            if dim is None:
                 return -2
-            return sequence.index(axis) if axis in sequence else after
+            return sequence.index(dim) if dim in sequence else after
 
         own = tuple(sorted(range(len(node.axes)), key=place))
         wide = [i for i in own if node.shape[i] > 1]
         return None if wide == sorted(wide) else own
 
-    def _widest(self, node: Node) -> list[Axis]:
+    def _widest(self, node: Node) -> list[IndexMap]:
         """The axes of the turned tensor of most dimensions that a node reads."""
-        best: list[Axis] = []
+        best: list[IndexMap] = []
         for access in node.reads:
             order = self.order.get(access.tensor)
             if order is not None:
@@ -186,9 +184,9 @@ class _Turning(Rewriter):
         """A tensor with its axes in another order."""
         whole = self.new.all[tensor].shape
         shape = _in_order(whole, order)
-        axes: list[Axis] = [ONE] * len(whole)
+        axes: list[IndexMap] = [ONE] * len(whole)
         for place, axis in enumerate(order):
-            axes[axis] = place if shape[place] > 1 else ONE
+            axes[axis] = IndexMap.of(place) if shape[place] > 1 else ONE
         return self.add(
             Node(
                 shape,

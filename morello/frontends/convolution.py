@@ -2,10 +2,9 @@
 
 import dataclasses
 
-from morello.frontends.rewriting import used_dims
-from morello.frontends.tensors import ONE, Node
+from morello.frontends.tensors import Node
 from morello.spec.graphs.expression import Call, Reference
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims
 
 _FIRST, _BATCH, _PLACE, _GROUP, _CHANNEL = range(5)
 """Where an axis of an image belongs; axes of one element come first."""
@@ -33,7 +32,7 @@ class Convolution:
 
     def places(self, node: Node) -> tuple[int, ...]:
         """For each axis of the image, where it belongs."""
-        filtered = used_dims(node.reads[self.filters].axes)
+        filtered = dims_of(node.reads[self.filters].axes)
         return tuple(
             _place(axis, node, filtered) for axis in node.reads[self.image].axes
         )
@@ -41,19 +40,19 @@ class Convolution:
     def filter_order(self, node: Node) -> Order:
         """Groups, taps, channels, filters; taps first where a group has one channel."""
         image = node.reads[self.image].axes
-        plain = {axis for axis in image if isinstance(axis, int)}
+        plain = {*plain_dims(image)}
         axes = node.reads[self.filters].axes
-        has_channels = any(a in plain and a in node.reduced for a in axes)
+        has_channels = any(a.dim in plain & node.reduced for a in axes)
 
         def place(number: int) -> int:
-            axis = axes[number]
-            if not isinstance(axis, int):
+            dim = axes[number].dim
+            if dim is None:
                 return -1
-            if axis in node.kept:
-                if axis not in plain:
+            if dim in node.kept:
+                if dim not in plain:
                     return 3
                 return 0 if has_channels else 2
-            return 2 if axis in plain else 1
+            return 2 if dim in plain else 1
 
         return tuple(sorted(range(len(axes)), key=place))
 
@@ -61,7 +60,7 @@ class Convolution:
         """Whether image, filters and result have their channels last."""
         image = self.places(node)
         filters = node.reads[self.filters].axes
-        wide = [axis for axis in node.axes if isinstance(axis, int)]
+        wide = [axis for axis in node.axes if axis.is_plain]
         return (
             list(image) == sorted(image)
             and self.filter_order(node) == tuple(range(len(filters)))
@@ -70,13 +69,13 @@ class Convolution:
         )
 
 
-def _is_windowed(axes: tuple[Axis, ...]) -> bool:
-    return any(isinstance(axis, Window) and axis.terms for axis in axes)
+def _is_windowed(axes: tuple[IndexMap, ...]) -> bool:
+    return any(axis.terms and not axis.is_plain for axis in axes)
 
 
-def _place(axis: Axis, node: Node, filtered: set[int]) -> int:
-    if isinstance(axis, Window):
+def _place(axis: IndexMap, node: Node, filtered: frozenset[int]) -> int:
+    if axis.dim is None:
         return _FIRST if axis == ONE else _PLACE
-    if axis in node.reduced:
+    if axis.dim in node.reduced:
         return _CHANNEL
-    return _GROUP if axis in filtered else _BATCH
+    return _GROUP if axis.dim in filtered else _BATCH

@@ -10,10 +10,8 @@ from morello.frontends.bodies import Element, Number, body_elements, constant, i
 from morello.frontends.known_arrays import MOST, KnownArrays, narrowed
 from morello.frontends.known_places import MOST_RUNS, read_at, read_constant
 from morello.frontends.refusals import OpError
-from morello.frontends.rewriting import used_dims
 from morello.frontends.simplify import simplified
 from morello.frontends.tensors import (
-    ONE,
     Access,
     Array,
     Node,
@@ -29,7 +27,7 @@ from morello.frontends.types import (
     refuse_dynamic,
     shape_of,
 )
-from morello.frontends.values import Known, Read, Same, renamed
+from morello.frontends.values import Known, Read, Same
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import (
@@ -42,7 +40,7 @@ from morello.spec.graphs.expression import (
     substituted,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain, plain_dims, renamed
 
 if TYPE_CHECKING:
     from morello.frontends.importing import Importer
@@ -130,7 +128,7 @@ class GenericOp:
         extent = self.extents[dim]
         array = np.arange(extent, dtype=np.float32)
         tensor = self.importer.constant(f"places{extent}", array)
-        return self._access(Access(tensor, (dim if extent > 1 else ONE,)))
+        return self._access(Access(tensor, (IndexMap.of(dim) if extent > 1 else ONE,)))
 
     def _known_array(self, value: ir.Value) -> Array | None:
         """A value from outside of the body as an array, where it is a constant."""
@@ -188,7 +186,7 @@ class GenericOp:
         if not dims:
             return float(flat)
         tensor = self.importer.table(flat)
-        return self._access(Access(tensor, tuple(dims)))
+        return self._access(Access(tensor, plain(*dims)))
 
     def _extracted(self, op: ir.Operation) -> Element:
         """An element of another tensor, at places that are known.
@@ -240,7 +238,7 @@ class GenericOp:
         axes = map(_linear, self.maps[place].results)
         return any(step < 0 for terms, _ in axes for step in terms.values())
 
-    def _index(self, place: int, shape: tuple[int, ...]) -> tuple[Axis, ...]:
+    def _index(self, place: int, shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
         """The axes of an operand, by the dimensions of the op.
 
         Raises:
@@ -254,7 +252,9 @@ class GenericOp:
             for (terms, start), extent in zip(axes, shape, strict=True)
         )
 
-    def _seen(self, found: Read, place: int) -> tuple[Read | Same, tuple[Axis, ...]]:
+    def _seen(
+        self, found: Read, place: int
+    ) -> tuple[Read | Same, tuple[IndexMap, ...]]:
         """What an operand reads, and its axes: copies where it is read backwards.
 
         Raises:
@@ -275,7 +275,7 @@ class GenericOp:
             raise _backwards_error(self.maps[place])
         return read
 
-    def _element(self, found: Read | Same, inner: tuple[Axis, ...]) -> Element:
+    def _element(self, found: Read | Same, inner: tuple[IndexMap, ...]) -> Element:
         if isinstance(found, Same):
             return found.number
         through = self.importer.through(found, inner, self.extents, self.place)
@@ -294,7 +294,7 @@ class GenericOp:
             OpError: there are zeros around it.
         """
         axes, tensors = access.axes, self.importer.tensors
-        used = [{axis} if isinstance(axis, int) else dict(axis.terms) for axis in axes]
+        used = [axis.dims for axis in axes]
         shared = [
             place
             for place, own in enumerate(used)
@@ -306,11 +306,10 @@ class GenericOp:
         shape = tensors.all[access.tensor].shape
         terms: dict[int, int] = {}
         before, stride = 0, 1
-        for axis, extent in zip(
+        for window, extent in zip(
             axes[first:last][::-1], shape[first:last][::-1], strict=True
         ):
-            window = Window(((axis, 1),), 0, 0) if isinstance(axis, int) else axis
-            if window.before > 0 or window.after > 0:
+            if window.has_zeros:
                 raise OpError(
                     "it reads two axes by one index, beyond the edge of the tensor",
                     "write zeros around it in an op of its own",
@@ -351,7 +350,7 @@ class GenericOp:
             expr.maybe_downcast().position: i
             for i, expr in enumerate(self.maps[1].results)
         }
-        moved = tuple(renamed(axis, place) for axis in inner)
+        moved = renamed(inner, place)
         found = self.importer.through(seen, moved, shape, self.place)
         once = self._once(Access(found.tensor, found.axes), shape)
         self.importer.known[result] = Read(once.tensor, once.axes, shape)
@@ -366,9 +365,9 @@ class GenericOp:
         if self._is_cast(expression, number):
             return
         axes = self._index(self.count + number, shape_of(result))
-        if not all(isinstance(a, int) or a == ONE for a in axes):
+        if not all(axis.is_plain or axis == ONE for axis in axes):
             raise OpError("its result is written at sums of dimensions", _DIMENSIONS)
-        kept = {a for a in axes if isinstance(a, int)}
+        kept = plain_dims(axes)
         reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
         init = self.op.operands[self.count + number]
         if reduces:
@@ -394,12 +393,16 @@ class GenericOp:
             expr.maybe_downcast().position: i
             for i, expr in enumerate(index_map.results)
         }
-        axes = tuple(renamed(axis, place) for axis in access.axes)
+        axes = renamed(access.axes, place)
         self.importer.known[result] = Read(access.tensor, axes, shape_of(result))
         return True
 
     def _node(
-        self, reduction: str, expression: Expression, axes: tuple[Axis, ...], dtype: Any
+        self,
+        reduction: str,
+        expression: Expression,
+        axes: tuple[IndexMap, ...],
+        dtype: Any,
     ) -> Read:
         reads = tuple(self.reads)
         node = Node(self.extents, axes, reduction, expression, reads, dtype, self.place)
@@ -408,25 +411,26 @@ class GenericOp:
     def _added(self, node: Node) -> Read:
         """A node, without dimensions along which all of it is the same, as it is read
         by its own axes."""
-        used = {d for access in node.reads for d in used_dims(access.axes)}
+        used = {d for access in node.reads for d in dims_of(access.axes)}
         gone = {d for d in node.kept - used if node.extents[d] > 1}
         shape = node.shape
         axes = tuple(
-            ONE if extent == 1 or axis in gone else i
+            ONE if extent == 1 or axis.dim in gone else IndexMap.of(i)
             for i, (axis, extent) in enumerate(zip(node.axes, shape, strict=True))
         )
         extents = [1 if d in gone else n for d, n in enumerate(node.extents)]
-        left = tuple(ONE if axis in gone else axis for axis in node.axes)
+        left = tuple(ONE if axis.dim in gone else axis for axis in node.axes)
         made = dataclasses.replace(node, extents=tuple(extents), axes=left)
         return Read(self.tensors.add(made), axes, shape)
 
     def _reduced(
-        self, reduction: str, number: float, axes: tuple[Axis, ...], start: Number
+        self, reduction: str, number: float, axes: tuple[IndexMap, ...], start: Number
     ) -> float:
         """A reduction of one number, from a start."""
         if reduction != "sum":
             return (max if reduction == "max" else min)(number, float(start))
-        count = math.prod(n for d, n in enumerate(self.extents) if d not in axes)
+        kept = plain_dims(axes)
+        count = math.prod(n for d, n in enumerate(self.extents) if d not in kept)
         return number * count + float(start)
 
     def _is_nothing(self, start: Number | None) -> bool:
@@ -452,7 +456,7 @@ class GenericOp:
     def _reduction(
         self,
         expression: Expression,
-        axes: tuple[Axis, ...],
+        axes: tuple[IndexMap, ...],
         out_value: ir.Value,
         number: int,
     ) -> Known:

@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import ONE, IndexMap, plain
 
 
 class UnfitError(Exception):
@@ -81,8 +81,8 @@ class Dims:
         return [leaf for dim in dims for leaf in self.leaves(dim)]
 
     def placed(
-        self, axes: Sequence[Axis], strides: Sequence[int]
-    ) -> tuple[list[Axis], list[int]]:
+        self, axes: Sequence[IndexMap], strides: Sequence[int]
+    ) -> tuple[list[IndexMap], list[int]]:
         """Axes by what their dimensions consist of, and the stride of each.
 
         Axes of one element are left out.
@@ -90,46 +90,41 @@ class Dims:
         Raises:
             UnfitError: a dimension is in two of them.
         """
-        found: list[Axis] = []
+        found: list[IndexMap] = []
         steps: list[int] = []
         for axis, stride in zip(axes, strides, strict=True):
-            if not isinstance(axis, int):
-                if axis.terms or axis.before or axis.after:
+            if axis.dim is None:
+                if axis != ONE:
                     found.append(self._window(axis))
                     steps.append(stride)
                 continue
-            for leaf in self.leaves(axis):
-                found.append(leaf)
-                steps.append(stride)
+            leaves = self.leaves(axis.dim)
+            found += plain(*leaves)
+            steps += [stride] * len(leaves)
             place = len(found) - 1
-            for leaf in reversed(self.leaves(axis)):
+            for leaf in reversed(leaves):
                 steps[place] = stride
                 stride *= self.sizes[leaf]
                 place -= 1
-        dims = [d for axis in found for d in dims_of(axis)]
+        dims = [d for axis in found for d in axis.dims]
         if len(set(dims)) < len(dims):
             raise UnfitError
         return found, steps
 
-    def _window(self, window: Window) -> Window:
+    def _window(self, window: IndexMap) -> IndexMap:
         terms: list[tuple[int, int]] = []
         for dim, step in window.terms:
             for leaf in reversed(self.leaves(dim)):
                 terms.append((leaf, step))
                 step *= self.sizes[leaf]
-        return dataclasses.replace(window, terms=tuple(sorted(terms)))
-
-
-def dims_of(axis: Axis) -> tuple[int, ...]:
-    """The dimensions of an axis."""
-    return (axis,) if isinstance(axis, int) else tuple(d for d, _ in axis.terms)
+        return dataclasses.replace(window, terms=tuple(terms))
 
 
 @dataclasses.dataclass
 class Placed:
     """A value of a group: its axes, and the strides of those that are in memory."""
 
-    axes: list[Axis]
+    axes: list[IndexMap]
     strides: list[int]
 
 
@@ -151,8 +146,8 @@ def merge(values: list[Placed], reduced: list[set[int]], sizes: dict[int, int]) 
         outer, inner = pair
         sizes[outer] *= sizes[inner]
         for value in values:
-            if inner in value.axes:
-                place = value.axes.index(inner)
+            if IndexMap.of(inner) in value.axes:
+                place = value.axes.index(IndexMap.of(inner))
                 value.strides[place - 1] = value.strides[place]
                 del value.axes[place], value.strides[place]
         for dims in reduced:
@@ -161,10 +156,10 @@ def merge(values: list[Placed], reduced: list[set[int]], sizes: dict[int, int]) 
 
 def _neighbours(values: list[Placed]) -> list[tuple[int, int]]:
     found = {
-        (a, b)
+        (a.dim, b.dim)
         for value in values
         for a, b in itertools.pairwise(value.axes)
-        if isinstance(a, int) and isinstance(b, int)
+        if a.dim is not None and b.dim is not None
     }
     return sorted(found)
 
@@ -177,11 +172,11 @@ def _is_one(
 ) -> bool:
     outer, inner = pair
     for value in values:
-        has = [d for axis in value.axes for d in dims_of(axis) if d in pair]
+        has = [d for axis in value.axes for d in axis.dims if d in pair]
         if not has:
             continue
-        places = [i for i, axis in enumerate(value.axes) if axis in pair]
-        if len(places) != 2 or value.axes[places[0]] != outer:
+        places = [i for i, axis in enumerate(value.axes) if axis.dim in pair]
+        if len(places) != 2 or value.axes[places[0]].dim != outer:
             return False
         if places[1] != places[0] + 1:
             return False

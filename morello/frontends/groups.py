@@ -16,6 +16,7 @@ from morello.frontends.refusals import ModelError, Refusal
 from morello.frontends.tensors import Joined, Node, Plain, Tensors
 from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import dims_of
 
 MOST_OUTPUTS = 2
 """Of a group: a value that is read elsewhere too is an output."""
@@ -58,10 +59,7 @@ def is_convolution(node: Node) -> bool:
 
 
 def _dims(node: Node, read: int) -> frozenset[int]:
-    found: set[int] = set()
-    for axis in node.reads[read].axes:
-        found |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
-    return frozenset(found)
+    return dims_of(node.reads[read].axes)
 
 
 _TOO_LARGE = (

@@ -29,7 +29,6 @@ from morello.frontends.refusals import (
 )
 from morello.frontends.signature import UNDECLARED, Signature, unique_name
 from morello.frontends.tensors import (
-    ONE,
     Access,
     Given,
     Joined,
@@ -55,14 +54,13 @@ from morello.frontends.values import (
     MissingError,
     Read,
     Same,
-    renamed,
 )
 from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import ONE, IndexMap, plain, renamed
 
 _FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}  # what `Fill` writes
 
@@ -292,7 +290,7 @@ class Importer:
             return
         inner = regrouped(source, shape)
         if inner is not None:
-            axes = tuple(renamed(axis, inner) for axis in source.axes)
+            axes = renamed(source.axes, inner)
             self.known[result] = Read(source.tensor, axes, shape)
             return
         split = self._split(source, shape)
@@ -310,20 +308,20 @@ class Importer:
         if not unread(source):
             return None
         extents: list[int] = []
-        axes: list[Axis] = []
+        axes: list[IndexMap] = []
         for axis, extent in zip(source.axes, whole, strict=True):
-            if not isinstance(axis, int):
-                if axis != ONE:
-                    return None
+            if axis == ONE:
                 extents.append(extent)
                 axes.append(ONE)
                 continue
-            olds, news = next(g for g in groups if axis in g[0])
-            if [i for i in olds if source.shape[i] > 1] != [axis]:
+            if axis.dim is None:
+                return None
+            olds, news = next(g for g in groups if axis.dim in g[0])
+            if [i for i in olds if source.shape[i] > 1] != [axis.dim]:
                 return None
             wide = [i for i in news if shape[i] > 1]
             extents += [shape[i] for i in wide]
-            axes += wide
+            axes += plain(*wide)
         view = self.tensors.add(View(source.tensor, tuple(extents)))
         return Read(view, tuple(axes), shape)
 
@@ -344,7 +342,7 @@ class Importer:
             # A map has no dimension that nothing has which it reads.
             extent = read.shape[axis]
             zeros = self.constant(f"zeros{extent}", np.zeros(extent, np.float32))
-            reads.append(Access(zeros, (axis,)))
+            reads.append(Access(zeros, plain(axis)))
             expression = Call("add", (expression, Reference(len(reads) - 1)))
         dtype = self.tensors.dtype(read.tensor)
         return Node(
@@ -358,7 +356,11 @@ class Importer:
         )
 
     def through(
-        self, source: Read, inner: tuple[Axis, ...], shape: tuple[int, ...], place: str
+        self,
+        source: Read,
+        inner: tuple[IndexMap, ...],
+        shape: tuple[int, ...],
+        place: str,
     ) -> Read:
         """A tensor that is read by other axes, over dimensions of a shape."""
         own = self.tensors.all[source.tensor].shape
@@ -394,9 +396,9 @@ class Importer:
         found = along(source, own, grown)
         if found is None:
             copied = self.tensors.add(self.copy(source, self.place(op)))
-            found = Read(copied, tuple(range(len(shape))), source.shape)
+            found = Read(copied, plain(*range(len(shape))), source.shape)
         moved = tuple(
-            Window(((i, 1),), before, n - before - own) if n > 1 else ONE
+            IndexMap(((i, 1),), before, n - before - own) if n > 1 else ONE
             for i, (before, n, own) in enumerate(
                 zip(low, shape, source.shape, strict=True)
             )
@@ -411,18 +413,18 @@ class Importer:
             self.known[result] = Same(source.number, shape)
             return
         starts, sizes, steps = self._static(op)
-        inner: list[Axis] = []
+        inner: list[IndexMap] = []
         rest = [i for i, extent in enumerate(shape)]
         for start, size, step, own in zip(
             starts, sizes, steps, source.shape, strict=True
         ):
             place = next_of(rest, shape, size)
             if size == own and step == 1:
-                inner.append(place if size > 1 else ONE)
+                inner.append(IndexMap.of(place) if size > 1 else ONE)
                 continue
             reach = 1 + step * (size - 1)
             terms = ((place, step),) if size > 1 else ()
-            inner.append(Window(terms, -start, reach + start - own))
+            inner.append(IndexMap(terms, -start, reach + start - own))
         self.known[result] = self.through(source, tuple(inner), shape, self.place(op))
 
     def _static(

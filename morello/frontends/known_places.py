@@ -15,7 +15,6 @@ import numpy as np
 
 from morello.frontends.known_arrays import MOST, constant_of, narrowed
 from morello.frontends.tensors import (
-    ONE,
     Array,
     Joined,
     Tensors,
@@ -25,7 +24,7 @@ from morello.frontends.tensors import (
     window_of,
 )
 from morello.frontends.values import Read, Same
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import ONE, IndexMap
 
 if TYPE_CHECKING:
     from morello.frontends.importing import Importer
@@ -40,8 +39,7 @@ def read_constant(tensors: Tensors, read: Read) -> Array | None:
     if whole is None or math.prod(read.shape) > MOST:
         return None
     index = []
-    for axis in read.axes:
-        window = Window(((axis, 1),)) if isinstance(axis, int) else axis
+    for window in read.axes:
         place = np.full([1] * len(read.shape), -window.before)
         for dim, step in window.terms:
             shape = [1] * len(read.shape)
@@ -63,7 +61,7 @@ def read_at(
     places: Sequence[Array],
     extents: tuple[int, ...],
     place: str,
-) -> tuple[Read | Same, tuple[Axis, ...]] | None:
+) -> tuple[Read | Same, tuple[IndexMap, ...]] | None:
     """A tensor to read, and the dimensions along which: what is at some places.
 
     Args:
@@ -76,7 +74,7 @@ def read_at(
     Returns:
         None where no graph reads so.
     """
-    inner: list[Axis] = []
+    inner: list[IndexMap] = []
     used: set[int] = set()
     rows = [
         narrowed(np.clip(along, 0, size - 1))
@@ -89,7 +87,8 @@ def read_at(
             return None
         row = clipped.reshape(-1)
         if not dims:
-            inner.append(Window((), -int(row[0]), int(row[0]) + 1 - source.shape[axis]))
+            start = int(row[0])
+            inner.append(IndexMap((), -start, start + 1 - source.shape[axis]))
             continue
         used |= {*dims}
         even = _step(row)
@@ -167,7 +166,7 @@ def _repeated(
     """A tensor whose elements along an axis come so many times each."""
     wide = (*source.shape[: axis + 1], times, *source.shape[axis + 1 :])
     inner = tuple(
-        (i if i <= axis else i + 1) if extent > 1 else ONE
+        IndexMap.of(i if i <= axis else i + 1) if extent > 1 else ONE
         for i, extent in enumerate(source.shape)
     )
     whole = importer.materialized(importer.through(source, inner, wide, place), place)

@@ -5,7 +5,7 @@ import math
 
 from morello.errors import SpecError
 from morello.frontends.group_dims import Dims, Placed, UnfitError, merge, row_major
-from morello.frontends.tensors import ONE, Access, Joined, Node, PlainCode, Tensors
+from morello.frontends.tensors import Access, Joined, Node, PlainCode, Tensors
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
 from morello.spec.graphs.expression import (
     Call,
@@ -16,8 +16,8 @@ from morello.spec.graphs.expression import (
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, print_graph
+from morello.spec.index_map import ONE, IndexMap, plain_dims, renamed
 from morello.spec.limits import Limits
-from morello.spec.operand import Axis, Window
 
 MOST_OPERANDS = 8
 """Of a Spec op."""
@@ -96,7 +96,7 @@ class _Input:
 
     tensor: int
     offset: int
-    axes: tuple[Axis, ...]
+    axes: tuple[IndexMap, ...]
     strides: tuple[int, ...]
 
 
@@ -137,17 +137,9 @@ class _Draft:
         assert isinstance(found, Node)
         return found
 
-    def renamed(self, tensor: int, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    def renamed(self, tensor: int, axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
         """Axes of a node's own dimensions, by those of the group."""
-        own = self.own[tensor]
-        return tuple(
-            own[axis]
-            if isinstance(axis, int)
-            else dataclasses.replace(
-                axis, terms=tuple((own[d], s) for d, s in axis.terms)
-            )
-            for axis in axes
-        )
+        return renamed(axes, self.own[tensor])
 
     def _unify(self, reader: int, access: Access) -> None:
         root = self.tensors.root(access.tensor)
@@ -155,12 +147,12 @@ class _Draft:
             return
         left: list[int] = []
         for axis in self.renamed(reader, access.axes):
-            if isinstance(axis, int):
-                left.append(axis)
+            if axis.dim is not None:
+                left.append(axis.dim)
             elif axis != ONE:
                 raise UnfitError  # a window over what is computed here
         axes = self.renamed(root, self.node(root).axes)
-        self.dims.join(left, [a for a in axes if isinstance(a, int)])
+        self.dims.join(left, plain_dims(axes))
 
     def _share(self) -> None:
         """Read what is read twice along the same dimensions.
@@ -168,27 +160,25 @@ class _Draft:
         Raises:
             UnfitError: then it is read along others.
         """
-        first: dict[tuple[int, int], list[int]] = {}
+        first: dict[tuple[int, int], tuple[int, ...]] = {}
         for tensor in self.nodes:
             for access in self.node(tensor).reads:
                 axes = self.renamed(tensor, access.axes)
-                plain = [a for a in axes if isinstance(a, int)]
-                if all(isinstance(a, int) or a == ONE for a in axes):
-                    key = self.tensors.root(access.tensor), len(plain)
-                    self.dims.join(first.setdefault(key, plain), plain)
+                own = plain_dims(axes)
+                if all(axis.is_plain or axis == ONE for axis in axes):
+                    key = self.tensors.root(access.tensor), len(own)
+                    self.dims.join(first.setdefault(key, own), own)
 
     def input(self, tensor: int, access: Access) -> _Input:
         """What a node reads from outside."""
         shape = self.tensors.all[access.tensor].shape
         offset = 0
-        axes: list[Axis] = []
+        axes: list[IndexMap] = []
         strides = row_major(shape)
         named = self.renamed(tensor, access.axes)
         for axis, stride in zip(named, strides, strict=True):
-            if isinstance(axis, Window):
-                offset += stride * max(0, -axis.before)
-                axis = _trimmed(axis)
-            axes.append(axis)
+            offset += stride * max(0, -axis.before)
+            axes.append(_trimmed(axis))
         placed, steps = self.dims.placed(axes, strides)
         root = self.tensors.root(access.tensor)
         return _Input(root, offset, tuple(placed), tuple(steps))
@@ -211,13 +201,10 @@ class _Draft:
         return {leaf for leaves in found for leaf in leaves}
 
 
-def _trimmed(window: Window) -> Axis:
-    """A window over the part of an axis that it reaches; a dimension if it is one."""
-    before, after = max(0, window.before), max(0, window.after)
-    found = dataclasses.replace(window, before=before, after=after)
-    if len(found.terms) == 1 and found.terms[0][1] == 1 and not found.is_padded:
-        return found.terms[0][0]
-    return found
+def _trimmed(axis: IndexMap) -> IndexMap:
+    """The map over the part of an axis that it reaches."""
+    before, after = max(0, axis.before), max(0, axis.after)
+    return dataclasses.replace(axis, before=before, after=after)
 
 
 def part_of_nodes(
@@ -310,7 +297,7 @@ def _finished(
         unit = len(sizes)
         sizes[unit] = 1
         for placed in every:
-            placed.axes.append(unit)
+            placed.axes.append(IndexMap.of(unit))
             placed.strides.append(1)
     count = len(inputs)
 
@@ -319,7 +306,7 @@ def _finished(
 
     made = tuple(
         GraphNode(
-            tuple(node.placed.axes),
+            plain_dims(node.placed.axes),
             node.reduction if node.reduced else MAP,
             substituted(node.expression, numbered),
             tuple(sorted(node.reduced)),

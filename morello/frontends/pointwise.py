@@ -14,11 +14,10 @@ from morello.frontends.rewriting import (
     expression_dims,
     outlined,
     replaced,
-    used_dims,
     users_of,
 )
 from morello.frontends.simplify import simplified
-from morello.frontends.tensors import Access, Node, Tensors
+from morello.frontends.tensors import Access, Node, Tensors, through
 from morello.spec.graphs.expression import (
     MOST_DEPTH,
     Call,
@@ -30,7 +29,7 @@ from morello.spec.graphs.expression import (
     substituted,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis
+from morello.spec.index_map import ONE, IndexMap, dims_of
 
 _MOST_CALLS = 200
 """Of an expression: a map that would make it larger stays by itself."""
@@ -83,8 +82,7 @@ class _Absorbing(Rewriter):
         """Whether a reader has each element of a map where it has it itself."""
         return all(
             access.tensor == number
-            and all(isinstance(a, int) or not a.terms for a in access.axes)
-            and not any(not isinstance(a, int) and a.is_padded for a in access.axes)
+            and all(axis.is_plain or axis == ONE for axis in access.axes)
             for access in reader.reads
             if self.old.root(access.tensor) == number
         )
@@ -117,22 +115,22 @@ class _Absorbing(Rewriter):
         if not any(a.tensor in self.gone for a in old.reads):
             return self.add(node)
         reads: list[Access] = []
-        same: dict[int, Axis] = {d: d for d in range(len(old.extents))}
+        same = {d: IndexMap.of(d) for d in range(len(old.extents))}
         expression = simplified(self._written(old, same, reads))
         made = dataclasses.replace(node, expression=expression, reads=tuple(reads))
         return self.add(_without_unread(made))
 
     def _written(
-        self, node: Node, dims: dict[int, Axis], reads: list[Access]
+        self, node: Node, dims: dict[int, IndexMap], reads: list[Access]
     ) -> Expression:
         """An old map's expression, by the dimensions of the map that it ends in."""
         leaves: list[Expression] = []
         for access in node.reads:
-            axes = tuple(_through(axis, dims) for axis in access.axes)
+            axes = through(access.axes, dims)
             if access.tensor in self.gone:
                 inner = self._old(access.tensor)
                 pairs = zip(inner.axes, axes, strict=True)
-                own = {d: axis for d, axis in pairs if isinstance(d, int)}
+                own = {d.dim: axis for d, axis in pairs if d.dim is not None}
                 leaves.append(self._written(inner, own, reads))
                 continue
             found = Access(self.known[access.tensor], axes)
@@ -140,17 +138,6 @@ class _Absorbing(Rewriter):
                 reads.append(found)
             leaves.append(Reference(reads.index(found)))
         return substituted(node.expression, leaves.__getitem__)
-
-
-def _through(axis: Axis, dims: dict[int, Axis]) -> Axis:
-    if isinstance(axis, int):
-        return dims[axis]
-    terms = []
-    for dim, step in axis.terms:
-        place = dims[dim]
-        assert isinstance(place, int)
-        terms.append((place, step))
-    return dataclasses.replace(axis, terms=tuple(sorted(terms)))
 
 
 def _elements(node: Node) -> int:
@@ -264,7 +251,7 @@ class _Sharing(Rewriter):
             scale = found.scale
             low = {*references(found.before), *references(scale)}
             low |= {*references(found.after)}
-            axes = {frozenset(used_dims(node.reads[i].axes)) for i in low}
+            axes = {dims_of(node.reads[i].axes) for i in low}
             if len(low) < _FEW or len(axes) != 1 or not set(references(scale)):
                 continue
             before = _tidy(Call("mul", (found.before, scale)))

@@ -10,7 +10,7 @@ import dataclasses
 from morello.frontends.groups import is_product
 from morello.frontends.rewriting import Rewriter, expression_dims, users_of
 from morello.frontends.simplify import simplified
-from morello.frontends.tensors import ONE, Access, Node, Tensors
+from morello.frontends.tensors import Access, Node, Tensors, own_axes, through
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -20,7 +20,7 @@ from morello.spec.graphs.expression import (
     substituted,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims
 
 
 def hoisted(tensors: Tensors) -> Tensors:
@@ -65,21 +65,21 @@ class _Hoisting(Rewriter):
                 or factor.reduction != MAP
                 or root not in self.alone
                 or root in self.results
-                or any(not isinstance(a, int) and a != ONE for a in access.axes)
+                or any(not a.is_plain and a != ONE for a in access.axes)
             ):
                 return node
             pairs = zip(factor.axes, access.axes, strict=True)
-            dims = {d: a for d, a in pairs if isinstance(d, int)}
+            dims = {d.dim: a for d, a in pairs if d.dim is not None}
             found = self._split(factor, dims, node)
             if found is None or self._chooses_order(factor, old.reads[place].tensor):
                 return node
             function, scale, rest = found
             if scale is not None:
-                reads = [Access(a.tensor, _through(a.axes, dims)) for a in factor.reads]
+                reads = [Access(a.tensor, through(a.axes, dims)) for a in factor.reads]
                 scales.append((function, scale, reads))
             if isinstance(rest, Reference):
                 inner = factor.reads[rest.value]
-                found_axes = _through(inner.axes, dims)
+                found_axes = through(inner.axes, dims)
                 made = Access(inner.tensor, found_axes)
             else:
                 plain = dataclasses.replace(factor, expression=rest)
@@ -102,17 +102,17 @@ class _Hoisting(Rewriter):
         before = self.old.all[self.old.root(old)]
         assert isinstance(before, Node)
         alone = self.old.root(before.reads[0].tensor) in self.alone
-        plain = [a for a in access.axes if isinstance(a, int)]
+        plain = plain_dims(access.axes)
         wide = [n for n in source.shape if n > 1]
         return alone and len(plain) == len(wide)
 
     def _split(
-        self, factor: Node, dims: dict[int, Axis], node: Node
+        self, factor: Node, dims: dict[int, IndexMap], node: Node
     ) -> tuple[str, Expression | None, Expression] | None:
         """How a factor is scaled: by which function of what is left and the scale."""
 
         def is_scale(expression: Expression) -> bool:
-            own = {dims[d] for d in expression_dims(factor, expression)}
+            own = dims_of(dims[d] for d in expression_dims(factor, expression))
             return not own & node.reduced
 
         match factor.expression:
@@ -135,18 +135,20 @@ class _Hoisting(Rewriter):
         scales: list[tuple[str, Expression, list[Access]]],
     ) -> int:
         """The map that scales a product, the innermost scale first."""
-        place = {d: i for i, d in enumerate(node.axes) if isinstance(d, int)}
+        place = {
+            axis.dim: IndexMap.of(i)
+            for i, axis in enumerate(node.axes)
+            if axis.dim is not None
+        }
         shape = node.shape
-        own = tuple(i if n > 1 else ONE for i, n in enumerate(shape))
+        own = own_axes(shape)
         reads = [Access(product, own)]
         expression: Expression = Reference(0)
         for function, scale, given in reversed(scales):
             leaves: dict[int, Expression] = {}
             for number in sorted(set(references(scale))):
-                axes: dict[int, Axis] = dict(place.items())
-                access = Access(
-                    given[number].tensor, _through(given[number].axes, axes)
-                )
+                inner = given[number]
+                access = Access(inner.tensor, through(inner.axes, place))
                 if access not in reads:
                     reads.append(access)
                 leaves[number] = Reference(reads.index(access))
@@ -159,21 +161,6 @@ class _Hoisting(Rewriter):
         return self.add(
             Node(shape, own, MAP, expression, tuple(reads), node.dtype, node.place)
         )
-
-
-def _through(axes: tuple[Axis, ...], dims: dict[int, Axis]) -> tuple[Axis, ...]:
-    found: list[Axis] = []
-    for axis in axes:
-        if isinstance(axis, int):
-            found.append(dims[axis])
-            continue
-        terms = []
-        for dim, step in axis.terms:
-            place = dims[dim]
-            assert isinstance(place, int)
-            terms.append((place, step))
-        found.append(dataclasses.replace(axis, terms=tuple(sorted(terms))))
-    return tuple(found)
 
 
 def _compact(node: Node) -> Node:

@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 
 from morello.frontends.axis_groups import axis_groups
-from morello.frontends.tensors import ONE
 from morello.frontends.values import Read
+from morello.spec.index_map import ONE, dims_of, plain
 
 
 def is_plain(read: Read) -> bool:
     """Whether axes are those of a tensor in order, but for axes of one element."""
-    named = [axis for axis in read.axes if axis != ONE]
+    named = [axis.dim for axis in read.axes if axis != ONE]
     return named == [i for i, extent in enumerate(read.shape) if extent > 1]
 
 
 def unread(read: Read) -> set[int]:
     """The axes that nothing is read along."""
-    used: set[int] = set()
-    for axis in read.axes:
-        used |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
-    return {i for i, extent in enumerate(read.shape) if extent > 1} - used
+    wide = {i for i, extent in enumerate(read.shape) if extent > 1}
+    return wide - dims_of(read.axes)
 
 
 def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | None:
@@ -39,7 +37,7 @@ def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | Non
     if len(free) < len(places):
         return None
     free.sort(key=lambda axis: axis not in places)
-    named = dict(zip(free, places, strict=False))
+    named = dict(zip(free, plain(*places), strict=False))
     found = tuple(named.get(i, axis) for i, axis in enumerate(read.axes))
     return Read(read.tensor, found, read.shape)
 

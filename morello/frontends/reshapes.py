@@ -8,8 +8,8 @@ collapsed shape. In a group, dimensions that are never apart become one again.
 import dataclasses
 
 from morello.frontends.rewriting import Rewriter
-from morello.frontends.tensors import ONE, Access, Node, Tensors, View
-from morello.spec.operand import Axis
+from morello.frontends.tensors import Access, Node, Tensors, View
+from morello.spec.index_map import ONE, IndexMap, plain
 
 
 def without_reshapes(tensors: Tensors) -> Tensors:
@@ -40,16 +40,16 @@ class _Reshapes(Rewriter):
                 continue
             whole = self.new.all[tensor.tensor].shape
             for place, sizes in collapsed(whole, tensor.shape):
-                axis = access.axes[place]
-                if isinstance(axis, int):
-                    return axis, sizes
+                dim = access.axes[place].dim
+                if dim is not None:
+                    return dim, sizes
         return None
 
     def _divided(self, node: Node, dim: int, sizes: tuple[int, ...]) -> Node | None:
         """A node with several dimensions in the place of one; None where it reads
         through a window along it."""
         if any(
-            not isinstance(axis, int) and dim in (d for d, _ in axis.terms)
+            not axis.is_plain and dim in axis.dims
             for access in node.reads
             for axis in access.axes
         ):
@@ -64,17 +64,17 @@ class _Reshapes(Rewriter):
     def _expanded(
         self, access: Access, dim: int, dims: tuple[int, ...], sizes: tuple[int, ...]
     ) -> Access:
-        if dim not in access.axes:
+        if IndexMap.of(dim) not in access.axes:
             return access
         shape = self.new.all[access.tensor].shape
         wide: list[int] = []
         for axis, extent in zip(access.axes, shape, strict=True):
-            wide += sizes if axis == dim else (extent,)
+            wide += sizes if axis.dim == dim else (extent,)
         axes = _expanded_axes(access.axes, dim, dims)
         return self._direct(self.view(access.tensor, tuple(wide)), tuple(wide), axes)
 
     def _direct(
-        self, tensor: int, shape: tuple[int, ...], axes: tuple[Axis, ...]
+        self, tensor: int, shape: tuple[int, ...], axes: tuple[IndexMap, ...]
     ) -> Access:
         """An access of the root, where the view only adds axes of one element."""
         root = self.new.root(tensor)
@@ -86,11 +86,11 @@ class _Reshapes(Rewriter):
 
 
 def _expanded_axes(
-    axes: tuple[Axis, ...], dim: int, dims: tuple[int, ...]
-) -> tuple[Axis, ...]:
-    found: list[Axis] = []
+    axes: tuple[IndexMap, ...], dim: int, dims: tuple[int, ...]
+) -> tuple[IndexMap, ...]:
+    found: list[IndexMap] = []
     for axis in axes:
-        found += dims if axis == dim else (axis,)
+        found += plain(*dims) if axis.dim == dim else (axis,)
     return tuple(found)
 
 

@@ -24,7 +24,7 @@ from morello.spec.graphs.expression import (
     renumbered,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Axis
+from morello.spec.index_map import dims_of, plain, plain_dims, renamed
 
 
 class Rewriter:
@@ -141,19 +141,11 @@ def users_of(tensors: Tensors) -> dict[int, set[int]]:
     return found
 
 
-def used_dims(axes: tuple[Axis, ...]) -> set[int]:
-    """The dimensions that some axes have."""
-    found: set[int] = set()
-    for axis in axes:
-        found |= {axis} if isinstance(axis, int) else {d for d, _ in axis.terms}
-    return found
-
-
 def expression_dims(node: Node, expression: Expression) -> set[int]:
     """The dimensions of what an expression of a node reads."""
     found: set[int] = set()
     for place in set(references(expression)):
-        found |= used_dims(node.reads[place].axes)
+        found |= dims_of(node.reads[place].axes)
     return found
 
 
@@ -162,7 +154,7 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
 
     The tensor of the access is to be filled in.
     """
-    order = [axis for axis in node.axes if isinstance(axis, int)]
+    order = [*plain_dims(node.axes)]
     order += [d for d in range(len(node.extents)) if d not in order]
     dims = sorted(expression_dims(node, expression), key=order.index)
     place = {dim: i for i, dim in enumerate(dims)}
@@ -170,8 +162,7 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
     used = sorted(set(references(expression)))
     number = {old: new for new, old in enumerate(used)}
     reads = tuple(
-        Access(node.reads[i].tensor, renamed_axes(node.reads[i].axes, place))
-        for i in used
+        Access(node.reads[i].tensor, renamed(node.reads[i].axes, place)) for i in used
     )
     made = dataclasses.replace(
         node,
@@ -183,19 +174,7 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
         into=None,
         after=(),
     )
-    return made, Access(-1, tuple(dims))
-
-
-def renamed_axes(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:
-    """Axes by other names of their dimensions."""
-    return tuple(
-        place[axis]
-        if isinstance(axis, int)
-        else dataclasses.replace(
-            axis, terms=tuple(sorted((place[d], s) for d, s in axis.terms))
-        )
-        for axis in axes
-    )
+    return made, Access(-1, plain(*dims))
 
 
 def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:

@@ -10,11 +10,11 @@ import dataclasses
 import math
 
 from morello.frontends.rewriting import Rewriter, replaced, users_of
-from morello.frontends.tensors import ONE, Access, Node, Tensors
+from morello.frontends.tensors import Access, Node, Tensors
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.graphs.loops import guarded as guarded_maximum
-from morello.spec.operand import Axis
+from morello.spec.index_map import ONE, IndexMap
 
 
 def guarded(tensors: Tensors) -> Tensors:
@@ -117,7 +117,7 @@ class _Guarding(Rewriter):
         return None
 
 
-def _wide(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+def _wide(axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
     """Axes of more than one element."""
     return tuple(axis for axis in axes if axis != ONE)
 

@@ -7,6 +7,7 @@ zero padding are accesses, and are never computed.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,9 @@ import numpy as np
 from morello.frontends.expected import Expected
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Expression
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import ONE, IndexMap, plain_dims
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-ONE = Window(())
-"""The index of an axis of one element: 0."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Access:
     """How a tensor is read: the index of each of its axes."""
 
     tensor: int
-    axes: tuple[Axis, ...]
+    axes: tuple[IndexMap, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Node:
 
     extents: tuple[int, ...]
     """Of each dimension of its iteration space."""
-    axes: tuple[Axis, ...]
+    axes: tuple[IndexMap, ...]
     """The dimension that each of its axes is, or `ONE`."""
     reduction: str
     """``map``, or the reduction over the dimensions that it lacks."""
@@ -75,12 +73,12 @@ class Node:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extent of each axis."""
-        return tuple(self.extents[a] if isinstance(a, int) else 1 for a in self.axes)
+        return tuple(int(axis.extent(self.extents)) for axis in self.axes)
 
     @property
     def kept(self) -> frozenset[int]:
         """The dimensions that it has."""
-        return frozenset(axis for axis in self.axes if isinstance(axis, int))
+        return frozenset(plain_dims(self.axes))
 
     @property
     def reduced(self) -> frozenset[int]:
@@ -209,11 +207,11 @@ class Tensors:
 
 
 def substituted(
-    axes: tuple[Axis, ...],
-    inner: tuple[Axis, ...],
+    axes: tuple[IndexMap, ...],
+    inner: tuple[IndexMap, ...],
     extents: tuple[int, ...],
     shape: tuple[int, ...],
-) -> tuple[Axis, ...] | None:
+) -> tuple[IndexMap, ...] | None:
     """The axes of a tensor that is read through another's.
 
     Args:
@@ -228,16 +226,13 @@ def substituted(
     """
     found = []
     for axis, extent in zip(axes, shape, strict=True):
-        if isinstance(axis, int):
-            found.append(inner[axis])
+        if axis.dim is not None:
+            found.append(inner[axis.dim])
             continue
         terms: dict[int, int] = {}
         before = axis.before
         for place, step in axis.terms:
             within = inner[place]
-            if isinstance(within, int):
-                terms[within] = terms.get(within, 0) + step
-                continue
             is_whole = len(axis.terms) == 1 and step == 1
             may_pad = is_whole and axis.before >= 0 and axis.after >= 0
             if (within.before > 0 or within.after > 0) and not may_pad:
@@ -249,22 +244,41 @@ def substituted(
     return tuple(found)
 
 
+def through(
+    axes: tuple[IndexMap, ...], dims: Mapping[int, IndexMap]
+) -> tuple[IndexMap, ...]:
+    """Axes by other dimensions: a dimension becomes any map where it is an axis by
+    itself, and a dimension elsewhere."""
+    found = []
+    for axis in axes:
+        if axis.dim is not None:
+            found.append(dims[axis.dim])
+            continue
+        names = {}
+        for dim in axis.dims:
+            name = dims[dim].dim
+            assert name is not None
+            names[dim] = name
+        found.append(axis.renamed(names))
+    return tuple(found)
+
+
 def window_of(
     terms: dict[int, int], before: int, extents: tuple[int, ...], extent: int
-) -> Axis:
+) -> IndexMap:
     """The axis of so many elements that is indexed by a sum, less ``before``.
 
-    Places that it does not reach count as negative in `Window.before` and
-    `Window.after`.
+    Places that it does not reach count as negative in `IndexMap.before` and
+    `IndexMap.after`.
     """
     terms = {dim: step for dim, step in terms.items() if extents[dim] > 1 and step}
     reach = 1 + sum(step * (extents[dim] - 1) for dim, step in terms.items())
     after = reach - before - extent
-    if len(terms) == 1 and not before and not after and 1 in terms.values():
-        return next(iter(terms))
-    return Window(tuple(sorted(terms.items())), before, after)
+    return IndexMap(tuple(terms.items()), before, after)
 
 
-def own_axes(shape: tuple[int, ...]) -> tuple[Axis, ...]:
+def own_axes(shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
     """The axes of a tensor that is read as it is."""
-    return tuple(i if extent > 1 else ONE for i, extent in enumerate(shape))
+    return tuple(
+        IndexMap.of(i) if extent > 1 else ONE for i, extent in enumerate(shape)
+    )

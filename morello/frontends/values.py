@@ -3,7 +3,7 @@
 import dataclasses
 
 from morello.frontends.bodies import Number
-from morello.spec.operand import Axis
+from morello.spec.index_map import IndexMap
 
 
 @dataclasses.dataclass(frozen=True)
@@ -11,7 +11,7 @@ class Read:
     """A tensor of the program: another one through axes."""
 
     tensor: int
-    axes: tuple[Axis, ...]
+    axes: tuple[IndexMap, ...]
     """For each axis of ``tensor``: by which of its own axes it is read."""
     shape: tuple[int, ...]
 
@@ -40,11 +40,3 @@ Known = Read | Same | Foreign | None
 
 class MissingError(Exception):
     """An operand was refused before."""
-
-
-def renamed(axis: Axis, place: dict[int, int]) -> Axis:
-    """An axis by other names of its dimensions."""
-    if isinstance(axis, int):
-        return place[axis]
-    terms = tuple(sorted((place[d], step) for d, step in axis.terms))
-    return dataclasses.replace(axis, terms=terms)

@@ -43,7 +43,6 @@ from morello.spec import (
     PhysicalDim,
     Spec,
     SpecKey,
-    Window,
 )
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.functions import FUNCTIONS
@@ -341,9 +340,9 @@ class _Counts:
                 continue
             each = again * count * step
             for axis in graph.axes(value):
-                if isinstance(axis, Window) and along in dict(axis.terms):
+                if not axis.is_plain and along in axis.dims:
                     places: Ints = 1
-                    reach = dict(axis.terms)[along] * (count - 1) + 1
+                    reach = axis.steps[along] * (count - 1) + 1
                     for dim, places_apart in axis.terms:
                         if dim in plan.reduced:
                             places = places * sizes[dim]

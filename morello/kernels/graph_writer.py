@@ -14,7 +14,7 @@ from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
 from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.vectors import parts
-from morello.spec import Compose, Dtype, Level, Spec, Window
+from morello.spec import Compose, Dtype, Level, Spec
 from morello.spec.graphs.expression import Call, Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -177,8 +177,8 @@ class GraphWriter:
 
     def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
         return tuple(
-            at[axis]
-            if isinstance(axis, int)
+            at[axis.dim]
+            if axis.dim is not None
             else self.emitter.linear([(at[dim], step) for dim, step in axis.terms])
             for axis in self.graph.axes(value)
         )
@@ -541,7 +541,7 @@ def shares_rows(graph: Graph, inner: int) -> bool:
         and (
             rows[-1] not in graph.dims_of(value)
             or any(
-                isinstance(axis, Window) and rows[-1] in dict(axis.terms)
+                not axis.is_plain and rows[-1] in axis.dims
                 for axis in graph.axes(value)
             )
         )
@@ -552,8 +552,8 @@ def shares_rows(graph: Graph, inner: int) -> bool:
 def step_of(graph: Graph, value: int, inner: int) -> int:
     """How many elements of a value two neighbours along vectors are apart."""
     for axis in graph.axes(value):
-        if isinstance(axis, Window) and inner in dict(axis.terms):
-            return dict(axis.terms)[inner]
+        if inner in axis.dims:
+            return axis.steps[inner]
     return 1
 
 

@@ -10,6 +10,7 @@ from morello.spec.compose import Compose
 from morello.spec.dtypes import ELEMENT_TYPES, Dtype, Encoding
 from morello.spec.fill import Fill
 from morello.spec.form import Form
+from morello.spec.index_map import IndexMap
 from morello.spec.kind import Array, Kind, Reform
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
@@ -18,7 +19,7 @@ from morello.spec.maximum import Max
 from morello.spec.minimum import Min
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
-from morello.spec.operand import Operand, Window
+from morello.spec.operand import Operand
 from morello.spec.pointwise import Binary, Unary
 from morello.spec.spec import Spec, SpecKey, argument_tensor
 from morello.spec.summation import Sum
@@ -34,6 +35,7 @@ __all__ = [
     "Encoding",
     "Fill",
     "Form",
+    "IndexMap",
     "Kind",
     "Layout",
     "Level",
@@ -51,7 +53,6 @@ __all__ = [
     "Sum",
     "TensorSpec",
     "Unary",
-    "Window",
     "argument_tensor",
     "parse_open_spec",
     "parse_spec",

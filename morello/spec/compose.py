@@ -261,7 +261,7 @@ class Compose(Kind):
         for node in self.value.nodes:
             dims = (*node.axes, *node.reduced)
             each = _calls(node.expression) + bool(node.reduced)
-            extents = [sizes[d] for d in dims if isinstance(d, int)]
+            extents = [sizes[d] for d in dims]
             total += each * math.prod(extents)
         return total
 

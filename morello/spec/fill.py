@@ -10,6 +10,7 @@ from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
+from morello.spec.index_map import plain
 from morello.spec.kind import Array
 from morello.spec.operand import Operand
 
@@ -73,5 +74,5 @@ class Fill(ElementByElement):
 
 @lru_cache
 def _operands(rank: int) -> tuple[Operand, ...]:
-    every = tuple(range(rank))
+    every = plain(*range(rank))
     return (Operand("out", every, is_read=False, is_written=True),)

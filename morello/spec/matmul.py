@@ -8,6 +8,7 @@ import numpy as np
 from morello.errors import SpecError
 from morello.spec.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.elements import Elements
+from morello.spec.index_map import plain
 from morello.spec.kind import Array, Kind, bit_patterns, small_integers
 from morello.spec.operand import Operand
 
@@ -20,9 +21,9 @@ _WORD = 4
 
 _OPERANDS = {
     accum: (
-        Operand("lhs", (0, 1, 2), is_read=True, is_written=False),
-        Operand("rhs", (0, 2, 3), is_read=True, is_written=False),
-        Operand("out", (0, 1, 3), is_read=accum, is_written=True),
+        Operand("lhs", plain(0, 1, 2), is_read=True, is_written=False),
+        Operand("rhs", plain(0, 2, 3), is_read=True, is_written=False),
+        Operand("out", plain(0, 1, 3), is_read=accum, is_written=True),
     )
     for accum in (False, True)
 }

@@ -11,6 +11,7 @@ from morello.spec import narrow_floats
 from morello.spec.dtypes import Dtype, Encoding
 from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
+from morello.spec.index_map import plain
 from morello.spec.kind import Array, bit_patterns
 from morello.spec.operand import Operand
 
@@ -92,7 +93,7 @@ class Move(ElementByElement):
 
 @lru_cache
 def _operands(rank: int) -> tuple[Operand, ...]:
-    every = tuple(range(rank))
+    every = plain(*range(rank))
     return (
         Operand("src", every, is_read=True, is_written=False),
         Operand("dst", every, is_read=False, is_written=True),

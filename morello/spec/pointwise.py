@@ -13,6 +13,7 @@ from morello.spec.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements import Elements
 from morello.spec.functions import BINARY, UNARY
+from morello.spec.index_map import plain
 from morello.spec.kind import Array, require_equal
 from morello.spec.operand import Operand
 
@@ -139,7 +140,7 @@ class Binary(Pointwise):
 
 @lru_cache
 def _operands(inputs: tuple[str, ...], rank: int) -> tuple[Operand, ...]:
-    every = tuple(range(rank))
+    every = plain(*range(rank))
     return (
         *(Operand(name, every, is_read=True, is_written=False) for name in inputs),
         Operand("out", every, is_read=False, is_written=True),

@@ -4,13 +4,14 @@ import dataclasses
 
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
+from morello.spec.index_map import plain
 from morello.spec.kind import Kind, require_equal
 from morello.spec.operand import Operand
 
 _OPERANDS = {
     accum: (
-        Operand("src", (0, 1), is_read=True, is_written=False),
-        Operand("out", (0,), is_read=accum, is_written=True),
+        Operand("src", plain(0, 1), is_read=True, is_written=False),
+        Operand("out", plain(0), is_read=accum, is_written=True),
     )
     for accum in (False, True)
 }

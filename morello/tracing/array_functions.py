@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.operand import Window
+from morello.spec.index_map import IndexMap, plain_dims
 from morello.tracing import (  # noqa: F401 (they fill the tables)
     arrangements,
     composed,
@@ -216,7 +216,7 @@ def pad(
         inside = np.pad(np.ones(ones, np.float32), alone)
         return function("where", inside, wide, number)
     array, found = _in_memory(array)
-    axes = array._builder.settled(found.axes)
+    axes = plain_dims(array._builder.settled(found.axes))
     places = dict(zip(axes, found.kept, strict=True))
     around = [(0, 0)] * found.rank
     order = []
@@ -249,14 +249,14 @@ def pad(
 
 
 def _extents(array: Tracer, found: Any) -> list[int]:
-    return [array._builder.sizes[axis] for axis in found.axes]
+    return [array._builder.sizes[dim] for dim in plain_dims(found.axes)]
 
 
 def _in_memory(array: Tracer) -> tuple[Tracer, Input]:
     """An array along its own axes, and the input that it is: what is computed, or read
     through windows, is stored first."""
     found = array._builder.inputs.get(array._value)
-    if found is not None and any(isinstance(axis, Window) for axis in found.axes):
+    if found is not None and not all(axis.is_plain for axis in found.axes):
         array, found = array.copied(), None
     if found is None:
         array = stored(array)
@@ -273,7 +273,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
     if len(places) != len(lengths) or len({*places}) < len(places):
         raise refusal(f"windows of {window_shape} along the axes {axis} of {x.shape}")
     dims, taps = list(x._dims), []
-    windows: dict[int, Any] = {}
+    windows: dict[IndexMap, IndexMap] = {}
     for place, length in zip(places, lengths, strict=True):
         size = x.shape[place]
         if not 1 <= length <= size:
@@ -284,12 +284,12 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
         count = size - length + 1
         tap = builder.dimension(length)
         taps.append(tap)
-        root = builder.root(dims[place])
-        windows[root] = tap
+        whole = IndexMap.of(builder.root(dims[place]))
+        windows[whole] = IndexMap.of(tap)
         dims[place] = ONE
         if count > 1:
             dims[place] = builder.dimension(count)
-            windows[root] = Window(tuple(sorted([(dims[place], 1), (tap, 1)])))
+            windows[whole] = IndexMap(((dims[place], 1), (tap, 1)))
     axes = tuple(windows.get(axis, axis) for axis in builder.settled(found.axes))
     value = builder.input(type(found)(**{**vars(found), "axes": axes}))
     return Tracer(builder, value, (*dims, *taps))

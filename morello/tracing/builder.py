@@ -17,12 +17,11 @@ from morello.spec.graphs.graph import (
     Node,
     Output,
     Part,
-    axis_dims,
     canonical,
 )
 from morello.spec.graphs.text import MOST_RANK, MOST_TEXT, MOST_VALUES, print_graph
+from morello.spec.index_map import IndexMap, dims_of, plain, plain_dims, renamed
 from morello.spec.limits import Limits
-from morello.spec.operand import Axis
 from morello.tracing.refusals import refusal
 from morello.tracing.views import View
 
@@ -38,7 +37,7 @@ class Input:
 
     argument: int
     """Which argument; -1 for an array."""
-    axes: tuple[Axis, ...]
+    axes: tuple[IndexMap, ...]
     kept: tuple[int, ...]
     """The axes of the array, as its views leave it, that the graph knows: not those
     of one element."""
@@ -102,18 +101,19 @@ class Builder:
 
     def dims_of(self, value: int) -> set[int]:
         """The dimensions that a value has, by the names that they have by now."""
-        held = self.inputs.get(value) or self.nodes[value]
-        return {self.root(d) for d in axis_dims(held.axes)}
+        given = self.inputs.get(value)
+        dims = self.nodes[value].axes if given is None else dims_of(given.axes)
+        return {self.root(d) for d in dims}
 
     def input(self, found: Input) -> int:
         """A value that is given."""
         return self._note(self.inputs, found)
 
     def node(
-        self, axes: tuple[Axis, ...], reduction: str, expression: Expression
+        self, dims: tuple[int, ...], reduction: str, expression: Expression
     ) -> int:
         """A value that is computed."""
-        return self._note(self.nodes, Node(axes, reduction, expression, ()))
+        return self._note(self.nodes, Node(dims, reduction, expression, ()))
 
     def _note(self, notes: dict[int, Any], found: Any) -> int:
         if self.count >= _MOST_NOTES:
@@ -125,16 +125,13 @@ class Builder:
         self.count += 1
         return self.count - 1
 
-    def settled(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    def settled(self, axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
         """Axes by the names that dimensions have in the end."""
-        return tuple(
-            self.root(axis)
-            if isinstance(axis, int)
-            else dataclasses.replace(
-                axis, terms=tuple(sorted((self.root(d), s) for d, s in axis.terms))
-            )
-            for axis in axes
-        )
+        return renamed(axes, {dim: self.root(dim) for dim in dims_of(axes)})
+
+    def node_dims(self, value: int) -> tuple[int, ...]:
+        """The dimension of each axis of a node, by the same names."""
+        return tuple(map(self.root, self.nodes[value].axes))
 
     def is_graph(self, outputs: list[int]) -> bool:
         """Whether one graph can have some outputs: it is small enough, and stores
@@ -171,11 +168,11 @@ class Builder:
         number = {value: i for i, value in enumerate(order)}
         number |= {value: number[first] for value, first in inputs.items()}
         axes = {v: self.settled(found.axes) for v, found in self.inputs.items()}
-        axes |= {v: self.settled(node.axes) for v, node in self.nodes.items()}
+        axes |= {v: plain(*self.node_dims(v)) for v in self.nodes}
         if not all(axes.values()):
             # A value of a graph has a dimension: here one of size 1, which all have.
             one = self.dimension(1)
-            axes = {value: (one, *own) for value, own in axes.items()}
+            axes = {value: (*plain(one), *own) for value, own in axes.items()}
         nodes = tuple(self._node(value, axes, number) for value in self.nodes)
         wanted = tuple(sorted({Output(number[value]) for value in outputs}))
         graph = Graph(tuple(axes[v] for v in self.inputs), nodes, wanted)
@@ -245,15 +242,15 @@ class Builder:
         }
 
     def _node(
-        self, value: int, axes: dict[int, tuple[Axis, ...]], number: dict[int, int]
+        self, value: int, axes: dict[int, tuple[IndexMap, ...]], number: dict[int, int]
     ) -> Node:
         node = self.nodes[value]
         used: frozenset[int] = frozenset()
         for argument in references(node.expression):
-            used |= axis_dims(axes[argument])
-        reduced = used - axis_dims(axes[value])
+            used |= dims_of(axes[argument])
+        reduced = used - dims_of(axes[value])
         return Node(
-            axes[value],
+            plain_dims(axes[value]),
             node.reduction if reduced else MAP,
             renumbered(node.expression, number),
             tuple(sorted(reduced)),

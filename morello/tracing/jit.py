@@ -167,9 +167,9 @@ class TracedFunction:
 
 def _output(builder: Builder, result: Tracer) -> int:
     """The node that a result is, with its axes in the order of the result's."""
-    axes = tuple(d for d in result._dims if d != ONE)
-    node = builder.nodes.get(result._value)
-    if node is None or builder.settled(node.axes) != builder.settled(axes):
+    dims = tuple(builder.root(d) for d in result._dims if d != ONE)
+    is_node = result._value in builder.nodes
+    if not is_node or builder.node_dims(result._value) != dims:
         copied = pointwise(builder, "copy", result)
         return copied._value
     return result._value

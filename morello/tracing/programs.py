@@ -1,9 +1,6 @@
 """A graph that was noted down as the tensors that all front ends have: `tensors_of`."""
 
-import dataclasses
-
 from morello.frontends.tensors import (
-    ONE,
     Access,
     Given,
     Node,
@@ -14,8 +11,8 @@ from morello.frontends.tensors import (
 )
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Reference, references, renumbered
-from morello.spec.graphs.graph import MAP, axis_dims
-from morello.spec.operand import Axis, Window
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain, renamed
 from morello.tracing import views
 from morello.tracing.builder import Builder, Input
 
@@ -44,7 +41,7 @@ class _Tensors:
         self.builder = builder
         self.tensors = Tensors(name)
         self.given: list[Input] = []
-        self.known: dict[int, tuple[int, tuple[Axis, ...]]] = {}
+        self.known: dict[int, tuple[int, tuple[IndexMap, ...]]] = {}
         """By value: the tensor, and its axes by dimensions of the builder."""
         self._memory: dict[object, int] = {}
 
@@ -52,7 +49,7 @@ class _Tensors:
         """Note what a value is."""
         node = self.builder.nodes.get(value)
         if node is not None:
-            axes = self.builder.settled(node.axes)
+            axes = plain(*self.builder.node_dims(value))
             self.known[value] = self._node(value, axes), axes
             return
         found = self.builder.inputs[value]
@@ -60,7 +57,7 @@ class _Tensors:
         axes = tuple(kept.get(place, ONE) for place in range(found.rank))
         self.known[value] = self._input(found, axes), axes
 
-    def _input(self, found: Input, axes: tuple[Axis, ...]) -> int:
+    def _input(self, found: Input, axes: tuple[IndexMap, ...]) -> int:
         """An argument as its views leave it, or a stored value through its views."""
         key = found.argument, id(found.array), found.views, found.source
         if key in self._memory:
@@ -79,9 +76,8 @@ class _Tensors:
         self._memory[key] = made
         return made
 
-    def _extent(self, axis: Axis) -> int:
-        sizes = tuple(self.builder.sizes)
-        return axis.extent(sizes) if isinstance(axis, Window) else sizes[axis]
+    def _extent(self, axis: IndexMap) -> int:
+        return int(axis.extent(tuple(self.builder.sizes)))
 
     def _viewed(self, tensor: int, view: views.View) -> int:
         shape = self.tensors.all[tensor].shape
@@ -112,39 +108,32 @@ class _Tensors:
         return self.tensors.add(View(self.tensors.root(tensor), view.shape))
 
     def _copy(
-        self, tensor: int, extents: tuple[int, ...], axes: tuple[Axis, ...]
+        self, tensor: int, extents: tuple[int, ...], axes: tuple[IndexMap, ...]
     ) -> int:
         reads = (Access(tensor, axes),)
         own = own_axes(extents)
         made = Node(extents, own, MAP, _COPY, reads, Dtype.F32, self.tensors.name)
         return self.tensors.add(made)
 
-    def _node(self, value: int, axes: tuple[Axis, ...]) -> int:
+    def _node(self, value: int, axes: tuple[IndexMap, ...]) -> int:
         node = self.builder.nodes[value]
         used = list(dict.fromkeys(references(node.expression)))
-        dims = set(axis_dims(axes))
+        dims = set(dims_of(axes))
         for argument in used:
-            dims |= axis_dims(self.known[argument][1])
+            dims |= dims_of(self.known[argument][1])
         place = {dim: i for i, dim in enumerate(sorted(dims))}
         reads = tuple(
-            Access(tensor, tuple(_renamed(axis, place) for axis in own))
+            Access(tensor, renamed(own, place))
             for tensor, own in map(self.known.__getitem__, used)
         )
         return self.tensors.add(
             Node(
                 tuple(self.builder.sizes[dim] for dim in sorted(dims)),
-                tuple(_renamed(axis, place) for axis in axes),
-                node.reduction if dims > set(axis_dims(axes)) else MAP,
+                renamed(axes, place),
+                node.reduction if dims > set(dims_of(axes)) else MAP,
                 renumbered(node.expression, {v: i for i, v in enumerate(used)}),
                 reads,
                 Dtype.F32,
                 self.tensors.name,
             )
         )
-
-
-def _renamed(axis: Axis, place: dict[int, int]) -> Axis:
-    if isinstance(axis, int):
-        return place[axis]
-    terms = tuple(sorted((place[dim], step) for dim, step in axis.terms))
-    return dataclasses.replace(axis, terms=terms)

@@ -9,7 +9,7 @@ import dataclasses
 
 from morello.errors import MorelloError
 from morello.spec.graphs.expression import Reference, substituted
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import IndexMap, plain
 from morello.tracing.builder import Builder, Input, every_dim
 from morello.tracing.views import WHOLE, Padding, Part, Reshape, Slice
 
@@ -110,20 +110,21 @@ class _Renewal:
         )
         if expression == node.expression:
             return old
-        axes = [_axis(self._builder, axis, cuts)[0] for axis in node.axes]
+        names = [(dim, cuts.get(self._builder.root(dim))) for dim in node.axes]
+        dims = ((dim,) if cut is None else cut.dims for dim, cut in names)
         return self._builder.node(
-            tuple(dim for own in axes for dim in own), node.reduction, expression
+            tuple(dim for own in dims for dim in own), node.reduction, expression
         )
 
 
 def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
     slices = [WHOLE] * found.rank
     around = [(0, 0)] * found.rank
-    parts: dict[int, tuple[Axis, ...]] = {}
+    parts: dict[int, tuple[IndexMap, ...]] = {}
     for old, place in zip(found.axes, found.kept, strict=True):
         parts[place], slices[place] = _axis(builder, old, cuts)
-        if isinstance(old, int) and builder.root(old) in cuts:
-            around[place] = cuts[builder.root(old)].around
+        if old.dim is not None and builder.root(old.dim) in cuts:
+            around[place] = cuts[builder.root(old.dim)].around
     if found.source >= 0 and any(step < 0 for _, _, step in slices):
         raise OutOfReachError("an array that is computed is not traced backwards")
     views = found.views
@@ -136,7 +137,7 @@ def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
         axes = tuple(axis for place in kept for axis in parts[place])
         return dataclasses.replace(found, axes=axes, kept=kept, views=views)
     every = [axis for place in range(found.rank) for axis in parts.get(place, ())]
-    shape = [_extent(builder, axis) for axis in every]
+    shape = [int(axis.extent(tuple(builder.sizes))) for axis in every]
     views = (*views, Reshape(tuple(range(found.rank)), tuple(shape)))
     return dataclasses.replace(
         found,
@@ -147,22 +148,19 @@ def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
     )
 
 
-def _extent(builder: Builder, axis: Axis) -> int:
-    sizes = builder.sizes
-    return axis.extent(tuple(sizes)) if isinstance(axis, Window) else sizes[axis]
-
-
-def _axis(builder: Builder, axis: Axis, cuts: Cuts) -> tuple[tuple[Axis, ...], Slice]:
+def _axis(
+    builder: Builder, axis: IndexMap, cuts: Cuts
+) -> tuple[tuple[IndexMap, ...], Slice]:
     """What an axis becomes, and the elements of it that are left."""
-    if isinstance(axis, Window):
+    if axis.dim is None:
         return _window(builder, axis, cuts)
-    cut = cuts.get(builder.root(axis))
-    return ((axis,), WHOLE) if cut is None else (cut.dims, cut.slice)
+    cut = cuts.get(builder.root(axis.dim))
+    return ((axis,), WHOLE) if cut is None else (plain(*cut.dims), cut.slice)
 
 
 def _window(
-    builder: Builder, window: Window, cuts: Cuts
-) -> tuple[tuple[Axis, ...], Slice]:
+    builder: Builder, window: IndexMap, cuts: Cuts
+) -> tuple[tuple[IndexMap, ...], Slice]:
     extent = window.extent(tuple(builder.sizes))
     first, reach = -window.before, 1
     terms = []
@@ -184,7 +182,7 @@ def _window(
     if not terms:
         return (), (low, high, 1)
     if len(terms) == 1 and not padded:
-        return (terms[0][0],), (low, high, terms[0][1])
+        return plain(terms[0][0]), (low, high, terms[0][1])
     part = WHOLE if (low, high) == (0, extent) else (low, high, 1)
     before, after = max(-first, 0), max(first + reach - extent, 0)
-    return (Window(tuple(sorted(terms)), before, after),), part
+    return (IndexMap(tuple(terms), before, after),), part

@@ -33,7 +33,7 @@ def _reshaped_argument(array: Tracer, shape: tuple[int, ...]) -> Tracer | None:
     builder, found = array._builder, array._builder.inputs.get(array._value)
     if found is None:
         return None
-    axes = builder.settled(found.axes)
+    axes = [axis.dim for axis in builder.settled(found.axes)]
     kept = [builder.root(d) for d in array._dims if d != ONE]
     if {*kept} != {*axes}:  # it is seen through windows
         return None

@@ -22,15 +22,15 @@ from morello.spec.graphs.expression import (
     Reference,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.operand import Window
+from morello.spec.index_map import plain
 from morello.tracing.builder import Builder, Input
 from morello.tracing.kinds import DTYPES, kind_of
 from morello.tracing.refusals import called, not_traced, noted, refusal
 from morello.tracing.renewal import ONE, Cut, OutOfReachError, fresh, renewed
 from morello.tracing.views import View
 
-Dims = tuple[Any, ...]
-"""The dimension of each axis, `ONE`, or a `Window`."""
+Dims = tuple[int, ...]
+"""The dimension of each axis, or `ONE`."""
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
 """What each of NumPy's functions of elements becomes: `elementwise.py`."""
@@ -71,14 +71,7 @@ class Tracer(NDArrayOperatorsMixin):
     def shape(self) -> tuple[int, ...]:
         """The extent of each axis."""
         sizes = self._builder.sizes
-        return tuple(
-            1
-            if d == ONE
-            else d.extent(tuple(sizes))
-            if isinstance(d, Window)
-            else sizes[d]
-            for d in self._dims
-        )
+        return tuple(1 if d == ONE else sizes[d] for d in self._dims)
 
     @property
     def ndim(self) -> int:
@@ -284,7 +277,7 @@ class Tracer(NDArrayOperatorsMixin):
         found = self._builder.inputs.get(self._value)
         if found is None:
             return stored(self)
-        if not any(isinstance(axis, Window) for axis in found.axes):
+        if all(axis.is_plain for axis in found.axes):
             raise refusal(
                 "an array that is computed is not traced backwards",
                 "turn arguments, or the result",
@@ -432,7 +425,7 @@ def as_input(
     if any(extent < 1 for extent in shape):
         raise refusal(f"an array of shape {tuple(shape)} has no elements")
     dims = tuple(ONE if n == 1 else builder.dimension(n) for n in shape)
-    axes = tuple(d for d in dims if d != ONE)
+    axes = plain(*(d for d in dims if d != ONE))
     kept = tuple(place for place, d in enumerate(dims) if d != ONE)
     value = builder.input(Input(argument, axes, kept, len(shape), array, views, source))
     return Tracer(builder, value, dims)
@@ -443,11 +436,10 @@ def stored(array: Tracer) -> Tracer:
     builder, made = array._builder, array._builder.nodes.get(array._value)
     if made is None:
         return array
-    axes = builder.settled(made.axes)
-    sizes = tuple(builder.sizes)
-    shape = [a.extent(sizes) if isinstance(a, Window) else sizes[a] for a in axes]
+    own = builder.node_dims(array._value)
+    shape = [builder.sizes[dim] for dim in own]
     whole = as_input(builder, -1, shape, source=array._value)
-    dims = dict(zip(axes, whole._dims, strict=True))
+    dims = dict(zip(own, whole._dims, strict=True))
     seen = (d if d == ONE else dims[builder.root(d)] for d in array._dims)
     return Tracer(builder, whole._value, tuple(seen))
 
@@ -519,8 +511,6 @@ def _join(
 ) -> bool:
     """Make the dimensions of an array those of its labels; False where it would have
     one of them twice."""
-    if any(isinstance(d, Window) for d in array._dims):
-        raise refusal(f"{name} of an array that is read through a window")
     known = {builder.root(d): label for label, d in dims.items() if d != ONE}
     for label, dim in zip(labels, array._dims, strict=True):
         if dim == ONE:

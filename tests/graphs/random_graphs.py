@@ -1,6 +1,5 @@
 """Random graphs: valid ones of every form, and the same graph under other numbers."""
 
-import dataclasses
 import itertools
 import random
 
@@ -13,7 +12,7 @@ from morello.spec.graphs.expression import (
     renumbered,
 )
 from morello.spec.graphs.graph import MAP, NEUTRAL, Graph, Node, Output
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import IndexMap, plain, renamed
 
 MOST_DIMS = 4
 
@@ -48,13 +47,13 @@ class _Maker:
         whole = Graph(tuple(self.axes[: self.inputs]), tuple(self.nodes), (*outputs,))
         return _with_used_dims_only(whole)
 
-    def _some_axes(self) -> tuple[Axis, ...]:
+    def _some_axes(self) -> tuple[IndexMap, ...]:
         count = self.rng.randint(1, self.rank)
         dims = self.rng.sample(range(self.rank), count)
         if count == 1 or not self.windows or self.rng.random() < 0.7:
-            return tuple(dims)
+            return plain(*dims)
         terms = [(dim, self.rng.choice((1, 1, 2, 3))) for dim in dims[:2]]
-        return (Window(tuple(sorted(terms))), *dims[2:])
+        return (IndexMap(tuple(terms)), *plain(*dims[2:]))
 
     def _add(self) -> None:
         values = self.rng.choices(range(len(self.axes)), k=self.rng.randint(1, 3))
@@ -68,22 +67,14 @@ class _Maker:
         if self.rng.random() < 0.3:
             constant = Constant(self.rng.choice((-1.5, 0.0, 0.25, 3.0)))
             expression = Call("add", (expression, constant))
-        used = {d for v in values for d in _dims(self.axes[v])}
+        used = {d for v in values for axis in self.axes[v] for d in axis.dims}
         kept = [d for d in used if self.rng.random() < 0.6]
         kept = kept or [*used]
         self.rng.shuffle(kept)
         reduced = tuple(sorted(used - {*kept}))
         reduction = self.rng.choice([*NEUTRAL]) if reduced else MAP
         self.nodes.append(Node((*kept,), reduction, expression, reduced))
-        self.axes.append((*kept,))
-
-
-def _dims(axes: tuple[Axis, ...]) -> list[int]:
-    return [
-        dim
-        for axis in axes
-        for dim in ([axis] if isinstance(axis, int) else [d for d, _ in axis.terms])
-    ]
+        self.axes.append(plain(*kept))
 
 
 def _read(expression: Expression) -> set[int]:
@@ -138,10 +129,10 @@ def _rebuilt(
 ) -> Graph:
     by_number = sorted(range(len(graph.inputs)), key=values.__getitem__)
     return Graph(
-        tuple(_axes(graph.axes(v), dims) for v in by_number),
+        tuple(renamed(graph.axes(v), dims) for v in by_number),
         tuple(
             Node(
-                _axes(graph.axes(v), dims),
+                tuple(dims[d] for d in graph.node(v).axes),
                 graph.node(v).reduction,
                 renumbered(graph.node(v).expression, values),
                 tuple(sorted(dims[d] for d in graph.node(v).reduced)),
@@ -152,25 +143,10 @@ def _rebuilt(
     )
 
 
-def _axes(axes: tuple[Axis, ...], dims: dict[int, int]) -> tuple[Axis, ...]:
-    return tuple(
-        dims[axis]
-        if isinstance(axis, int)
-        else dataclasses.replace(
-            axis, terms=tuple(sorted((dims[d], step) for d, step in axis.terms))
-        )
-        for axis in axes
-    )
-
-
 def input_shapes(graph: Graph, sizes: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
     """The shapes of the arrays that a graph reads: its inputs, then the outputs that
     are added to; by value."""
     read = [*range(len(graph.inputs)), *(v for v, adds in graph.modes.items() if adds)]
     return {
-        value: tuple(
-            axis.extent(sizes) if isinstance(axis, Window) else sizes[axis]
-            for axis in graph.axes(value)
-        )
-        for value in read
+        value: tuple(axis.extent(sizes) for axis in graph.axes(value)) for value in read
     }

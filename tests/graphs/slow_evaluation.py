@@ -7,7 +7,6 @@ import numpy as np
 from morello.spec.array_elements import ArrayElements
 from morello.spec.graphs.expression import computed
 from morello.spec.graphs.graph import MAP, Graph
-from morello.spec.operand import Window
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -23,7 +22,7 @@ def in_any_order(
     values = dict(enumerate(arrays))
     for value in graph.node_values:
         node = graph.node(value)
-        dims = (*(a for a in node.axes if isinstance(a, int)), *node.reduced)
+        dims = (*node.axes, *node.reduced)
         mesh = _mesh(graph, node.expression, dims, sizes, values)
         if node.reduction != MAP:
             kept = mesh.shape[: len(node.axes)]
@@ -46,14 +45,9 @@ def _mesh(
     def read(value: int) -> Array:
         at = tuple(
             sum((step * index[d] for d, step in axis.terms), np.zeros((), np.int64))
-            if isinstance(axis, Window)
-            else index[axis]
             for axis in graph.axes(value)
         )
-        around = [
-            (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
-            for axis in graph.axes(value)
-        ]
+        around = [(axis.before, max(axis.after, 0)) for axis in graph.axes(value)]
         found: Array = np.pad(values[value], around)[at]
         return found
 

@@ -20,7 +20,7 @@ from morello.spec.graphs.text import (
     MOST_VALUES,
     parse_named,
 )
-from morello.spec.operand import Window
+from morello.spec.index_map import IndexMap, plain
 from tests.graphs.random_graphs import random_graph
 
 pytestmark = pytest.mark.quick
@@ -47,7 +47,7 @@ def test_dimensions_and_values_have_their_names() -> None:
     graph, names = parse_named("y[f,u]=sum(w[f,i]*x[2*u+i])")
     assert names.dims == {"f": 0, "u": 1, "i": 2}
     assert names.values == {"w": 0, "x": 1, "y": 2}
-    assert graph.inputs == ((0, 2), (Window(((1, 2), (2, 1))),))
+    assert graph.inputs == (plain(0, 2), (IndexMap(((1, 2), (2, 1))),))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from morello.spec.graphs.evaluate import evaluate
 from morello.spec.graphs.graph import Graph
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import IndexMap
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Values = dict[int, Array]
@@ -41,21 +41,16 @@ def tiled(
     return held
 
 
-def _shape(axes: tuple[Axis, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(_extent(axis, sizes) for axis in axes)
-
-
-def _extent(axis: Axis, sizes: tuple[int, ...]) -> int:
-    return int(axis.extent(sizes)) if isinstance(axis, Window) else sizes[axis]
+def _shape(axes: tuple[IndexMap, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(axis.extent(sizes)) for axis in axes)
 
 
 def _tile(
-    axes: tuple[Axis, ...], dim: int, first: int, tile: tuple[int, ...]
+    axes: tuple[IndexMap, ...], dim: int, first: int, tile: tuple[int, ...]
 ) -> tuple[slice, ...]:
     """What a tile has of a value whose dimension ``dim`` begins at ``first``."""
     found = []
     for axis in axes:
-        terms = dict(axis.terms) if isinstance(axis, Window) else {axis: 1}
-        begin = terms.get(dim, 0) * first
-        found.append(slice(begin, begin + _extent(axis, tile)))
+        begin = axis.steps.get(dim, 0) * first
+        found.append(slice(begin, begin + int(axis.extent(tile))))
     return tuple(found)

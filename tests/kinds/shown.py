@@ -19,9 +19,10 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.template import Kernel
 from morello.machine import AVX2
 from morello.machine.text import TARGETS
-from morello.spec import Array, Dtype, Kind, Level, Operand, Spec, SpecKey, Window
+from morello.spec import Array, Dtype, IndexMap, Kind, Level, Operand, Spec, SpecKey
 from morello.spec.elements import Elements
 from morello.spec.frame import Condition, Frame
+from morello.spec.index_map import plain
 from morello.spec.kinds import KINDS
 
 
@@ -71,9 +72,9 @@ class Extent(Kind):
 
 
 _EXTENT = (
-    Operand("src", (0, 1), is_read=True, is_written=False),
-    Operand("low", (0,), is_read=False, is_written=True),
-    Operand("high", (0,), is_read=False, is_written=True),
+    Operand("src", plain(0, 1), is_read=True, is_written=False),
+    Operand("low", plain(0), is_read=False, is_written=True),
+    Operand("high", plain(0), is_read=False, is_written=True),
 )
 
 
@@ -133,10 +134,10 @@ class Slide(Kind):
 
 @lru_cache
 def _slide(accum: bool, steps: tuple[int, ...]) -> tuple[Operand, ...]:
-    window = Window(tuple(zip((0, 1), steps, strict=True)))
+    window = IndexMap(tuple(zip((0, 1), steps, strict=True)))
     return (
         Operand("src", (window,), is_read=True, is_written=False),
-        Operand("out", (0,), is_read=accum, is_written=True),
+        Operand("out", plain(0), is_read=accum, is_written=True),
     )
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from morello.spec.graphs.expression import Call, Reference, references
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.loops import loops
-from morello.spec.operand import Window
+from morello.spec.index_map import IndexMap
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Border:
     """The dimension of the output."""
     taps: int
     """The dimension of the filter."""
-    window: Window
+    window: IndexMap
     """The axis."""
 
 
@@ -56,19 +56,19 @@ def border(graph: Graph, dim: int) -> Border | None:
         (value, place, axis)
         for value, axes in enumerate(graph.inputs)
         for place, axis in enumerate(axes)
-        if isinstance(axis, Window) and axis.is_padded and dim in dict(axis.terms)
+        if axis.is_padded and dim in axis.dims
     ]
     if len(found) != 1:
         return None
     ((image, place, window),) = found
-    others = [d for d, _ in window.terms if d != dim]
+    others = [d for d in window.dims if d != dim]
     if len(others) != 1 or min(window.before, window.after) < 0:
         return None
     (taps,) = others
     if not _adds_nothing(graph, image, taps):
         return None
     axes = list(graph.inputs[image])
-    axes[place] = Window(window.terms)
+    axes[place] = window.unpadded
     inputs = (*graph.inputs[:image], tuple(axes), *graph.inputs[image + 1 :])
     bare = dataclasses.replace(graph, inputs=inputs)
     if not loops(bare, dim):
@@ -97,7 +97,7 @@ def _adds_nothing(graph: Graph, image: int, taps: int) -> bool:
         axis
         for value, axes in enumerate(graph.inputs)
         for axis in axes
-        if isinstance(axis, Window) and value != image and taps in dict(axis.terms)
+        if not axis.is_plain and value != image and taps in axis.dims
     ]
     return alone and count == 1 and taps in node.reduced and not (elsewhere or windows)
 
@@ -106,7 +106,7 @@ def _adds_nothing(graph: Graph, image: int, taps: int) -> bool:
 def strips(found: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
     """The strips of an output of so many rows under a filter of so many taps, in order;
     None where a row has no tap inside the image, or none has all of them."""
-    steps = dict(found.window.terms)
+    steps = found.window.steps
     step, spread = steps[found.rows], steps[found.taps]
     before = found.window.before
     sizes = {found.rows: rows, found.taps: taps}

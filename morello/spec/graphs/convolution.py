@@ -11,14 +11,13 @@ from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import (
     Graph,
     Output,
-    axis_dims,
     canonical,
     composed,
     part_of,
 )
 from morello.spec.graphs.products import normal, product
+from morello.spec.index_map import IndexMap, dims_of
 from morello.spec.matmul import Matmul
-from morello.spec.operand import Window
 
 
 @lru_cache(maxsize=65536)
@@ -39,20 +38,19 @@ def squeezed(graph: Graph) -> Embedding | None:
         return whole
     node = graph.node(len(graph.inputs))
     lhs, rhs = references(node.expression)
-    axes = [axis for axis in node.axes if isinstance(axis, int)]
-    last = axes[-1]
+    last = node.axes[-1]
     owner = lhs if last in graph.dims_of(lhs) else rhs
     if _is_read_along(graph, owner, last):
         return _with_columns(graph, last)
     other = rhs if owner == lhs else lhs
-    own = [d for d in axes if d in graph.dims_of(other) - graph.dims_of(owner)]
+    own = [d for d in node.axes if d in graph.dims_of(other) - graph.dims_of(owner)]
     if not own or _windows(graph, other):
         return None
     return _with_columns(graph, own[-1])
 
 
-def _windows(graph: Graph, value: int) -> list[Window]:
-    return [axis for axis in graph.axes(value) if isinstance(axis, Window)]
+def _windows(graph: Graph, value: int) -> list[IndexMap]:
+    return [axis for axis in graph.axes(value) if not axis.is_plain]
 
 
 def _is_read_along(graph: Graph, value: int, dim: int) -> bool:
@@ -73,13 +71,11 @@ def _with_columns(graph: Graph, columns: int) -> Embedding | None:
         return None
     windows = [*_windows(graph, lhs), *_windows(graph, rhs)]
     rows = [d for d in node.axes if d in left - right]
-    inner = [d for d in node.reduced if d in left & right - axis_dims(windows)]
+    inner = [d for d in node.reduced if d in left & right - dims_of(windows)]
     many = len(node.axes) > 2 or len(node.reduced) > 1 or windows
     if not inner or not many:
         return None
-    m = rows[-1] if rows else ONE
-    assert isinstance(m, int)
-    dims = ONE, m, inner[-1], columns
+    dims = ONE, rows[-1] if rows else ONE, inner[-1], columns
     matmul = Matmul(accum=graph.modes[value])
     axes = tuple(
         tuple(_axis(graph, v, dims[d]) for d in operand.dims)
@@ -94,7 +90,7 @@ def _axis(graph: Graph, value: int, dim: int) -> int:
     if dim == ONE:
         return ONE
     for place, axis in enumerate(graph.axes(value)):
-        if axis == dim or (isinstance(axis, Window) and dim in dict(axis.terms)):
+        if dim in axis.dims:
             return place
     raise KeyError(dim)
 
@@ -104,7 +100,6 @@ def _steps(graph: Graph, value: int, dim: int) -> list[int]:
     return [
         step
         for axis in graph.axes(value)
-        if isinstance(axis, Window)
         for own, step in axis.terms
         if own == dim and step != 1
     ]
@@ -146,8 +141,5 @@ def few_sizes(graph: Graph, dim: int) -> bool:
 @lru_cache(maxsize=4096)
 def without_padding(graph: Graph) -> Graph:
     """The graph on an array that has zeros where this one has padding."""
-    inputs = tuple(
-        tuple(Window(axis.terms) if isinstance(axis, Window) else axis for axis in axes)
-        for axes in graph.inputs
-    )
+    inputs = tuple(tuple(axis.unpadded for axis in axes) for axes in graph.inputs)
     return Graph(inputs, graph.nodes, graph.outputs)

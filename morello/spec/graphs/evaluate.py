@@ -25,8 +25,8 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import MAP, Graph, Node
 from morello.spec.graphs.loops import LOWEST, can_rescale, weight
+from morello.spec.index_map import IndexMap
 from morello.spec.kind import UNIT_ROUNDOFF
-from morello.spec.operand import Window
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -136,19 +136,19 @@ def _factors(expression: Expression) -> tuple[int, ...]:
 
 
 def _contracted(
-    terms: list[tuple[Array, Any]], node: Node, sizes: tuple[int, ...]
+    terms: list[tuple[Array, tuple[IndexMap, ...]]], node: Node, sizes: tuple[int, ...]
 ) -> Array:
     operands: list[Any] = []
     for array, axes in terms:
         view, dims = _view(array, axes, sizes)
         operands += [view, dims]
     found: Array = np.einsum(*operands, list(node.axes), optimize=True)
-    shape = tuple(sizes[d] for d in node.axes if isinstance(d, int))
+    shape = tuple(sizes[d] for d in node.axes)
     return np.broadcast_to(found, shape)
 
 
 def _view(
-    array: Array, axes: tuple[Any, ...], sizes: tuple[int, ...]
+    array: Array, axes: tuple[IndexMap, ...], sizes: tuple[int, ...]
 ) -> tuple[Array, list[int]]:
     """A value with one axis for each dimension of the graph that it has."""
     array = _padded(array, axes)
@@ -156,27 +156,26 @@ def _view(
     shape: list[int] = []
     strides: list[int] = []
     for axis, stride in zip(axes, array.strides, strict=True):
-        terms = axis.terms if isinstance(axis, Window) else ((axis, 1),)
-        for dim, step in terms:
+        for dim, step in axis.terms:
             dims.append(dim)
             shape.append(sizes[dim])
             strides.append(stride * step)
     return as_strided(array, shape, strides, writeable=False), dims
 
 
-def _padded(array: Array, axes: tuple[Any, ...]) -> Array:
+def _padded(array: Array, axes: tuple[IndexMap, ...]) -> Array:
     """Zeros around an array that windows reach beyond."""
-    if not any(isinstance(axis, Window) and axis.is_padded for axis in axes):
+    if not any(axis.is_padded for axis in axes):
         return array
-    around = [
-        (axis.before, max(axis.after, 0)) if isinstance(axis, Window) else (0, 0)
-        for axis in axes
-    ]
+    around = [(axis.before, max(axis.after, 0)) for axis in axes]
     return np.pad(array, around)
 
 
 def _spread(
-    array: Array, axes: tuple[Any, ...], dims: Sequence[Any], sizes: tuple[int, ...]
+    array: Array,
+    axes: tuple[IndexMap, ...],
+    dims: Sequence[int],
+    sizes: tuple[int, ...],
 ) -> Array:
     """A value that broadcasts over some dimensions of the graph, in their order."""
     view, own = _view(array, axes, sizes)
@@ -188,7 +187,7 @@ def _spread(
 def _mesh(
     graph: Graph,
     expression: Expression,
-    dims: Sequence[Any],
+    dims: Sequence[int],
     sizes: tuple[int, ...],
     values: dict[int, Array],
 ) -> Array:
@@ -226,7 +225,7 @@ def bounded(
         with np.errstate(all="ignore"):
             for maximum, factor in _relative_to(graph, value):
                 grown = _scale(held[maximum], values[maximum], factor)
-                axes, own = graph.axes(maximum), graph.axes(value)
+                axes, own = graph.axes(maximum), graph.node(value).axes
                 scale = Bounded(
                     _spread(grown.number, axes, own, sizes),
                     _spread(grown.error, axes, own, sizes),
@@ -322,7 +321,7 @@ def _bounded_product(
 def _bounded_mesh(
     graph: Graph,
     expression: Expression,
-    dims: Sequence[Any],
+    dims: Sequence[int],
     sizes: tuple[int, ...],
     values: dict[int, Bounded],
 ) -> Bounded:

@@ -26,7 +26,7 @@ from morello.spec.graphs.expression import (
     substituted,
 )
 from morello.spec.hashing import HashedOnce
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import IndexMap, dims_of, plain, plain_dims, renamed
 
 NEUTRAL = {"sum": "zero", "max": "lowest", "min": "highest"}
 """Each reduction, with its neutral element as `Fill` names it."""
@@ -39,8 +39,8 @@ MAP = "map"
 class Node:
     """A value that is computed: ``reduction`` of ``expression`` over ``reduced``."""
 
-    axes: tuple[Axis, ...]
-    """What indexes each of its dimensions: dimensions of the graph."""
+    axes: tuple[int, ...]
+    """The dimensions of the graph that index it."""
     reduction: str
     """``sum``, ``max``, ``min``, or ``map``."""
     expression: Expression
@@ -60,7 +60,7 @@ class Output:
 class Graph(HashedOnce):
     """Inputs, nodes in an order in which they can be computed, outputs."""
 
-    inputs: tuple[tuple[Axis, ...], ...]
+    inputs: tuple[tuple[IndexMap, ...], ...]
     """The axes of each input."""
     nodes: tuple[Node, ...]
     outputs: tuple[Output, ...]
@@ -97,9 +97,13 @@ class Graph(HashedOnce):
         """The node that a value is."""
         return self.nodes[value - len(self.inputs)]
 
-    def axes(self, value: int) -> tuple[Axis, ...]:
+    def axes(self, value: int) -> tuple[IndexMap, ...]:
         """What indexes the dimensions of a value."""
-        return self.node(value).axes if self.is_node(value) else self.inputs[value]
+        return self._axes[value]
+
+    @cached_property
+    def _axes(self) -> tuple[tuple[IndexMap, ...], ...]:
+        return (*self.inputs, *(plain(*node.axes) for node in self.nodes))
 
     def dims_of(self, value: int) -> frozenset[int]:
         """The dimensions of the graph that a value has."""
@@ -107,7 +111,7 @@ class Graph(HashedOnce):
 
     @cached_property
     def _dims(self) -> tuple[frozenset[int], ...]:
-        return tuple(axis_dims(self.axes(value)) for value in range(self.count))
+        return tuple(map(dims_of, self._axes))
 
     @cached_property
     def modes(self) -> dict[int, bool]:
@@ -139,13 +143,7 @@ class Graph(HashedOnce):
     @cached_property
     def padded_dims(self) -> frozenset[int]:
         """The dimensions of windows with padding."""
-        padded = (
-            axis
-            for axes in self.inputs
-            for axis in axes
-            if isinstance(axis, Window) and axis.is_padded
-        )
-        return axis_dims(padded)
+        return dims_of(a for axes in self.inputs for a in axes if a.is_padded)
 
     def is_map(self, value: int) -> bool:
         """Whether a value is a node that reduces nothing."""
@@ -166,15 +164,6 @@ class Graph(HashedOnce):
             return False
         every = self.dims_of(value) | {*node.reduced}
         return not any(self.dims_of(a) >= every for a in factors)
-
-
-def axis_dims(axes: Iterable[Axis]) -> frozenset[int]:
-    """The dimensions that some axes have."""
-    return frozenset(
-        dim
-        for axis in axes
-        for dim in ([axis] if isinstance(axis, int) else [d for d, _ in axis.terms])
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,10 +204,10 @@ def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Pa
     number = {value: i for i, value in enumerate(values)}
     place = {dim: i for i, dim in enumerate(dims)}
     made = Graph(
-        tuple(_renamed(graph.axes(v), place) for v in inputs),
+        tuple(renamed(graph.axes(v), place) for v in inputs),
         tuple(
             Node(
-                _renamed(graph.axes(v), place),
+                tuple(place[d] for d in graph.node(v).axes),
                 graph.node(v).reduction,
                 renumbered(graph.node(v).expression, number),
                 tuple(sorted(place[d] for d in graph.node(v).reduced)),
@@ -238,38 +227,24 @@ def _first_uses(graph: Graph, nodes: list[int]) -> tuple[int, ...]:
     for value in nodes:
         own = graph.dims_of(value)
         every = [graph.axes(value), *map(graph.axes, graph.arguments(value))]
-        plain = [axis for axes in every for axis in axes if isinstance(axis, int)]
-        used = [d for axes in every[1:] for d in _in_order(axes, plain)]
+        whole = [dim for axes in every for dim in plain_dims(axes)]
+        used = [d for axes in every[1:] for d in _in_order(axes, whole)]
         found += [d for d in used if d in own]
-        found += [*_in_order(every[0], plain), *used]
+        found += [*_in_order(every[0], whole), *used]
     return tuple(dict.fromkeys(found))
 
 
-def _in_order(axes: tuple[Axis, ...], plain: list[int]) -> list[int]:
-    """The dimensions of some axes: those of a window in the order of ``plain`` axes,
-    then by their steps. Their numbers say nothing: they are about to be replaced."""
-    place = {dim: i for i, dim in reversed([*enumerate(plain)])}
+def _in_order(axes: tuple[IndexMap, ...], whole: list[int]) -> list[int]:
+    """The dimensions of some axes: those of a window in the order of those that are an
+    axis by themselves, ``whole``, then by their steps. Their numbers say nothing: they
+    are about to be replaced."""
+    place = {dim: i for i, dim in reversed([*enumerate(whole)])}
 
-    def terms(axis: Axis) -> list[int]:
-        if isinstance(axis, int):
-            return [axis]
-        order = sorted(axis.terms, key=lambda t: (place.get(t[0], len(plain)), -t[1]))
+    def terms(axis: IndexMap) -> list[int]:
+        order = sorted(axis.terms, key=lambda t: (place.get(t[0], len(whole)), -t[1]))
         return [dim for dim, _ in order]
 
     return [dim for axis in axes for dim in terms(axis)]
-
-
-def _renamed(axes: tuple[Axis, ...], place: dict[int, int]) -> tuple[Axis, ...]:
-    return tuple(
-        place[axis]
-        if isinstance(axis, int)
-        else Window(
-            tuple(sorted((place[d], step) for d, step in axis.terms)),
-            axis.before,
-            axis.after,
-        )
-        for axis in axes
-    )
 
 
 @lru_cache(maxsize=65536)

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import Graph, Part, canonical
+from morello.spec.index_map import IndexMap, plain_dims
 from morello.spec.layout import Layout, PhysicalDim
-from morello.spec.operand import Axis, Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,9 @@ class Taps:
             return self.window, self.channels
         if value == self.weights:
             axes = graph.axes(value)
-            return axes.index(self.tap), axes.index(self.channel)
+            return axes.index(IndexMap.of(self.tap)), axes.index(
+                IndexMap.of(self.channel)
+            )
         return None
 
     def is_ready(self, graph: Graph, value: int, layout: Layout) -> bool:
@@ -70,7 +72,7 @@ class Taps:
         axes = graph.axes(value)
         node = graph.node(self.contraction)
         kept = () if value == self.image else node.axes
-        inner = [i for i, dim in enumerate(axes) if dim in kept]
+        inner = [i for i, axis in enumerate(axes) if axis.dim in kept]
         outer = [i for i in range(len(axes)) if i not in (*pair, *inner)]
         return Layout(tuple(map(PhysicalDim, (*outer, *pair, *inner))))
 
@@ -86,18 +88,17 @@ def taps(graph: Graph) -> Taps | None:
         return None
     node = graph.node(graph.contractions[0])
     factors = tuple(references(node.expression))
-    images = [v for v in factors if any(map(_is_window, graph.axes(v)))]
+    images = [v for v in factors if not all(a.is_plain for a in graph.axes(v))]
     alone = all(len(graph.above(v)) == 1 for v in factors)
     if len(images) != 1 or not alone or any(map(graph.is_node, factors)):
         return None
     (image,) = images
     (weights,) = (v for v in factors if v != image)
-    plain = {*graph.axes(image)} & {*graph.axes(weights)} & {*node.reduced}
-    channels = [d for d in plain if isinstance(d, int)]
-    own = graph.axes(weights)
+    own = plain_dims(graph.axes(weights))
+    channels = {*plain_dims(graph.axes(image))} & {*own} & {*node.reduced}
     for place in reversed(range(len(graph.axes(image)))):
         axis = graph.axes(image)[place]
-        if not channels or not isinstance(axis, Window) or len(axis.terms) != 2:
+        if not channels or len(axis.terms) != 2:
             continue
         moved = [(d, s) for d, s in axis.terms if d in node.axes]
         tapped = [d for d, s in axis.terms if d in node.reduced and s == 1 and d in own]
@@ -106,14 +107,10 @@ def taps(graph: Graph) -> Taps | None:
             pair = {channel, tapped[0]}
             if any(pair & graph.dims_of(v) for v in graph.node_values):
                 return None
-            at = graph.axes(image).index(channel)
+            at = graph.axes(image).index(IndexMap.of(channel))
             own_places = place, at, *moved[0], tapped[0], channel
             return Taps(graph.contractions[0], image, weights, *own_places)
     return None
-
-
-def _is_window(axis: Axis) -> bool:
-    return isinstance(axis, Window)
 
 
 @lru_cache(maxsize=65536)
@@ -125,8 +122,8 @@ def merged(graph: Graph, found: Taps) -> Part:
     """
     node = graph.node(found.contraction)
     image = list(graph.axes(found.image))
-    image[found.window] = found.kept
-    weights = [axis for axis in graph.axes(found.weights) if axis != found.tap]
+    image[found.window] = IndexMap.of(found.kept)
+    weights = [axis for axis in graph.axes(found.weights) if axis.dim != found.tap]
     inputs = list(graph.inputs)
     inputs[found.image], inputs[found.weights] = tuple(image), tuple(weights)
     reduced = tuple(d for d in node.reduced if d != found.tap)

@@ -20,8 +20,8 @@ from morello.spec.graphs.graph import (
     canonical,
 )
 from morello.spec.graphs.loops import guarded, weight
+from morello.spec.index_map import plain
 from morello.spec.kind import Kind
-from morello.spec.operand import Axis
 
 _REDUCTIONS = {neutral: name for name, neutral in NEUTRAL.items()}
 
@@ -51,8 +51,8 @@ def merging(
             Others are maxima that sums are relative to.
     """
     share, count = len(kind.dims), len(partial)
-    axes = [tuple(kind.operands[out].axes) for out in partial]
-    inputs = tuple((share, *own) for own in axes)
+    axes = [kind.operands[out].dims for out in partial]
+    inputs = tuple(plain(share, *own) for own in axes)
     nodes: list[Node] = []
     results: dict[int, int] = {}
 
@@ -79,7 +79,7 @@ def merging(
     return Merging(Part(found.graph, found.dims, values), share)
 
 
-def _factor(axes: tuple[Axis, ...], share: int, every: int, factor: int) -> Node:
+def _factor(axes: tuple[int, ...], share: int, every: int, factor: int) -> Node:
     """What sums of a share are multiplied by, from its maximum and that of all. Where
     these are -inf it is 1 and not NaN."""
     grown: Expression = Call("sub", (guarded(share), guarded(every)))

@@ -5,6 +5,7 @@ from functools import lru_cache
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import Graph
+from morello.spec.index_map import plain_dims
 from morello.spec.matmul import Matmul
 
 
@@ -18,17 +19,13 @@ def product(graph: Graph, value: int) -> Embedding | None:
         return None
     node = graph.node(value)
     factors = tuple(references(node.expression))
-    plain = all(
-        isinstance(axis, int) for v in (value, *factors) for axis in graph.axes(v)
-    )
+    plain = all(axis.is_plain for v in factors for axis in graph.axes(v))
     if not plain or len(node.reduced) != 1 or not node.axes:
         return None
     (inner,) = node.reduced
     out = graph.dims_of(value)
     lhs, rhs = factors
     columns = node.axes[-1]
-    if not isinstance(columns, int):
-        return None
     if columns in graph.dims_of(lhs):
         lhs, rhs = rhs, lhs
     left, right = graph.dims_of(lhs), graph.dims_of(rhs)
@@ -56,7 +53,7 @@ def product(graph: Graph, value: int) -> Embedding | None:
 
 
 def _axis(graph: Graph, value: int, dim: int) -> int:
-    return ONE if dim == ONE else graph.axes(value).index(dim)
+    return ONE if dim == ONE else plain_dims(graph.axes(value)).index(dim)
 
 
 @lru_cache(maxsize=65536)

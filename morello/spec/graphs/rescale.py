@@ -95,9 +95,9 @@ def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
         if factor != 1:
             grown = Call("mul", (Constant(float(factor)), grown))
         count = len(inputs) + len(nodes)
-        nodes.append(Node(graph.axes(value), MAP, Call("exp", (grown,)), ()))
+        nodes.append(Node(graph.node(value).axes, MAP, Call("exp", (grown,)), ()))
         scaled = Call("mul", (Reference(place[own]), Reference(count)))
-        nodes.append(Node(graph.axes(own), MAP, scaled, ()))
+        nodes.append(Node(graph.node(own).axes, MAP, scaled, ()))
     outputs = [Output(len(inputs) + 2 * i + 1) for i in range(len(sums))]
     whole = Graph(axes, tuple(nodes), tuple(outputs))
     part = canonical(whole)

@@ -30,9 +30,8 @@ from morello.spec.graphs.graph import (
     Graph,
     Node,
     Output,
-    axis_dims,
 )
-from morello.spec.operand import Axis, Window
+from morello.spec.index_map import IndexMap, dims_of, plain_dims
 from morello.suggestions import did_you_mean
 
 MOST_TEXT = 4096
@@ -107,7 +106,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.dims: dict[str, int] = {}
-        self.axes: dict[str, tuple[Axis, ...]] = {}
+        self.axes: dict[str, tuple[IndexMap, ...]] = {}
         """Of every value, by name."""
         self.inputs: list[str] = []
         self.nodes: dict[str, Node] = {}
@@ -172,7 +171,7 @@ class _Reader:
         name = match["name"]
         self._check_new(name)
         axes = self._parsed_axes(match["axes"])
-        self._check_own(name, axes)
+        own = self._own(name, axes)
         reduction, expression = self._body(match["body"])
         self._check_new(name)  # it may not read itself
         self._check_dims(name, axes, reduction, expression)
@@ -182,9 +181,9 @@ class _Reader:
                 f"'{name}' is no reduction that could be added to",
                 "write = for a map, which overwrites",
             )
-        reduced = tuple(sorted(self._used(expression) - axis_dims(axes)))
+        reduced = tuple(sorted(self._used(expression) - dims_of(axes)))
         self._name(name, axes, node=True)
-        self.nodes[name] = Node(axes, reduction, expression, reduced)
+        self.nodes[name] = Node(own, reduction, expression, reduced)
         if match["out"] or adds:
             self.outputs[name] = adds
 
@@ -199,23 +198,28 @@ class _Reader:
                 f"'{name}' is the name of a function", "call the value something else"
             )
 
-    def _check_own(self, name: str, axes: tuple[Axis, ...]) -> None:
-        """The axes of a node are dimensions, each its own."""
+    def _own(self, name: str, axes: tuple[IndexMap, ...]) -> tuple[int, ...]:
+        """The axes of a node, which are dimensions, each its own."""
         if not axes:
             raise self._error(
                 f"'{name}' has no axes", "keep a dimension, which may be of size 1"
             )
-        plain = all(isinstance(axis, int) for axis in axes)
-        if not plain or len(set(axes)) < len(axes):
+        dims = plain_dims(axes)
+        if len(set(dims)) < len(axes):
             raise self._error(
                 f"'{name}' has an axis that is no dimension of its own",
                 "index what is defined by different dimensions, without windows",
             )
+        return dims
 
     def _check_dims(
-        self, name: str, axes: tuple[Axis, ...], reduction: str, expression: Expression
+        self,
+        name: str,
+        axes: tuple[IndexMap, ...],
+        reduction: str,
+        expression: Expression,
     ) -> None:
-        own = axis_dims(axes)
+        own = dims_of(axes)
         used = self._used(expression)
         reduced = used - own
         if own - used:
@@ -236,7 +240,7 @@ class _Reader:
                 "leave out the dimension that is reduced",
             )
 
-    def _name(self, name: str, axes: tuple[Axis, ...], node: bool) -> int:
+    def _name(self, name: str, axes: tuple[IndexMap, ...], node: bool) -> int:
         self.axes[name] = axes
         self.numbers[name] = len(self.numbers)
         if not node:
@@ -246,7 +250,7 @@ class _Reader:
     def _used(self, expression: Expression) -> frozenset[int]:
         if isinstance(expression, Reference):
             name = next(n for n, i in self.numbers.items() if i == expression.value)
-            return axis_dims(self.axes[name])
+            return dims_of(self.axes[name])
         if isinstance(expression, Call):
             return frozenset().union(*map(self._used, expression.arguments))
         return frozenset()
@@ -260,27 +264,25 @@ class _Reader:
                 f"'{wrong}' is no expression", "write for example sum(a[m,k]*b[k,n])"
             ) from None
 
-    def _parsed_axes(self, text: str) -> tuple[Axis, ...]:
+    def _parsed_axes(self, text: str) -> tuple[IndexMap, ...]:
         if not text.strip():
             return ()
         tree = self._parsed(f"({text},)")
         return self._axes(tree)
 
-    def _axes(self, tree: ast.expr) -> tuple[Axis, ...]:
+    def _axes(self, tree: ast.expr) -> tuple[IndexMap, ...]:
         parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
         return tuple(self._axis(part) for part in parts)
 
-    def _axis(self, tree: ast.expr) -> Axis:
+    def _axis(self, tree: ast.expr) -> IndexMap:
         terms: dict[int, int] = {}
         match tree:
             case ast.Call(ast.Name("pad"), [inner, before, after], []):
                 self._terms(inner, terms)
                 around = self._padding(before), self._padding(after)
-                return Window(tuple(sorted(terms.items())), *around)
+                return IndexMap(tuple(terms.items()), *around)
         self._terms(tree, terms)
-        if len(terms) == 1 and list(terms.values()) == [1]:
-            return next(iter(terms))
-        return Window(tuple(sorted(terms.items())))
+        return IndexMap(tuple(terms.items()))
 
     def _terms(self, tree: ast.expr, terms: dict[int, int]) -> None:
         parts: list[ast.expr] = []
@@ -407,7 +409,7 @@ class _Reader:
             f"use one of {', '.join(known)}{did_you_mean(name, known)}",
         )
 
-    def _read(self, name: str, axes: tuple[Axis, ...] | None) -> Reference:
+    def _read(self, name: str, axes: tuple[IndexMap, ...] | None) -> Reference:
         known = self.axes.get(name)
         if known is None:
             if axes is None:
@@ -461,13 +463,13 @@ class _Printer:
         if node.reduction != MAP:
             body = f"{node.reduction}({body})"
         out = "" if mode is None else "out "
-        axes = self._axes(node.axes)
+        axes = self._axes(value)
         return (
             f"{out}{value_name(self.graph, value)}{axes}{'+=' if mode else '='}{body}"
         )
 
-    def _axes(self, axes: tuple[Axis, ...]) -> str:
-        return f"[{','.join(map(axis_text, axes))}]"
+    def _axes(self, value: int) -> str:
+        return f"[{','.join(map(axis_text, self.graph.axes(value)))}]"
 
     def _expression(self, expression: Expression, whole: bool = False) -> str:
         if isinstance(expression, Constant):
@@ -478,8 +480,7 @@ class _Printer:
             if self.graph.is_node(value) or value in self.seen:
                 return name
             self.seen.add(value)
-            axes = self.graph.axes(value)
-            return name + self._axes(axes)
+            return name + self._axes(value)
         parts = [self._expression(a) for a in expression.arguments]
         sign = _SIGNS.get(expression.function)
         if sign is not None:
@@ -508,10 +509,8 @@ def value_name(graph: Graph, value: int) -> str:
     return f"x{value}"
 
 
-def axis_text(axis: Axis) -> str:
+def axis_text(axis: IndexMap) -> str:
     """What the text calls an axis."""
-    if isinstance(axis, int):
-        return f"d{axis}"
     terms = (f"d{dim}" if step == 1 else f"{step}*d{dim}" for dim, step in axis.terms)
     text = "+".join(terms)
     return f"pad({text},{axis.before},{axis.after})" if axis.is_padded else text

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import Graph, Part, canonical
+from morello.spec.index_map import plain
 from morello.spec.layout import Layout, PhysicalDim
-from morello.spec.operand import Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,21 +54,21 @@ def windows(graph: Graph) -> Windows | None:
     found = [
         value
         for value in references(node.expression)
-        if any(isinstance(axis, Window) for axis in graph.axes(value))
+        if not all(axis.is_plain for axis in graph.axes(value))
     ]
     if len(found) != 1 or graph.is_node(found[0]):
         return None
-    plain: list[tuple[int, int, int]] = []
+    others: list[tuple[int, int, int]] = []
     taps: list[tuple[int, int, int]] = []
     outputs: list[tuple[int, int, int]] = []
     for place, axis in enumerate(graph.axes(found[0])):
-        if not isinstance(axis, Window):
-            plain.append((axis, place, 1))
+        if axis.dim is not None:
+            others.append((axis.dim, place, 1))
             continue
         for dim, step in axis.terms:
             (taps if dim in node.reduced else outputs).append((dim, place, step))
     last = len(graph.axes(found[0])) - 1
-    places = (*plain, *taps, *outputs)
+    places = (*others, *taps, *outputs)
     inside = [i for i, one in enumerate(places) if one[1:] == (last, 1)]
     if not taps or not outputs or outputs[-1][1] != last or not inside:
         return None
@@ -79,5 +79,5 @@ def windows(graph: Graph) -> Windows | None:
 def unfolded(graph: Graph, found: Windows) -> Part:
     """The graph on the copy of its image."""
     inputs = list(graph.inputs)
-    inputs[found.image] = found.dims
+    inputs[found.image] = plain(*found.dims)
     return canonical(dataclasses.replace(graph, inputs=tuple(inputs)))

@@ -1,0 +1,136 @@
+"""Index maps: which element along an axis of an array a point of the dimensions reads.
+
+An axis of an operand is a dimension of the Spec, as a rule. It may be a sum of
+dimensions with positive coefficients: a convolution reads its input at ``2*oh + kh``.
+Places before the first element and after the last count as 0. A map of no dimension has
+one element, which all share.
+"""
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from morello.lazy import cached_property
+from morello.spec.hashing import HashedOnce
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class IndexMap(HashedOnce):
+    """A sum of dimensions, each times a coefficient, less the places before the first
+    element. Equal maps are equal objects."""
+
+    terms: tuple[tuple[int, int], ...]
+    """A dimension and its coefficient, by dimension."""
+    before: int = 0
+    """Places before the first element that the index reaches: those count as 0."""
+    after: int = 0
+    """The same after the last; negative for elements that the index does not reach."""
+
+    __hash__ = HashedOnce.__hash__
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", tuple(sorted(self.terms)))
+
+    @staticmethod
+    def of(dim: int) -> "IndexMap":
+        """The map that is a dimension."""
+        return _plain(dim)
+
+    @cached_property
+    def dim(self) -> int | None:
+        """The dimension that the map is; None where it is none."""
+        match self.terms:
+            case ((dim, 1),) if not self.is_padded:
+                return dim
+        return None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the map is a dimension."""
+        return self.dim is not None
+
+    @cached_property
+    def dims(self) -> tuple[int, ...]:
+        """The dimensions that the map reads, ascending."""
+        return tuple(dim for dim, _ in self.terms)
+
+    @property
+    def steps(self) -> dict[int, int]:
+        """The coefficient of each dimension."""
+        return dict(self.terms)
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether not every place is an element, or not every element is reached."""
+        return bool(self.before or self.after)
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether the index reaches places that are no elements."""
+        return self.before > 0 or self.after > 0
+
+    def reach(self, sizes: tuple[Any, ...]) -> Any:
+        """The places that the index reaches (integers or arrays)."""
+        reach: Any = 1
+        for dim, step in self.terms:
+            reach = reach + step * (sizes[dim] - 1)
+        return reach
+
+    def extent(self, sizes: tuple[Any, ...]) -> Any:
+        """The elements of the axis (integers or arrays)."""
+        dim = self.dim
+        if dim is not None:
+            return sizes[dim]
+        return self.reach(sizes) - self.before - self.after
+
+    @cached_property
+    def unpadded(self) -> "IndexMap":
+        """The map into an array that has an element for each place."""
+        return dataclasses.replace(self, before=0, after=0)
+
+    def renamed(self, names: Mapping[int, int]) -> "IndexMap":
+        """The map by other names of its dimensions."""
+        terms = tuple((names[dim], step) for dim, step in self.terms)
+        return dataclasses.replace(self, terms=terms)
+
+    def without(self, dim: int) -> "IndexMap":
+        """The map where a dimension has one element."""
+        terms = tuple(term for term in self.terms if term[0] != dim)
+        return dataclasses.replace(self, terms=terms)
+
+
+@lru_cache(maxsize=4096)
+def _plain(dim: int) -> IndexMap:
+    return IndexMap(((dim, 1),))
+
+
+ONE = IndexMap(())
+"""The index of an axis of one element: 0."""
+
+
+def plain(*dims: int) -> tuple[IndexMap, ...]:
+    """The maps that are dimensions."""
+    return tuple(map(_plain, dims))
+
+
+def plain_dims(maps: Iterable[IndexMap]) -> tuple[int, ...]:
+    """The dimensions that maps are, in their order; none for a map that is none."""
+    return tuple(dim for axis in maps if (dim := axis.dim) is not None)
+
+
+def dims_of(maps: Iterable[IndexMap]) -> frozenset[int]:
+    """The dimensions that some maps read."""
+    return frozenset(dim for axis in maps for dim in axis.dims)
+
+
+def renamed(maps: Iterable[IndexMap], names: Mapping[int, int]) -> tuple[IndexMap, ...]:
+    """Maps by other names of their dimensions."""
+    return tuple(axis.renamed(names) for axis in maps)
+
+
+def without_axes(
+    maps: tuple[IndexMap, ...], gone: Collection[int]
+) -> tuple[IndexMap, ...]:
+    """Maps but for those at some places."""
+    return tuple(axis for place, axis in enumerate(maps) if place not in gone)
