@@ -33,7 +33,7 @@ def test_what_a_text_says() -> None:
     x, m, p = map(Reference, range(3))
     doubled = Call("add", (Call("mul", (Constant(2.0), p)), Constant(-1.5)))
     assert parse_graph(text) == Graph(
-        ((0, 1), (0,)),
+        (plain(0, 1), plain(0)),
         (
             Node((0, 1), "map", Call("exp", (Call("sub", (x, m)),)), ()),
             Node((0,), "sum", p, (1,)),
