@@ -166,7 +166,8 @@ def _axis(kind: Kind, axis: IndexMap) -> str:
         f"{step}*{kind.dims[dim]}" if step > 1 else kind.dims[dim]
         for dim, step in axis.terms
     )
-    return "+".join(terms) or "0"
+    text = "+".join(terms) or "0"
+    return f"{text}//{axis.divisor}" if axis.is_divided else text
 
 
 def _targets() -> str:

@@ -26,14 +26,14 @@ def apply_border(site: Site, action: Border) -> Left:
         for i, operand in enumerate(kind.operands):
             shape = hole.spec.shape(i)
             if i == border.image:
-                place, start = border.axis, strip.place
+                axis, start = border.axis, strip.place
             else:
                 dim = next((d for d in starts if d in operand.dims), None)
                 if dim is None:
                     continue
-                place, start = operand.axis(dim), starts[dim]
+                axis, start = operand.axis(dim), starts[dim]
             memrefs[i] = tile_of(
-                memrefs[i], site.spec.tensors[i], (place, 1), shape, Start(start)
+                memrefs[i], site.spec.tensors[i], axis, shape, Start(start)
             )
         left[hole.role] = build_spec_op(hole.spec, memrefs)
     return left

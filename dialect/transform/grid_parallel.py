@@ -12,7 +12,7 @@ from morello.actions import GridParallel, Hole
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops import index
-from morello.dialect.transform.subview import Start, tile_of
+from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.dialect.transform.team import build_team, build_where
 from morello.mlir import dialect, ir
 
@@ -91,8 +91,8 @@ def _tile(site: Site, hole: Hole, starts: dict[int, Start]) -> ir.Operation:
             if dim in operand.dims:
                 sizes[dim] = hole.spec.sizes[dim]
                 shape = operand.sizes(tuple(sizes))
-                place = operand.axis(dim), operand.step(dim)
-                memref = tile_of(memref, site.spec.tensors[i], place, shape, start)
+                axis, own = operand.axis(dim), elements(operand, dim, start)
+                memref = tile_of(memref, site.spec.tensors[i], axis, shape, own)
         operands.append(memref)
     return build_spec_op(hole.spec, operands)
 

@@ -2,7 +2,7 @@
 
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import Left, Site
-from morello.dialect.transform.subview import Start, tile_of
+from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.mlir import dialect, ir
 from morello.spec import Spec
 
@@ -41,9 +41,9 @@ def build_tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
         zip(site.operands, spec.kind.operands, strict=True)
     ):
         if dim in operand.dims:
-            place = operand.axis(dim), operand.step(dim)
             parent = site.spec.tensors[i]
-            memref = tile_of(memref, parent, place, spec.shape(i), start)
+            axis, own = operand.axis(dim), elements(operand, dim, start)
+            memref = tile_of(memref, parent, axis, spec.shape(i), own)
         operands.append(memref)
     return build_spec_op(spec, operands)
 

@@ -18,7 +18,7 @@ from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import with_ones
 from morello.dialect.transform.loops import index
-from morello.dialect.transform.subview import Start, tile_of
+from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.dialect.transform.team import build_team, build_where
 from morello.mlir import dialect, ir
 from morello.spec import TensorSpec
@@ -164,9 +164,9 @@ def _tile(
     for i, operand in enumerate(hole.spec.kind.operands):
         memref = operands[i]
         if found.dim in operand.dims:
-            place = operand.axis(found.dim), operand.step(found.dim)
             shape = hole.spec.shape(i)
-            memref = tile_of(memref, found.tensors[i], place, shape, start)
+            axis, own = operand.axis(found.dim), elements(operand, found.dim, start)
+            memref = tile_of(memref, found.tensors[i], axis, shape, own)
         memrefs.append(memref)
     return build_spec_op(hole.spec, memrefs)
 

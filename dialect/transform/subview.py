@@ -10,7 +10,7 @@ import dataclasses
 
 from morello.dialect.memrefs import DYNAMIC, moved, tile_extent
 from morello.mlir import dialect, ir
-from morello.spec import Layout, TensorSpec
+from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.layout import PhysicalDim
 
 
@@ -25,7 +25,7 @@ class Start:
 def tile_of(
     memref: ir.Value,
     tensor: TensorSpec,
-    place: tuple[int, int],
+    axis: int,
     sizes: tuple[int, ...],
     start: Start,
 ) -> ir.Value:
@@ -34,14 +34,11 @@ def tile_of(
     Args:
         memref: the operand that the tile is a part of.
         tensor: the form of that operand.
-        place: the operand's axis along which the tile begins, and how many elements of
-            it a step of the dimension of the Spec is.
+        axis: of the operand, along which the tile begins.
         sizes: the logical sizes of the tile.
-        start: where it begins, in steps; along the other axes it begins at 0.
+        start: where it begins, in elements; along the other axes it begins at 0.
     """
     layout = tensor.layout
-    axis, step = place
-    start = _scaled(start, step)
     offsets: list[int | ir.Value] = [0] * len(layout.dims)
     for i, d in enumerate(layout.dims):
         if d.dim == axis:
@@ -50,14 +47,16 @@ def tile_of(
     return _subview(memref, offsets, shape)
 
 
-def _scaled(start: Start, step: int) -> Start:
-    """Where a tile begins, in elements."""
-    if step == 1:
-        return start
+def elements(operand: Operand, dim: int, start: Start) -> Start:
+    """Where a tile of an operand begins, in elements of its axis, that begins somewhere
+    in a dimension of the Spec."""
+    step, divisor = operand.step(dim), operand.map(dim).divisor
     variable = start.variable
-    if variable is not None:
+    if variable is not None and step > 1:
         variable = dialect("arith").MulIOp(variable, _index(step)).result
-    return Start(start.offset * step, variable)
+    if variable is not None and divisor > 1:
+        variable = _divided(variable, divisor)
+    return Start(start.offset * step // divisor, variable)
 
 
 def _offset(

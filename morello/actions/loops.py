@@ -31,6 +31,7 @@ def expand_loop(
             size < extent, lambda: f"size {size} is not smaller than {name} = {extent}"
         ),
         *_pack_conditions(frame.key, dim, size),
+        *_block_conditions(frame, dim, size),
         Condition(
             size % (grain := frame.key.kind.grain(dim)) == 0,
             lambda: (
@@ -104,6 +105,20 @@ def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]
                 )
             )
     return tuple(found)
+
+
+def _block_conditions(frame: Frame, dim: int, size: int) -> tuple[Condition, ...]:
+    """That tiles neither cut the blocks of a divided axis nor shift them."""
+    kind, extent = frame.key.kind, frame.sizes[dim]
+    return tuple(
+        Condition(
+            axis.keeps(size, extent),
+            f"size {size} is neither a multiple nor a divisor of the {axis.divisor} "
+            f"{kind.dims[dim]} for which '{operand.name}' has one element",
+        )
+        for operand in kind.operands
+        if dim in operand.dims and (axis := operand.map(dim)).is_divided
+    )
 
 
 @lru_cache(maxsize=65536)

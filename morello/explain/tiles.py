@@ -125,12 +125,11 @@ def _seen(tile: Tiles, spec: Spec, index: int) -> Tiles:
 
 
 def _axis_names(spec: Spec, index: int) -> tuple[str, ...]:
-    """What each axis of an operand is called: ``n``; a window ``oh+kh``."""
+    """What each axis of an operand is called: ``n``; a window ``oh+kh``; ``k//32``."""
     operand, names = spec.kind.operands[index], spec.kind.dims
-    found: list[list[str]] = [[] for _ in operand.axes]
-    for dim in operand.dims:
-        found[operand.axis(dim)].append(names[dim])
-    return tuple("+".join(of_axis) or "1" for of_axis in found)
+    sums = ("+".join(names[dim] for dim in axis.dims) or "1" for axis in operand.axes)
+    divisors = (f"//{a.divisor}" if a.is_divided else "" for a in operand.axes)
+    return tuple(map("".join, zip(sums, divisors, strict=True)))
 
 
 def _first(spec: Spec, index: int, dims: tuple[str, ...]) -> Tiles:

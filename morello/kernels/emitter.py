@@ -273,6 +273,10 @@ class Emitter(ABC):
         """The sum of indices, each times a positive number."""
 
     @abstractmethod
+    def quotient(self, index: Value, by: int) -> Value:
+        """An index divided by a positive number, rounded down."""
+
+    @abstractmethod
     def at_most(self, index: Value, limit: int) -> Value:
         """The lesser of an index and a constant."""
 

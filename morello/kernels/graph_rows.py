@@ -147,7 +147,7 @@ def _wanted_inner(key: SpecKey) -> int | None:
 
 def _inner(key: SpecKey) -> int | None:
     """The dimension along vectors: the innermost of an operand of the most dimensions;
-    None where it is not innermost in all operands that have it."""
+    None where it is not innermost in all operands that have it, or divided in one."""
     operands, tensors = key.kind.operands, key.tensors
     lead = _lead(key)
     if not operands[lead].rank:
@@ -156,7 +156,11 @@ def _inner(key: SpecKey) -> int | None:
     for operand, tensor in zip(operands, tensors, strict=True):
         if inner in operand.dims:
             innermost = operand.axis(inner) == tensor.layout.innermost
-            if not innermost or operand.step(inner) > MOST_STEP:
+            if (
+                not innermost
+                or operand.map(inner).is_divided
+                or operand.step(inner) > MOST_STEP
+            ):
                 return None
         elif tensor.level is Level.VRF:
             return None
@@ -347,6 +351,7 @@ class _Counts:
                         if dim in plan.reduced:
                             places = places * sizes[dim]
                             reach = reach + places_apart * (sizes[dim] - 1)
+                    reach = (reach - 1) // axis.divisor + 1
                     distinct = np.minimum(reach, places * count)
                     each = again // np.maximum(places, 1) * distinct * step
             found = found + each

@@ -18,6 +18,7 @@ from morello.spec import Compose, Dtype, Level, Spec
 from morello.spec.graphs.expression import Call, Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
+from morello.spec.index_map import IndexMap
 
 _F32 = Dtype.F32
 
@@ -176,12 +177,13 @@ class GraphWriter:
         return self.emitter.convert(element, buffer.tensor.dtype, _F32)
 
     def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
-        return tuple(
-            at[axis.dim]
-            if axis.dim is not None
-            else self.emitter.linear([(at[dim], step) for dim, step in axis.terms])
-            for axis in self.graph.axes(value)
-        )
+        return tuple(self._place(axis, at) for axis in self.graph.axes(value))
+
+    def _place(self, axis: IndexMap, at: Mapping[int, Any]) -> Any:
+        if axis.dim is not None:
+            return at[axis.dim]
+        total = self.emitter.linear([(at[dim], step) for dim, step in axis.terms])
+        return self.emitter.quotient(total, axis.divisor)
 
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:

@@ -2,23 +2,30 @@
 
 An axis of an operand is a dimension of the Spec, as a rule. It may be a sum of
 dimensions with positive coefficients: a convolution reads its input at ``2*oh + kh``.
-Places before the first element and after the last count as 0. A map of no dimension has
-one element, which all share.
+Places before the first element and after the last count as 0. It may be a dimension
+divided, and rounded down: of a matrix whose blocks of 32 rows have one scale each, row
+``k`` has scale ``k//32``. A map of no dimension has one element, which all share.
 """
 
 import dataclasses
+import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.hashing import HashedOnce
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class IndexMap(HashedOnce):
-    """A sum of dimensions, each times a coefficient, less the places before the first
-    element. Equal maps are equal objects."""
+    """A sum of dimensions, each times a coefficient, divided and rounded down, less the
+    places before the first element. Maps that read the same elements are equal.
+
+    Raises:
+        SpecError: what is divided is not one dimension, or is padded.
+    """
 
     terms: tuple[tuple[int, int], ...]
     """A dimension and its coefficient, by dimension."""
@@ -26,11 +33,24 @@ class IndexMap(HashedOnce):
     """Places before the first element that the index reaches: those count as 0."""
     after: int = 0
     """The same after the last; negative for elements that the index does not reach."""
+    divisor: int = 1
+    """What the sum is divided by, at least 1; above it the sum is one dimension."""
 
     __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "terms", tuple(sorted(self.terms)))
+        steps = [step for _, step in self.terms]
+        common = math.gcd(self.divisor, *steps) if self.divisor > 1 else 1
+        terms = sorted((dim, step // common) for dim, step in self.terms)
+        object.__setattr__(self, "terms", tuple(terms))
+        object.__setattr__(self, "divisor", self.divisor // common)
+        if self.divisor < 1 or (
+            self.divisor > 1 and (self.is_padded or [s for _, s in terms] != [1])
+        ):
+            raise SpecError(
+                f"the index {self} is no dimension divided by a positive number",
+                "divide a dimension by itself, as k//32",
+            )
 
     @staticmethod
     def of(dim: int) -> "IndexMap":
@@ -41,7 +61,7 @@ class IndexMap(HashedOnce):
     def dim(self) -> int | None:
         """The dimension that the map is; None where it is none."""
         match self.terms:
-            case ((dim, 1),) if not self.is_padded:
+            case ((dim, 1),) if not self.is_padded and self.divisor == 1:
                 return dim
         return None
 
@@ -70,12 +90,17 @@ class IndexMap(HashedOnce):
         """Whether the index reaches places that are no elements."""
         return self.before > 0 or self.after > 0
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether several points in a row read one element."""
+        return self.divisor > 1
+
     def reach(self, sizes: tuple[Any, ...]) -> Any:
         """The places that the index reaches (integers or arrays)."""
         reach: Any = 1
         for dim, step in self.terms:
             reach = reach + step * (sizes[dim] - 1)
-        return reach
+        return (reach - 1) // self.divisor + 1
 
     def extent(self, sizes: tuple[Any, ...]) -> Any:
         """The elements of the axis (integers or arrays)."""
@@ -83,6 +108,18 @@ class IndexMap(HashedOnce):
         if dim is not None:
             return sizes[dim]
         return self.reach(sizes) - self.before - self.after
+
+    def at(self, points: Mapping[int, Any]) -> Any:
+        """The place that a point reads, counted from the first place that the index
+        reaches (integers or arrays)."""
+        total: Any = sum(step * points[dim] for dim, step in self.terms)
+        return total // self.divisor
+
+    def keeps(self, size: int, extent: Any) -> Any:
+        """Whether this map reads tiles of ``size`` of a dimension, too: each is blocks
+        of ``divisor`` points, or a part of one (``extent``: integers or arrays)."""
+        fits = size % self.divisor == 0 or self.divisor % max(size, 1) == 0
+        return fits | (extent <= self.divisor)
 
     @cached_property
     def unpadded(self) -> "IndexMap":

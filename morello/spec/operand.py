@@ -46,8 +46,13 @@ class Operand:
         """Which of its axes has a dimension of the Spec that it has."""
         return self._places[dim][0]
 
+    def map(self, dim: int) -> IndexMap:
+        """The map of the axis that has a dimension of the Spec that it has."""
+        return self.axes[self._places[dim][0]]
+
     def step(self, dim: int) -> int:
-        """How many elements of its axis a step along a dimension of the Spec is."""
+        """How many elements of its axis a step along a dimension of the Spec is, where
+        the axis is not divided."""
         return self._places[dim][1]
 
     @cached_property

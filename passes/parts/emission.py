@@ -473,6 +473,12 @@ class MlirEmitter(Emitter):
             total = scaled if total is None else arith.AddIOp(total, scaled).result
         return known if total is None else self.offset(total, known)
 
+    def quotient(self, index: Value, by: int) -> Value:
+        """`Emitter.quotient`."""
+        if isinstance(index, int):
+            return index // by
+        return arith.DivUIOp(index, self._index(by)).result if by > 1 else index
+
     def at_most(self, index: Value, limit: int) -> Value:
         """`Emitter.at_most`."""
         if isinstance(index, int):

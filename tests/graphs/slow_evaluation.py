@@ -44,8 +44,7 @@ def _mesh(
 
     def read(value: int) -> Array:
         at = tuple(
-            sum((step * index[d] for d, step in axis.terms), np.zeros((), np.int64))
-            for axis in graph.axes(value)
+            axis.at(index) + np.zeros((), np.int64) for axis in graph.axes(value)
         )
         around = [(axis.before, max(axis.after, 0)) for axis in graph.axes(value)]
         found: Array = np.pad(values[value], around)[at]

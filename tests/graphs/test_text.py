@@ -160,8 +160,8 @@ def _refused(text: str) -> str:
         ),
         (
             "y[m]=x[m-1]",
-            "'y[m]=x[m-1]' of a graph: 'm - 1' is no axis; write a dimension, or a "
-            "window such as 2*u+i",
+            "'y[m]=x[m-1]' of a graph: 'm - 1' is no axis; write a dimension, a window "
+            "such as 2*u+i, or k//32",
         ),
         (
             "y[m]=x[0*m]",

@@ -51,6 +51,6 @@ def _tile(
     """What a tile has of a value whose dimension ``dim`` begins at ``first``."""
     found = []
     for axis in axes:
-        begin = axis.steps.get(dim, 0) * first
+        begin = axis.steps.get(dim, 0) * first // axis.divisor
         found.append(slice(begin, begin + int(axis.extent(tile))))
     return tuple(found)

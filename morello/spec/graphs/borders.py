@@ -12,7 +12,7 @@ from functools import lru_cache
 from morello.spec.graphs.expression import Call, Reference, references
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.loops import loops
-from morello.spec.index_map import IndexMap
+from morello.spec.index_map import IndexMap, dims_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,8 @@ def border(graph: Graph, dim: int) -> Border | None:
     axes[place] = window.unpadded
     inputs = (*graph.inputs[:image], tuple(axes), *graph.inputs[image + 1 :])
     bare = dataclasses.replace(graph, inputs=inputs)
-    if not loops(bare, dim):
+    divided = dims_of(a for axes in inputs for a in axes if a.is_divided)
+    if divided & {dim, taps} or not loops(bare, dim):
         return None
     return Border(bare, image, place, dim, taps, window)
 

@@ -54,8 +54,9 @@ def _windows(graph: Graph, value: int) -> list[IndexMap]:
 
 
 def _is_read_along(graph: Graph, value: int, dim: int) -> bool:
-    """Whether a factor has no windows, or one that a dimension moves one by one."""
-    windows = _windows(graph, value)
+    """Whether a factor has no windows, or one that a dimension moves one by one; a
+    divided axis is a batch of its own."""
+    windows = [axis for axis in _windows(graph, value) if not axis.is_divided]
     return not windows or any((dim, 1) in window.terms for window in windows)
 
 
@@ -67,10 +68,11 @@ def _with_columns(graph: Graph, columns: int) -> Embedding | None:
     if columns in graph.dims_of(lhs):
         lhs, rhs = rhs, lhs
     left, right = graph.dims_of(lhs), graph.dims_of(rhs)
-    if columns not in right - left:
-        return None
     windows = [*_windows(graph, lhs), *_windows(graph, rhs)]
-    rows = [d for d in node.axes if d in left - right]
+    divided = dims_of(axis for axis in windows if axis.is_divided)
+    if columns not in right - left - divided:
+        return None
+    rows = [d for d in node.axes if d in left - right - divided]
     inner = [d for d in node.reduced if d in left & right - dims_of(windows)]
     many = len(node.axes) > 2 or len(node.reduced) > 1 or windows
     if not inner or not many:

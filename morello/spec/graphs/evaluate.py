@@ -151,7 +151,7 @@ def _view(
     array: Array, axes: tuple[IndexMap, ...], sizes: tuple[int, ...]
 ) -> tuple[Array, list[int]]:
     """A value with one axis for each dimension of the graph that it has."""
-    array = _padded(array, axes)
+    array = _repeated(_padded(array, axes), axes, sizes)
     dims: list[int] = []
     shape: list[int] = []
     strides: list[int] = []
@@ -161,6 +161,17 @@ def _view(
             shape.append(sizes[dim])
             strides.append(stride * step)
     return as_strided(array, shape, strides, writeable=False), dims
+
+
+def _repeated(
+    array: Array, axes: tuple[IndexMap, ...], sizes: tuple[int, ...]
+) -> Array:
+    """Each element as often as a divided axis reads it."""
+    for place, axis in enumerate(axes):
+        if axis.is_divided:
+            points = {dim: np.arange(sizes[dim]) for dim in axis.dims}
+            array = array.take(axis.at(points), axis=place)
+    return array
 
 
 def _padded(array: Array, axes: tuple[IndexMap, ...]) -> Array:

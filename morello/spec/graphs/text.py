@@ -4,10 +4,10 @@ Statements are joined by ``;``. Each defines a node; ``sum``, ``max`` and ``min`
 argument reduce it over the dimensions that the node lacks. An input is named by its
 first use, which gives its axes; later the indices may be left out. An axis is a
 dimension, or a window such as ``2*u+i``; ``pad(2*u+i,3,2)`` reaches 3 places before the
-first element and 2 after the last, which are 0. ``out y[…]=`` makes a node an output,
-and ``out y[…]+=`` one that is added to; a node that nothing reads is an output in any
-case. Expressions have ``+ - * /``, numbers, and the functions of
-`morello/spec/functions/`.
+first element and 2 after the last, which are 0; ``k//32`` is the same place for 32
+elements of k. ``out y[…]=`` makes a node an output, and ``out y[…]+=`` one that is
+added to; a node that nothing reads is an output in any case. Expressions have
+``+ - * /``, numbers, and the functions of `morello/spec/functions/`.
 """
 
 import ast
@@ -281,6 +281,10 @@ class _Reader:
                 self._terms(inner, terms)
                 around = self._padding(before), self._padding(after)
                 return IndexMap(tuple(terms.items()), *around)
+            case ast.BinOp(ast.Name(name), ast.FloorDiv(), ast.Constant(int() as by)):
+                self._check_factor(by, f"the divisor {by} of {name}", "divisors")
+                self._term(name, 1, terms)
+                return IndexMap(tuple(terms.items()), divisor=by)
         self._terms(tree, terms)
         return IndexMap(tuple(terms.items()))
 
@@ -301,7 +305,7 @@ class _Reader:
             case _:
                 raise self._error(
                     f"'{_unparsed(tree)}' is no axis",
-                    "write a dimension, or a window such as 2*u+i",
+                    "write a dimension, a window such as 2*u+i, or k//32",
                 )
 
     def _padding(self, tree: ast.expr) -> int:
@@ -315,12 +319,12 @@ class _Reader:
             f"write 0 to {(1 << 20) - 1}, or a negative one to reach less far",
         )
 
+    def _check_factor(self, factor: int, what: str, many: str) -> None:
+        if not 1 <= factor < 1 << 20:
+            raise self._error(what, f"{many} are 1 to {(1 << 20) - 1}")
+
     def _term(self, name: str, step: int, terms: dict[int, int]) -> None:
-        if not 1 <= step < 1 << 20:
-            raise self._error(
-                f"the step {step} of {name} in a window",
-                f"steps are 1 to {(1 << 20) - 1}",
-            )
+        self._check_factor(step, f"the step {step} of {name} in a window", "steps")
         dim = self.dims.setdefault(name, len(self.dims))
         if dim in terms:
             raise self._error(
@@ -512,5 +516,5 @@ def value_name(graph: Graph, value: int) -> str:
 def axis_text(axis: IndexMap) -> str:
     """What the text calls an axis."""
     terms = (f"d{dim}" if step == 1 else f"{step}*d{dim}" for dim, step in axis.terms)
-    text = "+".join(terms)
+    text = "+".join(terms) + (f"//{axis.divisor}" if axis.is_divided else "")
     return f"pad({text},{axis.before},{axis.after})" if axis.is_padded else text

@@ -58,6 +58,8 @@ def windows(graph: Graph) -> Windows | None:
     ]
     if len(found) != 1 or graph.is_node(found[0]):
         return None
+    if any(axis.is_divided for axis in graph.axes(found[0])):
+        return None
     others: list[tuple[int, int, int]] = []
     taps: list[tuple[int, int, int]] = []
     outputs: list[tuple[int, int, int]] = []
