@@ -34,6 +34,12 @@ VRF = "out=[0,1,2]@VRFv8"
             "size 4 is neither a multiple nor a divisor of the pack of 8 in the layout "
             "[0,1,1oe8] of 'out'",
         ),
+        (
+            "compose:4x8x96:f32:graph=out y[m,n]+=sum(a[m,k]*s[k//32,n]*b[k,n])",
+            Split("d2", 24),
+            "size 24 is neither a multiple nor a divisor of the 32 d2 for which 'x1' "
+            "has one element",
+        ),
         ("matmul:8x8x8", Tile("k", 4), "'k' is a reduction: use split"),
         (
             "matmul:8x8x8",

@@ -50,6 +50,9 @@ class _Maker:
     def _some_axes(self) -> tuple[IndexMap, ...]:
         count = self.rng.randint(1, self.rank)
         dims = self.rng.sample(range(self.rank), count)
+        if self.windows and self.rng.random() < 0.1:
+            whole = IndexMap(((dims[0], 1),), divisor=self.rng.choice((2, 3)))
+            return (whole, *plain(*dims[1:]))
         if count == 1 or not self.windows or self.rng.random() < 0.7:
             return plain(*dims)
         terms = [(dim, self.rng.choice((1, 1, 2, 3))) for dim in dims[:2]]

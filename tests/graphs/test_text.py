@@ -50,6 +50,13 @@ def test_dimensions_and_values_have_their_names() -> None:
     assert graph.inputs == (plain(0, 2), (IndexMap(((1, 2), (2, 1))),))
 
 
+def test_axes_are_divided() -> None:
+    graph = parse_graph("y[m,n]=sum(a[m,k]*s[k//32,n])")
+    divided = IndexMap(((2, 1),), divisor=32)
+    assert graph.inputs == (plain(0, 2), (divided, *plain(1)))
+    assert "x1[d2//32,d1]" in print_graph(graph)
+
+
 @pytest.mark.parametrize(
     ("text", "same"),
     [
@@ -58,6 +65,7 @@ def test_dimensions_and_values_have_their_names() -> None:
         ("y[m,n]=x[m,n]+x[m,n]", "y[m,n]=x[m,n]+x"),
         ("y[m]=max(x[m],w[m])", "y[m]=maximum(x[m],w[m])"),
         ("y[m]=-x[m]", "y[m]=neg(x[m])"),
+        ("y[m]=x[ m // 1 ]", "y[m]=x[m]"),
         ("y[m]=add(x[m],mul(w[m],2))", "y[m]=x[m]+w[m]*2.0"),
         ("y[m]=x[m]-(-2)", "y[m]=x[m]--2"),
         ("y[m]=x[m]-w[m]-x", "y[m]=(x[m]-w[m])-x"),
@@ -162,6 +170,20 @@ def _refused(text: str) -> str:
             "y[m]=x[m-1]",
             "'y[m]=x[m-1]' of a graph: 'm - 1' is no axis; write a dimension, a window "
             "such as 2*u+i, or k//32",
+        ),
+        (
+            "y[m]=x[m//0]",
+            "'y[m]=x[m//0]' of a graph: the divisor 0 of m; divisors are 1 to 1048575",
+        ),
+        (
+            "y[m,n]=x[(m+n)//2]",
+            "'y[m,n]=x[(m+n)//2]' of a graph: '(m + n) // 2' is no axis; write a "
+            "dimension, a window such as 2*u+i, or k//32",
+        ),
+        (
+            "y[m//2]=x[m]",
+            "'y[m//2]=x[m]' of a graph: 'y' has an axis that is no dimension of its "
+            "own; index what is defined by different dimensions, without windows",
         ),
         (
             "y[m]=x[0*m]",
