@@ -173,6 +173,15 @@ def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
     assert more == 8 * (C.conflict_l1 // 2)
 
 
+@pytest.mark.parametrize(("rows", "lines"), [(4, 0), (5, 20), (8, 32)])
+def test_aliased_rows_fill_half_of_the_ways_of_l1(rows: int, lines: int) -> None:
+    """Rows of four lines are no strip: from five on the others push them out."""
+    assert AVX2.l1_ways == 8
+    given = f"matmul_accum:6x{rows}x64:f32:rhs=[0,1,2]@L2/strided"
+    more = cost(given, "rhs", Level.L1, ALIASED) - cost(given, "rhs", Level.L1)
+    assert more == lines * C.conflict_l1
+
+
 def test_more_aliased_rows_than_l2_holds_come_again_in_each_pass() -> None:
     text = "matmul:{}x16x{}:f32:lhs=[0,1,2]/strided"
 

@@ -106,6 +106,14 @@ def test_nested_locations_are_kept() -> None:
     assert read(text) == ('loc(callsite("f"("a\\22":1:2) at "b":3:4))', "no")
 
 
+@pytest.mark.parametrize("name", [r"a\\\\", r"a\\\"):", r"a\\\\\\\"b\\\\", r"(\\\""])
+def test_backslashes_in_names_of_files_are_text(name: str) -> None:
+    """Each stands before another one, or before a quote of the name."""
+    location = f'loc("{name}":1:2)'
+    assert apply_schedule._location_end(f'{location}: it "fails")') == len(location)
+    assert read(f'Diagnostic message at {location}: it "fails")')[1] == 'it "fails")'
+
+
 @pytest.mark.parametrize("text", ["Failed.", "Diagnostic message at loc(unknown):"])
 def test_a_failure_without_reason_is_said_to_be_one(text: str) -> None:
     assert read(text) == (

@@ -265,6 +265,28 @@ def test_nothing_changes_where_something_is_refused() -> None:
             "%a = memref.alloc() : memref<4xf32> }",
             "must run from 0 to a constant by 1",
         ),
+        (
+            "%c0 = arith.constant 0 : index %c4 = arith.constant 4 : index "
+            "%c2 = arith.constant 2 : index "
+            "scf.parallel (%i) = (%c0) to (%c4) step (%c2) { "
+            "%a = memref.alloc() : memref<4xf32> }",
+            "must run from 0 to a constant by 1",
+        ),
+        (
+            "%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index "
+            "%m = memref.alloc() : memref<4x4xf32> "
+            "%n = memref.dim %m, %c1 : memref<4x4xf32> "
+            "scf.parallel (%i) = (%c0) to (%n) step (%c1) { "
+            "%a = memref.alloc() : memref<4xf32> }",
+            "must run from 0 to a constant by 1",
+        ),
+        (
+            "%c0 = arith.constant 0 : index %c2 = arith.constant 2 : index "
+            "%c1 = arith.constant 1 : index "
+            "scf.parallel (%i, %j) = (%c0, %c0) to (%c2, %c2) step (%c1, %c1) { "
+            "%a = memref.alloc() : memref<4xf32> }",
+            "must run from 0 to a constant by 1",
+        ),
     ],
 )
 def test_memory_that_cannot_be_planned_is_refused(body: str, message: str) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 import morello
 from morello.errors import ArgumentError
-from morello.runtime.foreign_arrays import _Tensor
+from morello.runtime.foreign_arrays import _Tensor, shared
+from morello.runtime.parameter import Parameter
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -46,6 +47,8 @@ class Managed(ctypes.Structure):
 class Old(Exported):
     """The same before version 1, of any dtype: the structure is made here."""
 
+    lanes = 1
+
     def __dlpack__(self) -> Any:  # type: ignore[override]
         array, rank = self.array, self.array.ndim
         numbers = ctypes.c_int64 * rank
@@ -59,7 +62,7 @@ class Old(Exported):
             rank=rank,
             code=4 if array.dtype == ml_dtypes.bfloat16 else 2,
             bits=8 * array.itemsize,
-            lanes=1,
+            lanes=self.lanes,
             shape=ctypes.cast(self.kept[0], ctypes.POINTER(ctypes.c_int64)),
             strides=ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64)),
         )
@@ -129,6 +132,25 @@ def test_gaps_and_other_dtypes_are_refused_as_of_numpy() -> None:
         kernel(Exported(a.astype(np.float64)), b)
     with pytest.raises(ArgumentError, match="shape"):
         kernel(Exported(a[:4]), b)
+
+
+def test_elements_of_several_lanes_are_refused() -> None:
+    """Each is a vector: there are more numbers than the shape says."""
+    a, b = operands()
+    wide = Old(a)
+    wide.lanes = 4
+    kernel = morello.compile("matmul:8x8x8:f32", threads=1)
+    with pytest.raises(ArgumentError, match="'lhs' cannot be shared: kernels have no"):
+        kernel(wide, b)
+
+
+@pytest.mark.parametrize("kind", [Exported, Old])
+@pytest.mark.parametrize("shape", [(0, 8), (8, 0), (0, 0), (0, 0, 8), ()])
+def test_arrays_without_elements_or_axes(kind: Any, shape: tuple[int, ...]) -> None:
+    given = kind(np.ones(shape, np.float32))
+    found = shared(given, Parameter("a", np.dtype(np.float32), (8, 8)))
+    assert found.shape == shape
+    assert np.array_equal(found, given.array)
 
 
 def test_memory_of_another_device_is_refused() -> None:
