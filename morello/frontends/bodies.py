@@ -25,12 +25,6 @@ Number = float | int | bool
 _ROWS = {op: name for name, row in ROWS.items() for op in row.mlir}
 """The function that an op is."""
 
-_KNOWN: dict[str, Callable[..., Any]] = {
-    "arith.maxnumf": np.fmax,
-    "arith.minnumf": np.fmin,
-}
-"""Functions of numbers that are not those of the rows: they leave NaN out."""
-
 _TABLES = frozenset({"math.atan", "math.cos", "math.powf", "math.sin"})
 """Ops that are computed before, where they depend on no data, such as angles."""
 
@@ -185,7 +179,7 @@ def computed_element(
         return _comparison(op, *operands)
     if name == "arith.select":
         return _select(*operands)
-    if name in _ROWS and name not in _POWERS:
+    if name in _ROWS and name not in _BY_RULE:
         return _called(name, operands)
     if name in _INTEGERS:
         return _integer(op, operands)
@@ -212,7 +206,7 @@ def _called(name: str, operands: list[Element]) -> Element:
         return Call(_ROWS[name], tuple(map(constant, operands)))
     with np.errstate(all="ignore"):
         given = [np.float64(operand) for operand in operands]  # type: ignore[arg-type]
-        return float(_KNOWN.get(name, row.exact)(*given))
+        return float(row.exact(*given))
 
 
 def _composed(op: ir.Operation, operands: list[Element]) -> Element:
@@ -225,8 +219,6 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
             return Call("add", (Call("mul", (given[0], given[1])), given[2]))
         case "math.powf" | "math.fpowi":
             return _power(operands)
-        case "math.log10":
-            return Call("mul", (Call("log", (given[0],)), Constant(1 / math.log(10))))
         case "math.isnan":
             return _not(Call("equal", (given[0], given[0])))
         case "math.isinf":
@@ -238,7 +230,8 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     raise _refusal(op)
 
 
-_POWERS = frozenset({"math.powf", "math.fpowi"})
+_BY_RULE = frozenset({"math.copysign", "math.powf"})
+"""Ops of the table that are simpler with some operands."""
 
 
 def _power(operands: list[Element]) -> Element:
@@ -464,14 +457,7 @@ def _with_sign(magnitude: Expression, x: Expression) -> Expression:
             sign = _negated_below(x, Constant(1.0))
             return Call("where", (Call("equal", (x, Constant(0.0))), x, sign))
         case _:
-            return _signed(Call("abs", (magnitude,)), x)
-
-
-def _signed(size: Expression, x: Expression) -> Expression:
-    """A number from 0 on with the sign of x."""
-    inverse = Call("div", (Constant(1.0), x))
-    side = Call("where", (Call("equal", (x, Constant(0.0))), inverse, x))
-    return _negated_below(side, size)
+            return Call("copysign", (magnitude, x))
 
 
 def _negated_below(side: Expression, size: Expression) -> Expression:

@@ -45,7 +45,10 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, plain, plain_dims, re
 if TYPE_CHECKING:
     from morello.frontends.importing import Importer
 
-_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
+_REDUCTIONS = {
+    **{"add": "sum", "maximum": "max", "minimum": "min"},
+    **{"fmax": "max", "fmin": "min"},
+}
 _NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
 _NEUTRAL_TRUTH = {"sum": 0, "max": 0, "min": 1}
 _MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}

@@ -43,20 +43,15 @@ _FUNCTIONS: dict[str, _F] = {
     "arith.ceildivsi": lambda a, b: -(-a // b),
     "arith.divsi": _divided,
     "arith.floordivsi": np.floor_divide,
-    "arith.maxnumf": np.fmax,
     "arith.maxsi": np.maximum,
-    "arith.minnumf": np.fmin,
     "arith.minsi": np.minimum,
     "arith.muli": np.multiply,
     "arith.ori": np.bitwise_or,
-    "arith.remf": np.fmod,
     "arith.remsi": _remainder,
     "arith.select": np.where,
     "arith.subi": np.subtract,
     "arith.xori": np.bitwise_xor,
     "math.absi": np.abs,
-    "math.log10": np.log10,
-    "math.tan": np.tan,
 }
 
 _CASTS = frozenset(

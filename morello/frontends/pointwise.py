@@ -18,6 +18,7 @@ from morello.frontends.rewriting import (
 )
 from morello.frontends.simplify import simplified
 from morello.frontends.tensors import Access, Node, Tensors, through
+from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
     MOST_DEPTH,
     Call,
@@ -370,16 +371,8 @@ def _tidy(expression: Expression) -> Expression:
     return expression
 
 
-_LONG = frozenset(
-    {
-        "atan", "cos", "div", "erf", "exp", "exp2", "expm1", "gelu", "log", "log1p",
-        "log2", "pow", "rsqrt", "sigmoid", "silu", "sin", "sqrt", "tanh",
-    }
-)  # fmt: skip
-
-
 def _takes_long(call: Call) -> bool:
-    return any(c.function in _LONG for c in _calls(call))
+    return any(ROWS[c.function].is_long for c in _calls(call))
 
 
 def _calls(expression: Expression) -> Iterator[Call]:

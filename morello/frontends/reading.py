@@ -14,7 +14,7 @@ from typing import Any
 from morello.errors import CompileError
 from morello.frontends.concatenation import keep_concatenation
 from morello.frontends.dilation import keep_dilation
-from morello.frontends.error_function import keep_error_functions
+from morello.frontends.kept_functions import keep_functions
 from morello.frontends.larger_ops import made_smaller
 from morello.frontends.refusals import (
     ModelError,
@@ -153,7 +153,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         _run(_INLINED, module, source)  # so that refusals tell who calls
         keep_dilation(module)
         keep_concatenation(module)
-        keep_error_functions(module)
+        keep_functions(module)
         _run(_FROM_CHLO, module, source)
         with_loops(module, fallback)
         _refuse_foreign(module, source, fallback)

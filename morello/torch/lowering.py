@@ -183,6 +183,12 @@ def _fmin(x: Any, y: Any) -> Any:
     return torch.where(y.isnan(), x, torch.where(x.isnan(), y, torch.minimum(x, y)))
 
 
+def _fmod(x: Any, y: Any) -> Any:
+    """By the remainder of the sizes, which the importer computes without a quotient."""
+    rest = torch.remainder(abs(x), abs(y))
+    return torch.where(x == 0, x - rest, torch.where(x < 0, -rest, rest))
+
+
 def _rules() -> dict[Any, Any]:
     from torch._decomp import get_decompositions
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
@@ -197,6 +203,8 @@ def _rules() -> dict[Any, Any]:
         aten.elu.default: _elu,
         aten.fmax.default: _fmax,
         aten.fmin.default: _fmin,
+        aten.fmod.Scalar: _fmod,
+        aten.fmod.Tensor: _fmod,
         aten.gelu.default: _gelu,
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,

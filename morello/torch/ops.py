@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from morello.spec.functions import ROWS
+
 aten: Any = torch.ops.aten
 
 FLOATS = (torch.float32, torch.bfloat16)
@@ -18,13 +20,14 @@ INTEGERS = (*COUNTS, torch.uint8, torch.int8, torch.int16)
 """Of what is moved, and cast."""
 
 
+def overload(name: str) -> Any:
+    """An overload by its name; ``default`` is left out."""
+    op, _, variant = name.partition(".")
+    return getattr(getattr(aten, op), variant or "default")
+
+
 def _ops(names: str) -> frozenset[Any]:
-    """Overloads by their names; ``default`` is left out."""
-    found = []
-    for name in names.split():
-        op, _, overload = name.partition(".")
-        found.append(getattr(getattr(aten, op), overload or "default"))
-    return frozenset(found)
+    return frozenset(map(overload, names.split()))
 
 
 VIEWS = _ops("""
@@ -75,28 +78,28 @@ FIRST_OF_SEVERAL = _ops("""
 """)
 """Ops with several results, of which the first alone may be read."""
 
+FUNCTIONS = _ops(" ".join(name for row in ROWS.values() for name in row.aten))
+"""Functions of elements, by their rows in the table."""
+
 COMPUTED = (
     FIRST_OF_SEVERAL
     | PRODUCTS
     | MOVES
     | TRUTHS
     | EXACT
+    | FUNCTIONS
     | _ops("""
     _adaptive_avg_pool2d _log_softmax _prelu_kernel _safe_softmax _softmax
-    _softmax_backward_data _to_copy _unsafe_index.Tensor acos acosh addcdiv addcmul
-    addmv amax amin aminmax argmax argmin asin asinh atan atan2 atanh avg_pool1d
-    avg_pool2d avg_pool3d ceil celu clamp.Tensor clamp_max.Tensor clamp_min.Tensor
-    cos cosh div.Scalar div.Tensor div.Tensor_mode
-    elu erf exp exp2 expm1 floor fmax fmin fmod.Scalar fmod.Tensor frac gelu glu
-    hardsigmoid hardswish hardtanh huber_loss isinf isnan leaky_relu lerp.Scalar
-    lerp.Tensor linalg_vector_norm log log10 log1p log2 logaddexp logit logsumexp
-    max max.dim mean mean.dim min min.dim mish mse_loss nan_to_num nll_loss_forward
-    pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod prod.dim_int reciprocal relu
-    remainder.Scalar remainder.Tensor round rsqrt rsub.Tensor sgn sigmoid sign silu
-    sin sinh smooth_l1_loss softplus sqrt std.correction std_mean.correction sum
-    sum.dim_IntList tan tanh threshold trunc upsample_bilinear2d.vec
-    upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
-    var.correction var_mean.correction xlogy.Tensor
+    _softmax_backward_data _to_copy _unsafe_index.Tensor addcdiv addcmul addmv amax
+    amin aminmax argmax argmin avg_pool1d avg_pool2d avg_pool3d celu clamp.Tensor
+    clamp_max.Tensor clamp_min.Tensor div.Scalar div.Tensor_mode elu fmod.Scalar
+    frac gelu glu hardsigmoid hardswish hardtanh huber_loss isinf isnan leaky_relu
+    lerp.Scalar lerp.Tensor linalg_vector_norm logaddexp logit logsumexp max max.dim
+    mean mean.dim min min.dim mish mse_loss nan_to_num nll_loss_forward pow.Scalar
+    pow.Tensor_Scalar prod prod.dim_int reciprocal remainder.Scalar rsub.Tensor sgn sign
+    smooth_l1_loss softplus std.correction std_mean.correction sum sum.dim_IntList
+    threshold upsample_bilinear2d.vec upsample_nearest1d.vec upsample_nearest2d.vec
+    upsample_nearest3d.vec var.correction var_mean.correction xlogy.Tensor
 """)
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""

@@ -116,7 +116,6 @@ UFUNCS |= {
     np.invert: logical_not,
     np.isfinite: lambda x: function("less_equal", function("abs", x), _LARGEST),
     np.isnan: is_nan,
-    np.log10: lambda x: function("log", x) * (1 / math.log(10)),
     np.logaddexp: logaddexp,
     np.logical_and: logical_and,
     np.logical_not: logical_not,

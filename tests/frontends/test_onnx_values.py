@@ -143,8 +143,17 @@ def test_what_is_not_computed_exactly_is_refused() -> None:
     x = np.ones((5, 5), np.float32)
     with pytest.raises(CompileError, match=r"onnx\.Det\) is of matrices of 5 rows"):
         computed(node("Det", ["x"], ["y"]), x)
-    with pytest.raises(CompileError, match=r"onnx\.Mod\) is of floats"):
-        computed(node("Mod", ["x", "x"], ["y"], fmod=1), x)
+
+
+def test_remainders_are_exact() -> None:
+    x = np.float32([7.5, -7.5, 1e30, -0.0, 5, np.inf, -1, 3])
+    y = np.float32([2, 2, 0.7, 3, 0, 2, 1, -np.inf])
+    found = computed(node("Mod", ["x", "y"], ["z"], fmod=1), x, y)
+    with np.errstate(invalid="ignore"):
+        wanted = np.fmod(x, y)
+    np.testing.assert_array_equal(found, wanted)
+    zeros = wanted == 0
+    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
 
 
 @pytest.mark.parametrize("order", [0, 1])

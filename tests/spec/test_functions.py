@@ -45,6 +45,70 @@ def _gelu(x: Floats) -> Floats:
     return x * _sigmoid(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
 
 
+def between(least: float, most: float) -> Floats:
+    found = np.random.default_rng(1).uniform(least, most, 200_000)
+    return found.astype(np.float32)
+
+
+def _off(name: str, *given: Floats) -> Floats:
+    """By how many units in the last place results are off; those of NaN are equal."""
+    row = ROWS[name]
+    with np.errstate(all="ignore"):
+        exact = row.exact(*(x.astype(np.float64) for x in given))
+        nearest = exact.astype(np.float32)
+        found = row.code(ArrayElements(()), *given)
+        unit = np.spacing(np.maximum(np.abs(nearest), np.float32(2**-126)))
+        error = np.abs(found.astype(np.float64) - exact) / unit
+    same = (found == nearest) | (np.isnan(found) & np.isnan(nearest))
+    return np.where(same, 0, np.where(np.isnan(error), INF, error))
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "ulps"),
+    [
+        ("acos", -1, 1, 5),
+        ("acosh", 1, 30, 5),
+        ("asin", -1, 1, 5),
+        ("asinh", -30, 30, 5),
+        ("atanh", -1, 1, 5),
+        ("cbrt", -9, 9, 2),
+        ("cosh", -89, 89, 5),
+        ("erfc", -5, 10, 7),
+        ("log10", 0, 9, 3),
+        ("sinh", -89, 89, 5),
+        ("tan", -9, 9, 3),
+    ],
+)
+def test_it_is_as_near_as_it_says(
+    name: str, least: float, most: float, ulps: float
+) -> None:
+    given = np.concatenate([everywhere(), between(least, most)])
+    assert np.max(_off(name, given)) <= ulps
+
+
+PAIRED = {"atan2": 5, "floor_divide": 2, "fmod": 0, "hypot": 2, "remainder": 0}
+
+
+@pytest.mark.parametrize(("name", "ulps"), PAIRED.items())
+def test_of_two_numbers_it_is_as_near_as_it_says(name: str, ulps: float) -> None:
+    a, b = everywhere(), between(-20, 20)
+    others = np.random.default_rng(2).permutation(a)
+    for pair in ((a, others), (b, between(-3, 3)), (others[: len(b)], b)):
+        assert np.max(_off(name, *pair)) <= ulps
+
+
+@pytest.mark.parametrize("name", [*PAIRED, "copysign", "fmax", "fmin"])
+def test_special_values_of_two_numbers(name: str) -> None:
+    x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
+    if name in ("fmax", "fmin"):  # of two zeros NumPy has either
+        x, y = (a[(x != 0) | (y != 0)] for a in (x, y))
+    with np.errstate(all="ignore"):
+        wanted = ROWS[name].exact(x.astype(np.float64), y.astype(np.float64))
+        _check_special(
+            ROWS[name].code(ArrayElements(()), x, y), wanted.astype(np.float32)
+        )
+
+
 @pytest.mark.parametrize(
     ("name", "function", "least", "ulps"),
     [

@@ -205,16 +205,14 @@ def _minor(to: Expansion, entries: list[list[str]]) -> str:
 
 
 def remainder(to: Expansion, own: Arguments) -> Results:
-    """Refused for floats: torch-mlir computes a quotient first, which rounds.
-
-    Raises:
-        CompileError: always.
-    """
-    raise CompileError(
-        f"{own.name} (onnx.Mod) is of floats, whose remainder is exact by the "
-        "standard, and is not computed here",
-        "compute it outside of the model",
-    )
+    """Of floats, with the sign of the first: by the one of their sizes, for which
+    torch-mlir computes no quotient."""
+    own.get("fmod", 0)
+    x, y = own.input(0), own.input(1)
+    rest = to.op("Mod", to.op("Abs", x), to.op("Abs", y))
+    zero = to.number(0.0)
+    signed = to.op("Where", to.op("Less", x, zero), to.op("Neg", rest), rest)
+    return [to.op("Where", to.op("Equal", x, zero), to.op("Sub", x, rest), signed)]
 
 
 RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {

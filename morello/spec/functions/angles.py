@@ -1,4 +1,4 @@
-"""Sine, cosine and the arc of a tangent, for arguments of every size."""
+"""Sine, cosine, tangent and their inverses, for arguments of every size."""
 
 import math
 from fractions import Fraction
@@ -117,8 +117,9 @@ def _quarters(e: Elements, size: Any) -> tuple[Any, Any, Any]:
     return shifted, rest, e.add(last, errors[0])
 
 
-def _wave(e: Elements, size: Any, ahead: int) -> Any:
-    """The sine of an angle from 0 on and some quarters of a turn ahead."""
+def _sine_and_cosine(e: Elements, size: Any) -> tuple[Any, Any, Any]:
+    """The sine and the cosine of what an angle from 0 on has beyond whole quarters of a
+    turn; and how many those are, in the lowest bits of an f32."""
 
     def number(value: float) -> Any:
         return e.constant(_F32, value)
@@ -138,11 +139,21 @@ def _wave(e: Elements, size: Any, ahead: int) -> Any:
     fourth = e.multiply_add(e.multiply(angle, angle_low), number(-1.0), fourth)
     flat = e.multiply_add(squared, number(-0.5), number(1.0))
     flat_low = e.multiply_add(squared, number(-0.5), e.subtract(number(1.0), flat))
-    cosine = e.add(flat, e.add(flat_low, fourth))
+    return sine, e.add(flat, e.add(flat_low, fourth)), shifted
+
+
+def _if_odd(e: Elements, bits: Any, odd: Any, even: Any) -> Any:
+    """One of two, by the lowest bit of an integer."""
+    # As a number the bit is 0, or NaN, which equals nothing.
+    bit = e.reinterpret(e.shift_right(e.shift_left(bits, 31), 31), _F32)
+    return e.where_equal(bit, bit, even, odd)
+
+
+def _wave(e: Elements, size: Any, ahead: int) -> Any:
+    """The sine of an angle from 0 on and some quarters of a turn ahead."""
+    sine, cosine, shifted = _sine_and_cosine(e, size)
     bits = e.add(e.reinterpret(shifted, _S32), e.constant(_S32, ahead))
-    # The lowest bit as a number: 0, or NaN, which equals nothing.
-    odd = e.reinterpret(e.shift_right(e.shift_left(bits, 31), 31), _F32)
-    value = e.where_equal(odd, odd, sine, cosine)
+    value = _if_odd(e, bits, cosine, sine)
     return turned(e, value, e.shift_left(e.shift_right(bits, 1), 31))
 
 
@@ -160,6 +171,18 @@ def cos(e: Elements, x: Any) -> Any:
     cos(±inf) and cos(NaN) are NaN.
     """
     return _wave(e, absolute(e, x), 1)
+
+
+def tan(e: Elements, x: Any) -> Any:
+    """The tangent, within 3 ULP, however large the argument is.
+
+    tan(±inf) and tan(NaN) are NaN; -0 stays -0.
+    """
+    sine, cosine, shifted = _sine_and_cosine(e, absolute(e, x))
+    bits = e.reinterpret(shifted, _S32)
+    minus = e.multiply(cosine, e.constant(_F32, -1.0))
+    top, bottom = _if_odd(e, bits, minus, sine), _if_odd(e, bits, sine, cosine)
+    return turned(e, e.divide(top, bottom), sign_bit(e, x))
 
 
 _ATAN = (
@@ -197,3 +220,44 @@ def atan(e: Elements, x: Any) -> Any:
     )
     value = e.add(high, e.add(tangent, tail))
     return with_sign(e, absolute(e, value), x)
+
+
+def atan2(e: Elements, y: Any, x: Any) -> Any:
+    """The angle of a point (x, y), within 5 ULP; signs of zeros as in IEEE 754.
+
+    Of two infinities it is that of a diagonal.
+    """
+    zero, one = e.constant(_F32, 0.0), e.constant(_F32, 1.0)
+    up, across = absolute(e, y), absolute(e, x)
+    lesser = e.where_less(up, across, up, across)
+    greater = e.where_less(up, across, across, up)
+    # Where both are equal, the quotient may be that of zeros, or of infinities.
+    quotient = e.divide(lesser, e.where_equal(greater, zero, one, greater))
+    alike = e.where_equal(greater, zero, zero, one)
+    angle = atan(e, e.where_equal(lesser, greater, alike, quotient))
+    angle = e.where_less(across, up, _less_than(e, math.pi / 2, angle), angle)
+    side = with_sign(e, one, x)
+    angle = e.where_less(side, zero, _less_than(e, math.pi, angle), angle)
+    return with_sign(e, absolute(e, angle), y)
+
+
+def _less_than(e: Elements, whole: float, angle: Any) -> Any:
+    """π or π/2 less an angle."""
+    half_turns = whole / (math.pi / 2)
+    high = e.subtract(e.constant(_F32, half_turns * _PI_2), angle)
+    return e.add(high, e.constant(_F32, half_turns * _PI_2_LOW))
+
+
+def asin(e: Elements, x: Any) -> Any:
+    """The arc of a sine, within 5 ULP: beyond ±1 it is NaN; -0 and NaN stay."""
+    one = e.constant(_F32, 1.0)
+    product = e.multiply(e.subtract(one, x), e.add(one, x))
+    return atan(e, e.divide(x, e.square_root(product)))
+
+
+def acos(e: Elements, x: Any) -> Any:
+    """The arc of a cosine, within 5 ULP: beyond ±1 it is NaN; NaN stays."""
+    one = e.constant(_F32, 1.0)
+    share = e.divide(e.subtract(one, x), e.add(one, x))
+    half = atan(e, e.square_root(share))
+    return e.add(half, half)

@@ -181,40 +181,8 @@ def absolute(e: Elements, x: Any) -> Any:
     return e.reinterpret(e.subtract(e.reinterpret(x, _S32), sign_bit(e, x)), _F32)
 
 
-_ERF = (
-    1.1936729151784675e-06,
-    -2.1358511730795726e-05,
-    0.00016749776841606945,
-    -0.0007407242082990706,
-    0.0017994041554629803,
-    -0.0002530995989218354,
-    -0.019117677584290504,
-    0.10277127474546432,
-    0.6366198062896729,
-    1.128379225730896,
-)
-"""-ln(1 - erf(a)) / a, the greatest power first, for 0 < a ≤ 4: by weighted least
-squares, so that the greatest relative error of erf is least."""
-
-
-def erf(e: Elements, x: Any) -> Any:
-    """The error function, within 3 ULP: 1 - exp(-a·P(a)) of a = |x|, with x's sign.
-
-    erf(±inf) = ±1; NaN stays NaN; -0 stays -0.
-    """
-    size = absolute(e, x)
-    size = e.lesser(e.constant(_F32, 4.0), size)
-    slope = polynomial(e, _ERF, size)
-    reduced = without_exponent(e, e.multiply(slope, e.multiply(size, _minus_one(e))))
-    power = power_of_two(e, exponent_of(e, reduced))
-    less = e.multiply_add(
-        less_one(e, reduced), power, e.subtract(power, e.constant(_F32, 1.0))
-    )
-    value = e.multiply(less, _minus_one(e))
-    return with_sign(e, absolute(e, value), x)
-
-
-def _minus_one(e: Elements) -> Any:
+def minus_one(e: Elements) -> Any:
+    """-1 in f32."""
     return e.constant(_F32, -1.0)
 
 
@@ -404,6 +372,25 @@ def maximum(e: Elements, a: Any, b: Any) -> Any:
     return e.maximum(_F32, a, b)
 
 
+def fmin(e: Elements, a: Any, b: Any) -> Any:
+    """The lesser of two (IEEE 754 ``minimumNumber``), and the other one of a NaN."""
+    return _of_numbers(e, a, b, minimum(e, a, b))
+
+
+def fmax(e: Elements, a: Any, b: Any) -> Any:
+    """The greater of two (IEEE 754 ``maximumNumber``), and the other one of a NaN."""
+    return _of_numbers(e, a, b, maximum(e, a, b))
+
+
+def _of_numbers(e: Elements, a: Any, b: Any, value: Any) -> Any:
+    return e.where_equal(a, a, e.where_equal(b, b, value, a), b)
+
+
+def copysign(e: Elements, size: Any, x: Any) -> Any:
+    """A number with the sign of another, which may be a zero."""
+    return with_sign(e, absolute(e, size), x)
+
+
 def less(e: Elements, a: Any, b: Any) -> Any:
     """1 where a < b, else 0: also where one is NaN."""
     return e.where_less(a, b, e.constant(_F32, 1.0), e.constant(_F32, 0.0))
@@ -441,4 +428,4 @@ def round_away(e: Elements, x: Any) -> Any:
 def sign(e: Elements, x: Any) -> Any:
     """-1, 0 or 1: -0 stays -0, NaN stays NaN."""
     zero, one = e.constant(_F32, 0.0), e.constant(_F32, 1.0)
-    return e.where_less(x, zero, _minus_one(e), e.where_less(zero, x, one, x))
+    return e.where_less(x, zero, minus_one(e), e.where_less(zero, x, one, x))

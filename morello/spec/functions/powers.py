@@ -103,6 +103,14 @@ def log1p(e: Elements, x: Any) -> Any:
     return e.where_less(x, number(math.inf), value, x)
 
 
+def log10(e: Elements, x: Any) -> Any:
+    """The logarithm to base 10, within 3 ULP.
+
+    log10(0) = -inf, log10(inf) = inf; of numbers below 0, and of NaN, NaN.
+    """
+    return e.multiply(log(e, x), e.constant(_F32, 1 / math.log(10)))
+
+
 def log2(e: Elements, x: Any) -> Any:
     """The logarithm to base 2, within 3 ULP, and exact for powers of two.
 
@@ -113,6 +121,35 @@ def log2(e: Elements, x: Any) -> Any:
     natural = e.add(found.rest, tail)
     value = e.multiply_add(natural, e.constant(_F32, _LOG2_E), found.count)
     return ends_of_log(e, x, value)
+
+
+def cbrt(e: Elements, x: Any) -> Any:
+    """The cube root, within 2 ULP: cbrt(±inf) = ±inf; -0 and NaN stay."""
+    third, zero = e.constant(_F32, 1 / 3), e.constant(_F32, 0.0)
+    size = absolute(e, x)
+    root = exp2(e, e.multiply(log2(e, size), third))
+    # One step of Newton's method.
+    over = e.subtract(e.divide(size, e.multiply(root, root)), root)
+    value = with_sign(e, e.multiply_add(over, third, root), x)
+    value = e.where_less(size, e.constant(_F32, math.inf), value, x)
+    return e.where_equal(x, zero, x, value)
+
+
+def hypot(e: Elements, a: Any, b: Any) -> Any:
+    """The root of two squares, within 2 ULP; no square overflows.
+
+    It is inf where one is ±inf, also beside a NaN; else NaN stays.
+    """
+    zero, one = e.constant(_F32, 0.0), e.constant(_F32, 1.0)
+    infinity = e.constant(_F32, math.inf)
+    a, b = absolute(e, a), absolute(e, b)
+    high, low = e.maximum(_F32, a, b), e.minimum(_F32, a, b)
+    share = e.divide(low, high)
+    root = e.square_root(e.add(e.multiply(share, share), one))
+    value = e.where_equal(high, zero, high, e.multiply(high, root))
+    for size in (a, b):
+        value = e.where_equal(size, infinity, infinity, value)
+    return value
 
 
 _ATANH = (

@@ -373,6 +373,9 @@ def _function(name: str, *given: Bounded) -> Bounded:
     if row.most_change < math.inf:  # a wave: within its error it may turn
         reach = np.minimum(uncertain, row.most_change)
         error = np.maximum(error, reach)
+    if row.jump:
+        jump = row.jump(*(x.number for x in given))
+        error = np.maximum(error, np.where(uncertain == 0, 0.0, jump))
     if not row.ulps:
         return Bounded(number, error)
     relative = row.ulps * 2 * UNIT_ROUNDOFF + row.relative

@@ -1,36 +1,44 @@
-"""The error function of CHLO, which upstream expands into polynomials.
+"""Functions of CHLO that graphs have, which upstream expands into several ops.
 
-`keep_error_functions` is the entry point. ``erf`` stays one op, which a graph has.
-``erfc`` becomes 1 + erf in GELU alone, as JAX writes it: x/2 · erfc(-x/√2). There the
-factor x makes the error of the sum as small as that of the product; elsewhere small
+`keep_functions` is the entry point: each becomes one op of `math`, by the table of
+functions. ``erfc`` of GELU becomes 1 + erf, as JAX writes it: x/2 · erfc(-x/√2). There
+the factor x makes the error of the sum as small as that of the product; elsewhere small
 values of ``erfc`` would lose their digits.
 """
 
 from typing import Any
 
 from morello.mlir import ir
+from morello.spec.functions import ROWS
+
+_MATH = {
+    name: row.mlir[0]
+    for row in ROWS.values()
+    for name in row.stablehlo
+    if row.mlir and name.startswith("chlo.")
+}
+"""The op of MLIR for each of CHLO."""
 
 
-def keep_error_functions(module: ir.Operation) -> None:
-    """Write ``erf``, and ``erfc`` of GELU, as ``math.erf``, in place."""
+def keep_functions(module: ir.Operation) -> None:
+    """Write the functions of f32 of CHLO as ops of `math`, in place."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("chlo.erf", "chlo.erfc") and _is_f32(op.results[0]):
+        if op.name in _MATH and _is_f32(op.results[0]):
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit, ir.WalkOrder.PRE_ORDER)
     for op in found:
-        if op.name == "chlo.erf":
-            _replace(op, _made("math.erf", op, op.operands[0]))
+        scaled = _gelu_argument(op) if op.name == "chlo.erfc" else None
+        if scaled is None:
+            _replace(op, _made(_MATH[op.name], op, *op.operands))
             continue
-        scaled = _gelu_argument(op)
-        if scaled is not None:
-            x, scale = scaled
-            inner = _made("stablehlo.multiply", op, x, scale)
-            error = _made("math.erf", op, inner)
-            _replace(op, _made("stablehlo.add", op, error, _ones(op)))
+        x, scale = scaled
+        inner = _made("stablehlo.multiply", op, x, scale)
+        error = _made("math.erf", op, inner)
+        _replace(op, _made("stablehlo.add", op, error, _ones(op)))
 
 
 def _is_f32(value: ir.Value) -> bool:
