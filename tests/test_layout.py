@@ -118,7 +118,7 @@ IMPORTS = {
     "tracing": {"spec", "machine", "compiler", "frontends"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"runtime", "compiler", "frontends"},
-    "torch": {"compiler", "search", "runtime", "frontends"},
+    "torch": {"spec", "compiler", "search", "runtime", "frontends"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
